@@ -1,0 +1,50 @@
+"""rankone: find the best pair (row, column) from clicks when a click needs both to be good.
+
+Names are imported when they are first used, so that ``import rankone`` and ``rankone --help`` answer at once.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from rankone._version import __version__
+
+_HOMES = {
+    "Agent": "rankone.policies",
+    "Decision": "rankone.policies",
+    "KLUCB": "rankone.policies.kl_ucb",
+    "Policy": "rankone.policies",
+    "Rank1Elim": "rankone.policies.rank1elim",
+    "Rank1ElimKL": "rankone.policies.rank1elim_kl",
+    "RankOne": "rankone.problems",
+    "Study": "rankone.simulation",
+    "UCB1": "rankone.policies.ucb1",
+    "UCB1Elim": "rankone.policies.ucb1_elim",
+    "known_policies": "rankone.policies",
+    "lower_bound": "rankone.problems",
+    "needle": "rankone.problems",
+    "policy": "rankone.policies",
+    "problem": "rankone.problems",
+    "random_problem": "rankone.problems",
+    "simulate": "rankone.simulation",
+    "upper_bound": "rankone.problems",
+}
+_MODULES = ("errors",)
+
+__all__ = ["__version__", *_HOMES, *_MODULES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f"rankone.{name}")
+    else:
+        raise AttributeError(f"module 'rankone' has no attribute '{name}'")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,52 @@
+"""The command ``rankone``. One command is one file in this folder; the file's name is found by itself.
+
+A command file defines ``register(app)``, which adds its command(s) to the Typer application. Files import heavy parts
+inside the command's function, so that ``rankone --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+
+import typer
+
+from rankone.errors import RankoneError
+
+
+def build_app() -> typer.Typer:
+    """Return the Typer application with every command of this folder."""
+    app = typer.Typer(
+        name="rankone",
+        help="Find the best pair (row, column) from clicks when a click needs both to be good.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_version_option)
+    for module in pkgutil.iter_modules(__path__):
+        if not module.name.startswith("_"):
+            importlib.import_module(f"{__name__}.{module.name}").register(app)
+    return app
+
+
+def _version_option(
+    version: bool = typer.Option(False, "--version", help="Print the version and leave.", is_eager=True),
+) -> None:
+    if version:
+        from rankone import __version__
+
+        print(__version__)
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command; an error of rankone is one sentence on standard error and exit code 2."""
+    try:
+        build_app()()
+    except RankoneError as error:
+        print(f"rankone: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("rankone: stopped; what was finished is kept", file=sys.stderr)
+        sys.exit(130)

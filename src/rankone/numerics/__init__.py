@@ -1,0 +1,1 @@
+"""Numbers only: Bernoulli KL and its inverse, seeds, the cache of compiled kernels."""

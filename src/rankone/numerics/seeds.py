@@ -1,0 +1,25 @@
+"""A tree of seeds: every run has its own stream, named by what it is and not by when or where it ran.
+
+A stream's name is a path such as (seed, problem, policy, run). Texts are hashed, numbers are used as they are, so the
+same path gives the same numbers on every machine, with any number of workers, in any order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+
+def generator(*path: int | str) -> np.random.Generator:
+    """Return the random generator of one path of the seed tree.
+
+    >>> bool(generator(0, "needle", "ucb1", 3).random() == generator(0, "needle", "ucb1", 3).random())
+    True
+    """
+    words: list[int] = []
+    for part in path:
+        data = part.encode() if isinstance(part, str) else int(part).to_bytes(16, "little", signed=True)
+        digest = hashlib.sha256(type(part).__name__.encode() + data).digest()
+        words += np.frombuffer(digest[:16], dtype=np.uint32).tolist()
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(words)))

@@ -1,0 +1,146 @@
+"""What a policy is: parameters, a start state, a name; and the registry that turns names into policies."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+import pkgutil
+import types
+import typing
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from rankone.errors import InputError
+
+if TYPE_CHECKING:
+    from rankone.policies.agent import Agent
+
+_REGISTRY: dict[str, type[Policy]] = {}
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """Base of all policies: a frozen dataclass of parameters.
+
+    A subclass states its `name` and implements `start`, and registers kernels for the state that `start` returns
+    (see `rankone.policies.kernels`). Defining the subclass is all the registration there is.
+    """
+
+    name: ClassVar[str]
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "name" in cls.__dict__:
+            other = _REGISTRY.get(cls.name)
+            if other is not None and (other.__module__, other.__qualname__) != (cls.__module__, cls.__qualname__):
+                raise InputError("a new policy name", cls.name, f"choose another: {other.__qualname__} has it")
+            _REGISTRY[cls.name] = cls
+
+    def start(self, n_rows: int, n_cols: int) -> Any:
+        """Return the state before the first decision: a NamedTuple of NumPy arrays."""
+        raise TypeError(f"{type(self).__name__} must define start(n_rows, n_cols)")
+
+    @property
+    def label(self) -> str:
+        """Canonical string: the name and the parameters that differ from their defaults."""
+        changed = [
+            f"{field.name}={_text(getattr(self, field.name))}"
+            for field in dataclasses.fields(self)
+            if getattr(self, field.name) != field.default
+        ]
+        return self.name + (":" + ",".join(changed) if changed else "")
+
+    def with_horizon(self, horizon: int) -> Self:
+        """Fill in the horizon where the policy needs one and has none yet."""
+        if getattr(self, "horizon", 0) is None:
+            return dataclasses.replace(self, **{"horizon": horizon})
+        return self
+
+    def agent(self, n_rows: int, n_cols: int, seed: int = 0) -> Agent:
+        """Return an agent that plays this policy one decision at a time."""
+        from rankone.policies.agent import Agent
+
+        return Agent(self, n_rows, n_cols, seed)
+
+    def __str__(self) -> str:
+        return self.label
+
+
+def known_policies() -> Mapping[str, type[Policy]]:
+    """Every policy by name: those of the package and those the user's own modules define."""
+    _import_all()
+    return types.MappingProxyType(_REGISTRY)
+
+
+def policy(spec: str | Policy) -> Policy:
+    """Turn ``"name"`` or ``"name:parameter=value,..."`` into a policy; a policy stays as it is.
+
+    >>> policy("rank1elim-kl:c=0").label
+    'rank1elim-kl:c=0'
+    """
+    if isinstance(spec, Policy):
+        return spec
+    if not isinstance(spec, str):
+        raise InputError("a policy or its name", spec, "see `rankone policies` for the names")
+    name, _, settings = spec.partition(":")
+    found = known_policies().get(name)
+    if found is None:
+        raise InputError(f"one of the policies {', '.join(sorted(_REGISTRY))}", name, "see `rankone policies`")
+    parameters = {field.name: field for field in dataclasses.fields(found)}
+    values: dict[str, Any] = {}
+    for setting in filter(None, settings.split(",")):
+        key, equals, value = setting.partition("=")
+        if key not in parameters or not equals:
+            allowed = ", ".join(parameters) or "no parameters"
+            raise InputError(f"{allowed} as parameters of '{name}'", setting, f"write '{name}:parameter=value'")
+        values[key] = _parse(value, typing.get_type_hints(found)[key], f"{name}:{key}")
+    return found(**values)
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
+
+
+def _parse(text: str, hint: Any, where: str) -> Any:
+    """Turn a parameter's text into the type its dataclass field declares."""
+    kinds = [kind for kind in typing.get_args(hint) or (hint,) if kind is not type(None)]
+    try:
+        number = float(text) if text not in ("true", "false") else float(text == "true")
+        if kinds == [bool]:
+            return bool(number)
+        if kinds == [int]:
+            if number != int(number):
+                raise ValueError
+            return int(number)
+        if kinds == [float]:
+            return number
+    except (ValueError, OverflowError):
+        expected = " or ".join(kind.__name__ for kind in kinds)
+        raise InputError(f"{expected} for {where}", text, "write a number such as 3 or 0.5") from None
+    return text
+
+
+@functools.cache
+def _import_all() -> None:
+    import rankone.policies as package
+
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
+
+
+def check_sizes(n_rows: int, n_cols: int) -> None:
+    """Refuse sizes that no policy can play."""
+    for size, side in ((n_rows, "n_rows"), (n_cols, "n_cols")):
+        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+            raise InputError(f"{side} as a whole number of at least 1", size, f"pass {side}=8, say")
+
+
+def needed_horizon(policy: Policy, horizon: int | None) -> int:
+    """Return the horizon of a policy that cannot start without one."""
+    if horizon is None:
+        example = f"{type(policy).__name__}(horizon=100_000)"
+        raise InputError(f"a horizon for {policy.name}", "none", f"write {example} or '{policy.name}:horizon=100000'")
+    if not isinstance(horizon, int) or isinstance(horizon, bool) or horizon < 1:
+        raise InputError("a horizon as a whole number of at least 1", horizon, "pass horizon=100_000, say")
+    return horizon

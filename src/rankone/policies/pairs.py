@@ -1,0 +1,57 @@
+"""The state shared by policies that treat every pair as an arm of its own: pulls and clicks of each pair."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.numerics.compiled import kernel
+from rankone.policies.kernels import updates
+
+Ints = npt.NDArray[np.int64]
+
+# Fields of `PairState.clock`.
+ASKED, N_COLS = range(2)
+
+
+class PairState(NamedTuple):
+    """Counts of every pair; pair (row, col) has number ``row * n_cols + col``."""
+
+    pulls: Ints  # (K * L,) outcomes
+    clicks: Ints  # (K * L,) clicks among them
+    chosen: Ints  # (K * L,) when the pair was last chosen; below zero, in random order, before that
+    clock: Ints  # (2,) decisions so far; number of columns
+
+
+def start_pairs(state_class: Any, n_rows: int, n_cols: int) -> Any:
+    """Return the state before the first decision."""
+    n_pairs = n_rows * n_cols
+    zeros = (np.zeros(n_pairs, np.int64) for _ in range(3))
+    return state_class(*zeros, np.array([0, n_cols]))
+
+
+@kernel
+def shuffle_first_choices(state: PairState, rng: Any) -> None:
+    """Put the pairs never chosen in random order (Fisher-Yates), so that ties never follow the numbering."""
+    chosen = state.chosen
+    for pair in range(len(chosen)):
+        other = int(rng.random() * (pair + 1))
+        chosen[pair] = chosen[other]
+        chosen[other] = pair - len(chosen)
+
+
+@kernel
+def remember_choice(state: PairState, pair: int) -> tuple[int, int, int]:
+    """Note when the pair was chosen; return it as a decision."""
+    state.chosen[pair] = state.clock[ASKED]
+    state.clock[ASKED] += 1
+    return pair // state.clock[N_COLS], pair % state.clock[N_COLS], 0
+
+
+@updates.register(PairState)
+def _update(state: PairState, row: int, col: int, tag: int, reward: int) -> None:
+    pair = row * state.clock[N_COLS] + col
+    state.pulls[pair] += 1
+    state.clicks[pair] += reward

@@ -1,0 +1,170 @@
+"""The sweeping skeleton shared by Rank1Elim and Rank1ElimKL (paper, Algorithm 1; Katariya et al. 2017, Algorithm 1).
+
+A stage consists of equal sweeps. A sweep draws one column and plays every remaining row with it, then draws one row
+and plays every remaining column with it. At the end of a stage, rows and columns whose upper bound is not above the
+best lower bound are eliminated: the defeat maps h point them at the winner, so that a later draw of an eliminated
+partner plays the winner instead. The two policies differ only in the lengths of the stages and in `bounds`.
+
+Where the pseudo-code is silent:
+
+* a stage closes at the first `choose` after all its outcomes are in (or void); until then `choose` plays the leading
+  pair, tagged as filler;
+* when one row and one column remain the choice is settled; at the horizon nothing special happens (sweeping goes on);
+* ties for the best lower bound are broken at random; a void decision leaves its row or column with one pull less.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.numerics.compiled import kernel
+from rankone.policies.kernels import FILLER, Dispatched, chooses, overloaded, settleds, updates, voids
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+ROWS, COLS = 0, 1
+# Fields of `SweepState.clock`.
+STAGE, SWEEPS_LEFT, SIDE, POSITION, PARTNER, OPEN, N_ROWS, ROWS_LEFT, COLS_LEFT = range(9)
+# Fields of `SweepState.level`.
+LOG_HORIZON, FIRST_LENGTH, CONFIDENCE = range(3)
+
+
+class SweepState(NamedTuple):
+    """State of a sweeping policy. A *line* is a row (lines 0 to K - 1) or a column (lines K to K + L - 1)."""
+
+    defeated_by: Ints  # (K + L,) the maps h^U and h^V: where a draw of this line leads
+    remaining: Ints  # (K + L,) remaining rows from place 0, remaining columns from place K
+    pulls: Ints  # (K + L,) outcomes of each row in row sweeps, of each column in column sweeps
+    clicks: Ints  # (K + L,) clicks among them
+    clock: Ints  # (9,) where in the stage we are
+    level: Floats  # (3,) constants of the policy
+
+
+def start_sweeps(state_class: Any, n_rows: int, n_cols: int, horizon: int, first_length: float, confidence: float) -> Any:
+    """Return the state before stage 0; stage l ends at ``ceil(first_length * 4^l * log(horizon))`` sweeps in all."""
+    log_horizon = math.log(horizon)
+    lines = n_rows + n_cols
+    clock = np.zeros(9, np.int64)
+    clock[SWEEPS_LEFT] = max(1, math.ceil(first_length * log_horizon))  # horizon 1: a stage still has a sweep
+    clock[N_ROWS], clock[ROWS_LEFT], clock[COLS_LEFT] = n_rows, n_rows, n_cols
+    return state_class(
+        defeated_by=np.arange(lines),
+        remaining=np.arange(lines),
+        pulls=np.zeros(lines, np.int64),
+        clicks=np.zeros(lines, np.int64),
+        clock=clock,
+        level=np.array([log_horizon, first_length, confidence]),
+    )
+
+
+boundss = Dispatched("bounds")
+
+
+@overloaded(boundss)
+def bounds(state: Any, line: int) -> tuple[float, float]:
+    """Lower and upper confidence bound of a line's mean; each sweeping policy registers its own."""
+    return boundss.of(type(state))(state, line)  # type: ignore[no-any-return]
+
+
+@kernel
+def close_stage(state: SweepState, rng: Any) -> None:
+    """Eliminate rows, then columns, and set up the next stage (lines 23-48)."""
+    clock, remaining, defeated_by = state.clock, state.remaining, state.defeated_by
+    upper = np.empty(len(state.pulls))
+    for side in range(2):
+        first = clock[N_ROWS] * side
+        last = first + clock[ROWS_LEFT + side]
+        best, ties, winner = -math.inf, 0, 0
+        for place in range(first, last):
+            line = remaining[place]
+            lower, upper[line] = bounds(state, line)
+            ties = 1 if lower > best else ties + (lower == best)
+            if lower >= best and rng.random() * ties < 1.0:
+                best, winner = lower, line
+        for line in range(first, clock[N_ROWS] if side == ROWS else len(upper)):
+            if upper[defeated_by[line]] <= best:
+                defeated_by[line] = winner
+        clock[ROWS_LEFT + side] = 0
+        for place in range(first, last):
+            line = remaining[place]
+            if defeated_by[line] == line:
+                remaining[first + clock[ROWS_LEFT + side]] = line
+                clock[ROWS_LEFT + side] += 1
+    # Line 7: n_l = ceil(first_length 4^l log n) sweeps by the end of stage l (at least one a stage, even for n = 1).
+    first_length = state.level[FIRST_LENGTH] * state.level[LOG_HORIZON]
+    sweeps_by_now = math.ceil(first_length * 4.0 ** clock[STAGE])
+    clock[STAGE] += 1
+    clock[SWEEPS_LEFT] = math.ceil(first_length * 4.0 ** clock[STAGE]) - sweeps_by_now
+    if clock[SWEEPS_LEFT] == 0:
+        clock[SWEEPS_LEFT] = 1
+
+
+@kernel
+def leading_pair(state: SweepState, rng: Any) -> tuple[int, int]:
+    """Return the remaining row and the remaining column with the best empirical means, ties at random."""
+    clock = state.clock
+    found_row = found = 0
+    for side in range(2):
+        found_row = found
+        first = clock[N_ROWS] * side
+        best, ties = -1.0, 0
+        for place in range(first, first + clock[ROWS_LEFT + side]):
+            line = state.remaining[place]
+            mean = state.clicks[line] / (state.pulls[line] + (state.pulls[line] == 0))
+            ties = 1 if mean > best else ties + (mean == best)
+            if mean >= best and rng.random() * ties < 1.0:
+                best, found = mean, line
+    return found_row, found - clock[N_ROWS]
+
+
+@chooses.register(SweepState)
+def _choose(state: SweepState, rng: Any) -> tuple[int, int, int]:
+    clock, n_rows = state.clock, state.clock[N_ROWS]
+    if clock[SWEEPS_LEFT] == 0 and clock[OPEN] == 0:
+        close_stage(state, rng)
+    if clock[ROWS_LEFT] + clock[COLS_LEFT] == 2:
+        return state.remaining[0], state.remaining[n_rows] - n_rows, FILLER
+    if clock[SWEEPS_LEFT] == 0:  # outcomes of this stage are still missing
+        row, col = leading_pair(state, rng)
+        return row, col, FILLER
+    side, place = clock[SIDE], clock[POSITION]
+    tag = 2 * clock[STAGE] + side
+    if place == 0:  # lines 12-13 and 17-18: one partner for the whole sweep
+        n_partners = len(state.pulls) - n_rows if side == ROWS else n_rows
+        draw = int(rng.random() * n_partners) + (n_rows if side == ROWS else 0)
+        clock[PARTNER] = state.defeated_by[draw]
+    line = state.remaining[place if side == ROWS else n_rows + place]
+    clock[OPEN] += 1
+    clock[POSITION] += 1
+    if clock[POSITION] == clock[ROWS_LEFT + side]:
+        clock[POSITION] = 0
+        clock[SIDE] = 1 - side
+        clock[SWEEPS_LEFT] -= side
+    if side == ROWS:
+        return line, clock[PARTNER] - n_rows, tag
+    return clock[PARTNER], line - n_rows, tag
+
+
+@updates.register(SweepState)
+def _update(state: SweepState, row: int, col: int, tag: int, reward: int) -> None:
+    if tag >= 0:
+        line = row if tag % 2 == ROWS else state.clock[N_ROWS] + col
+        state.pulls[line] += 1
+        state.clicks[line] += reward
+        state.clock[OPEN] -= 1
+
+
+@voids.register(SweepState)
+def _void(state: SweepState, row: int, col: int, tag: int) -> None:
+    if tag >= 0:
+        state.clock[OPEN] -= 1
+
+
+@settleds.register(SweepState)
+def _settled(state: SweepState) -> bool:
+    return state.clock[ROWS_LEFT] + state.clock[COLS_LEFT] == 2

@@ -1,0 +1,160 @@
+"""The world of a Bernoulli rank-1 bandit (paper, section 2): K rows, L columns, click probability u_i * v_j."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.errors import InputError
+
+Vector = npt.NDArray[np.float64]
+
+
+class RankOne:
+    """A problem: pair (i, j) is clicked with probability ``rows[i] * cols[j]``.
+
+    Args:
+        rows: ``(n_rows,)`` probabilities u, one a row.
+        cols: ``(n_cols,)`` probabilities v, one a column.
+        row_names: optional names, one a row.
+        col_names: optional names, one a column.
+        name: what tables and charts call the problem.
+
+    >>> problem = RankOne(rows=[0.9, 0.5, 0.2], cols=[0.8, 0.3])
+    >>> problem.best_pairs
+    [(0, 0)]
+    >>> round(problem.best_mean, 3), problem.p_max
+    (0.72, 0.9)
+    """
+
+    def __init__(
+        self,
+        rows: Sequence[float] | Vector,
+        cols: Sequence[float] | Vector,
+        row_names: Sequence[str] | None = None,
+        col_names: Sequence[str] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.rows = _probabilities(rows, "rows")
+        self.cols = _probabilities(cols, "cols")
+        self.row_names = _names(row_names, self.n_rows, "row")
+        self.col_names = _names(col_names, self.n_cols, "col")
+        self.name = name if name is not None else f"rank-one:{self.n_rows}x{self.n_cols}:{self.digest[:6]}"
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, K."""
+        return len(self.rows)
+
+    @property
+    def n_cols(self) -> int:
+        """Number of columns, L."""
+        return len(self.cols)
+
+    @property
+    def digest(self) -> str:
+        """Hash of the probabilities: two problems with the same digest are the same world."""
+        data = np.concatenate([[self.n_rows], self.rows, self.cols]).astype("<f8").tobytes()
+        return hashlib.sha256(data).hexdigest()[:16]
+
+    @functools.cached_property
+    def means(self) -> Vector:
+        """``(n_rows, n_cols)`` click probability of each pair."""
+        return np.outer(self.rows, self.cols)
+
+    @property
+    def best_mean(self) -> float:
+        """Click probability of the best pair."""
+        return float(self.rows.max() * self.cols.max())
+
+    @property
+    def best_pairs(self) -> list[tuple[int, int]]:
+        """Every pair whose click probability is the highest (more than one if rows or columns tie)."""
+        found = np.argwhere(self.means == self.means.max())
+        return [(int(row), int(col)) for row, col in found]
+
+    @property
+    def row_gaps(self) -> Vector:
+        """``(n_rows,)`` distance of each row's probability from the best row's."""
+        return self.rows.max() - self.rows
+
+    @property
+    def col_gaps(self) -> Vector:
+        """``(n_cols,)`` distance of each column's probability from the best column's."""
+        return self.cols.max() - self.cols
+
+    @property
+    def min_row_gap(self) -> float:
+        """Smallest positive row gap (infinite if all rows tie)."""
+        return _smallest_positive(self.row_gaps)
+
+    @property
+    def min_col_gap(self) -> float:
+        """Smallest positive column gap (infinite if all columns tie)."""
+        return _smallest_positive(self.col_gaps)
+
+    @property
+    def mu(self) -> float:
+        """Hardness of the paper's eq. 3: the smaller of the mean row and the mean column probability."""
+        return float(min(self.rows.mean(), self.cols.mean()))
+
+    @property
+    def p_max(self) -> float:
+        """Largest row or column probability (paper, eq. 4)."""
+        return float(max(self.rows.max(), self.cols.max()))
+
+    @property
+    def gamma(self) -> float:
+        """``max(mu, 1 - p_max)`` (paper, eq. 5): the second hardness of Theorem 1."""
+        return max(self.mu, 1.0 - self.p_max)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that `RankOne(**values)` turns back into the same problem."""
+        return {
+            "name": self.name,
+            "rows": self.rows.tolist(),
+            "cols": self.cols.tolist(),
+            "row_names": self.row_names,
+            "col_names": self.col_names,
+        }
+
+    def __repr__(self) -> str:
+        return f"<RankOne {self.name}: {self.n_rows} x {self.n_cols}, best {self.best_mean:.4g}>"
+
+
+def _probabilities(values: Sequence[float] | Vector, side: str) -> Vector:
+    try:
+        vector = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{side} as a list of numbers", values, f"pass {side}=[0.9, 0.5], say") from None
+    if vector.ndim != 1 or len(vector) == 0:
+        raise InputError(f"{side} as a list of at least one number", f"shape {vector.shape}", f"pass {side}=[0.9, 0.5], say")
+    wrong = ~((vector >= 0.0) & (vector <= 1.0))  # written so that NaN is wrong too
+    if wrong.any():
+        place = int(np.argmax(wrong))
+        raise InputError(
+            f"probabilities in [0, 1] in {side}", f"{vector[place]} at index {place}", "divide counts by their totals first"
+        )
+    vector.flags.writeable = False
+    return vector
+
+
+def _names(names: Sequence[str] | None, length: int, side: str) -> list[str]:
+    if names is None:
+        return [f"{side} {index + 1}" for index in range(length)]
+    found = [str(name) for name in names]
+    if len(found) != length:
+        raise InputError(f"{length} {side}_names, one each", len(found), f"leave {side}_names out, or name every one")
+    if len(set(found)) != length:
+        raise InputError(f"distinct {side}_names", found, "give each its own name")
+    return found
+
+
+def _smallest_positive(gaps: Vector) -> float:
+    positive = gaps[gaps > 0.0]
+    return float(positive.min()) if len(positive) else float("inf")
