@@ -11,6 +11,7 @@ from rankone.numerics.compiled import kernel
 from rankone.policies.kernels import updates
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 # Fields of `PairState.clock`.
 ASKED, N_COLS = range(2)
@@ -23,13 +24,14 @@ class PairState(NamedTuple):
     clicks: Ints  # (K * L,) clicks among them
     chosen: Ints  # (K * L,) when the pair was last chosen; below zero, in random order, before that
     clock: Ints  # (2,) decisions so far; number of columns
+    constants: Floats  # the policy's own constants
 
 
-def start_pairs(state_class: Any, n_rows: int, n_cols: int) -> Any:
+def start_pairs(state_class: Any, n_rows: int, n_cols: int, *constants: float) -> Any:
     """Return the state before the first decision."""
     n_pairs = n_rows * n_cols
     zeros = (np.zeros(n_pairs, np.int64) for _ in range(3))
-    return state_class(*zeros, np.array([0, n_cols]))
+    return state_class(*zeros, np.array([0, n_cols]), np.array(constants, np.float64))
 
 
 @kernel
