@@ -1,0 +1,68 @@
+"""A picture that saves itself: PNG, SVG and PDF for print, HTML that is interactive and works offline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankone.errors import InputError
+
+if TYPE_CHECKING:
+    import altair as alt
+
+_SUFFIXES = (".png", ".svg", ".pdf", ".html", ".json")
+
+# One look for every chart: legible in black and white (dashes and shapes repeat what colours say) and in print.
+_LOOK: dict[str, Any] = {
+    "background": "white",
+    "axis": {"labelFontSize": 12, "titleFontSize": 13, "gridColor": "#e4e4e4", "titleFontWeight": "normal"},
+    "legend": {"labelFontSize": 12, "titleFontSize": 12, "symbolSize": 120, "symbolStrokeWidth": 2, "labelLimit": 320},
+    "header": {"labelFontSize": 13, "titleFontSize": 13},
+    "title": {"fontSize": 15, "anchor": "start", "subtitleFontSize": 12, "subtitleColor": "#444"},
+    "view": {"stroke": "#bbb"},
+}
+# Okabe and Ito's colours: told apart with any colour vision.
+COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9", "#e69f00", "#8c510a"]
+DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 3], [4, 2, 1, 2], [1, 3], [10, 2, 2, 2, 2, 2]]
+SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"]
+
+
+class Chart:
+    """An Altair chart with one way to save it.
+
+    Args:
+        altair: the chart to wrap; it stays available as ``.altair``.
+    """
+
+    def __init__(self, altair: alt.TopLevelMixin) -> None:
+        self.altair: Any = altair.configure(**_LOOK)  # type: ignore[attr-defined]
+
+    def save(self, path: str | Path, scale: float = 2.0) -> Path:
+        """Write the picture; the ending of the path (.png .svg .pdf .html .json) says how."""
+        path = Path(path)
+        if path.suffix not in _SUFFIXES:
+            raise InputError(f"a path ending in {', '.join(_SUFFIXES)}", str(path), "save as 'regret.png', say")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(self._render(path.suffix, scale))
+        return path
+
+    def html(self) -> str:
+        """Return a whole HTML page, its JavaScript inside it, so that it needs no network."""
+        import vl_convert
+
+        return str(vl_convert.vegalite_to_html(self.altair.to_json(), bundle=True))
+
+    def _render(self, suffix: str, scale: float) -> bytes:
+        import vl_convert
+
+        spec = self.altair.to_json()
+        if suffix == ".png":
+            return bytes(vl_convert.vegalite_to_png(spec, scale=scale))
+        if suffix == ".pdf":
+            return bytes(vl_convert.vegalite_to_pdf(spec))
+        text = {".svg": lambda: vl_convert.vegalite_to_svg(spec), ".html": self.html, ".json": lambda: spec}[suffix]()
+        return str(text).encode()
+
+    def _repr_mimebundle_(self, *args: Any, **keywords: Any) -> Any:
+        """Show the picture in a notebook."""
+        return self.altair._repr_mimebundle_(*args, **keywords)

@@ -1,0 +1,102 @@
+"""Regret against time: a line per policy with its error band, a panel per problem, the lower bound where it applies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TypeVar
+
+import altair as alt
+import polars as pl
+
+from rankone.charts.chart import COLOURS, DASHES, SHAPES, Chart
+
+Kind = TypeVar("Kind")
+
+LOWER_BOUND = "lower bound"
+
+
+def regret_chart(
+    table: pl.DataFrame,
+    bound_constants: Mapping[str, float],
+    *,
+    log_steps: bool = False,
+    log_regret: bool = False,
+    columns: int = 3,
+) -> Chart:
+    """Draw a study's long table (problem, policy, run, step, regret).
+
+    Args:
+        table: one line per run and step.
+        bound_constants: C(u, v) of each problem that should show its lower bound C log(step).
+        log_steps: logarithmic time.
+        log_regret: logarithmic regret.
+        columns: panels a row.
+    """
+    problems = table["problem"].unique(maintain_order=True).to_list()
+    policies = table["policy"].unique(maintain_order=True).to_list()
+    curves = _curves(table)
+    bounds = _bounds(table, bound_constants)
+    if log_regret:
+        curves, bounds = (frame.filter(pl.col("mean") > 0) for frame in (curves, bounds))
+        curves = curves.with_columns(low=pl.max_horizontal("low", pl.col("mean") * 1e-2))
+    names = [*policies, LOWER_BOUND] if bounds.height else policies
+    domain = alt.Scale(domain=names, range=_cycle(COLOURS, policies, "#777777" if bounds.height else None))
+    dashes = alt.Scale(domain=names, range=_cycle(DASHES, policies, [2, 4] if bounds.height else None))
+    shapes = alt.Scale(domain=names, range=_cycle(SHAPES, policies, "stroke" if bounds.height else None))
+    x = alt.X("step:Q", title="decisions", scale=_scale(log_steps), axis=alt.Axis(format="~s", tickCount=5))
+    y = alt.Y("mean:Q", title="cumulative regret", scale=_scale(log_regret), axis=alt.Axis(format="~s"))
+    colour = alt.Color("policy:N", scale=domain, title=None, sort=names)
+
+    def panel(name: str) -> alt.LayerChart:
+        here = pl.col("problem") == name
+        base = alt.Chart(alt.InlineData(pl.concat([curves.filter(here), bounds.filter(here)], how="diagonal").to_dicts()))
+        band = base.mark_area(opacity=0.18).encode(x=x, y="low:Q", y2="high:Q", color=colour)
+        line = base.mark_line(strokeWidth=2).encode(
+            x=x, y=y, color=colour,
+            strokeDash=alt.StrokeDash("policy:N", scale=dashes, title=None, sort=names),
+            tooltip=["policy:N", alt.Tooltip("step:Q", format=","), alt.Tooltip("mean:Q", format=",.1f", title="mean regret"),
+                     alt.Tooltip("se:Q", format=",.1f", title="standard error"), "runs:Q"],
+        )  # fmt: skip
+        marks = base.transform_filter("datum.marked").mark_point(filled=True, size=45).encode(
+            x=x, y=y, color=colour, shape=alt.Shape("policy:N", scale=shapes, title=None, sort=names)
+        )  # fmt: skip
+        return alt.layer(band, line, marks).properties(title=name, width=330, height=270)
+
+    grid = alt.concat(*(panel(name) for name in problems), columns=columns)
+    return Chart(grid.resolve_scale(color="shared", strokeDash="shared", shape="shared"))
+
+
+def _curves(table: pl.DataFrame) -> pl.DataFrame:
+    """Mean regret and its band of two standard errors at each step; a few steps are marked with a shape."""
+    regret = pl.col("regret")
+    curves = (
+        table.group_by("problem", "policy", "step", maintain_order=True)
+        .agg(mean=regret.mean(), se=(regret.std() / pl.len().sqrt()).fill_null(0.0), runs=pl.len())
+        .with_columns(low=pl.max_horizontal(pl.col("mean") - 2 * pl.col("se"), 0.0), high=pl.col("mean") + 2 * pl.col("se"))
+    )
+    place = pl.int_range(pl.len()).over("problem", "policy")
+    stride = max(1, table["step"].n_unique() // 5)
+    return curves.with_columns(marked=(place % stride == stride // 2))
+
+
+def _bounds(table: pl.DataFrame, constants: Mapping[str, float]) -> pl.DataFrame:
+    steps = table["step"].unique().sort().to_list()
+    rows = [
+        {"problem": name, "policy": LOWER_BOUND, "step": step, "mean": constant * math.log(step), "marked": False}
+        for name, constant in constants.items()
+        if math.isfinite(constant) and constant > 0
+        for step in steps
+        if step > 1
+    ]
+    schema = {"problem": pl.String, "policy": pl.String, "step": pl.Int64, "mean": pl.Float64, "marked": pl.Boolean}
+    return pl.DataFrame(rows, schema=schema)
+
+
+def _cycle(values: list[Kind], policies: list[str], last: Kind | None) -> list[Kind]:
+    cycled = [values[place % len(values)] for place in range(len(policies))]
+    return cycled if last is None else [*cycled, last]
+
+
+def _scale(log: bool) -> alt.Scale:
+    return alt.Scale(type="log") if log else alt.Scale(zero=True)

@@ -1,0 +1,34 @@
+"""Polars tables as tables for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def show_table(table: pl.DataFrame, title: str | None = None) -> None:
+    """Print a table on standard output, numbers to the right and no longer than they need to be."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    shown = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    for name, kind in table.schema.items():
+        shown.add_column(name.replace("_", " "), justify="right" if kind.is_numeric() else "left", overflow="fold")
+    for row in table.iter_rows():
+        shown.add_row(*(_text(value) for value in row))
+    Console().print(shown)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return str(value)

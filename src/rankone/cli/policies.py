@@ -1,0 +1,35 @@
+"""``rankone policies``: what policies there are, with their parameters."""
+
+from __future__ import annotations
+
+import json
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(policies)
+
+
+def policies(as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else.")) -> None:
+    """List the policies, their parameters and a line of explanation."""
+    import dataclasses
+
+    import polars as pl
+
+    from rankone.cli._tables import show_table
+    from rankone.policies import known_policies
+
+    found = [
+        {
+            "policy": name,
+            "parameters": ", ".join(f"{field.name}={field.default}" for field in dataclasses.fields(kind)) or "none",
+            "what it does": (kind.__doc__ or "").strip().splitlines()[0],
+        }
+        for name, kind in sorted(known_policies().items())
+    ]
+    if as_json:
+        print(json.dumps(found, indent=1))
+    else:
+        show_table(pl.DataFrame(found))

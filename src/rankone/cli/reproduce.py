@@ -1,0 +1,60 @@
+"""``rankone reproduce``: the paper's figures and theory, with its claims checked one by one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from rankone.paper.claims import Reproduction
+
+_QUICK = typer.Option(False, "--quick", help="A minute's version: fewer runs, a shorter horizon.")
+_WORKERS = typer.Option(None, "--workers", help="Processes; default: one a core.")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command group."""
+    group = typer.Typer(no_args_is_help=True, help="Reproduce the paper's figures and check its claims.")
+    group.command()(fig1)
+    group.command()(theory)
+    app.add_typer(group, name="reproduce")
+
+
+def fig1(
+    quick: bool = _QUICK,
+    out: Path = typer.Option(Path("out/fig1"), help="Directory for runs, tables and the figure."),
+    workers: int | None = _WORKERS,
+) -> None:
+    """Figure 1: needle problems, K = L = 32, 64, 128."""
+    from rankone.cli._progress import progress_bar
+    from rankone.paper.fig1 import reproduce
+
+    with progress_bar("runs") as progress:
+        result = reproduce(out=out, quick=quick, workers=workers, progress=progress)
+    _show(result, out)
+
+
+def theory(
+    quick: bool = _QUICK,
+    out: Path = typer.Option(Path("out/theory"), help="Directory for tables and the figure."),
+    workers: int | None = _WORKERS,
+) -> None:
+    """Theorem 1, Lemma 2, Lemma 3 and the extreme needle: theory against measurement."""
+    from rankone.cli._progress import progress_bar
+    from rankone.paper.theory import reproduce
+
+    with progress_bar("runs") as progress:
+        result = reproduce(out=out, quick=quick, workers=workers, progress=progress)
+    _show(result, out)
+
+
+def _show(result: Reproduction, out: Path) -> None:
+    from rankone.cli._tables import show_table
+
+    for title, table in result.tables.items():
+        show_table(table, title)
+    show_table(result.claim_table(), "The paper's claims, measured")
+    result.save(out)
+    print(f"Written: {out}/ ({', '.join(sorted(path.name for path in out.iterdir() if path.is_file()))})")

@@ -1,0 +1,47 @@
+"""``rankone simulate``: compare policies on problems; table, chart and Parquet."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import typer
+
+from rankone.cli._options import whole_number
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(simulate)
+
+
+def simulate(
+    problem: list[str] = typer.Option(..., "--problem", "-p", help="A problem: needle:32x32, a file, models.json#QUERY; repeatable."),
+    policy: list[str] = typer.Option(..., "--policy", "-P", help="A policy: rank1elim-kl, kl-ucb:c=3; repeatable."),
+    horizon: int = typer.Option(100_000, parser=whole_number, help="Decisions a run; 2e6 is fine.", metavar="N"),
+    runs: int = typer.Option(20, help="Runs of each policy on each problem."),
+    seed: int = typer.Option(0, help="Root of all randomness."),
+    workers: int | None = typer.Option(None, help="Processes; default: one a core."),
+    log: bool = typer.Option(False, "--log", help="Checkpoints and axes on a log scale."),
+    out: Path | None = typer.Option(None, help="Directory for runs, table, summary and chart; a stopped study continues there."),
+    as_json: bool = typer.Option(False, "--json", help="Print the summary as JSON and nothing else."),
+) -> None:
+    """Simulate policies on problems and compare their regret."""
+    import rankone
+    from rankone.cli._progress import progress_bar
+    from rankone.cli._tables import show_table
+
+    with progress_bar("runs") as progress:
+        study = rankone.simulate(
+            problem, policy, horizon=horizon, runs=runs, seed=seed, workers=workers, out=out, progress=progress,
+            checkpoints="log" if log else 100,
+        )  # fmt: skip
+    if out is not None:
+        study.save(out)
+        study.chart(log_steps=log, log_regret=log).save(out / "regret.png")
+    if as_json:
+        print(json.dumps(study.summary().to_dicts(), indent=1))
+        return
+    show_table(study.summary(), f"{runs} runs, seed {seed}")
+    if out is not None:
+        print(f"Written: {out / 'table.parquet'}, summary.csv, summary.json, regret.png")

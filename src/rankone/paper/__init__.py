@@ -1,0 +1,1 @@
+"""The paper's figures and theory, reproduced from simulation, with each claim judged by its measured figure."""

@@ -1,0 +1,51 @@
+"""A claim of the paper with the figure that judges it, and the result of reproducing one figure of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from rankone.charts.chart import Chart
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One sentence of the paper, the reading it is judged under, what was measured, and whether it holds."""
+
+    claim: str
+    reading: str
+    measured: str
+    holds: bool
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """Tables, claims and pictures of one reproduced figure."""
+
+    tables: Mapping[str, pl.DataFrame]
+    claims: Sequence[Claim]
+    charts: Mapping[str, Chart]
+
+    def claim_table(self) -> pl.DataFrame:
+        """Return the claims as a table: claim, reading, measured, verdict."""
+        return pl.DataFrame(
+            {
+                "claim": [claim.claim for claim in self.claims],
+                "reading": [claim.reading for claim in self.claims],
+                "measured": [claim.measured for claim in self.claims],
+                "verdict": ["holds" if claim.holds else "does not hold" for claim in self.claims],
+            }
+        )
+
+    def save(self, directory: Path) -> None:
+        """Write every table as CSV, the claims as claims.csv and every chart as PNG, SVG and HTML."""
+        directory.mkdir(parents=True, exist_ok=True)
+        for title, table in self.tables.items():
+            table.write_csv(directory / f"{title}.csv")
+        self.claim_table().write_csv(directory / "claims.csv")
+        for name, chart in self.charts.items():
+            for suffix in (".png", ".svg", ".html"):
+                chart.save(directory / f"{name}{suffix}")

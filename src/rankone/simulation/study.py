@@ -1,0 +1,108 @@
+"""A finished study: its runs as tables, its figures with their uncertainty, its picture."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankone.charts.chart import Chart
+from rankone.problems import RankOne, lower_bound_constant
+from rankone.simulation.work import Run
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+
+class Study:
+    """Runs of policies on problems, as `rankone.simulate` returns them.
+
+    >>> import rankone
+    >>> study = rankone.simulate(rankone.needle(4, 4), ["ucb1", "rank1elim-kl"], horizon=1_000, runs=4, workers=1)
+    >>> study.table.columns
+    ['problem', 'policy', 'run', 'step', 'regret']
+    >>> study.summary().height
+    2
+    """
+
+    def __init__(
+        self, problems: Sequence[RankOne], policies: Sequence[str], checkpoints: npt.NDArray[np.int64], runs: Sequence[Run]
+    ) -> None:
+        self.problems, self.policies = list(problems), list(policies)
+        self.checkpoints = checkpoints
+        self.runs = sorted(
+            runs, key=lambda run: (self._problem_names.index(run.problem), self.policies.index(run.policy), run.run)
+        )
+
+    @property
+    def horizon(self) -> int:
+        """Number of decisions a run."""
+        return int(self.checkpoints[-1])
+
+    @property
+    def _problem_names(self) -> list[str]:
+        return [problem.name for problem in self.problems]
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """Long table: problem, policy, run, step, regret (cumulative pseudo-regret after `step` decisions)."""
+        per_run = pl.DataFrame(
+            {
+                "problem": [run.problem for run in self.runs],
+                "policy": [run.policy for run in self.runs],
+                "run": [run.run for run in self.runs],
+                "step": [self.checkpoints] * len(self.runs),
+                "regret": [run.regret for run in self.runs],
+            },
+            schema={
+                "problem": pl.String,
+                "policy": pl.String,
+                "run": pl.Int64,
+                "step": pl.List(pl.Int64),
+                "regret": pl.List(pl.Float64),
+            },
+        )
+        return per_run.explode("step", "regret")
+
+    def summary(self) -> pl.DataFrame:
+        """One line per problem and policy: final regret (mean, standard error, median, 95 % quantile) and speed."""
+        final = pl.DataFrame(
+            {
+                "problem": [run.problem for run in self.runs],
+                "policy": [run.policy for run in self.runs],
+                "regret": [float(run.regret[-1]) for run in self.runs],
+                "seconds": [run.seconds for run in self.runs],
+            }
+        )
+        regret, seconds = pl.col("regret"), pl.col("seconds")
+        return final.group_by("problem", "policy", maintain_order=True).agg(
+            runs=pl.len(),
+            horizon=pl.lit(self.horizon),
+            regret_mean=regret.mean(),
+            regret_se=regret.std() / pl.len().sqrt(),
+            regret_median=regret.median(),
+            regret_p95=regret.quantile(0.95, "linear"),
+            seconds=seconds.mean(),
+            steps_per_second=self.horizon / seconds.mean(),
+        )
+
+    def chart(self, *, log_steps: bool = False, log_regret: bool = False, lower_bound: bool = True) -> Chart:
+        """Return the picture: mean regret against time with a band of two standard errors, a panel per problem."""
+        from rankone.charts.regret import regret_chart
+
+        bounds = {problem.name: lower_bound_constant(problem) for problem in self.problems} if lower_bound else {}
+        return regret_chart(self.table, bounds, log_steps=log_steps, log_regret=log_regret)
+
+    def save(self, directory: str | Path) -> None:
+        """Write ``table.parquet``, ``summary.csv``, ``summary.json`` and ``regret.png`` into a directory."""
+        directory = Path(directory)
+        directory.mkdir(parents=True, exist_ok=True)
+        self.table.write_parquet(directory / "table.parquet")
+        summary = self.summary()
+        summary.write_csv(directory / "summary.csv")
+        (directory / "summary.json").write_text(json.dumps(summary.to_dicts(), indent=1))
+        self.chart().save(directory / "regret.png")
