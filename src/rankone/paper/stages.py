@@ -1,0 +1,107 @@
+"""Rank1ElimKL stage by stage: what the appendix of the paper says about a stage, checked on played ones.
+
+A stage is played by the policy's own kernels up to the moment before its eliminations; there the confidence intervals
+are compared with the conditional means they should contain (event 1 of Lemma 2).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.numerics.compiled import compiled
+from rankone.numerics.kl import kl_lower, kl_upper
+from rankone.numerics.seeds import generator
+from rankone.policies.kernels import choose, update
+from rankone.policies.rank1elim_kl import Rank1ElimKL
+from rankone.policies.sweeps import COLS_LEFT, CONFIDENCE, N_ROWS, OPEN, ROWS_LEFT, STAGE, SWEEPS_LEFT
+from rankone.problems import RankOne
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass
+class StageLog:
+    """What happened in one run."""
+
+    stages: int = 0
+    misses: int = 0  # stages and sides in which some interval missed its conditional mean
+    row_eliminated: dict[int, int] = field(default_factory=dict)  # row: stage at whose end it was eliminated
+    col_eliminated: dict[int, int] = field(default_factory=dict)
+
+
+def finish_stage(state: Any, rows: Floats, cols: Floats, limit: int, rng: Any) -> int:
+    """Play until every outcome of the current stage is in, or `limit` decisions; return the decisions played."""
+    steps = 0
+    while steps < limit and (steps == 0 or state.clock[SWEEPS_LEFT] > 0 or state.clock[OPEN] > 0):
+        row, col, tag = choose(state, rng)
+        update(state, row, col, tag, 1 if rng.random() < rows[row] * cols[col] else 0)
+        steps += 1
+    return steps
+
+
+def play_stages(problem: RankOne, policy: Rank1ElimKL, seed: int, run: int) -> StageLog:
+    """Play one run up to its horizon and return what each stage did."""
+    horizon = policy.horizon or 0
+    state = policy.start(problem.n_rows, problem.n_cols)
+    rng = generator(seed, "stages", problem.digest, policy.label, run)
+    play = compiled(finish_stage, type(policy).__module__)
+    clock, log, sides = state.clock, StageLog(), _Sides(problem)
+    while horizon > 0 and clock[ROWS_LEFT] + clock[COLS_LEFT] > 2:
+        remaining = _remaining(state)
+        stage_before = int(clock[STAGE])
+        horizon -= play(state, problem.rows, problem.cols, horizon, rng)
+        if clock[STAGE] > stage_before:  # the first decision of this call closed the stage before
+            _note_eliminations(log, remaining, _remaining(state), stage_before, problem.n_rows)
+        if clock[SWEEPS_LEFT] > 0:  # the horizon came first
+            break
+        log.misses += sides.misses(state)
+        log.stages += 1
+    return log
+
+
+class _Sides:
+    """Conditional means of Lemma 2: c_l u_i, where c_l averages the partners of all stages so far."""
+
+    def __init__(self, problem: RankOne) -> None:
+        self._means = np.concatenate([problem.rows, problem.cols])
+        self._weighted = np.zeros(2)  # sum over stages of sweeps times the mean partner, for rows and for columns
+        self._sweeps = 0
+
+    def misses(self, state: Any) -> int:
+        """Number of sides (0, 1 or 2) on which an interval misses its conditional mean at the end of this stage."""
+        n_rows, sweeps = int(state.clock[N_ROWS]), int(state.pulls[state.remaining[0]])
+        partners = self._means[state.defeated_by]
+        self._weighted += (sweeps - self._sweeps) * np.array([partners[n_rows:].mean(), partners[:n_rows].mean()])
+        self._sweeps = sweeps
+        missed = set()
+        for line in _remaining(state):
+            side = int(line >= n_rows)
+            mean = self._weighted[side] / sweeps * self._means[line]
+            estimate, radius = state.clicks[line] / sweeps, state.level[CONFIDENCE] / sweeps
+            if not kl_lower(estimate, radius) <= mean <= kl_upper(estimate, radius):
+                missed.add(side)
+        return len(missed)
+
+
+def promised_stage(problem: RankOne, gap: float) -> int:
+    """Return the stage by whose end Lemma 3 promises elimination: the first m with 2^-m < sqrt(mu gamma) gap."""
+    return math.floor(-math.log2(math.sqrt(problem.mu * problem.gamma) * gap)) + 1
+
+
+def _remaining(state: Any) -> set[int]:
+    n_rows, clock = int(state.clock[N_ROWS]), state.clock
+    rows, cols = state.remaining[: clock[ROWS_LEFT]], state.remaining[n_rows : n_rows + clock[COLS_LEFT]]
+    return {int(line) for line in (*rows, *cols)}
+
+
+def _note_eliminations(log: StageLog, before: set[int], after: set[int], stage: int, n_rows: int) -> None:
+    for line in before - after:
+        if line < n_rows:
+            log.row_eliminated[line] = stage
+        else:
+            log.col_eliminated[line - n_rows] = stage

@@ -1,0 +1,160 @@
+"""The paper's theory against measurement: Theorem 1, Lemma 2 (event 1), Lemma 3, and the extreme needle of section 1."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from rankone.charts.growth import growth_chart
+from rankone.charts.intervals import ratio_chart
+from rankone.paper.claims import Claim, Reproduction
+from rankone.paper.stages import play_stages, promised_stage
+from rankone.policies.rank1elim_kl import Rank1ElimKL
+from rankone.problems import RankOne, lower_bound, needle, random_problem, upper_bound
+from rankone.simulation import simulate
+from rankone.simulation.simulate import Progress
+
+SEED = 1
+
+
+def reproduce(
+    out: Path | None = None, quick: bool = False, workers: int | None = None, progress: Progress | None = None
+) -> Reproduction:
+    """Measure what the theory speaks of; return tables, verdicts and pictures.
+
+    Args:
+        out: directory that keeps finished runs of the simulations.
+        quick: fewer runs.
+        workers: processes to use.
+        progress: called with (finished parts, all parts).
+    """
+    runs = 5 if quick else 20
+    report = progress or (lambda finished, total: None)
+    parts: list[Callable[[], tuple[str, pl.DataFrame]]] = [
+        lambda: ("theorem 1", theorem_1(runs, workers, out)),
+        lambda: ("lemma 2", lemma_2(100 if quick else 1000)),
+        lambda: ("lemma 3", lemma_3(runs)),
+        lambda: ("extreme needle", extreme_needle(runs, workers, out)),
+    ]
+    tables: dict[str, pl.DataFrame] = {}
+    for number, part in enumerate(parts):
+        report(number, len(parts))
+        name, tables[name] = part()
+    report(len(parts), len(parts))
+    slopes = growth_slopes(tables["extreme needle"])
+    return Reproduction(tables, _claims(tables, slopes), {
+        "theorem1": ratio_chart(tables["theorem 1"]),
+        "extreme_needle": growth_chart(tables["extreme needle"], slopes),
+    })  # fmt: skip
+
+
+def theorem_1(runs: int, workers: int | None, out: Path | None) -> pl.DataFrame:
+    """Measured regret of Rank1ElimKL, its lower bound and Theorem 1's upper bound, on a grid of problems."""
+    problems = [
+        *(needle(size, size, p=p, gap=gap) for size in (4, 16) for p, gap in ((0.25, 0.5), (0.7, 0.2), (0.0, 0.5))),
+        *(random_problem(8, 12, seed=seed) for seed in range(3)),
+    ]
+    horizon = 200_000
+    study = simulate(
+        problems, "rank1elim-kl", horizon=horizon, runs=runs, seed=SEED, workers=workers, checkpoints=10,
+        out=None if out is None else out / "theorem-1",
+    )  # fmt: skip
+    bounds = pl.DataFrame(
+        {
+            "problem": [problem.name for problem in problems],
+            "lower_bound": [lower_bound(problem, horizon) for problem in problems],
+            "upper_bound": [upper_bound(problem, horizon).total for problem in problems],
+        }
+    )
+    summary = study.summary().select("problem", "runs", "horizon", "regret_mean", "regret_se")
+    return summary.join(bounds, on="problem").with_columns(bound_over_regret=pl.col("upper_bound") / pl.col("regret_mean"))
+
+
+def lemma_2(runs: int) -> pl.DataFrame:
+    """How often a stage's intervals miss (event 1), against the paper's bound 6 e (K + L) / (n log n) a stage."""
+    rows = []
+    for problem in (needle(4, 4), needle(8, 8, p=0.7, gap=0.2)):
+        for horizon in (100, 1_000, 10_000):
+            for c in (0.0, 3.0):
+                logs = [play_stages(problem, Rank1ElimKL(horizon, c), SEED, run) for run in range(runs)]
+                stages = sum(log.stages for log in logs)
+                misses = sum(log.misses for log in logs)
+                bound = 6 * math.e * (problem.n_rows + problem.n_cols) / (horizon * math.log(horizon))
+                rows.append({
+                    "problem": problem.name, "horizon": horizon, "c": c, "stages": stages, "misses": misses,
+                    "miss_rate": misses / stages if stages else None, "bound": min(1.0, bound),
+                })  # fmt: skip
+    return pl.DataFrame(rows)
+
+
+def lemma_3(runs: int) -> pl.DataFrame:
+    """Stage at whose end a row was eliminated, against the stage Lemma 3 promises, on benign problems."""
+    rows = []
+    horizon = 2_000_000
+    for problem in (needle(8, 8), needle(8, 8, p=0.7, gap=0.2), RankOne([0.8, 0.6, 0.4, 0.2], [0.9, 0.5, 0.1], name="steps:4x3")):
+        logs = [play_stages(problem, Rank1ElimKL(horizon), SEED, run) for run in range(runs)]
+        for gap in sorted({round(float(gap), 12) for gap in problem.row_gaps if gap > 0}):
+            lines = [row for row in range(problem.n_rows) if math.isclose(problem.row_gaps[row], gap)]
+            stages = [log.row_eliminated.get(row) for log in logs for row in lines]
+            seen = [stage for stage in stages if stage is not None]
+            rows.append({
+                "problem": problem.name, "row_gap": gap, "promised_stage": promised_stage(problem, gap),
+                "mean_stage": float(np.mean(seen)) if seen else None, "latest_stage": max(seen, default=None),
+                "never": len(stages) - len(seen),
+            })  # fmt: skip
+    return pl.DataFrame(rows)
+
+
+def extreme_needle(runs: int, workers: int | None, out: Path | None, sizes: Sequence[int] = (2, 4, 8, 16)) -> pl.DataFrame:
+    """Regret against K on the needle with p = 0 (section 1: K^2 log n for Rank1ElimKL, K^3 log n for Rank1Elim)."""
+    problems = [needle(size, size, p=0.0, gap=0.5) for size in sizes]
+    study = simulate(
+        problems, ["rank1elim-kl", "rank1elim", "ucb1"], horizon=10_000_000, runs=runs, seed=SEED, workers=workers,
+        checkpoints=10, out=None if out is None else out / "extreme-needle",
+    )  # fmt: skip
+    sized = pl.DataFrame({"problem": [problem.name for problem in problems], "size": list(sizes)})
+    return study.summary().select("problem", "policy", "runs", "horizon", "regret_mean", "regret_se").join(sized, on="problem")
+
+
+def growth_slopes(table: pl.DataFrame) -> dict[str, float]:
+    """Exponent of K in the regret of each policy: the slope of a line through log regret against log K."""
+    return {
+        str(policy): float(np.polyfit(np.log(part["size"]), np.log(part["regret_mean"]), 1)[0])
+        for (policy,), part in table.group_by("policy", maintain_order=True)
+    }
+
+
+def _claims(tables: dict[str, pl.DataFrame], slopes: dict[str, float]) -> list[Claim]:
+    theorem, events, stages = tables["theorem 1"], tables["lemma 2"], tables["lemma 3"]
+    slack = theorem["bound_over_regret"]
+    late = stages.filter((pl.col("never") > 0) | (pl.col("latest_stage") > pl.col("promised_stage")))
+    claims = [
+        Claim(
+            "Theorem 1 bounds the regret", "as printed (c = 3)",
+            f"the bound is {slack.min():.0f} to {slack.max():.0f} times the regret", bool((slack >= 1).all()),
+        ),
+        Claim(
+            "Lemma 3: eliminated by the promised stage", "as printed (c = 3)",
+            f"{stages.height - late.height} of {stages.height} gaps in time", late.height == 0,
+        ),
+        Claim(
+            "extreme needle: Rank1ElimKL grows as K^2", "as printed (c = 3)",
+            f"as K^{slopes['rank1elim-kl']:.2f}", abs(slopes["rank1elim-kl"] - 2) < 0.5,
+        ),
+        Claim(
+            "extreme needle: Rank1Elim grows as K^3", "AISTATS 2017",
+            f"as K^{slopes['rank1elim']:.2f}", abs(slopes["rank1elim"] - 3) < 0.5,
+        ),
+    ]  # fmt: skip
+    for c in (3.0, 0.0):
+        part = events.filter(pl.col("c") == c)
+        within = bool((part["miss_rate"] <= part["bound"]).all())
+        claims.insert(1, Claim(
+            "Lemma 2: intervals miss at most at the stated rate", f"c = {c:g}",
+            f"{part['misses'].sum()} misses in {part['stages'].sum():,} stages, bound down to {part['bound'].min():.2g}", within,
+        ))  # fmt: skip
+    return claims
