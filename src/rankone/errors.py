@@ -41,4 +41,6 @@ class MissingExtra(RankoneError, ImportError):
     """An optional part of rankone is not installed; the message names the command that installs it."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs the optional part '{extra}' - it is not installed - run: pip install 'rankone[{extra}]'")
+        super().__init__(
+            f"{what} needs the optional part '{extra}' - it is not installed - run: pip install 'rankone[{extra}]'"
+        )

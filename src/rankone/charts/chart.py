@@ -35,7 +35,7 @@ class Chart:
     """
 
     def __init__(self, altair: alt.TopLevelMixin) -> None:
-        self.altair: Any = altair.configure(**_LOOK)  # type: ignore[attr-defined]
+        self.altair: Any = altair.configure(**_LOOK)
 
     def save(self, path: str | Path, scale: float = 2.0) -> Path:
         """Write the picture; the ending of the path (.png .svg .pdf .html .json) says how."""
@@ -60,8 +60,9 @@ class Chart:
             return bytes(vl_convert.vegalite_to_png(spec, scale=scale))
         if suffix == ".pdf":
             return bytes(vl_convert.vegalite_to_pdf(spec))
-        text = {".svg": lambda: vl_convert.vegalite_to_svg(spec), ".html": self.html, ".json": lambda: spec}[suffix]()
-        return str(text).encode()
+        if suffix == ".svg":
+            return str(vl_convert.vegalite_to_svg(spec)).encode()
+        return (self.html() if suffix == ".html" else str(spec)).encode()
 
     def _repr_mimebundle_(self, *args: Any, **keywords: Any) -> Any:
         """Show the picture in a notebook."""

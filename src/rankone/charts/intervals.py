@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from rankone.charts.chart import Chart
+from rankone.charts.chart import SHAPES, Chart
 
 
 def ratio_chart(table: pl.DataFrame) -> Chart:
@@ -17,10 +17,12 @@ def ratio_chart(table: pl.DataFrame) -> Chart:
     x = alt.X("value:Q", scale=alt.Scale(type="log"), title="cumulative regret", axis=alt.Axis(format="~s"))
     y = alt.Y("problem:N", sort=table["problem"].to_list(), title=None, axis=alt.Axis(labelLimit=260))
     span = alt.Chart(alt.InlineData(table.filter(pl.col("lower_bound") > 0).to_dicts()))
-    rule = span.mark_rule(color="#bbb").encode(x=alt.X("lower_bound:Q", title="cumulative regret"), x2="upper_bound:Q", y=y)
+    rule = span.mark_rule(color="#bbb").encode(
+        x=alt.X("lower_bound:Q", title="cumulative regret"), x2="upper_bound:Q", y=y
+    )
     points = alt.Chart(alt.InlineData(long.to_dicts())).mark_point(filled=True, size=90).encode(
         x=x, y=y,
-        shape=alt.Shape("what:N", title=None, scale=alt.Scale(domain=order, range=["triangle-right", "circle", "triangle-left"])),
+        shape=alt.Shape("what:N", title=None, scale=alt.Scale(domain=order, range=SHAPES[:3])),
         color=alt.Color("what:N", title=None, scale=alt.Scale(domain=order, range=["#009e73", "#000000", "#d55e00"])),
     )  # fmt: skip
     return Chart(alt.layer(rule, points).properties(width=460, height=28 * table.height))

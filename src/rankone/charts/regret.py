@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 import altair as alt
 import polars as pl
@@ -48,15 +48,16 @@ def regret_chart(
     y = alt.Y("mean:Q", title="cumulative regret", scale=_scale(log_regret), axis=alt.Axis(format="~s"))
     colour = alt.Color("policy:N", scale=domain, title=None, sort=names)
 
-    def panel(name: str) -> alt.LayerChart:
+    def panel(name: str) -> Any:
         here = pl.col("problem") == name
-        base = alt.Chart(alt.InlineData(pl.concat([curves.filter(here), bounds.filter(here)], how="diagonal").to_dicts()))
+        base = alt.Chart(
+            alt.InlineData(pl.concat([curves.filter(here), bounds.filter(here)], how="diagonal").to_dicts())
+        )
         band = base.mark_area(opacity=0.18).encode(x=x, y="low:Q", y2="high:Q", color=colour)
         line = base.mark_line(strokeWidth=2).encode(
             x=x, y=y, color=colour,
             strokeDash=alt.StrokeDash("policy:N", scale=dashes, title=None, sort=names),
-            tooltip=["policy:N", alt.Tooltip("step:Q", format=","), alt.Tooltip("mean:Q", format=",.1f", title="mean regret"),
-                     alt.Tooltip("se:Q", format=",.1f", title="standard error"), "runs:Q"],
+            tooltip=["policy:N", "step:Q", "mean:Q", "se:Q", "runs:Q"],
         )  # fmt: skip
         marks = base.transform_filter("datum.marked").mark_point(filled=True, size=45).encode(
             x=x, y=y, color=colour, shape=alt.Shape("policy:N", scale=shapes, title=None, sort=names)
@@ -73,7 +74,9 @@ def _curves(table: pl.DataFrame) -> pl.DataFrame:
     curves = (
         table.group_by("problem", "policy", "step", maintain_order=True)
         .agg(mean=regret.mean(), se=(regret.std() / pl.len().sqrt()).fill_null(0.0), runs=pl.len())
-        .with_columns(low=pl.max_horizontal(pl.col("mean") - 2 * pl.col("se"), 0.0), high=pl.col("mean") + 2 * pl.col("se"))
+        .with_columns(
+            low=pl.max_horizontal(pl.col("mean") - 2 * pl.col("se"), 0.0), high=pl.col("mean") + 2 * pl.col("se")
+        )
     )
     place = pl.int_range(pl.len()).over("problem", "policy")
     stride = max(1, table["step"].n_unique() // 5)
@@ -93,7 +96,7 @@ def _bounds(table: pl.DataFrame, constants: Mapping[str, float]) -> pl.DataFrame
     return pl.DataFrame(rows, schema=schema)
 
 
-def _cycle(values: list[Kind], policies: list[str], last: Kind | None) -> list[Kind]:
+def _cycle(values: Sequence[Kind], policies: list[str], last: Kind | None) -> list[Kind]:
     cycled = [values[place % len(values)] for place in range(len(policies))]
     return cycled if last is None else [*cycled, last]
 

@@ -16,14 +16,18 @@ def register(app: typer.Typer) -> None:
 
 
 def simulate(
-    problem: list[str] = typer.Option(..., "--problem", "-p", help="A problem: needle:32x32, a file, models.json#QUERY; repeatable."),
+    problem: list[str] = typer.Option(
+        ..., "--problem", "-p", help="A problem: needle:32x32, a file, models.json#QUERY; repeatable."
+    ),
     policy: list[str] = typer.Option(..., "--policy", "-P", help="A policy: rank1elim-kl, kl-ucb:c=3; repeatable."),
     horizon: int = typer.Option(100_000, parser=whole_number, help="Decisions a run; 2e6 is fine.", metavar="N"),
     runs: int = typer.Option(20, help="Runs of each policy on each problem."),
     seed: int = typer.Option(0, help="Root of all randomness."),
     workers: int | None = typer.Option(None, help="Processes; default: one a core."),
     log: bool = typer.Option(False, "--log", help="Checkpoints and axes on a log scale."),
-    out: Path | None = typer.Option(None, help="Directory for runs, table, summary and chart; a stopped study continues there."),
+    out: Path | None = typer.Option(
+        None, help="Directory for runs, table, summary and chart; a stopped study continues there."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print the summary as JSON and nothing else."),
 ) -> None:
     """Simulate policies on problems and compare their regret."""

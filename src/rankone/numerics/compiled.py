@@ -14,20 +14,32 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numba
+from numba.core import config as numba_config
 
 # Division by zero gives inf or nan as in NumPy: no error paths to compile, smaller and faster kernels.
-_SEMANTICS = {"error_model": "numpy"}
+_SEMANTICS: dict[str, Any] = {"error_model": "numpy"}
 # Kernels that only compiled code calls need no entry from Python; leaving it out saves a third of the compile time.
 INNER = _SEMANTICS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
-function = numba.njit(**_SEMANTICS)  # a compiled function that Python may call too
-kernel = numba.njit(**INNER)  # a compiled function that only compiled code calls
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_config: Any = numba_config  # its settings are made at run time, unknown to type checkers
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _KEPT_CACHES = 8
+
+
+def function(python: Function) -> Function:
+    """Compile a function that Python may call too."""
+    return numba.njit(**_SEMANTICS)(python)
+
+
+def kernel(python: Function) -> Function:
+    """Compile a function that only compiled code calls."""
+    return numba.njit(**INNER)(python)
 
 
 def cache_root() -> Path:
@@ -57,12 +69,12 @@ def compiled(entry: Callable[..., Any], module: str) -> Callable[..., Any]:
     """Compile `entry` for the policies of `module`, cached on disk under the hash of their sources."""
     directory = cache_root() / source_key(module)
     _drop_old_caches(directory)
-    previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(directory)  # read once, when the decorator sets up the function's cache
+    previous = _config.CACHE_DIR
+    _config.CACHE_DIR = str(directory)  # read once, when the decorator sets up the function's cache
     try:
-        return numba.njit(cache=True, nogil=True, **_SEMANTICS)(entry)  # type: ignore[no-any-return]
+        return numba.njit(cache=True, nogil=True, **_SEMANTICS)(entry)
     finally:
-        numba.config.CACHE_DIR = previous
+        _config.CACHE_DIR = previous
 
 
 @functools.cache

@@ -6,6 +6,7 @@ is judged in two readings of its confidence level: as printed (c = 3) and log n 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -94,7 +95,7 @@ def _last_rise(study: Study, problem: str, policy: str) -> float:
 
 
 def _ratios(values: Sequence[float]) -> list[float]:
-    return [later / earlier for earlier, later in zip(values, values[1:], strict=False)]
+    return [later / earlier for earlier, later in itertools.pairwise(values)]
 
 
 def _list(values: Sequence[float], style: str = ".2f") -> str:

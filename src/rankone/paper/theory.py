@@ -1,4 +1,4 @@
-"""The paper's theory against measurement: Theorem 1, Lemma 2 (event 1), Lemma 3, and the extreme needle of section 1."""
+"""The paper's theory against measurement: Theorem 1, Lemma 2 (event 1), Lemma 3 and the extreme needle (section 1)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,9 @@ def theorem_1(runs: int, workers: int | None, out: Path | None) -> pl.DataFrame:
         }
     )
     summary = study.summary().select("problem", "runs", "horizon", "regret_mean", "regret_se")
-    return summary.join(bounds, on="problem").with_columns(bound_over_regret=pl.col("upper_bound") / pl.col("regret_mean"))
+    return summary.join(bounds, on="problem").with_columns(
+        bound_over_regret=pl.col("upper_bound") / pl.col("regret_mean")
+    )
 
 
 def lemma_2(runs: int) -> pl.DataFrame:
@@ -95,7 +97,11 @@ def lemma_3(runs: int) -> pl.DataFrame:
     """Stage at whose end a row was eliminated, against the stage Lemma 3 promises, on benign problems."""
     rows = []
     horizon = 2_000_000
-    for problem in (needle(8, 8), needle(8, 8, p=0.7, gap=0.2), RankOne([0.8, 0.6, 0.4, 0.2], [0.9, 0.5, 0.1], name="steps:4x3")):
+    for problem in (
+        needle(8, 8),
+        needle(8, 8, p=0.7, gap=0.2),
+        RankOne([0.8, 0.6, 0.4, 0.2], [0.9, 0.5, 0.1], name="steps:4x3"),
+    ):
         logs = [play_stages(problem, Rank1ElimKL(horizon), SEED, run) for run in range(runs)]
         for gap in sorted({round(float(gap), 12) for gap in problem.row_gaps if gap > 0}):
             lines = [row for row in range(problem.n_rows) if math.isclose(problem.row_gaps[row], gap)]
@@ -109,7 +115,9 @@ def lemma_3(runs: int) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def extreme_needle(runs: int, workers: int | None, out: Path | None, sizes: Sequence[int] = (2, 4, 8, 16)) -> pl.DataFrame:
+def extreme_needle(
+    runs: int, workers: int | None, out: Path | None, sizes: Sequence[int] = (2, 4, 8, 16)
+) -> pl.DataFrame:
     """Regret against K on the needle with p = 0 (section 1: K^2 log n for Rank1ElimKL, K^3 log n for Rank1Elim)."""
     problems = [needle(size, size, p=0.0, gap=0.5) for size in sizes]
     study = simulate(
@@ -117,7 +125,11 @@ def extreme_needle(runs: int, workers: int | None, out: Path | None, sizes: Sequ
         checkpoints=10, out=None if out is None else out / "extreme-needle",
     )  # fmt: skip
     sized = pl.DataFrame({"problem": [problem.name for problem in problems], "size": list(sizes)})
-    return study.summary().select("problem", "policy", "runs", "horizon", "regret_mean", "regret_se").join(sized, on="problem")
+    return (
+        study.summary()
+        .select("problem", "policy", "runs", "horizon", "regret_mean", "regret_se")
+        .join(sized, on="problem")
+    )
 
 
 def growth_slopes(table: pl.DataFrame) -> dict[str, float]:
@@ -130,12 +142,12 @@ def growth_slopes(table: pl.DataFrame) -> dict[str, float]:
 
 def _claims(tables: dict[str, pl.DataFrame], slopes: dict[str, float]) -> list[Claim]:
     theorem, events, stages = tables["theorem 1"], tables["lemma 2"], tables["lemma 3"]
-    slack = theorem["bound_over_regret"]
+    slack = theorem["bound_over_regret"].to_list()
     late = stages.filter((pl.col("never") > 0) | (pl.col("latest_stage") > pl.col("promised_stage")))
     claims = [
         Claim(
             "Theorem 1 bounds the regret", "as printed (c = 3)",
-            f"the bound is {slack.min():.0f} to {slack.max():.0f} times the regret", bool((slack >= 1).all()),
+            f"the bound is {min(slack):.0f} to {max(slack):.0f} times the regret", min(slack) >= 1,
         ),
         Claim(
             "Lemma 3: eliminated by the promised stage", "as printed (c = 3)",
@@ -153,8 +165,9 @@ def _claims(tables: dict[str, pl.DataFrame], slopes: dict[str, float]) -> list[C
     for c in (3.0, 0.0):
         part = events.filter(pl.col("c") == c)
         within = bool((part["miss_rate"] <= part["bound"]).all())
+        measured = f"{part['misses'].sum()} misses in {part['stages'].sum():,} stages"
         claims.insert(1, Claim(
             "Lemma 2: intervals miss at most at the stated rate", f"c = {c:g}",
-            f"{part['misses'].sum()} misses in {part['stages'].sum():,} stages, bound down to {part['bound'].min():.2g}", within,
+            measured, within,
         ))  # fmt: skip
     return claims

@@ -91,7 +91,9 @@ class Agent:
             raise DecisionError("a decision that ask() returned", decision, "keep what ask() returns and tell that")
         asked = self._open.get(decision.number)
         if asked is None and 0 <= decision.number < self._asked:
-            raise DecisionError("a decision still open", f"number {decision.number}, which is closed", "tell each decision once")
+            raise DecisionError(
+                "a decision still open", f"number {decision.number}, which is closed", "tell each decision once"
+            )
         if asked != decision:
             raise DecisionError("a decision of this agent", decision, "tell the agent that was asked")
         del self._open[decision.number]

@@ -52,7 +52,9 @@ class Dispatched:
             if ancestor in self._of_class:
                 return self._of_class[ancestor]
         if self._default is None:
-            raise TypeError(f"{state_class.__name__} has no kernel '{self.name}': register one with @{self.name}s.register(...)")
+            raise TypeError(
+                f"{state_class.__name__} has no kernel '{self.name}': register one with @{self.name}s.register(...)"
+            )
         return self._default
 
 
@@ -61,7 +63,9 @@ def overloaded(kernel: Dispatched) -> Callable[[Function], Function]:
 
     def declare(stub: Function) -> Function:
         def typed(state, *others):  # type: ignore[no-untyped-def]
-            return kernel.of(state.instance_class) if isinstance(state, types.BaseNamedTuple) else None
+            return (
+                kernel.of(state.instance_class) if isinstance(state, (types.NamedTuple, types.NamedUniTuple)) else None
+            )
 
         overload(stub, strict=False, jit_options=INNER)(typed)
         return stub
@@ -86,7 +90,7 @@ settleds = Dispatched("settled", _never)
 @overloaded(chooses)
 def choose(state: Any, rng: Any) -> tuple[int, int, int]:
     """Pick a pair. Callable from compiled code and, slowly, from Python."""
-    return chooses.of(type(state))(state, rng)  # type: ignore[no-any-return]
+    return chooses.of(type(state))(state, rng)
 
 
 @overloaded(updates)
@@ -104,4 +108,4 @@ def void(state: Any, row: int, col: int, tag: int) -> None:
 @overloaded(settleds)
 def settled(state: Any) -> bool:
     """Tell whether the choice can never change again."""
-    return settleds.of(type(state))(state)  # type: ignore[no-any-return]
+    return settleds.of(type(state))(state)

@@ -1,8 +1,8 @@
 """KL-UCB on the K * L pairs: Garivier, Cappe, "The KL-UCB Algorithm for Bounded Stochastic Bandits and Beyond" (2011).
 
-After t decisions, choose the pair with the largest ``max{q : pulls * d(mean, q) <= log t + c log log t}``; a pair without
-an outcome comes first. c = 3 in the theorem, c = 0 in practice (the default). Ties go to the pair chosen longest ago,
-and among pairs never chosen to a random one.
+After t decisions, choose the pair with the largest ``max{q : pulls * d(mean, q) <= log t + c log log t}``; a pair
+without an outcome comes first. c = 3 in the theorem, c = 0 in practice (the default). Ties go to the pair chosen
+longest ago, and among pairs never chosen to a random one.
 """
 
 from __future__ import annotations

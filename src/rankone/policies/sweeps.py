@@ -45,7 +45,9 @@ class SweepState(NamedTuple):
     level: Floats  # (3,) constants of the policy
 
 
-def start_sweeps(state_class: Any, n_rows: int, n_cols: int, horizon: int, first_length: float, confidence: float) -> Any:
+def start_sweeps(
+    state_class: Any, n_rows: int, n_cols: int, horizon: int, first_length: float, confidence: float
+) -> Any:
     """Return the state before stage 0; stage l ends at ``ceil(first_length * 4^l * log(horizon))`` sweeps in all."""
     log_horizon = math.log(horizon)
     lines = n_rows + n_cols
@@ -68,7 +70,7 @@ boundss = Dispatched("bounds")
 @overloaded(boundss)
 def bounds(state: Any, line: int) -> tuple[float, float]:
     """Lower and upper confidence bound of a line's mean; each sweeping policy registers its own."""
-    return boundss.of(type(state))(state, line)  # type: ignore[no-any-return]
+    return boundss.of(type(state))(state, line)
 
 
 @kernel

@@ -133,12 +133,16 @@ def _probabilities(values: Sequence[float] | Vector, side: str) -> Vector:
     except (TypeError, ValueError):
         raise InputError(f"{side} as a list of numbers", values, f"pass {side}=[0.9, 0.5], say") from None
     if vector.ndim != 1 or len(vector) == 0:
-        raise InputError(f"{side} as a list of at least one number", f"shape {vector.shape}", f"pass {side}=[0.9, 0.5], say")
+        raise InputError(
+            f"{side} as a list of at least one number", f"shape {vector.shape}", f"pass {side}=[0.9, 0.5], say"
+        )
     wrong = ~((vector >= 0.0) & (vector <= 1.0))  # written so that NaN is wrong too
     if wrong.any():
         place = int(np.argmax(wrong))
         raise InputError(
-            f"probabilities in [0, 1] in {side}", f"{vector[place]} at index {place}", "divide counts by their totals first"
+            f"probabilities in [0, 1] in {side}",
+            f"{vector[place]} at index {place}",
+            "divide counts by their totals first",
         )
     vector.flags.writeable = False
     return vector

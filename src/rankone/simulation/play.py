@@ -14,7 +14,13 @@ Ints = npt.NDArray[np.int64]
 
 
 def play(
-    state: Any, rows: Floats, cols: Floats, best_mean: float, checkpoints: Ints, regrets: Floats, rng: np.random.Generator
+    state: Any,
+    rows: Floats,
+    cols: Floats,
+    best_mean: float,
+    checkpoints: Ints,
+    regrets: Floats,
+    rng: np.random.Generator,
 ) -> None:
     """Play up to the last checkpoint; fill `regrets` with the cumulative pseudo-regret at each checkpoint.
 

@@ -107,7 +107,9 @@ class _Units:
         seed: int,
         missing: dict[tuple[str, str], list[int]],
     ) -> None:
-        self._kinds = [(world, player) for world in problems for player in policies if missing[world.name, player.label]]
+        self._kinds = [
+            (world, player) for world in problems for player in policies if missing[world.name, player.label]
+        ]
         self._missing = missing
         self._steps, self._seed = steps, seed
         self._seconds: defaultdict[tuple[str, str], list[float]] = defaultdict(list)

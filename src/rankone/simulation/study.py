@@ -30,7 +30,11 @@ class Study:
     """
 
     def __init__(
-        self, problems: Sequence[RankOne], policies: Sequence[str], checkpoints: npt.NDArray[np.int64], runs: Sequence[Run]
+        self,
+        problems: Sequence[RankOne],
+        policies: Sequence[str],
+        checkpoints: npt.NDArray[np.int64],
+        runs: Sequence[Run],
     ) -> None:
         self.problems, self.policies = list(problems), list(policies)
         self.checkpoints = checkpoints
