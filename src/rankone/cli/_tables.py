@@ -16,10 +16,12 @@ def show_table(table: pl.DataFrame, title: str | None = None) -> None:
 
     shown = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for name, kind in table.schema.items():
-        shown.add_column(name.replace("_", " "), justify="right" if kind.is_numeric() else "left", overflow="fold")
+        shown.add_column(name.replace("_", " "), justify="right" if kind.is_numeric() else "left")
     for row in table.iter_rows():
         shown.add_row(*(_text(value) for value in row))
-    Console().print(shown)
+    console = Console()
+    # A pipe or a file has no width of its own: leave room for every column.
+    console.print(shown, width=None if console.is_terminal else 160, soft_wrap=False)
 
 
 def _text(value: Any) -> str:

@@ -46,6 +46,10 @@ def simulate(
     if as_json:
         print(json.dumps(study.summary().to_dicts(), indent=1))
         return
-    show_table(study.summary(), f"{runs} runs, seed {seed}")
+    columns = {
+        "problem": "problem", "policy": "policy", "regret_mean": "regret", "regret_se": "± se", "regret_median": "median",
+        "regret_p95": "p95", "seconds": "seconds a run", "steps_per_second": "steps a second",
+    }  # fmt: skip
+    show_table(study.summary().select(columns).rename(columns), f"{horizon:,} decisions, {runs} runs, seed {seed}")
     if out is not None:
         print(f"Written: {out / 'table.parquet'}, summary.csv, summary.json, regret.png")

@@ -67,7 +67,8 @@ def overloaded(kernel: Dispatched) -> Callable[[Function], Function]:
                 kernel.of(state.instance_class) if isinstance(state, (types.NamedTuple, types.NamedUniTuple)) else None
             )
 
-        overload(stub, strict=False, jit_options=INNER)(typed)
+        options: Any = INNER
+        overload(stub, strict=False, jit_options=options)(typed)
         return stub
 
     return declare
