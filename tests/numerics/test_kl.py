@@ -57,7 +57,9 @@ def test_divergence_has_nine_digits_far_from_and_next_to_p(p: float) -> None:
 
 def test_limits_of_the_divergence() -> None:
     assert bernoulli_kl(0.0, 0.0) == bernoulli_kl(1.0, 1.0) == bernoulli_kl(0.3, 0.3) == 0.0
-    assert bernoulli_kl(0.3, 0.0) == bernoulli_kl(0.3, 1.0) == bernoulli_kl(0.0, 1.0) == bernoulli_kl(1.0, 0.0) == math.inf
+    assert (
+        bernoulli_kl(0.3, 0.0) == bernoulli_kl(0.3, 1.0) == bernoulli_kl(0.0, 1.0) == bernoulli_kl(1.0, 0.0) == math.inf
+    )
     assert bernoulli_kl(0.0, 0.25) == pytest.approx(-math.log(0.75), rel=1e-15)
     assert bernoulli_kl(1.0, 0.25) == pytest.approx(math.log(4), rel=1e-15)
 
