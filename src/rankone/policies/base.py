@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rankone.errors import InputError
+from rankone.specs import parse_settings, value_text, whole_number
 
 if TYPE_CHECKING:
     from rankone.policies.agent import Agent
@@ -45,7 +46,7 @@ class Policy:
     def label(self) -> str:
         """Canonical string: the name and the parameters that differ from their defaults."""
         changed = [
-            f"{field.name}={_text(getattr(self, field.name))}"
+            f"{field.name}={value_text(getattr(self, field.name))}"
             for field in dataclasses.fields(self)
             if getattr(self, field.name) != field.default
         ]
@@ -87,38 +88,9 @@ def policy(spec: str | Policy) -> Policy:
     found = known_policies().get(name)
     if found is None:
         raise InputError(f"one of the policies {', '.join(sorted(_REGISTRY))}", name, "see `rankone policies`")
-    parameters = {field.name: field for field in dataclasses.fields(found)}
-    values: dict[str, Any] = {}
-    for setting in filter(None, settings.split(",")):
-        key, equals, value = setting.partition("=")
-        if key not in parameters or not equals:
-            allowed = ", ".join(parameters) or "no parameters"
-            raise InputError(f"{allowed} as parameters of '{name}'", setting, f"write '{name}:parameter=value'")
-        values[key] = _parse(value, typing.get_type_hints(found)[key], f"{name}:{key}")
-    return found(**values)
-
-
-def _text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
-
-
-def _parse(text: str, hint: Any, where: str) -> Any:
-    """Turn a parameter's text into the type its dataclass field declares."""
-    kinds = [kind for kind in typing.get_args(hint) or (hint,) if kind is not type(None)]
-    try:
-        number = float(text) if text not in ("true", "false") else float(text == "true")
-        if kinds == [bool]:
-            return bool(number)
-        if kinds == [int]:
-            if number != int(number):
-                raise ValueError
-            return int(number)
-        if kinds == [float]:
-            return number
-    except (ValueError, OverflowError):
-        expected = " or ".join(kind.__name__ for kind in kinds)
-        raise InputError(f"{expected} for {where}", text, "write a number such as 3 or 0.5") from None
-    return text
+    hints = typing.get_type_hints(found)
+    parameters = {field.name: hints[field.name] for field in dataclasses.fields(found)}
+    return found(**parse_settings(name, settings, parameters))
 
 
 @functools.cache
@@ -131,9 +103,8 @@ def _import_all() -> None:
 
 def check_sizes(n_rows: int, n_cols: int) -> None:
     """Refuse sizes that no policy can play."""
-    for size, side in ((n_rows, "n_rows"), (n_cols, "n_cols")):
-        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-            raise InputError(f"{side} as a whole number of at least 1", size, f"pass {side}=8, say")
+    whole_number("n_rows", n_rows)
+    whole_number("n_cols", n_cols)
 
 
 def needed_horizon(policy: Policy, horizon: int | None) -> int:
@@ -141,6 +112,4 @@ def needed_horizon(policy: Policy, horizon: int | None) -> int:
     if horizon is None:
         example = f"{type(policy).__name__}(horizon=100_000)"
         raise InputError(f"a horizon for {policy.name}", "none", f"write {example} or '{policy.name}:horizon=100000'")
-    if not isinstance(horizon, int) or isinstance(horizon, bool) or horizon < 1:
-        raise InputError("a horizon as a whole number of at least 1", horizon, "pass horizon=100_000, say")
-    return horizon
+    return whole_number("a horizon", horizon)

@@ -1,5 +1,29 @@
 """The world: rank-1 problems, how hard they are, and what theory says about regret on them."""
 
+from rankone.problems.bounds import UpperBound, lower_bound, lower_bound_constant, upper_bound
+from rankone.problems.files import load_problem, load_problems, save_problem, save_problems
+from rankone.problems.hardness import Hardness, hardness
+from rankone.problems.needle import needle
+from rankone.problems.random_problem import random_problem
 from rankone.problems.rank_one import RankOne
+from rankone.problems.registry import Family, family, known_families, problem
 
-__all__ = ["RankOne"]
+__all__ = [
+    "Family",
+    "Hardness",
+    "RankOne",
+    "UpperBound",
+    "family",
+    "hardness",
+    "known_families",
+    "load_problem",
+    "load_problems",
+    "lower_bound",
+    "lower_bound_constant",
+    "needle",
+    "problem",
+    "random_problem",
+    "save_problem",
+    "save_problems",
+    "upper_bound",
+]

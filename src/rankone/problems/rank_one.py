@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ class RankOne:
         self.cols = _probabilities(cols, "cols")
         self.row_names = _names(row_names, self.n_rows, "row")
         self.col_names = _names(col_names, self.n_cols, "col")
-        self.name = name if name is not None else f"rank-one:{self.n_rows}x{self.n_cols}:{self.digest[:6]}"
+        self.name = str(name) if name is not None else f"rank-one:{self.n_rows}x{self.n_cols}:{self.digest[:6]}"
 
     @property
     def n_rows(self) -> int:
@@ -75,8 +76,10 @@ class RankOne:
     @property
     def best_pairs(self) -> list[tuple[int, int]]:
         """Every pair whose click probability is the highest (more than one if rows or columns tie)."""
-        found = np.argwhere(self.means == self.means.max())
-        return [(int(row), int(col)) for row, col in found]
+        if self.best_mean == 0.0:  # one side is all zeros, and then the other makes no difference
+            return [(row, col) for row in range(self.n_rows) for col in range(self.n_cols)]
+        rows, cols = np.flatnonzero(self.row_gaps == 0.0), np.flatnonzero(self.col_gaps == 0.0)
+        return [(row, col) for row in rows.tolist() for col in cols.tolist()]
 
     @property
     def row_gaps(self) -> Vector:
@@ -123,6 +126,12 @@ class RankOne:
             "col_names": self.col_names,
         }
 
+    def save(self, path: str | Path) -> None:
+        """Write the problem to a ``.json`` or ``.csv`` file that `rankone.problem` reads."""
+        from rankone.problems.files import save_problem
+
+        save_problem(self, path)
+
     def __repr__(self) -> str:
         return f"<RankOne {self.name}: {self.n_rows} x {self.n_cols}, best {self.best_mean:.4g}>"
 
@@ -151,11 +160,14 @@ def _probabilities(values: Sequence[float] | Vector, side: str) -> Vector:
 def _names(names: Sequence[str] | None, length: int, side: str) -> list[str]:
     if names is None:
         return [f"{side} {index + 1}" for index in range(length)]
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InputError(f"{side}_names as a list of texts", names, f"pass {side}_names=['a', 'b'], say")
     found = [str(name) for name in names]
     if len(found) != length:
         raise InputError(f"{length} {side}_names, one each", len(found), f"leave {side}_names out, or name every one")
     if len(set(found)) != length:
-        raise InputError(f"distinct {side}_names", found, "give each its own name")
+        twice = next(name for place, name in enumerate(found) if name in found[:place])
+        raise InputError(f"distinct {side}_names", f"'{twice}' more than once", "give each its own name")
     return found
 
 

@@ -1,0 +1,22 @@
+"""Options that several commands read in the same way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from rankone.errors import InputError
+from rankone.specs import parse_whole_number
+
+
+def whole_number(text: Any) -> int:
+    """Read a positive whole number as people write it: 2000000, 2_000_000 or 2e6.
+
+    >>> whole_number("2e6")
+    2000000
+    """
+    try:
+        return parse_whole_number("the value", str(text))  # a default comes here too, as a number
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from None  # Typer says which option it was

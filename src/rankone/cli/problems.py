@@ -1,0 +1,42 @@
+"""``rankone problems``: the families of problems, with their parameters, and the files that hold problems."""
+
+from __future__ import annotations
+
+import json
+
+import typer
+
+FILES = """A problem can also be a file:
+  FILE.csv         columns side (row or col), name, probability: a line for each row and column
+  FILE.json        {"rows": [0.9, 0.5], "cols": [0.8, 0.3]}, and row_names, col_names, name where wanted
+  FILE.json#NAME   one of the problems of {"format": "rankone-problems", "version": 1, "problems": [...]}"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(problems)
+
+
+def problems(as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else.")) -> None:
+    """List the families of problems, their parameters and a line of explanation."""
+    from rankone.problems import known_families
+    from rankone.specs import value_text
+
+    found = [
+        {
+            "problem": f"{name}:ROWSxCOLS",
+            "parameters": ", ".join(f"{key}={value_text(value)}" for key, value in family.parameters.items()) or "none",
+            "what it is": family.explanation,
+        }
+        for name, family in sorted(known_families().items())
+    ]
+    if as_json:
+        print(json.dumps(found, indent=1))
+        return
+    import polars as pl
+
+    from rankone.cli._tables import show_table
+
+    show_table(pl.DataFrame(found))
+    print("Write parameters as needle:32x32:p=0.1,gap=0.4; 0.1x0.2 is 0.1 for the rows and 0.2 for the columns.")
+    print(FILES)

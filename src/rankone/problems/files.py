@@ -1,0 +1,214 @@
+"""Problems in files: JSON (one problem, or several by name) and CSV (one problem).
+
+* CSV: a header ``side,name,probability`` and a line for each row and column; `side` is ``row`` or ``col``.
+* JSON, one problem: the values of `RankOne.to_dict`; only ``rows`` and ``cols`` must be there.
+* JSON, several: ``{"format": "rankone-problems", "version": 1, "problems": [{"name": ..., "rows": ..., ...}, ...]}``.
+  One of them is meant by ``file.json#NAME``.
+
+Keys and columns that are not named here are left alone, so that a model can keep what else it knows in the same file.
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import io
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rankone.errors import InputError
+from rankone.problems.rank_one import RankOne
+
+FORMAT, VERSION = "rankone-problems", 1
+_COLUMNS = ("side", "name", "probability")
+_SUFFIXES = (".csv", ".json")
+_KEYS = ("name", "rows", "cols", "row_names", "col_names")
+
+
+def is_problem_file(spec: str | Path) -> bool:
+    """Whether the text reads like a file of problems (whether it exists or not)."""
+    return _split(spec)[0].suffix.lower() in _SUFFIXES
+
+
+def load_problem(spec: str | Path) -> RankOne:
+    """Return the problem of a CSV or JSON file, or of ``file.json#NAME``.
+
+    A file of several problems needs the ``#NAME``. A problem without a name of its own is called like the file.
+    """
+    path, name = _split(spec)
+    found = load_problems(path)
+    names = [problem.name for problem in found]
+    if name is None and len(found) == 1:
+        return found[0]
+    if name is None:
+        raise InputError(
+            f"one of the {len(found)} problems of {path}", "no name", f"write {path}#{names[0]}, say; {_some(names)}"
+        )
+    if name not in names:
+        near = difflib.get_close_matches(name, names, n=5, cutoff=0.4)
+        hint = f"did you mean {', '.join(near)}?" if near else _some(names)
+        raise InputError(f"a problem of {path}", f"the name '{name}'", hint)
+    return found[names.index(name)]
+
+
+def load_problems(path: str | Path) -> list[RankOne]:
+    """Return every problem of a CSV or JSON file, in the order of the file."""
+    path = Path(path)
+    text = _read(path)
+    if _suffix(path) == ".csv":
+        return [_from_csv(text, path)]
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise InputError(f"JSON in {path}", str(error), "see `rankone problems` for the format") from None
+    if isinstance(content, dict) and "problems" in content:
+        return _from_collection(content, path)
+    return [_from_values(content, path.stem, str(path))]
+
+
+def save_problem(problem: RankOne, path: str | Path) -> None:
+    """Write one problem to a CSV or JSON file (a CSV file has no place for the problem's own name)."""
+    path = Path(path)
+    if _suffix(path) == ".json":
+        _write_json(path, problem.to_dict())
+        return
+    out = io.StringIO(newline="")
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(_COLUMNS)
+    for side, names, values in (("row", problem.row_names, problem.rows), ("col", problem.col_names, problem.cols)):
+        table.writerows((side, name, repr(float(value))) for name, value in zip(names, values, strict=True))
+    _write(path, out.getvalue())
+
+
+def save_problems(
+    path: str | Path,
+    problems: Iterable[RankOne],
+    extra: Mapping[str, Any] | None = None,
+    each: Sequence[Mapping[str, Any]] | None = None,
+) -> None:
+    """Write several problems to one JSON file; each is found again by ``path#NAME``.
+
+    Args:
+        path: a file name that ends in ``.json``.
+        problems: the problems, with distinct names.
+        extra: more keys for the file (what model it is, what it was fitted on).
+        each: more keys for each problem, in the same order.
+    """
+    path, found = Path(path), list(problems)
+    if _suffix(path) != ".json":
+        raise InputError("a .json file for several problems", str(path), f"write {path.with_suffix('.json')}")
+    _check_names([problem.name for problem in found], str(path))
+    more = list(each) if each is not None else [{}] * len(found)
+    if len(more) != len(found):
+        raise InputError(
+            f"{len(found)} sets of keys in each=, one a problem", len(more), "leave each= out, or give all"
+        )
+    entries = [dict(keys) | problem.to_dict() for keys, problem in zip(more, found, strict=True)]
+    _write_json(path, {"format": FORMAT, "version": VERSION} | dict(extra or {}) | {"problems": entries})
+
+
+def _split(spec: str | Path) -> tuple[Path, str | None]:
+    head, mark, name = str(spec).partition(".json#")
+    return (Path(head + ".json"), name) if mark else (Path(spec), None)
+
+
+def _suffix(path: Path) -> str:
+    suffix = path.suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise InputError("a file name that ends in .csv or .json", str(path), f"write {path.with_suffix('.json')}, say")
+    return suffix
+
+
+def _read(path: Path) -> str:
+    _suffix(path)
+    try:
+        return path.read_text(encoding="utf-8-sig")  # spreadsheets put a byte order mark first
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise InputError(f"a file {path} that can be read", str(reason).lower(), "check the path") from None
+
+
+def _from_csv(text: str, path: Path) -> RankOne:
+    table = csv.DictReader(io.StringIO(text))
+    missing = [column for column in _COLUMNS if column not in (table.fieldnames or ())]
+    if missing:
+        raise InputError(
+            f"columns {', '.join(_COLUMNS)} in {path}",
+            f"none called {', '.join(missing)}",
+            "name them in the first line",
+        )
+    names: dict[str, list[str]] = {"row": [], "col": []}
+    values: dict[str, list[float]] = {"row": [], "col": []}
+    for line in table:
+        side, name, probability = ((line[column] or "").strip() for column in _COLUMNS)  # short lines give None
+        where = f"in line {table.line_num} of {path}"
+        if side not in names:
+            raise InputError(f"row or col as the side {where}", f"'{side}'", "write row or col")
+        try:
+            values[side].append(float(probability))
+        except ValueError:
+            raise InputError(f"a number as the probability {where}", f"'{probability}'", "write 0.25, say") from None
+        names[side].append(name)
+    return _from_values(
+        {"rows": values["row"], "cols": values["col"], "row_names": names["row"], "col_names": names["col"]},
+        path.stem,
+        str(path),
+    )
+
+
+def _from_collection(content: dict[str, Any], path: Path) -> list[RankOne]:
+    if content.get("format", FORMAT) != FORMAT or content.get("version", VERSION) != VERSION:
+        got = f"format {content.get('format')!r}, version {content.get('version')!r}"
+        raise InputError(
+            f"format '{FORMAT}', version {VERSION} in {path}", got, "write it with rankone.problems.save_problems"
+        )
+    entries = content["problems"]
+    if not isinstance(entries, list) or not entries:
+        raise InputError(f"a list of at least one problem in {path}", entries, "see `rankone problems` for the format")
+    found = [_from_values(entry, None, f"problem {place + 1} of {path}") for place, entry in enumerate(entries)]
+    _check_names([problem.name for problem in found], str(path))
+    return found
+
+
+def _from_values(values: Any, default_name: str | None, where: str) -> RankOne:
+    if not isinstance(values, dict) or "rows" not in values or "cols" not in values:
+        got = f"the keys {', '.join(map(str, values))}" if isinstance(values, dict) else type(values).__name__
+        raise InputError(f"rows and cols in {where}", got, 'write {"rows": [0.9, 0.5], "cols": [0.8, 0.3]}, say')
+    known = {key: values[key] for key in _KEYS if values.get(key) is not None}
+    try:
+        return RankOne(**({"name": default_name} | known))
+    except InputError as error:
+        raise InputError(f"{error.expected} in {where}", error.got, error.do) from None
+
+
+def _check_names(names: list[str], where: str) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if twice:
+        raise InputError(
+            f"distinct problem names in {where}", f"{_some(twice)} more than once", "give each its own name"
+        )
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[:8])
+    return f"the names are {shown}" if len(names) <= 8 else f"the names begin with {shown}"
+
+
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    _write(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _write(path: Path, text: str) -> None:
+    """Write the whole file or none of it."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        raise InputError(
+            f"a file {path} that can be written", str(error.strerror).lower(), "choose another place"
+        ) from None

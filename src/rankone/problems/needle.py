@@ -1,0 +1,54 @@
+"""The needle in a haystack (paper, section 5.1): one attractive row and one examined column stand out.
+
+The rule: ``u(i) = p_U + gap_U * [i is the first]`` and ``v(j) = p_V + gap_V * [j is the first]``, with p in [0, 1] and
+gap in (0, 1 - p]. With p = 0 it is the extreme needle of the paper's introduction: a single pair is ever clicked.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rankone.errors import InputError
+from rankone.problems.rank_one import Vector
+from rankone.problems.registry import family
+from rankone.specs import Pair
+
+_ROUNDING = 1e-12  # 0.9 + 0.1 may come out a little above 1
+
+
+@family("needle")
+def needle(n_rows: int, n_cols: int, p: float | Pair = 0.25, gap: float | Pair = 0.5) -> tuple[Vector, Vector]:
+    """All lines have probability p, but the first row and the first column have p + gap.
+
+    Args:
+        n_rows: number of rows, K; the needle is the pair (0, 0).
+        n_cols: number of columns, L.
+        p: probability of all lines but the needle's; a pair (rows, columns) where they differ.
+        gap: what the needle's row and column have more; one number or a pair.
+
+    >>> problem = needle(3, 2, p=0.25, gap=(0.5, 0.25))
+    >>> problem.rows.tolist(), problem.cols.tolist()
+    ([0.75, 0.25, 0.25], [0.5, 0.25])
+    """
+    (p_rows, p_cols), (gap_rows, gap_cols) = _pair(p, "p"), _pair(gap, "gap")
+    return _line(n_rows, p_rows, gap_rows), _line(n_cols, p_cols, gap_cols)
+
+
+def _line(size: int, p: float, gap: float) -> Vector:
+    if not 0.0 <= p <= 1.0:  # written so that NaN is wrong too
+        raise InputError("p in [0, 1]", p, "pass p=0.25, say")
+    if not 0.0 < gap <= 1.0 - p + _ROUNDING:
+        raise InputError(f"a gap in (0, {1.0 - p:g}], as p is {p:g}", gap, "pass a gap that keeps p + gap at most 1")
+    values = np.full(size, p)
+    values[0] = min(1.0, p + gap)
+    return values
+
+
+def _pair(value: float | Pair, what: str) -> Pair:
+    try:
+        if isinstance(value, (tuple, list)):
+            rows, cols = value
+            return float(rows), float(cols)
+        return float(value), float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} as a number or a pair (rows, columns)", value, f"pass {what}=0.25, say") from None

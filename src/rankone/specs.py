@@ -1,0 +1,91 @@
+"""The small language people name things in, ``name:parameter=value,...``, the same for problems and policies."""
+
+from __future__ import annotations
+
+import math
+import operator
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+from rankone.errors import InputError
+
+Pair = tuple[float, float]  # one number for the rows, one for the columns; written 0.1x0.2
+
+
+def parse_settings(owner: str, text: str, hints: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn ``"parameter=value,..."`` into values of the types in `hints`, for the `owner` of the parameters.
+
+    >>> parse_settings("kl-ucb", "c=3", {"c": float})
+    {'c': 3.0}
+    """
+    values: dict[str, Any] = {}
+    for setting in filter(None, text.split(",")):
+        key, equals, value = setting.partition("=")
+        if key not in hints or not equals:
+            allowed = ", ".join(hints) or "no parameters"
+            raise InputError(f"{allowed} as parameters of '{owner}'", setting, f"write '{owner}:parameter=value'")
+        if key in values:
+            raise InputError(f"{key} of '{owner}' once", text, "leave one of them out")
+        values[key] = parse_value(value, hints[key], f"{owner}:{key}")
+    return values
+
+
+def parse_value(text: str, hint: Any, where: str) -> Any:
+    """Turn a parameter's text into the type it was declared with."""
+    kinds = [kind for kind in typing.get_args(hint) or (hint,) if kind is not type(None)]
+    try:
+        if Pair in kinds and "x" in text:
+            rows, cols = text.split("x")
+            return float(rows), float(cols)
+        if kinds[0] is float:
+            return float(text)
+        if kinds == [int]:
+            return parse_whole_number(where, text, least=-math.inf)
+        if kinds == [bool]:
+            return {"true": True, "1": True, "false": False, "0": False}[text]
+    except (ValueError, KeyError):
+        expected = {bool: "true or false", int: "a whole number", float: "a number"}[kinds[0]]
+        raise InputError(f"{expected} for {where}", text, f"write {where}=1, say") from None
+    return text
+
+
+def value_text(value: Any) -> str:
+    """Write a parameter's value as `parse_value` reads it, in the shortest way that loses nothing.
+
+    >>> value_text(0.25), value_text(3.0), value_text((0.1, 0.2))
+    ('0.25', '3', '0.1x0.2')
+    """
+    if isinstance(value, tuple):
+        return "x".join(value_text(part) for part in value)
+    if isinstance(value, float):
+        return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def whole_number(what: str, value: Any, least: float = 1) -> int:
+    """Return `value` if it is a whole number of at least `least`, of whatever integer type."""
+    try:
+        number = least - 1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = least - 1
+    if number < least:
+        bound = f" of at least {least}" if least > -math.inf else ""
+        raise InputError(f"{what} as a whole number{bound}", value, f"pass {max(least, 8)}, say")
+    return int(number)
+
+
+def parse_whole_number(what: str, text: str, least: float = 1) -> int:
+    """Read a whole number as people write it.
+
+    >>> parse_whole_number("horizon", "2e6"), parse_whole_number("horizon", "2_000_000")
+    (2000000, 2000000)
+    """
+    try:
+        number = int(text)
+    except ValueError:
+        try:
+            number = int(float(text)) if float(text).is_integer() else text
+        except ValueError:
+            number = text
+    return whole_number(what, number, least)
