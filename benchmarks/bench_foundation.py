@@ -108,11 +108,17 @@ def compilation() -> list[str]:
             env = {**os.environ, "RANKONE_CACHE_DIR": cache}
             code = _COMPILE.replace("NAMES", repr([name]))
             first, second = (
-                float(subprocess.run([sys.executable, "-c", code], check=True, env=env, capture_output=True).stdout.split()[1])
+                float(
+                    subprocess.run(
+                        [sys.executable, "-c", code], check=True, env=env, capture_output=True
+                    ).stdout.split()[1]
+                )
                 for _ in range(2)
             )
         lines.append(f"| {name} | {first:.2f} | {second:.3f} |")
-    lines.append("\nNumba's own start (0.4-0.7 s the first time any compiled function runs) is left out. Bars: 3 s and 0.3 s.")
+    lines.append(
+        "\nNumba's own start (0.4-0.7 s the first time any compiled function runs) is left out. Bars: 3 s and 0.3 s."
+    )
     return lines
 
 

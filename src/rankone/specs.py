@@ -82,7 +82,7 @@ def parse_whole_number(what: str, text: str, least: float = 1) -> int:
     (2000000, 2000000)
     """
     try:
-        number = int(text)
+        number: int | str = int(text)
     except ValueError:
         try:
             number = int(float(text)) if float(text).is_integer() else text

@@ -46,7 +46,7 @@ def regret_chart(
     shapes = alt.Scale(domain=names, range=_cycle(SHAPES, policies, "stroke" if bounds.height else None))
     x = alt.X("step:Q", title="decisions", scale=_scale(log_steps), axis=alt.Axis(format="~s", tickCount=5))
     y = alt.Y("mean:Q", title="cumulative regret", scale=_scale(log_regret), axis=alt.Axis(format="~s"))
-    colour = alt.Color("policy:N", scale=domain, title=None, sort=names)
+    colour = alt.Color("policy:N", scale=domain, title=None, sort=names, legend=alt.Legend(symbolOpacity=1))
 
     def panel(name: str) -> Any:
         here = pl.col("problem") == name

@@ -18,6 +18,7 @@ from rankone.problems import RankOne, problem
 from rankone.simulation.store import RunStore
 from rankone.simulation.study import Study
 from rankone.simulation.work import Run, Unit, do
+from rankone.specs import whole_number
 
 # A unit of work should take about this long: short enough to lose little, long enough to be worth sending.
 _UNIT_SECONDS = 1.0
@@ -59,10 +60,10 @@ def simulate(
     """
     worlds = _problems(problems)
     players = _policies(policies)
-    steps = _steps(checkpoints, _whole("horizon", horizon, 1))
-    _whole("runs", runs, 1)
-    _whole("seed", seed, 0)
-    workers = _whole("workers", workers, 1) if workers is not None else os.cpu_count() or 1
+    steps = _steps(checkpoints, whole_number("horizon", horizon))
+    whole_number("runs", runs)
+    whole_number("seed", seed, least=0)
+    workers = whole_number("workers", workers) if workers is not None else os.cpu_count() or 1
     done: dict[tuple[str, str, int], Run] = {}
     wanted = len(worlds) * len(players) * runs
     with contextlib.ExitStack() as stack:
@@ -220,17 +221,10 @@ def _steps(checkpoints: int | str | Sequence[int], horizon: int) -> npt.NDArray[
     elif isinstance(checkpoints, str):
         raise InputError("checkpoints as a number, 'log' or a list of steps", checkpoints, "pass checkpoints=100, say")
     elif isinstance(checkpoints, int):
-        count = min(_whole("checkpoints", checkpoints, 1), horizon)
+        count = min(whole_number("checkpoints", checkpoints), horizon)
         steps = np.unique(np.linspace(0, horizon, count + 1)[1:].round())
     else:
         steps = np.asarray(checkpoints, dtype=np.float64)
         if steps.ndim != 1 or len(steps) == 0 or (np.diff(steps) <= 0).any() or steps[0] < 1 or steps[-1] != horizon:
             raise InputError(f"increasing checkpoints from 1 to {horizon}", checkpoints, "end them at the horizon")
     return steps.astype(np.int64)
-
-
-def _whole(what: str, value: int, least: int) -> int:
-    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not is_whole or value < least:
-        raise InputError(f"{what} as a whole number of at least {least}", value, f"pass {what}={max(least, 20)}, say")
-    return int(value)
