@@ -62,7 +62,7 @@ def elimination() -> list[str]:
     for name in ("rank1elim-kl", "rank1elim", "ucb1-elim"):
         policy = rankone.policy(name).with_horizon(2_000_000)
         shares = [
-            steps_per_second(lambda size=size: policy.start(size, size), problem, 2_000_000) / floor
+            steps_per_second(lambda size=size, policy=policy: policy.start(size, size), problem, 2_000_000) / floor
             for size, (problem, floor) in floors.items()
         ]
         lines.append(f"| {name} | {shares[0]:.2f} | {shares[1]:.2f} |")
@@ -94,7 +94,8 @@ tiny = rankone.RankOne([0.5], [0.5])
 def seconds(name):
     policy = rankone.policy(name).with_horizon(100)
     begin = time.perf_counter()
-    compiled(play, type(policy).__module__)(policy.start(1, 1), tiny.rows, tiny.cols, 0.25, np.array([1]), np.empty(1), generator(0))
+    loop, state = compiled(play, type(policy).__module__), policy.start(1, 1)
+    loop(state, tiny.rows, tiny.cols, 0.25, np.array([1]), np.empty(1), generator(0))
     return time.perf_counter() - begin
 for name in NAMES: print(name, seconds(name))
 """

@@ -47,8 +47,8 @@ def simulate(
         print(json.dumps(study.summary().to_dicts(), indent=1))
         return
     columns = {
-        "problem": "problem", "policy": "policy", "regret_mean": "regret", "regret_se": "± se", "regret_median": "median",
-        "regret_p95": "p95", "seconds": "seconds a run", "steps_per_second": "steps a second",
+        "problem": "problem", "policy": "policy", "regret_mean": "regret", "regret_se": "± se",
+        "regret_median": "median", "regret_p95": "p95", "seconds": "seconds a run", "steps_per_second": "steps a second",
     }  # fmt: skip
     show_table(study.summary().select(columns).rename(columns), f"{horizon:,} decisions, {runs} runs, seed {seed}")
     if out is not None:

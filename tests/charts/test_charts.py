@@ -1,0 +1,47 @@
+"""Charts are drawn in every format, and show every policy, the lower bound and the band."""
+
+import json
+
+import pytest
+
+import rankone
+from rankone.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def study():
+    problems = [rankone.needle(2, 2), rankone.needle(3, 3)]
+    return rankone.simulate(problems, ["ucb1", "rank1elim-kl"], horizon=500, runs=3, workers=1, checkpoints=20)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<svg"), (".pdf", b"%PDF"), (".html", b"<!DOCTYPE html>")]
+)
+def test_saves_in_every_format(study, tmp_path, suffix, start):
+    path = study.chart().save(tmp_path / f"regret{suffix}")
+    assert path.read_bytes().lstrip()[: len(start)] == start
+
+
+def test_html_needs_no_network(study, tmp_path):
+    page = study.chart().save(tmp_path / "regret.html").read_text()
+    assert "<script src=" not in page
+    assert "cdn." not in page.split("vegaEmbed")[0][:2_000]
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_shows_policies_band_and_lower_bound(study, log):
+    spec = json.loads(study.chart(log_steps=log, log_regret=log).altair.to_json())
+    assert [panel["title"] for panel in spec["concat"]] == ["needle:2x2", "needle:3x3"]
+    line = spec["concat"][0]["layer"][1]
+    assert line["encoding"]["color"]["scale"]["domain"] == ["ucb1", "rank1elim-kl", "lower bound"]
+    assert (line["encoding"]["y"]["scale"].get("type") == "log") == log
+    values = next(layer for layer in (spec["concat"][0], spec["concat"][0]["layer"][0]) if "data" in layer)["data"][
+        "values"
+    ]
+    assert any(value["policy"] == "lower bound" for value in values)
+    assert all(value["low"] <= value["mean"] <= value["high"] for value in values if value.get("low") is not None)
+
+
+def test_unknown_ending(study, tmp_path):
+    with pytest.raises(InputError, match="expected a path ending in"):
+        study.chart().save(tmp_path / "regret.gif")

@@ -1,0 +1,34 @@
+"""The compiled loop agrees with the same loop written plainly over an agent."""
+
+import numpy as np
+import pytest
+
+import rankone
+from rankone.numerics.compiled import compiled
+from rankone.numerics.seeds import generator
+from rankone.simulation.play import play
+
+
+def plain_play(policy, problem, checkpoints, rng):
+    """The loop in plain Python: the policy's and the world's draws alternate on one generator."""
+    agent = policy.agent(problem.n_rows, problem.n_cols)
+    agent.rng = rng
+    regrets, regret = [], 0.0
+    for step in range(checkpoints[-1]):
+        decision = agent.ask()
+        agent.tell(decision, int(rng.random() < problem.means[decision.row, decision.col]))
+        regret += problem.best_mean - problem.means[decision.row, decision.col]
+        if step + 1 in checkpoints:
+            regrets.append(regret)
+    return regrets
+
+
+@pytest.mark.parametrize("name", sorted(rankone.known_policies()))
+def test_same_regret_as_the_plain_loop(name):
+    problem = rankone.RankOne([0.9, 0.3, 0.5], [0.2, 0.8])
+    policy = rankone.policy(name).with_horizon(3_000)
+    checkpoints = np.array([1, 10, 999, 3_000])
+    regrets = np.empty(4)
+    loop = compiled(play, type(policy).__module__)
+    loop(policy.start(3, 2), problem.rows, problem.cols, problem.best_mean, checkpoints, regrets, generator(5))
+    assert regrets == pytest.approx(plain_play(policy, problem, checkpoints.tolist(), generator(5)), abs=1e-9)

@@ -1,0 +1,156 @@
+"""Studies: the same numbers whatever the workers, kept as they finish, continued and never asked twice."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rankone
+from rankone.errors import InputError
+from rankone.simulation import simulate as module
+
+PROBLEM = rankone.needle(3, 4)
+POLICIES = ["ucb1", "rank1elim-kl:c=0"]
+
+
+def study(**settings):
+    return rankone.simulate(PROBLEM, POLICIES, **{"horizon": 2_000, "runs": 5, "seed": 3, "workers": 1} | settings)
+
+
+def test_results_do_not_depend_on_workers_or_executor():
+    alone = study().table
+    assert alone.equals(study(workers=2).table)
+    with ThreadPoolExecutor(3) as pool:
+        assert alone.equals(study(executor=pool).table)
+    assert not alone.equals(study(seed=4).table)
+
+
+def test_a_run_depends_only_on_its_own_path():
+    few, many = study(runs=2).table, study(runs=5).table
+    assert few.equals(many.filter(pl.col("run") < 2))
+    other = rankone.simulate([rankone.needle(2, 2), PROBLEM], POLICIES[:1], horizon=2_000, runs=5, seed=3, workers=1)
+    one = many.filter(pl.col("policy") == "ucb1")
+    assert one.equals(other.table.filter(pl.col("problem") == PROBLEM.name))
+
+
+def test_table_and_summary():
+    result = study(checkpoints=10)
+    table, summary = result.table, result.summary()
+    assert table.columns == ["problem", "policy", "run", "step", "regret"]
+    assert table["step"].unique().sort().to_list() == list(range(200, 2_001, 200))
+    assert summary.columns == [
+        "problem", "policy", "runs", "horizon", "regret_mean", "regret_se", "regret_median", "regret_p95", "seconds",
+        "steps_per_second",
+    ]  # fmt: skip
+    final = table.filter((pl.col("step") == 2_000) & (pl.col("policy") == "ucb1"))["regret"].to_numpy()
+    first = summary.row(0, named=True)
+    assert first["regret_mean"] == pytest.approx(final.mean())
+    assert first["regret_se"] == pytest.approx(final.std(ddof=1) / np.sqrt(5))
+    assert first["regret_median"] == pytest.approx(np.median(final))
+    assert first["regret_p95"] == pytest.approx(np.quantile(final, 0.95))
+    assert (table.sort("step").group_by("policy", "run").agg(pl.col("regret").diff().min())["regret"] >= 0).all()
+
+
+def test_checkpoints():
+    assert study(checkpoints="log").checkpoints[0] == 1
+    assert study(checkpoints="log").checkpoints[-1] == 2_000
+    assert study(checkpoints=[5, 2_000]).checkpoints.tolist() == [5, 2_000]
+    assert study(horizon=3).checkpoints.tolist() == [1, 2, 3]
+
+
+def test_continues_and_asks_for_nothing_twice(tmp_path, monkeypatch):
+    asked = []
+    do = module.do
+    monkeypatch.setattr(module, "do", lambda unit: asked.extend(unit.runs) or do(unit))
+    first = study(out=tmp_path, runs=3)
+    assert len(asked) == 6
+    second = study(out=tmp_path, runs=5)
+    assert len(asked) == 10
+    third = study(out=tmp_path, runs=5)
+    assert len(asked) == 10
+    assert second.table.equals(third.table)
+    assert second.table.equals(study(runs=5).table)
+    assert first.table.equals(second.table.filter(pl.col("run") < 3))
+
+
+def test_a_torn_last_line_is_mended(tmp_path):
+    whole = study(out=tmp_path).table
+    runs = tmp_path / "runs.jsonl"
+    runs.write_bytes(runs.read_bytes()[:-40])
+    assert study(out=tmp_path).table.equals(whole)
+
+
+def test_another_study_in_the_directory_is_refused(tmp_path):
+    study(out=tmp_path)
+    with pytest.raises(InputError, match="expected a study with seed 9"):
+        study(out=tmp_path, seed=9)
+    with pytest.raises(InputError, match="choose another directory"):
+        study(out=tmp_path, horizon=1_000)
+
+
+SCRIPT = """
+import sys, rankone
+rankone.simulate(rankone.needle(24, 24), ["kl-ucb:c=3", "rank1elim"], horizon=60_000, runs=60, workers=2, out=sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_stopped_study_keeps_its_finished_runs(tmp_path, how):
+    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(tmp_path)], stderr=subprocess.PIPE)
+    runs = tmp_path / "runs.jsonl"
+    while process.poll() is None and not (runs.exists() and runs.read_bytes().count(b"\n") >= 4):
+        time.sleep(0.02)
+    assert process.poll() is None, "the study ended before it could be stopped: give it more runs"
+    os.kill(process.pid, how)
+    process.communicate()
+    assert process.returncode != 0
+    kept = [json.loads(line) for line in runs.read_bytes().splitlines() if line.endswith(b"}")]
+    assert 4 <= len(kept) < 120
+    keys = {(entry["policy"], entry["run"]) for entry in kept}
+    assert len(keys) == len(kept), "no run twice"
+
+
+def test_a_script_needs_no_main_guard(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import rankone\nprint('started')\n"
+        "s = rankone.simulate(rankone.needle(2, 2), 'ucb1', horizon=100, runs=4, workers=2)\nprint(s.table.height)\n"
+    )
+    output = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True).stdout
+    assert output.split() == ["started", "400"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"horizon": -1}, "expected horizon as a whole number of at least 1 - got -1"),
+        ({"horizon": 2.5}, "expected horizon as a whole number"),
+        ({"runs": 0}, "expected runs as a whole number"),
+        ({"workers": 0}, "expected workers as a whole number"),
+        ({"seed": -3}, "expected seed as a whole number"),
+        ({"checkpoints": "never"}, "'log' or a list of steps"),
+        ({"checkpoints": [5, 4, 2_000]}, "expected increasing checkpoints"),
+        ({"checkpoints": [5]}, "end them at the horizon"),
+    ],
+)
+def test_bad_input(settings, message):
+    with pytest.raises(InputError, match=message):
+        study(**settings)
+
+
+def test_bad_problems_and_policies():
+    with pytest.raises(InputError, match="at least one problem"):
+        rankone.simulate([], "ucb1", horizon=10)
+    with pytest.raises(InputError, match="at least one policy"):
+        rankone.simulate(PROBLEM, [], horizon=10)
+    with pytest.raises(InputError, match="distinct policies"):
+        rankone.simulate(PROBLEM, ["ucb1", rankone.UCB1()], horizon=10)
+    with pytest.raises(InputError, match="distinct names"):
+        rankone.simulate([PROBLEM, PROBLEM], "ucb1", horizon=10)
