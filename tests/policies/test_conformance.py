@@ -114,7 +114,7 @@ def test_unknown_names_and_parameters():
         rankone.policy("ucb2")
     with pytest.raises(InputError, match="as parameters of 'kl-ucb'"):
         rankone.policy("kl-ucb:d=3")
-    with pytest.raises(InputError, match="expected float for kl-ucb:c"):
+    with pytest.raises(InputError, match="expected a number for kl-ucb:c"):
         rankone.policy("kl-ucb:c=three")
     with pytest.raises(InputError, match="expected int for rank1elim-kl:horizon"):
         rankone.policy("rank1elim-kl:horizon=2.5")
