@@ -65,14 +65,11 @@ def value_text(value: Any) -> str:
 
 def whole_number(what: str, value: Any, least: float = 1) -> int:
     """Return `value` if it is a whole number of at least `least`, of whatever integer type."""
-    try:
-        number = least - 1 if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        number = least - 1
-    if number < least:
+    is_whole = hasattr(value, "__index__") and not isinstance(value, bool)
+    if not is_whole or operator.index(value) < least:
         bound = f" of at least {least}" if least > -math.inf else ""
         raise InputError(f"{what} as a whole number{bound}", value, f"pass {max(least, 8)}, say")
-    return int(number)
+    return operator.index(value)
 
 
 def parse_whole_number(what: str, text: str, least: float = 1) -> int:
@@ -81,11 +78,12 @@ def parse_whole_number(what: str, text: str, least: float = 1) -> int:
     >>> parse_whole_number("horizon", "2e6"), parse_whole_number("horizon", "2_000_000")
     (2000000, 2000000)
     """
-    try:
-        number: int | str = int(text)
-    except ValueError:
+    number: Any = text
+    for read in (int, float):  # int first: a float has digits for numbers up to 9e15 only
         try:
-            number = int(float(text)) if float(text).is_integer() else text
+            number = read(text)
+            break
         except ValueError:
-            number = text
-    return whole_number(what, number, least)
+            continue
+    is_whole = isinstance(number, float) and number.is_integer()
+    return whole_number(what, int(number) if is_whole else number, least)

@@ -35,9 +35,9 @@ def test_shows_policies_band_and_lower_bound(study, log):
     line = spec["concat"][0]["layer"][1]
     assert line["encoding"]["color"]["scale"]["domain"] == ["ucb1", "rank1elim-kl", "lower bound"]
     assert (line["encoding"]["y"]["scale"].get("type") == "log") == log
-    values = next(layer for layer in (spec["concat"][0], spec["concat"][0]["layer"][0]) if "data" in layer)["data"][
-        "values"
-    ]
+    panel = spec["concat"][0]
+    data = panel.get("data") or panel["layer"][0]["data"]
+    values = data["values"] if "values" in data else spec["datasets"][data["name"]]
     assert any(value["policy"] == "lower bound" for value in values)
     assert all(value["low"] <= value["mean"] <= value["high"] for value in values if value.get("low") is not None)
 

@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from mpmath import mpf
 
-from oracles import kl as oracle
 from rankone.numerics.kl import bernoulli_kl, kl_lower, kl_upper
+from tests.oracles import kl as oracle
 
 PRECISION = 1e-9
 MEANS = [0.0, 1e-8, 3e-7, 1e-4, 0.01, 0.2, 0.5, 0.8, 0.99, 1 - 1e-5, 1 - 1e-8, 1 - 2**-53, 1.0]

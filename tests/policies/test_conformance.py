@@ -116,7 +116,7 @@ def test_unknown_names_and_parameters():
         rankone.policy("kl-ucb:d=3")
     with pytest.raises(InputError, match="expected a number for kl-ucb:c"):
         rankone.policy("kl-ucb:c=three")
-    with pytest.raises(InputError, match="rank1elim-kl:horizon as a whole number"):
+    with pytest.raises(InputError, match="expected a whole number for rank1elim-kl:horizon"):
         rankone.policy("rank1elim-kl:horizon=2.5")
     with pytest.raises(InputError, match="expected a horizon for rank1elim-kl"):
         rankone.policy("rank1elim-kl").start(2, 2)

@@ -1,5 +1,6 @@
 """Studies: the same numbers whatever the workers, kept as they finish, continued and never asked twice."""
 
+import importlib
 import json
 import os
 import signal
@@ -14,8 +15,8 @@ import pytest
 
 import rankone
 from rankone.errors import InputError
-from rankone.simulation import simulate as module
 
+module = importlib.import_module("rankone.simulation.simulate")
 PROBLEM = rankone.needle(3, 4)
 POLICIES = ["ucb1", "rank1elim-kl:c=0"]
 
@@ -97,19 +98,20 @@ def test_another_study_in_the_directory_is_refused(tmp_path):
 
 SCRIPT = """
 import sys, rankone
-rankone.simulate(rankone.needle(24, 24), ["kl-ucb:c=3", "rank1elim"], horizon=60_000, runs=60, workers=2, out=sys.argv[1])
+problem, policies = rankone.needle(24, 24), ["kl-ucb:c=3", "rank1elim"]
+rankone.simulate(problem, policies, horizon=60_000, runs=60, workers=2, out=sys.argv[1])
 """
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_stopped_study_keeps_its_finished_runs(tmp_path, how):
-    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(tmp_path)], stderr=subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(tmp_path)], stderr=subprocess.DEVNULL)
     runs = tmp_path / "runs.jsonl"
     while process.poll() is None and not (runs.exists() and runs.read_bytes().count(b"\n") >= 4):
         time.sleep(0.02)
     assert process.poll() is None, "the study ended before it could be stopped: give it more runs"
     os.kill(process.pid, how)
-    process.communicate()
+    process.wait()
     assert process.returncode != 0
     kept = [json.loads(line) for line in runs.read_bytes().splitlines() if line.endswith(b"}")]
     assert 4 <= len(kept) < 120

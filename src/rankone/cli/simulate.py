@@ -48,7 +48,7 @@ def simulate(
         return
     columns = {
         "problem": "problem", "policy": "policy", "regret_mean": "regret", "regret_se": "± se",
-        "regret_median": "median", "regret_p95": "p95", "seconds": "seconds a run", "steps_per_second": "steps a second",
+        "regret_median": "median", "regret_p95": "p95", "seconds": "s a run", "steps_per_second": "steps/s",
     }  # fmt: skip
     show_table(study.summary().select(columns).rename(columns), f"{horizon:,} decisions, {runs} runs, seed {seed}")
     if out is not None:

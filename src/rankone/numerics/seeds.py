@@ -19,7 +19,10 @@ def generator(*path: int | str) -> np.random.Generator:
     """
     words: list[int] = []
     for part in path:
-        data = part.encode() if isinstance(part, str) else int(part).to_bytes(16, "little", signed=True)
-        digest = hashlib.sha256(type(part).__name__.encode() + data).digest()
+        # The kind comes first: 1 and "1" differ, while a NumPy integer is the number it holds.
+        data = (
+            b"str" + part.encode() if isinstance(part, str) else b"int" + int(part).to_bytes(16, "little", signed=True)
+        )
+        digest = hashlib.sha256(data).digest()
         words += np.frombuffer(digest[:16], dtype=np.uint32).tolist()
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(words)))

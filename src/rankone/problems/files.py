@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from rankone.errors import InputError
-from rankone.problems.rank_one import RankOne
+from rankone.problems.rank_one import RankOne, check_distinct
 
 FORMAT, VERSION = "rankone-problems", 1
 _COLUMNS = ("side", "name", "probability")
@@ -100,7 +100,7 @@ def save_problems(
     path, found = Path(path), list(problems)
     if _suffix(path) != ".json":
         raise InputError("a .json file for several problems", str(path), f"write {path.with_suffix('.json')}")
-    _check_names([problem.name for problem in found], str(path))
+    check_distinct(f"problem names in {path}", [problem.name for problem in found])
     more = list(each) if each is not None else [{}] * len(found)
     if len(more) != len(found):
         raise InputError(
@@ -169,7 +169,7 @@ def _from_collection(content: dict[str, Any], path: Path) -> list[RankOne]:
     if not isinstance(entries, list) or not entries:
         raise InputError(f"a list of at least one problem in {path}", entries, "see `rankone problems` for the format")
     found = [_from_values(entry, None, f"problem {place + 1} of {path}") for place, entry in enumerate(entries)]
-    _check_names([problem.name for problem in found], str(path))
+    check_distinct(f"problem names in {path}", [problem.name for problem in found])
     return found
 
 
@@ -182,14 +182,6 @@ def _from_values(values: Any, default_name: str | None, where: str) -> RankOne:
         return RankOne(**({"name": default_name} | known))
     except InputError as error:
         raise InputError(f"{error.expected} in {where}", error.got, error.do) from None
-
-
-def _check_names(names: list[str], where: str) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
-    if twice:
-        raise InputError(
-            f"distinct problem names in {where}", f"{_some(twice)} more than once", "give each its own name"
-        )
 
 
 def _some(names: list[str]) -> str:

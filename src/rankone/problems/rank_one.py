@@ -165,10 +165,15 @@ def _names(names: Sequence[str] | None, length: int, side: str) -> list[str]:
     found = [str(name) for name in names]
     if len(found) != length:
         raise InputError(f"{length} {side}_names, one each", len(found), f"leave {side}_names out, or name every one")
-    if len(set(found)) != length:
-        twice = next(name for place, name in enumerate(found) if name in found[:place])
-        raise InputError(f"distinct {side}_names", f"'{twice}' more than once", "give each its own name")
+    check_distinct(f"{side}_names", found)
     return found
+
+
+def check_distinct(what: str, names: list[str]) -> None:
+    """Refuse names of which two are the same."""
+    if len(set(names)) < len(names):
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise InputError(f"distinct {what}", f"'{twice}' more than once", "give each its own name")
 
 
 def _smallest_positive(gaps: Vector) -> float:

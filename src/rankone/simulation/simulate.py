@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
@@ -172,13 +174,24 @@ def _pool(workers: int) -> Iterator[Executor]:
     """Local processes. Loky's start without importing the user's script again, so a script needs no main guard."""
     from loky import ProcessPoolExecutor
 
-    pool = ProcessPoolExecutor(max_workers=workers)
+    pool = ProcessPoolExecutor(max_workers=workers, initializer=_end_with, initargs=(os.getpid(),))
     try:
         yield pool
     except BaseException:  # Ctrl-C included: runs in progress are given up, finished ones are kept
         pool.shutdown(wait=True, kill_workers=True)
         raise
     pool.shutdown(wait=True)
+
+
+def _end_with(parent: int) -> None:
+    """End this worker when its parent is gone, killed perhaps: nobody is left to give results to."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _already_done(

@@ -1,0 +1,181 @@
+"""Problems in files: what is written is read again, and every broken file is refused with its place."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankone import RankOne, load_problem, load_problems, needle, problem, save_problem, save_problems
+from rankone.errors import InputError
+
+PROBLEM = RankOne([0.9, 1 / 3], [0.1 + 0.2], ["red, dark", 'the "best"'], ["Grün"], name="a / b")
+
+
+def same_lines(one: RankOne, other: RankOne) -> bool:
+    return {**one.to_dict(), "name": ""} == {**other.to_dict(), "name": ""}
+
+
+def test_json_keeps_everything(tmp_path: Path) -> None:
+    PROBLEM.save(tmp_path / "p.json")
+    assert problem(str(tmp_path / "p.json")).to_dict() == PROBLEM.to_dict()
+
+
+def test_csv_keeps_all_but_the_name(tmp_path: Path) -> None:
+    save_problem(PROBLEM, tmp_path / "clicks.csv")
+    again = problem(str(tmp_path / "clicks.csv"))
+    assert same_lines(again, PROBLEM)
+    assert again.name == "clicks"
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=5), st.sampled_from(["json", "csv"]))
+def test_probabilities_keep_every_digit(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[float], suffix: str
+) -> None:
+    path = tmp_path_factory.mktemp("digits") / f"p.{suffix}"
+    found = RankOne(rows, rows)
+    found.save(path)
+    assert load_problem(path).digest == found.digest
+
+
+def test_csv_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "hand.csv"
+    path.write_text("\ufeffname,side,seen,probability\nA,row,10, 0.5\ntop,col,3,0.25\nB,row,7,1\n", encoding="utf-8")
+    found = load_problem(path)
+    assert (found.rows.tolist(), found.cols.tolist()) == ([0.5, 1.0], [0.25])
+    assert (found.row_names, found.col_names) == (["A", "B"], ["top"])
+
+
+def test_json_by_hand_needs_rows_and_cols_only(tmp_path: Path) -> None:
+    path = tmp_path / "hand.json"
+    path.write_text('{"rows": [0.5, 1], "cols": [0.25], "source": "a guess", "name": null}')
+    found = load_problem(path)
+    assert found.name == "hand"
+    assert found.row_names == ["row 1", "row 2"]
+
+
+def test_several_problems_in_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "models.json"
+    saved = [PROBLEM, needle(2, 3), RankOne([0.5], [0.5], name="query#7.json#x")]
+    save_problems(path, saved, extra={"model": "pbm"}, each=[{"clicks": 12}, {}, {}])
+    assert [found.to_dict() for found in load_problems(path)] == [found.to_dict() for found in saved]
+    for one in saved:
+        assert problem(f"{path}#{one.name}").to_dict() == one.to_dict()
+    content = json.loads(path.read_text())
+    assert (content["format"], content["version"], content["model"]) == ("rankone-problems", 1, "pbm")
+    assert content["problems"][0]["clicks"] == 12
+    assert [file.name for file in tmp_path.iterdir()] == ["models.json"]  # no part of a file is left behind
+
+
+def test_a_file_of_one_needs_no_name(tmp_path: Path) -> None:
+    save_problems(tmp_path / "one.json", [PROBLEM])
+    assert load_problem(tmp_path / "one.json").name == PROBLEM.name
+
+
+def test_an_unknown_name_is_answered_with_near_ones(tmp_path: Path) -> None:
+    path = tmp_path / "models.json"
+    save_problems(path, [RankOne([0.5], [0.5], name=name) for name in ("shoes", "red shoes", "hats")])
+    with pytest.raises(InputError, match=r"got the name 'shoos' - did you mean shoes"):
+        problem(f"{path}#shoos")
+    with pytest.raises(InputError, match=r"the names are shoes, red shoes, hats"):
+        problem(f"{path}#zzzz")
+    with pytest.raises(InputError, match=r"expected one of the 3 problems of .* - got no name - write .*#shoes, say"):
+        problem(str(path))
+
+
+def test_long_lists_of_names_are_cut(tmp_path: Path) -> None:
+    path = tmp_path / "models.json"
+    save_problems(path, [RankOne([0.5], [0.5], name=f"q{number}") for number in range(100)])
+    with pytest.raises(InputError, match=r"the names begin with q0, q1, q2, q3, q4, q5, q6, q7$"):
+        problem(str(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "side,probability\nrow,0.5\n",
+            r"expected columns side, name, probability in .*b.csv - got none called name - ",
+        ),
+        ("", r"none called side, name, probability"),
+        ("side,name,probability\nrow,a,0.5\n", r"expected cols as a list of at least one number in .*b.csv"),
+        (
+            "side,name,probability\nline,a,0.5\n",
+            r"expected row or col as the side in line 2 of .*b.csv - got 'line' - ",
+        ),
+        (
+            "side,name,probability\nrow,a,0.5\ncol,b\n",
+            r"expected a number as the probability in line 3 of .* - got '' - ",
+        ),
+        ("side,name,probability\nrow,a,half\n", r"got 'half' - write 0.25, say"),
+        (
+            "side,name,probability\nrow,a,nan\ncol,b,0.5\n",
+            r"expected probabilities in \[0, 1\] in rows in .* - got nan",
+        ),
+        ("side,name,probability\nrow,a,-1\ncol,b,0.5\n", r"got -1.0 at index 0"),
+        (
+            "side,name,probability\nrow,a,0.1\nrow,a,0.2\ncol,b,0.5\n",
+            r"expected distinct row_names in .* - got 'a' more",
+        ),
+    ],
+)
+def test_bad_csv_is_refused_with_its_place(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "b.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        problem(str(path))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{not json", r"expected JSON in .*b.json - got Expecting property name"),
+        ([0.5], r"expected rows and cols in .*b.json - got list - "),
+        ({"rows": [0.5], "columns": [0.5]}, r"expected rows and cols in .* - got the keys rows, columns - "),
+        (
+            {"rows": [0.5], "cols": [2]},
+            r"expected probabilities in \[0, 1\] in cols in .*b.json - got 2.0 at index 0 - ",
+        ),
+        ({"rows": [0.5], "cols": [0.5], "row_names": ["a", "b"]}, r"expected 1 row_names, one each in .* - got 2 - "),
+        ({"problems": []}, r"expected a list of at least one problem in .* - got \[\] - "),
+        ({"problems": [{"rows": [0.5]}]}, r"expected rows and cols in problem 1 of .*b.json - got the keys rows - "),
+        ({"version": 2, "problems": [1]}, r"expected format 'rankone-problems', version 1 in .* version 2 - "),
+        ({"format": "other", "problems": [1]}, r"got format 'other'"),
+        (
+            {"problems": [{"name": "a", "rows": [0.5], "cols": [0.5]}] * 2},
+            r"expected distinct problem names in .* - got 'a' more than once - ",
+        ),
+    ],
+)
+def test_bad_json_is_refused_with_its_place(tmp_path: Path, content: Any, message: str) -> None:
+    path = tmp_path / "b.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    with pytest.raises(InputError, match=message):
+        problem(str(path))
+
+
+def test_files_that_cannot_be_used(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"expected a file .*none.csv that can be read - got no such file"):
+        problem(str(tmp_path / "none.csv"))
+    (tmp_path / "latin.csv").write_bytes(b"side,name,probability\nrow,\xe9,0.5\n")
+    with pytest.raises(InputError, match=r"got not utf-8 text"):
+        problem(str(tmp_path / "latin.csv"))
+    with pytest.raises(InputError, match=r"expected a file name that ends in .csv or .json - got .*p.txt - "):
+        PROBLEM.save(tmp_path / "p.txt")
+    with pytest.raises(InputError, match=r"expected a .json file for several problems"):
+        save_problems(tmp_path / "p.csv", [PROBLEM])
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"expected a file .* that can be written"):
+        PROBLEM.save(tmp_path / "file" / "p.json")
+
+
+def test_several_problems_need_distinct_names_and_keys_for_all(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"expected distinct problem names"):
+        save_problems(tmp_path / "p.json", [PROBLEM, PROBLEM])
+    with pytest.raises(InputError, match=r"expected 1 sets of keys in each=, one a problem - got 2 - "):
+        save_problems(tmp_path / "p.json", [PROBLEM], each=[{}, {}])
+    assert not list(tmp_path.iterdir())
