@@ -41,7 +41,7 @@ class Run(NamedTuple):
 def do(unit: Unit) -> list[Run]:
     """Play a unit's runs. Each run's randomness is named by (seed, problem, policy, run) alone."""
     problem, policy = unit.problem, unit.policy
-    ready = policy.with_horizon(int(unit.checkpoints[-1]))
+    ready = policy.with_horizon(int(unit.checkpoints[-1])).for_problem(*problem.best_pairs[0])
     _warm_up(ready)
     results = []
     for run in unit.runs:

@@ -1,0 +1,65 @@
+"""A yardstick: an oracle that always chooses one given pair, normally the best one."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.errors import InputError
+from rankone.policies.base import Policy, check_sizes
+from rankone.policies.kernels import FILLER, chooses, settleds, updates
+
+
+class BestState(NamedTuple):
+    """The pair to choose."""
+
+    pair: npt.NDArray[np.int64]  # (2,) row and column
+
+
+@dataclasses.dataclass(frozen=True)
+class Best(Policy):
+    """Always chooses the pair (row, col); a study fills in the best pair of its problem.
+
+    Args:
+        row: the row, counted from 0.
+        col: the column, counted from 0.
+
+    >>> Best().for_problem(best_row=2, best_col=0).label
+    'best:row=2,col=0'
+    """
+
+    row: int | None = None
+    col: int | None = None
+    name: ClassVar[str] = "best"
+
+    def for_problem(self, best_row: int, best_col: int) -> Self:
+        """Fill in the pair where none is given."""
+        return self if self.row is not None else dataclasses.replace(self, row=best_row, col=best_col)
+
+    def start(self, n_rows: int, n_cols: int) -> BestState:
+        """Return the state before the first decision."""
+        check_sizes(n_rows, n_cols)
+        for index, size, side in ((self.row, n_rows, "row"), (self.col, n_cols, "col")):
+            if index is None or not 0 <= index < size:
+                raise InputError(
+                    f"{side} from 0 to {size - 1} for the policy 'best'", index, "write 'best:row=0,col=0', say"
+                )
+        return BestState(np.array([self.row, self.col], dtype=np.int64))
+
+
+@chooses.register(BestState)
+def _choose(state: BestState, rng: Any) -> tuple[int, int, int]:
+    return state.pair[0], state.pair[1], FILLER
+
+
+@updates.register(BestState)
+def _update(state: BestState, row: int, col: int, tag: int, reward: int) -> None:
+    pass
+
+
+@settleds.register(BestState)
+def _settled(state: BestState) -> bool:
+    return True

@@ -1,0 +1,62 @@
+"""IMED-UB: Saber, Menard, Maillard, "Forced-exploration free Strategies for Unimodal Bandits" (arXiv 2006.16569).
+
+Let the leader be the pair with the best empirical mean m. Choose, among the leader and its cross, the smallest index
+``pulls * d(mean, m) + log(pulls)``: the evidence against a pair, plus the price of having been pulled often already.
+No index has to be solved for, nobody is chosen by force.
+
+Lazy start: pairs without an outcome cannot lead; on the cross of the leader they come first. Ties are broken at random
+(the paper's leader is the least pulled of the tied).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from rankone.numerics.kl import bernoulli_kl
+from rankone.policies.base import Policy, check_sizes
+from rankone.policies.kernels import chooses
+from rankone.policies.leaders import (
+    LeaderState,
+    as_decision,
+    best_on_cross,
+    find_leader,
+    mean_of,
+    scores,
+    start_leaders,
+)
+
+
+class IMEDUBState(LeaderState):
+    """Counts and leader."""
+
+
+@dataclass(frozen=True)
+class IMEDUB(Policy):
+    """Minimum empirical divergence on the cross of the leader; no parameters.
+
+    >>> IMEDUB().label
+    'imed-ub'
+    """
+
+    name: ClassVar[str] = "imed-ub"
+
+    def start(self, n_rows: int, n_cols: int) -> IMEDUBState:
+        """Return the state before the first decision."""
+        check_sizes(n_rows, n_cols)
+        state: IMEDUBState = start_leaders(IMEDUBState, n_rows, n_cols)
+        return state
+
+
+@scores.register(IMEDUBState)
+def _score(state: IMEDUBState, leader: int, pair: int, best: float, rng: Any) -> float:
+    pulls = state.pulls[pair]
+    if pulls == 0:
+        return math.inf
+    return -pulls * bernoulli_kl(mean_of(state, pair), mean_of(state, leader)) - math.log(pulls)
+
+
+@chooses.register(IMEDUBState)
+def _choose(state: IMEDUBState, rng: Any) -> tuple[int, int, int]:
+    return as_decision(state, best_on_cross(state, find_leader(state, rng), rng))

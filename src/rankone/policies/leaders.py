@@ -1,0 +1,140 @@
+"""What the unimodal policies share: the leader and its cross.
+
+A rank-1 problem is unimodal (Trinh et al. 2020, section 2): from every pair that is not best, some pair in the same row
+or column is better. So it is enough to compare the *leader*, the pair with the best empirical mean, with the K + L - 2
+pairs of its *cross*::
+
+        . . x . .
+        x x L x x       L leader, x its cross
+        . . x . .
+
+Only pairs with an outcome can lead (nobody pulls all K * L pairs first); before the first outcome any pair does. Ties
+are broken afresh at random at every decision: a fixed order would stay forever on a row whose true mean is 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.numerics.compiled import kernel
+from rankone.numerics.tournament import draw_best, set_value, start_tournament
+from rankone.policies.kernels import Dispatched, overloaded, updates
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# Fields of `LeaderState.clock`.
+N_COLS, CHAMPION = range(2)
+_NO_OUTCOME, _ABSENT = -1.0, -2.0  # below every mean
+
+
+class LeaderState(NamedTuple):
+    """Counts of every pair and who leads; pair (row, col) has number ``row * n_cols + col``.
+
+    The champion is the pair that led last. It stays outside the tree, so that its steady wins cost nothing.
+    """
+
+    pulls: Ints  # (K * L,) outcomes
+    clicks: Ints  # (K * L,) clicks among them
+    led: Ints  # (K * L,) decisions at which the pair was leader
+    best: Floats  # (2 K * L,) tournament of the means of all pairs but the champion
+    ties: Ints  # (2 K * L,) its counts of ties
+    clock: Ints  # (2,) number of columns; the champion
+    level: Floats  # constants of the policy
+
+
+def start_leaders(state_class: Any, n_rows: int, n_cols: int, *level: float) -> Any:
+    """Return the state before the first decision."""
+    n_pairs = n_rows * n_cols
+    means = np.full(n_pairs, _NO_OUTCOME)
+    means[0] = _ABSENT
+    best, ties = start_tournament(means)
+    pulls, clicks, led = np.zeros((3, n_pairs), np.int64)
+    return state_class(pulls, clicks, led, best, ties, np.array([n_cols, 0]), np.array(level, np.float64))
+
+
+@kernel
+def mean_of(state: LeaderState, pair: int) -> float:
+    """Empirical mean of a pair."""
+    return state.clicks[pair] / state.pulls[pair] if state.pulls[pair] > 0 else _NO_OUTCOME
+
+
+@kernel
+def find_leader(state: LeaderState, rng: Any) -> int:
+    """Return the pair with the best empirical mean, ties at random, and count that it led."""
+    best, ties, leader = state.best, state.ties, state.clock[CHAMPION]
+    mean = mean_of(state, leader)
+    if mean < best[1]:
+        set_value(best, ties, leader, mean)
+        mean = best[1]
+        leader = state.clock[CHAMPION] = draw_best(best, ties, rng)
+        set_value(best, ties, leader, _ABSENT)
+    if mean == best[1] and rng.random() * (ties[1] + 1) < ties[1]:
+        leader = draw_best(best, ties, rng)
+    state.led[leader] += 1
+    return leader
+
+
+@kernel
+def cross_size(state: LeaderState) -> int:
+    """Return the number of pairs that share the row or the column of a pair, without the pair itself."""
+    return state.clock[N_COLS] + len(state.pulls) // state.clock[N_COLS] - 2
+
+
+@kernel
+def on_cross(state: LeaderState, leader: int, place: int) -> int:
+    """Return the pair at a place, from 0, of the leader's cross: first its row, then its column."""
+    n_cols = state.clock[N_COLS]
+    row, col = leader // n_cols, leader % n_cols
+    if place < n_cols - 1:
+        return row * n_cols + place + (place >= col)
+    place -= n_cols - 1
+    return (place + (place >= row)) * n_cols + col
+
+
+scores = Dispatched("score")
+
+
+@overloaded(scores)
+def score(state: Any, leader: int, pair: int, best: float, rng: Any) -> float:
+    """How much a pair of the cross deserves the decision; any value below `best` if it cannot be above."""
+    return scores.of(type(state))(state, leader, pair, best, rng)  # type: ignore[no-any-return]
+
+
+@kernel
+def best_on_cross(state: Any, leader: int, rng: Any) -> int:
+    """Return the pair with the highest score among the leader and its cross, ties at random."""
+    found, tied, best = leader, 1, score(state, leader, leader, -np.inf, rng)
+    for place in range(cross_size(state)):
+        pair = on_cross(state, leader, place)
+        value = score(state, leader, pair, best, rng)
+        if value > best:
+            found, tied, best = pair, 1, value
+        elif value == best:
+            tied += 1
+            if rng.random() * tied < 1.0:
+                found = pair
+    return found
+
+
+@kernel
+def as_decision(state: LeaderState, pair: int) -> tuple[int, int, int]:
+    """Return the pair as row, column and tag."""
+    return pair // state.clock[N_COLS], pair % state.clock[N_COLS], 0
+
+
+@kernel
+def learn(state: LeaderState, pair: int, reward: int) -> None:
+    """Count an outcome and note the pair's new mean."""
+    state.pulls[pair] += 1
+    state.clicks[pair] += reward
+    if pair != state.clock[CHAMPION]:
+        set_value(state.best, state.ties, pair, state.clicks[pair] / state.pulls[pair])
+
+
+@updates.register(LeaderState)
+def _update(state: LeaderState, row: int, col: int, tag: int, reward: int) -> None:
+    learn(state, row * state.clock[N_COLS] + col, reward)
