@@ -14,7 +14,7 @@ NAMES = sorted(rankone.known_policies())
 
 
 def agent_of(name, n_rows=3, n_cols=4, seed=0, horizon=500):
-    return rankone.policy(name).with_horizon(horizon).agent(n_rows, n_cols, seed=seed)
+    return rankone.policy(name).with_horizon(horizon).for_problem(0, 0).agent(n_rows, n_cols, seed=seed)
 
 
 def play(agent, steps, means, rng, delay=0):
@@ -51,7 +51,7 @@ def test_explains_itself(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_state_is_plain_arrays(name):
-    state = rankone.policy(name).with_horizon(100).start(2, 3)
+    state = rankone.policy(name).with_horizon(100).for_problem(0, 0).start(2, 3)
     for field, array in zip(state._fields, state, strict=True):
         assert isinstance(array, np.ndarray), field
         assert array.dtype.kind in "iufb", field

@@ -26,7 +26,7 @@ def plain_play(policy, problem, checkpoints, rng):
 @pytest.mark.parametrize("name", sorted(rankone.known_policies()))
 def test_same_regret_as_the_plain_loop(name):
     problem = rankone.RankOne([0.9, 0.3, 0.5], [0.2, 0.8])
-    policy = rankone.policy(name).with_horizon(3_000)
+    policy = rankone.policy(name).with_horizon(3_000).for_problem(0, 1)
     checkpoints = np.array([1, 10, 999, 3_000])
     regrets = np.empty(4)
     loop = compiled(play, type(policy).__module__)

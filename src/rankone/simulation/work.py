@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -40,26 +39,24 @@ class Run(NamedTuple):
 
 def do(unit: Unit) -> list[Run]:
     """Play a unit's runs. Each run's randomness is named by (seed, problem, policy, run) alone."""
-    problem, policy = unit.problem, unit.policy
-    ready = policy.with_horizon(int(unit.checkpoints[-1])).for_problem(*problem.best_pairs[0])
-    _warm_up(ready)
-    results = []
-    for run in unit.runs:
-        rng = generator(unit.seed, problem.digest, policy.label, run)
+    problem, policy, checkpoints = unit.problem, unit.policy, unit.checkpoints
+    ready = policy.with_horizon(int(checkpoints[-1])).for_problem(*problem.best_pairs[0])
+    loop = compiled(play, type(policy).__module__)
+
+    def timed(checkpoints: npt.NDArray[np.int64], rng: np.random.Generator) -> tuple[float, npt.NDArray[np.float64]]:
         state = ready.start(problem.n_rows, problem.n_cols)
-        regret = np.empty(len(unit.checkpoints))
+        regret = np.empty(len(checkpoints))
         begin = time.perf_counter()
-        _player(ready)(state, problem.rows, problem.cols, problem.best_mean, unit.checkpoints, regret, rng)
-        results.append(Run(problem.name, policy.label, run, time.perf_counter() - begin, regret))
-    return results
+        loop(state, problem.rows, problem.cols, problem.best_mean, checkpoints, regret, rng)
+        return time.perf_counter() - begin, regret
 
-
-def _player(policy: Policy):  # type: ignore[no-untyped-def]
-    return compiled(play, type(policy).__module__)
-
-
-@functools.cache
-def _warm_up(policy: Policy) -> None:
-    """Compile (or load) the policy's loop before any run is timed."""
-    tiny = RankOne([0.5], [0.5])  # its arrays are read-only, as every problem's: that is part of the compiled type
-    _player(policy)(policy.start(1, 1), tiny.rows, tiny.cols, 0.25, np.array([1]), np.empty(1), generator(0))
+    timed(checkpoints[:1] * 0 + 1, generator(0))  # one step, to compile or load the loop before any run is timed
+    return [
+        Run(
+            problem.name,
+            policy.label,
+            run,
+            *timed(checkpoints, generator(unit.seed, problem.digest, policy.label, run)),
+        )
+        for run in unit.runs
+    ]
