@@ -20,8 +20,9 @@ def show_table(table: pl.DataFrame, title: str | None = None) -> None:
     for row in table.iter_rows():
         shown.add_row(*(_text(value) for value in row))
     console = Console()
-    # A pipe or a file has no width of its own: leave room for every column.
-    console.print(shown, width=None if console.is_terminal else 160, soft_wrap=False)
+    if not console.is_terminal:  # a pipe or a file has no width of its own: leave room for every column
+        console = Console(width=160)
+    console.print(shown)
 
 
 def _text(value: Any) -> str:

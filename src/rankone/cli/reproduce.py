@@ -45,7 +45,7 @@ def theory(
     from rankone.cli._progress import progress_bar
     from rankone.paper.theory import reproduce
 
-    with progress_bar("runs") as progress:
+    with progress_bar("parts") as progress:
         result = reproduce(out=out, quick=quick, workers=workers, progress=progress)
     _show(result, out)
 
