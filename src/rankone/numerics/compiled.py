@@ -22,7 +22,14 @@ from numba.core import config as numba_config
 # Division by zero gives inf or nan as in NumPy: no error paths to compile, smaller and faster kernels.
 _SEMANTICS: dict[str, Any] = {"error_model": "numpy"}
 # Kernels that only compiled code calls need no entry from Python; leaving it out saves a third of the compile time.
-INNER = _SEMANTICS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_INNER = _SEMANTICS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# A state is borrowed from whoever drives the policy. Counting references to its arrays would cost more than the step
+# itself, so the kernels of a step count none; they cannot make arrays (a `kernel` they call can). Numba hands these
+# two options down to callees that do not set them, so every kind of function sets both.
+_COUNTED = {"_nrt": True, "forceinline": False}
+_BORROWED = {"_nrt": False, "forceinline": False}
+_INLINED = {"_nrt": False, "forceinline": True}
+STEP = _INNER | _INLINED
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -34,12 +41,22 @@ _KEPT_CACHES = 8
 
 def function(python: Function) -> Function:
     """Compile a function that Python may call too."""
-    return numba.njit(**_SEMANTICS)(python)
+    return numba.njit(**_SEMANTICS, **_COUNTED)(python)
 
 
 def kernel(python: Function) -> Function:
     """Compile a function that only compiled code calls."""
-    return numba.njit(**INNER)(python)
+    return numba.njit(**_INNER, **_COUNTED)(python)
+
+
+def lean(python: Function) -> Function:
+    """Compile a kernel that makes no arrays: calling it does not count references to those of its state."""
+    return numba.njit(**_INNER, **_BORROWED)(python)
+
+
+def inlined(python: Function) -> Function:
+    """Compile a lean kernel into each place that calls it: for the few instructions of a step's fast path."""
+    return numba.njit(**STEP)(python)
 
 
 def cache_root() -> Path:
@@ -72,7 +89,7 @@ def compiled(entry: Callable[..., Any], module: str) -> Callable[..., Any]:
     previous = _config.CACHE_DIR
     _config.CACHE_DIR = str(directory)  # read once, when the decorator sets up the function's cache
     try:
-        return numba.njit(cache=True, nogil=True, **_SEMANTICS)(entry)
+        return numba.njit(cache=True, nogil=True, **_SEMANTICS, **_BORROWED)(entry)
     finally:
         _config.CACHE_DIR = previous
 

@@ -1,24 +1,27 @@
 """KL-UCB on the K * L pairs: Garivier, Cappe, "The KL-UCB Algorithm for Bounded Stochastic Bandits and Beyond" (2011).
 
 After t decisions, choose the pair with the largest ``max{q : pulls * d(mean, q) <= log t + c log log t}``; a pair
-without an outcome comes first. c = 3 in the theorem, c = 0 in practice (the default). Ties go to the pair chosen
-longest ago, and among pairs never chosen to a random one.
+without an outcome comes first. c = 3 in the theorem, c = 0 in practice (the default); log log t counts as 0 while
+log t < 1. Ties go to the pair chosen longest ago, and among pairs never chosen to a random one.
+
+`numerics.index_race` finds that pair without computing every index; ``tests/oracles/plain_indices.py`` computes them.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rankone.errors import InputError
+from rankone.numerics.index_groups import CONSTANT, IndexState, start_groups
+from rankone.numerics.index_race import exploration_levels, index_ats, index_slopes, level_neededs
 from rankone.numerics.kl import bernoulli_kl, kl_upper
+from rankone.policies import optimism  # noqa: F401  registers choosing and learning
 from rankone.policies.base import Policy, check_sizes
-from rankone.policies.kernels import chooses
-from rankone.policies.pairs import ASKED, PairState, remember_choice, shuffle_first_choices, start_pairs
 
 
-class KLUCBState(PairState):
+class KLUCBState(IndexState):
     """Pulls and clicks of every pair; the constant is c."""
 
 
@@ -41,28 +44,30 @@ class KLUCB(Policy):
         check_sizes(n_rows, n_cols)
         if not math.isfinite(self.c) or self.c < 0.0:
             raise InputError("c of at least 0", self.c, "use c=0 (in practice) or c=3 (as in the theorem)")
-        state: KLUCBState = start_pairs(KLUCBState, n_rows, n_cols, self.c)
+        state: KLUCBState = start_groups(KLUCBState, n_rows, n_cols, self.c)
         return state
 
 
-@chooses.register(KLUCBState)
-def _choose(state: PairState, rng: Any) -> tuple[int, int, int]:
-    pulls, clicks, chosen, asked = state.pulls, state.clicks, state.chosen, state.clock[ASKED]
-    if asked == 0:
-        shuffle_first_choices(state, rng)
+@exploration_levels.register(KLUCBState)
+def _exploration_level(state: KLUCBState, asked: int) -> float:
     level = math.log(asked) if asked > 1 else 0.0
-    if level > 1.0:
-        level += state.constants[0] * math.log(level)
-    best, best_index = 0, -1.0
-    for pair in range(len(pulls)):
-        n = pulls[pair]
-        index = math.inf
-        if n > 0:
-            mean = clicks[pair] / n
-            # index < best_index exactly when n d(mean, best_index) > level: most pairs need no root.
-            if mean < best_index < math.inf and n * bernoulli_kl(mean, best_index) > level * (1.0 + 1e-9):
-                continue
-            index = kl_upper(mean, level / n)
-        if index > best_index or (index == best_index and chosen[pair] < chosen[best]):
-            best, best_index = pair, index
-    return remember_choice(state, best)
+    return level + state.levels[CONSTANT] * math.log(level) if level > 1.0 else level
+
+
+@index_ats.register(KLUCBState)
+def _index_at(state: KLUCBState, pulls: int, clicks: int, level: float) -> float:
+    return kl_upper(clicks / pulls, level / pulls)
+
+
+@index_slopes.register(KLUCBState)
+def _index_slope(state: KLUCBState, pulls: int, clicks: int, level: float, index: float) -> float:
+    # One over the derivative of pulls * d(mean, index) by index.
+    return index * (1.0 - index) / (pulls * index - clicks) if index < 1.0 else 0.0
+
+
+@level_neededs.register(KLUCBState)
+def _level_needed(state: KLUCBState, pulls: int, clicks: int, index: float) -> float:
+    if index >= 1.0:  # also for a pair always clicked: its index is 1, which is not beyond
+        return math.inf
+    mean = clicks / pulls
+    return pulls * bernoulli_kl(mean, index) if mean < index else 0.0

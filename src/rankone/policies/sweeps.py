@@ -22,7 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rankone.numerics.compiled import kernel
-from rankone.policies.kernels import FILLER, Dispatched, chooses, overloaded, settleds, updates, voids
+from rankone.numerics.dispatch import Dispatched, overloaded
+from rankone.policies.kernels import FILLER, chooses, settleds, updates, voids
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -2,20 +2,23 @@
 
 After t decisions, choose the pair with the largest ``mean + sqrt(2 log(t) / pulls)``; a pair without an outcome comes
 first. Ties go to the pair chosen longest ago, and among pairs never chosen to a random one.
+
+`numerics.index_race` finds that pair without computing every index; ``tests/oracles/plain_indices.py`` computes them.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from rankone.numerics.index_groups import IndexState, start_groups
+from rankone.numerics.index_race import exploration_levels, index_ats, index_slopes, level_neededs
+from rankone.policies import optimism  # noqa: F401  registers choosing and learning
 from rankone.policies.base import Policy, check_sizes
-from rankone.policies.kernels import chooses
-from rankone.policies.pairs import ASKED, PairState, remember_choice, shuffle_first_choices, start_pairs
 
 
-class UCB1State(PairState):
+class UCB1State(IndexState):
     """Pulls and clicks of every pair."""
 
 
@@ -32,21 +35,26 @@ class UCB1(Policy):
     def start(self, n_rows: int, n_cols: int) -> UCB1State:
         """Return the state before the first decision."""
         check_sizes(n_rows, n_cols)
-        state: UCB1State = start_pairs(UCB1State, n_rows, n_cols)
+        state: UCB1State = start_groups(UCB1State, n_rows, n_cols)
         return state
 
 
-@chooses.register(UCB1State)
-def _choose(state: PairState, rng: Any) -> tuple[int, int, int]:
-    pulls, clicks, chosen = state.pulls, state.clicks, state.chosen
-    if state.clock[ASKED] == 0:
-        shuffle_first_choices(state, rng)
-    bonus = 2.0 * math.log(state.clock[ASKED] + (state.clock[ASKED] == 0))
-    best, best_index = 0, -1.0
-    for pair in range(len(pulls)):
-        index = math.inf
-        if pulls[pair] > 0:
-            index = clicks[pair] / pulls[pair] + math.sqrt(bonus / pulls[pair])
-        if index > best_index or (index == best_index and chosen[pair] < chosen[best]):
-            best, best_index = pair, index
-    return remember_choice(state, best)
+@exploration_levels.register(UCB1State)
+def _exploration_level(state: UCB1State, asked: int) -> float:
+    return 2.0 * math.log(asked) if asked > 1 else 0.0
+
+
+@index_ats.register(UCB1State)
+def _index_at(state: UCB1State, pulls: int, clicks: int, level: float) -> float:
+    return clicks / pulls + math.sqrt(level / pulls)
+
+
+@index_slopes.register(UCB1State)
+def _index_slope(state: UCB1State, pulls: int, clicks: int, level: float, index: float) -> float:
+    return 0.5 / math.sqrt(level * pulls)
+
+
+@level_neededs.register(UCB1State)
+def _level_needed(state: UCB1State, pulls: int, clicks: int, index: float) -> float:
+    distance = index - clicks / pulls
+    return pulls * distance * distance if distance > 0.0 else 0.0
