@@ -20,8 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rankone.numerics.compiled import kernel
+from rankone.numerics.dispatch import Dispatched, overloaded
 from rankone.numerics.tournament import draw_best, set_value, start_tournament
-from rankone.policies.kernels import Dispatched, overloaded, updates
+from rankone.policies.kernels import updates
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -101,7 +102,7 @@ scores = Dispatched("score")
 @overloaded(scores)
 def score(state: Any, leader: int, pair: int, best: float, rng: Any) -> float:
     """How much a pair of the cross deserves the decision; any value below `best` if it cannot be above."""
-    return scores.of(type(state))(state, leader, pair, best, rng)  # type: ignore[no-any-return]
+    return scores.of(type(state))(state, leader, pair, best, rng)
 
 
 @kernel
