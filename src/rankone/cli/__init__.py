@@ -12,6 +12,7 @@ import sys
 
 import typer
 
+from rankone._version import __version__
 from rankone.errors import RankoneError
 
 
@@ -30,14 +31,18 @@ def build_app() -> typer.Typer:
     return app
 
 
-def _version_option(
-    version: bool = typer.Option(False, "--version", help="Print the version and leave.", is_eager=True),
-) -> None:
-    if version:
-        from rankone import __version__
-
+def _print_version(wanted: bool) -> None:
+    if wanted:
         print(__version__)
         raise typer.Exit
+
+
+def _version_option(
+    version: bool = typer.Option(
+        False, "--version", help="Print the version and leave.", is_eager=True, callback=_print_version
+    ),
+) -> None:
+    pass
 
 
 def main() -> None:

@@ -1,0 +1,66 @@
+"""The command, as a person or a script meets it."""
+
+import json
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+
+
+def rankone(*words, **settings):
+    return subprocess.run([sys.executable, "-m", "rankone", *words], capture_output=True, text=True, **settings)
+
+
+SIMULATE = ("simulate", "--problem", "needle:3x3", "--policy", "ucb1", "--policy", "rank1elim-kl:c=0", "--horizon", "1e3",
+            "--runs", "3", "--workers", "1")  # fmt: skip
+
+
+def test_simulate_writes_table_summary_and_chart(tmp_path):
+    done = rankone(*SIMULATE, "--out", str(tmp_path / "study"))
+    assert done.returncode == 0, done.stderr
+    assert "rank1elim-kl:c=0" in done.stdout
+    table = pl.read_parquet(tmp_path / "study" / "table.parquet")
+    assert table["policy"].unique(maintain_order=True).to_list() == ["ucb1", "rank1elim-kl:c=0"]
+    assert (tmp_path / "study" / "regret.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_json_is_all_there_is_on_standard_output():
+    done = rankone(*SIMULATE, "--json")
+    summary = json.loads(done.stdout)
+    assert [line["runs"] for line in summary] == [3, 3]
+    assert summary[0]["horizon"] == 1_000
+
+
+def test_policies_and_their_parameters():
+    found = {line["policy"]: line for line in json.loads(rankone("policies", "--json").stdout)}
+    assert "c=3.0" in found["rank1elim-kl"]["parameters"]
+    assert "ucb1" in rankone("policies").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("simulate", "--problem", "needle:3x3", "--policy", "ucb9"), "expected one of the policies"),
+        (("simulate", "--problem", "haystack:3x3", "--policy", "ucb1"), "haystack"),
+        (("simulate", "--problem", "needle:3x3", "--policy", "ucb1", "--horizon", "-5"), "-5"),
+        (("hardness", "nowhere.csv"), "nowhere.csv"),
+    ],
+)
+def test_errors_are_one_sentence(words, message):
+    done = rankone(*words)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_and_version():
+    assert "simulate" in rankone("--help").stdout
+    assert rankone("--version").stdout.count(".") >= 1
+
+
+def test_help_imports_nothing_heavy():
+    code = "import sys; sys.argv = ['rankone', '--help']\ntry:\n  from rankone.cli import main; main()\nexcept SystemExit: pass\n"
+    code += "print([name for name in ('numpy', 'numba', 'polars', 'altair', 'sqlalchemy', 'fastapi') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip().endswith("[]"), done.stdout[-200:]

@@ -1,0 +1,27 @@
+"""The package as a whole: what it exports, what an import costs, how long its files are."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import rankone
+
+PACKAGE = Path(rankone.__file__).parent
+
+
+def test_every_public_name_is_there():
+    for name in rankone.__all__:
+        assert getattr(rankone, name) is not None
+    assert set(rankone.__all__) <= set(dir(rankone))
+
+
+def test_import_is_light():
+    code = (
+        "import sys, rankone; print([name for name in ('numpy', 'numba', 'polars', 'altair') if name in sys.modules])"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+def test_files_stay_short():
+    long = {str(file): count for file in PACKAGE.rglob("*.py") if (count := len(file.read_text().splitlines())) > 400}
+    assert not long
