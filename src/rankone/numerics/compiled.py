@@ -26,9 +26,9 @@ _INNER = _SEMANTICS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 # A state is borrowed from whoever drives the policy. Counting references to its arrays would cost more than the step
 # itself, so the kernels of a step count none; they cannot make arrays (a `kernel` they call can). Numba hands these
 # two options down to callees that do not set them, so every kind of function sets both.
-_COUNTED = {"_nrt": True, "forceinline": False}
-_BORROWED = {"_nrt": False, "forceinline": False}
-_INLINED = {"_nrt": False, "forceinline": True}
+_COUNTED: dict[str, Any] = {"_nrt": True, "forceinline": False}
+_BORROWED: dict[str, Any] = {"_nrt": False, "forceinline": False}
+_INLINED: dict[str, Any] = {"_nrt": False, "forceinline": True}
 STEP = _INNER | _INLINED
 
 Function = TypeVar("Function", bound=Callable[..., Any])

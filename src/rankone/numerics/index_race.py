@@ -88,25 +88,25 @@ level_neededs = Dispatched("level_needed")
 @overloaded(exploration_levels)
 def exploration_level(state: Any, asked: int) -> float:
     """Exploration level f after so many decisions."""
-    return exploration_levels.of(type(state))(state, asked)  # type: ignore[no-any-return]
+    return exploration_levels.of(type(state))(state, asked)
 
 
 @overloaded(index_ats)
 def index_at(state: Any, pulls: int, clicks: int, level: float) -> float:
     """Index of a pair with these counts at an exploration level."""
-    return index_ats.of(type(state))(state, pulls, clicks, level)  # type: ignore[no-any-return]
+    return index_ats.of(type(state))(state, pulls, clicks, level)
 
 
 @overloaded(index_slopes)
 def index_slope(state: Any, pulls: int, clicks: int, level: float, index: float) -> float:
     """Derivative of the index by the level."""
-    return index_slopes.of(type(state))(state, pulls, clicks, level, index)  # type: ignore[no-any-return]
+    return index_slopes.of(type(state))(state, pulls, clicks, level, index)
 
 
 @overloaded(level_neededs)
 def level_needed(state: Any, pulls: int, clicks: int, index: float) -> float:
     """Level at which the index of these counts reaches `index`."""
-    return level_neededs.of(type(state))(state, pulls, clicks, index)  # type: ignore[no-any-return]
+    return level_neededs.of(type(state))(state, pulls, clicks, index)
 
 
 @lean
@@ -185,7 +185,7 @@ def index_now(state: IndexState, group: int) -> float:
 def waits_longer(state: IndexState, group: int, other: int) -> bool:
     """Tell whether the pair whose turn is next in the group was chosen longer ago than the other group's."""
     first, second = state.groups[group, FIRST], state.groups[other, FIRST]
-    return state.pairs[first, CHOSEN] < state.pairs[second, CHOSEN]  # type: ignore[no-any-return]
+    return state.pairs[first, CHOSEN] < state.pairs[second, CHOSEN]
 
 
 @inlined

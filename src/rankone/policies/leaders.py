@@ -20,8 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rankone.numerics.compiled import kernel
+from rankone.numerics.dispatch import Dispatched, overloaded
 from rankone.numerics.tournament import draw_best, set_value, start_tournament
-from rankone.policies.kernels import Dispatched, overloaded, updates
+from rankone.policies.kernels import updates
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
