@@ -1,10 +1,17 @@
-"""UCB1 and KL-UCB by their definitions: compute the index of every pair at every step. The engine's slow twins."""
+"""UCB1 and KL-UCB by their definitions: compute the index of every pair at every step. The engine's slow twins.
+
+Compiled, so that they can follow the engine far, and so that benchmarks can time them.
+"""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+import numpy as np
+
+from rankone.numerics.index_groups import ASKED as ENGINE_ASKED
+from rankone.numerics.index_groups import CHOSEN, IndexState
 from rankone.numerics.kl import bernoulli_kl, kl_upper
 from rankone.policies.kernels import chooses
 from rankone.policies.kl_ucb import KLUCB
@@ -28,6 +35,22 @@ class PlainUCB1(UCB1):
 class PlainKLUCB(KLUCB):
     def start(self, n_rows: int, n_cols: int) -> Any:
         return start_pairs(PlainKLUCBState, n_rows, n_cols, self.c)
+
+
+def plain_twin(policy: UCB1 | KLUCB) -> UCB1 | KLUCB:
+    """The plain policy with the same parameters."""
+    return PlainKLUCB(policy.c) if isinstance(policy, KLUCB) else PlainUCB1()
+
+
+def plain_state(policy: UCB1 | KLUCB, state: IndexState) -> Any:
+    """The state of the plain twin at the moment the engine has reached."""
+    n_cols = int(state.clock[1])
+    plain = plain_twin(policy).start(len(state.pairs) // n_cols, n_cols)
+    np.copyto(plain.pulls, state.pulls)
+    np.copyto(plain.clicks, state.clicks)
+    np.copyto(plain.chosen, state.pairs[:, CHOSEN])
+    plain.clock[ASKED] = state.clock[ENGINE_ASKED]
+    return plain
 
 
 @chooses.register(PlainUCB1State)
@@ -60,8 +83,9 @@ def _choose_kl_ucb(state: PairState, rng: Any) -> tuple[int, int, int]:
         index = math.inf
         if n > 0:
             mean = clicks[pair] / n
-            # index < best_index exactly when n d(mean, best_index) > level: most pairs need no root.
-            if mean < best_index < math.inf and n * bernoulli_kl(mean, best_index) > level * (1.0 + 1e-9):
+            # index < best_index exactly when n d(mean, best_index) > level: most pairs need no root. (Not at 1, where
+            # indices that differ by less than rounding tie.)
+            if mean < best_index < 1.0 and n * bernoulli_kl(mean, best_index) > level * (1.0 + 1e-9):
                 continue
             index = kl_upper(mean, level / n)
         if index > best_index or (index == best_index and chosen[pair] < chosen[best]):

@@ -1,0 +1,86 @@
+"""Speed of the exact engine against plain twins that compute every pair's index at every step.
+
+The engine plays 2,000,000 steps from the start. The plain twin is far slower, so it plays only some steps, from the
+counts the engine reached half way: there every pair has outcomes and the share of exploring steps is about the
+average of the run. Both times are processor time of the same thread, compilation left out, and the better of some
+repeats; a ratio compares figures of the same run.
+
+To add a policy with a plain twin, add a line to `TWINS`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import rankone
+from rankone.numerics.compiled import compiled
+from rankone.numerics.seeds import generator
+from rankone.simulation.play import play
+from tests.oracles.plain_indices import plain_state
+
+SIZES = [(32, 32), (64, 64), (128, 128), (10, 871)]
+HORIZON = 2_000_000
+
+
+class Twin(NamedTuple):
+    """A policy of the package, how its plain twin continues from a state of it, and the ratios to reach."""
+
+    policy: rankone.Policy
+    plain: Callable[[Any, Any], Any]  # (policy, state) -> state of the plain twin with the same counts
+    bars: dict[tuple[int, int], float]
+
+
+_UCB1_BARS = {(32, 32): 40.0, (128, 128): 200.0, (10, 871): 200.0}
+_KL_UCB_BARS = {(32, 32): 300.0, (128, 128): 1_000.0, (10, 871): 1_000.0}
+TWINS = [
+    Twin(rankone.UCB1(), plain_state, _UCB1_BARS),
+    Twin(rankone.KLUCB(), plain_state, _KL_UCB_BARS),
+    Twin(rankone.KLUCB(c=3.0), plain_state, _KL_UCB_BARS),
+]
+
+
+def seconds(state: Any, problem: rankone.RankOne, steps: int) -> float:
+    """Processor time of so many steps from a state."""
+    loop = compiled(play, type(state).__module__)
+    begin = time.process_time()
+    loop(state, problem.rows, problem.cols, problem.best_mean, np.array([steps]), np.empty(1), generator(1))
+    return time.process_time() - begin
+
+
+def speeds(twin: Twin, problem: rankone.RankOne) -> tuple[float, float]:
+    """Steps a second of the engine and of the plain twin."""
+    seconds(twin.policy.start(2, 2), rankone.RankOne([0.5, 0.4], [0.5, 0.4]), 10)  # compiles
+    engine = min(seconds(twin.policy.start(problem.n_rows, problem.n_cols), problem, HORIZON) for _ in range(5))
+    half_way = twin.policy.start(problem.n_rows, problem.n_cols)
+    seconds(half_way, problem, HORIZON // 2)
+    plain_steps = max(20, 3_000_000 // (problem.n_rows * problem.n_cols))
+    seconds(twin.plain(twin.policy, half_way), problem, 2)  # compiles
+    plain = min(seconds(twin.plain(twin.policy, half_way), problem, plain_steps) for _ in range(3))
+    return HORIZON / engine, plain_steps / plain
+
+
+def report() -> str:
+    """One table: millions of steps a second, ratio to the plain twin, and the bar where there is one."""
+    lines = [
+        "Needle problems (p = 0.25, gap = 0.5), n = 2,000,000: millions of steps a second (times the plain twin, bar).",
+        "",
+        "| policy | " + " | ".join(f"{rows}x{cols}" for rows, cols in SIZES) + " | 128x128 to 32x32 (bar 0.3) |",
+        "|---" * (len(SIZES) + 2) + "|",
+    ]
+    for twin in TWINS:
+        found = {size: speeds(twin, rankone.needle(*size, p=0.25, gap=0.5)) for size in SIZES}
+        cells = []
+        for size, (engine, plain) in found.items():
+            bar = f", bar {twin.bars[size]:,.0f}" if size in twin.bars else ""
+            cells.append(f"{engine / 1e6:.0f} (x{engine / plain:,.0f}{bar})")
+        flat = found[128, 128][0] / found[32, 32][0]
+        lines.append(f"| {twin.policy.label} | " + " | ".join(cells) + f" | {flat:.2f} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(report())
