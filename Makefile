@@ -8,7 +8,7 @@ help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: .venv/.ready  ## reproduce the paper's Figure 1: table, claims and picture in out/fig1
-	$(BIN)/rankone reproduce fig1 --quick
+	$(BIN)/rankone reproduce fig1
 
 test: .venv/.dev  ## run every test
 	$(BIN)/python -m pytest -n auto
