@@ -24,6 +24,7 @@ from rankone.serving import snapshot
 from rankone.serving.fold import Diverged, Fold, Stale
 from rankone.serving.journal import Draft, Events, Kind, Texts, damaged, read_groups
 from rankone.serving.outcomes import Ask, Planner, decisions_of
+from rankone.serving.report import winning_note
 from rankone.serving.storage import Storage, open_storage
 from rankone.serving.writer import Job, Writer
 
@@ -48,6 +49,7 @@ class Folded:
         self.number, self.clock = number, clock
         self.fold: Fold | None = None
         self.snapshot_seq = 0
+        self.next_look = 0  # outcomes at which to look for a winner again
         self.outdated = False  # the policy cannot be replayed with this program
 
 
@@ -165,6 +167,7 @@ class Database:
             events = planner.draft.take()
             self.append(folded, events)
             made = decisions_of(fold, events)
+            self._stop_if_won(folded, fold, planner.draft)
         for answer in answers.values():
             for place, given in enumerate(answer):
                 if type(given) is tuple:
@@ -172,11 +175,25 @@ class Database:
                     answer[place] = [made[number] for number in range(first, first + count)]
         return [(job, answers[id(job)]) for job in jobs]
 
+    def _stop_if_won(self, folded: Folded, fold: Fold, draft: Draft) -> None:
+        """Append the end of an experiment that stops by itself. Looking now and then is enough, and costs less."""
+        error, learned = fold.settings.auto_stop, fold.learned
+        if not error or fold.stopped is not None or learned < folded.next_look:
+            return
+        folded.next_look = learned + max(20, learned // 100)
+        won = winning_note(fold, error)
+        if won is not None:
+            draft.add(Kind.STOP, -1, texts=Texts(note=won))
+            self.append(folded, draft.take())
+
     def append(self, folded: Folded, events: Events) -> None:
         """Apply new events and add them to the journal as one group."""
         fold = folded.fold
         assert fold is not None
-        fold.apply(events)
+        try:
+            fold.apply(events)
+        except Stale:
+            folded.fold = None  # it counts what is excluded from here on: the next look folds the journal again
         fold.chain = events.checksum(fold.chain)
         self.storage.append(folded.number, events.rows(fold.chain))
 
@@ -195,18 +212,19 @@ class Database:
         try:
             if folded.fold is None:
                 folded.fold = self._from_snapshot(folded) or Fold(self.marks(folded.number))
-            return self._read_tail(folded.number, folded.fold)
+            return self.read_tail(folded.number, folded.fold)
         except Stale:
             folded.fold = None
             return self.catch_up(folded)
         except Diverged as diverged:
             message = f"the policy chooses differently at event {diverged} than when it was written: it starts afresh on what is known"
             warnings.warn(RestartWarning(message), stacklevel=2)
-            folded.fold = self._read_tail(folded.number, Fold(self.marks(folded.number), with_policy=False))
+            folded.fold = self.read_tail(folded.number, Fold(self.marks(folded.number), with_policy=False))
             folded.outdated = True
             return folded.fold
 
-    def _read_tail(self, number: int, fold: Fold) -> Fold:
+    def read_tail(self, number: int, fold: Fold) -> Fold:
+        """Apply the events behind those a fold has seen."""
         limit = _CHUNK
         while rows := self.storage.tail(number, fold.seq, limit):
             events, chain = read_groups(rows, fold.seq, fold.chain)
@@ -229,13 +247,17 @@ class Database:
 
     def _from_snapshot(self, folded: Folded) -> Fold | None:
         for seq, body in self.storage.snapshots(folded.number):
-            found = snapshot.load(body, self.marks(folded.number), lambda at: self._chain_at(folded.number, at))
+            found = self.load_snapshot(folded.number, seq, body)
             if found is not None:
                 folded.snapshot_seq = seq
                 return found
             if not self.read_only:
                 self.storage.drop_snapshot(folded.number, seq)
         return None
+
+    def load_snapshot(self, number: int, seq: int, body: bytes) -> Fold | None:
+        """Return the fold of a snapshot; None if it is damaged or does not belong to the journal."""
+        return snapshot.load(body, seq, self.marks(number), lambda at: self._chain_at(number, at))
 
     def _chain_at(self, number: int, seq: int) -> bytes | None:
         found = self.storage.tail(number, seq - 1, 1)

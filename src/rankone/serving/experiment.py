@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import json
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from rankone.serving.database import Database, Folded, system_clock
 from rankone.serving.fold import Fold
 from rankone.serving.journal import Draft, Kind, Texts
 from rankone.serving.outcomes import Ask, Decision, Outcome, Tell, Void
+from rankone.serving.report import Report, make_report
 from rankone.serving.settings import (
     Lines,
     Settings,
@@ -167,6 +169,77 @@ class Experiment:
         """Return `at(fold)` of the newest state. Copy what you need; no writer is locked out meanwhile."""
         return self.database.run(self._folded, at)
 
+    def report(self) -> Report:
+        """Return what leads, how sure that is, how much traffic each line got and what is still in the race."""
+        if self.look(self._window_due) and not self.database.read_only:
+            self.settle()
+        return self.look(make_report)  # type: ignore[no-any-return]
+
+    def settle(self) -> None:
+        """End the windows that are over; every request does, so this is for quiet times."""
+        self.database.run(self._folded, [])
+
+    def _window_due(self, fold: Fold) -> bool:
+        first = next((fold.open[number] for number in fold.due if number in fold.open), None)
+        return first is not None and first.at + fold.settings.window <= self._folded.clock()
+
+    def stop(self, row: str | None = None, col: str | None = None, why: str = "by hand") -> None:
+        """Stop experimenting: from now on every decision is one pair, the leading one unless another is named."""
+
+        def plan(fold: Fold, draft: Draft) -> None:
+            report = make_report(fold)
+            pair = {"row": _living(fold.rows, row or report.best_row), "col": _living(fold.cols, col or report.best_col)}
+            draft.add(Kind.STOP, -1, texts=Texts(note=json.dumps(pair | {"why": why})))
+
+        self.database.change(self._folded, plan)
+
+    def resume(self) -> None:
+        """Experiment again after a stop, on all that is known."""
+
+        def plan(fold: Fold, draft: Draft) -> None:
+            if fold.stopped is None:
+                raise InputError("an experiment that is stopped", "one that runs", "nothing is to be done")
+            draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note("resumed", fold.rows, fold.cols)))
+
+        self.database.change(self._folded, plan)
+
+    def exclude(
+        self,
+        *,
+        source: str | None = None,
+        row: str | None = None,
+        col: str | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        why: str = "outcomes excluded",
+    ) -> int:
+        """Undo false clicks: outcomes so far that fit everything given no longer count. Return how many.
+
+        Args:
+            source: told with this `source`.
+            row: of this row.
+            col: of this column.
+            since: asked at this time (seconds since 1970) or later.
+            until: asked before this time.
+            why: a note for the journal.
+        """
+
+        def plan(fold: Fold, draft: Draft) -> int:
+            storage, number = self.database.storage, self._folded.number
+            fits: dict[str, Any] = {} if source is None else {"source": source}
+            if since is not None:
+                fits["first"] = storage.decision_at(number, int(since * 1e6))
+            if until is not None:
+                fits["last"] = storage.decision_at(number, int(until * 1e6)) - 1
+            fits |= {side: lines.names.index(name) for side, lines, name in (("row", fold.rows, row), ("col", fold.cols, col)) if name}
+            if not fits:
+                raise InputError("something that tells which outcomes to exclude", "nothing", "pass source=, row=, col=, since= or until=")
+            draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note(why, fold.rows, fold.cols, forget=True, exclude=fits)))
+            return int(fold.pulls.sum())
+
+        before = self.database.change(self._folded, plan)
+        return before - self.look(lambda fold: int(fold.pulls.sum()))
+
     def add_row(self, name: str) -> int:
         """Add a row; return its number. What is known of the other rows stays known."""
         return self._change_lines("row", name, add=True)
@@ -207,6 +280,12 @@ class Experiment:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+def _living(lines: Lines, name: str) -> int:
+    if name not in lines.names_living():
+        raise InputError(f"one of {', '.join(lines.names_living())}", name, "name a line that is there")
+    return lines.names.index(name)
 
 
 def _changed(lines: Lines, side: str, name: str, add: bool) -> int:

@@ -89,7 +89,7 @@ class Fold:
         self.seq, self.at, self.chain = 0, 0, b""
         self.decisions = 0  # asked so far; the next decision's number
         self.tallies = np.zeros(max(Kind) + 1, np.int64)  # events by kind
-        self.fillers = 0
+        self.fillers, self.learned, self.expired = 0, 0, 0  # decisions; outcomes that count; those by silence
         self.open: dict[int, Open] = {}
         self.held: dict[int, Held] = {}
         self.due: deque[int] = deque()  # open decisions in the order their windows end (with a window only)
@@ -122,6 +122,8 @@ class Fold:
         learned = _LEARNED[kinds]
         for exclusion in self.exclusions:
             learned &= ~exclusion.fits(events)
+        self.learned += int(np.count_nonzero(learned))
+        self.expired += int(np.count_nonzero(learned & (kinds == Kind.EXPIRE)))
         pairs = numbers[learned, ROW], numbers[learned, COL]
         np.add.at(self.pulls, pairs, 1)
         np.add.at(self.clicks, pairs, numbers[learned, VALUE])

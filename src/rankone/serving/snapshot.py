@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ def save(fold: Fold) -> bytes:
         "at": fold.at,
         "chain": fold.chain.hex(),
         "decisions": fold.decisions,
-        "fillers": fold.fillers,
+        "amounts": [fold.fillers, fold.learned, fold.expired],
         "held": [[number, *held] for number, held in fold.held.items()],
         "stopped": fold.stopped,
         "eras": fold.eras,
@@ -53,7 +54,7 @@ def save(fold: Fold) -> bytes:
     return _checksum(body) + body
 
 
-def load(body: bytes, marks: Events, chain_at: Any) -> Fold | None:
+def load(body: bytes, seq: int, marks: Events, chain_at: Callable[[int], bytes | None]) -> Fold | None:
     """Return the fold of a snapshot, or None if it is damaged or does not belong to this journal.
 
     `chain_at(seq)` gives the journal's checksum at an event.
@@ -63,13 +64,14 @@ def load(body: bytes, marks: Events, chain_at: Any) -> Fold | None:
         return None
     with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
         facts = json.loads(arrays["facts"].tobytes())
-        if facts["version"] != VERSION or chain_at(facts["seq"]) != bytes.fromhex(facts["chain"]):
+        if facts["version"] != VERSION or facts["seq"] != seq or chain_at(seq) != bytes.fromhex(facts["chain"]):
             return None
         fold = Fold(marks)
         if any(exclusion.seq > facts["seq"] for exclusion in fold.exclusions):
             return None  # it counts outcomes that were excluded since
         fold.seq, fold.at, fold.chain = facts["seq"], facts["at"], bytes.fromhex(facts["chain"])
-        fold.decisions, fold.fillers, fold.stopped = facts["decisions"], facts["fillers"], facts["stopped"]
+        fold.decisions, fold.stopped = facts["decisions"], facts["stopped"]
+        fold.fillers, fold.learned, fold.expired = facts["amounts"]
         fold.eras, fold.era_first = facts["eras"], facts["era_first"]
         fold.settings = Settings.of_note(json.loads(facts["settings"]))
         fold.policy = policy(facts["policy"])
