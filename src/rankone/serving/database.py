@@ -1,15 +1,16 @@
 """A database of experiments as one process uses it: one code path for every reader and writer.
 
-To write: take the lock of the experiments in the group, apply the tail of their journals that others wrote, plan, choose,
-append, commit; then answer. Threads of one process, processes on one SQLite file and machines on one PostgreSQL all do
-just that. To read: apply the tail and look, without any lock.
+To write: take the lock of the experiments in the group, apply the tail of their journals that others wrote, plan,
+choose, append, commit; then answer. Threads of one process, processes on one SQLite file and machines on one PostgreSQL
+all do just that. To read: apply the tail and look, without any lock.
 
-If anything fails before the commit is known to be good, what is in memory may be ahead of the journal: it is dropped and
-folded again from the journal when next needed.
+If anything fails before the commit is known to be good, what is in memory may be ahead of the journal: it is dropped,
+and folded again from the journal when next needed.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import time
 import warnings
@@ -63,9 +64,11 @@ class Database:
         read_only: open to look only; nothing is ever written.
     """
 
-    def __init__(self, db: str | Path, durability: str = "full", patience: float = 30.0, read_only: bool = False) -> None:
+    def __init__(
+        self, db: str | Path, durability: str = "full", patience: float = 30.0, read_only: bool = False
+    ) -> None:
         self.db, self.read_only = db, read_only
-        self._open = lambda: open_storage(db, durability, patience, read_only)
+        self._open = functools.partial(open_storage, db, durability, patience, read_only)
         self.storage: Storage = self._open()
         self._writer = Writer(self._carry_out)
         self._folded: dict[int, Folded] = {}
@@ -159,7 +162,9 @@ class Database:
             for job, place, request in requests:
                 if isinstance(request, Ask) is asking:
                     try:
-                        answers[id(job)][place] = planner.ask(request) if isinstance(request, Ask) else planner.outcome(request)
+                        answers[id(job)][place] = (
+                            planner.ask(request) if isinstance(request, Ask) else planner.outcome(request)
+                        )
                     except RankoneError as error:
                         answers[id(job)][place] = error
         made = {}
@@ -208,7 +213,7 @@ class Database:
         folded.outdated = False
 
     def catch_up(self, folded: Folded) -> Fold:
-        """Apply what others have written since; fold the journal from a snapshot or its beginning if there is nothing yet."""
+        """Apply what others have written since; the first time, begin with a snapshot or the whole journal."""
         try:
             if folded.fold is None:
                 folded.fold = self._from_snapshot(folded) or Fold(self.marks(folded.number))
@@ -217,7 +222,7 @@ class Database:
             folded.fold = None
             return self.catch_up(folded)
         except Diverged as diverged:
-            message = f"the policy chooses differently at event {diverged} than when it was written: it starts afresh on what is known"
+            message = f"the policy's code changed since event {diverged} was written: it starts afresh on what is known"
             warnings.warn(RestartWarning(message), stacklevel=2)
             folded.fold = self.read_tail(folded.number, Fold(self.marks(folded.number), with_policy=False))
             folded.outdated = True

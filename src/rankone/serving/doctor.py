@@ -1,4 +1,4 @@
-"""Is everything as it was written? The database's own check, the journal's checksums, a full replay, a recount, snapshots."""
+"""Is everything as it was written? Pages, checksums, a full replay, a recount, snapshots."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from rankone.serving.database import Database, Folded
 from rankone.serving.fold import Diverged, Fold
 from rankone.serving.journal import Kind
 
-_RECOUNT = "SELECT row, col, count(*), sum(value) FROM rankone_journal WHERE experiment = ? AND kind IN (?, ?, ?) GROUP BY row, col"
+_RECOUNT = """SELECT row, col, count(*), sum(value) FROM rankone_journal
+    WHERE experiment = ? AND kind IN (?, ?, ?) GROUP BY row, col"""
 
 
 class Finding(NamedTuple):
@@ -62,7 +63,7 @@ def _examine_one(database: Database, name: str, number: int) -> Iterator[Finding
         replay = "every choice comes out as it was written"
     except Diverged as diverged:
         fold = database.read_tail(number, Fold(database.marks(number), with_policy=False))
-        replay = f"the policy's code changed since: from event {diverged} on it would choose otherwise; it starts afresh when next used"
+        replay = f"the policy's code changed since event {diverged}: it starts afresh when next used"
     yield Finding(name, "journal", True, f"{fold.seq} events, {fold.decisions} decisions, all checksums fit")
     yield Finding(name, "replay", True, replay)
     yield _recount(database, name, number, fold)
@@ -77,10 +78,17 @@ def _recount(database: Database, name: str, number: int, fold: Fold) -> Finding:
     if fold.exclusions:
         return Finding(name, "recount", True, "left out: some outcomes are excluded")
     pulls, clicks = np.zeros_like(fold.pulls), np.zeros_like(fold.clicks)
-    for row, col, count, clicked in database.storage.query(_RECOUNT, (number, int(Kind.TELL), int(Kind.LEARN), int(Kind.EXPIRE))):
+    for row, col, count, clicked in database.storage.query(
+        _RECOUNT, (number, int(Kind.TELL), int(Kind.LEARN), int(Kind.EXPIRE))
+    ):
         pulls[row, col], clicks[row, col] = count, clicked
     same = np.array_equal(pulls, fold.pulls) and np.array_equal(clicks, fold.clicks)
-    return Finding(name, "recount", same, f"{int(pulls.sum())} outcomes, {int(clicks.sum())} clicks" + ("" if same else ", not as replayed"))
+    return Finding(
+        name,
+        "recount",
+        same,
+        f"{int(pulls.sum())} outcomes, {int(clicks.sum())} clicks" + ("" if same else ", not as replayed"),
+    )
 
 
 def _compare(database: Database, name: str, folded: Folded, seq: int, body: bytes, replayed: Fold) -> Finding:
@@ -90,9 +98,13 @@ def _compare(database: Database, name: str, folded: Folded, seq: int, body: byte
         warnings.simplefilter("ignore")
         found = database.load_snapshot(folded.number, seq, body)
         if found is None:
-            return Finding(name, check, False, "damaged, or of another journal: it will be set aside, the journal is read instead")
+            return Finding(
+                name, check, False, "damaged, or of another journal: it will be set aside, the journal is read instead"
+            )
         try:
             same = snapshot.save(database.read_tail(folded.number, found)) == snapshot.save(replayed)
         except Diverged:
             same = False
-    return Finding(name, check, same, "equals the replay, bit for bit" if same else "differs from the replay: delete it")
+    return Finding(
+        name, check, same, "equals the replay, bit for bit" if same else "differs from the replay: delete it"
+    )

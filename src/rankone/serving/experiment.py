@@ -107,23 +107,29 @@ class Experiment:
                 storage.commit()
             return database.folded(number, clock)
 
-        return database.run(Folded(-1), enter, alone=True)  # type: ignore[no-any-return]
+        return database.run(Folded(-1), enter, alone=True)
 
     def _continue(self, asked: dict[str, Any]) -> None:
         """Refuse settings that contradict those the experiment was made with."""
-        settings, rows, cols = self.look(lambda fold: (fold.settings, fold.rows.names_living(), fold.cols.names_living()))
+        settings, rows, cols = self.look(
+            lambda fold: (fold.settings, fold.rows.names_living(), fold.cols.names_living())
+        )
         now = {"rows": tuple(rows), "cols": tuple(cols)}
         for key, value in asked.items():
             stored = now.get(key, getattr(settings, key))
             if value is not None and value != stored and not (key in now and value == getattr(settings, key)):
-                do = "leave it out, or use another name" + (f"; add_{key[:-1]} and retire_{key[:-1]} change {key}" if key in now else "")
+                do = "leave it out, or use another name" + (
+                    f"; add_{key[:-1]} and retire_{key[:-1]} change {key}" if key in now else ""
+                )
                 raise InputError(f"{key} {stored!r}, with which experiment '{self.name}' runs", value, do)
 
     @overload
     def ask(self, count: None = None, *, key: str | None = None, source: str | None = None) -> Decision: ...
     @overload
     def ask(self, count: int, *, key: str | None = None, source: str | None = None) -> list[Decision]: ...
-    def ask(self, count: int | None = None, *, key: str | None = None, source: str | None = None) -> Decision | list[Decision]:
+    def ask(
+        self, count: int | None = None, *, key: str | None = None, source: str | None = None
+    ) -> Decision | list[Decision]:
         """Return the next decision, or a list of `count` of them. They are stored before they are returned.
 
         The same `key` again returns the same decisions: pass one to make a retry safe.
@@ -131,14 +137,16 @@ class Experiment:
         (answer,) = self.do([Ask(1 if count is None else count, key, source)])
         if isinstance(answer, Exception):
             raise answer
-        return answer[0] if count is None else answer  # type: ignore[no-any-return]
+        return answer[0] if count is None else answer
 
     def tell(self, id: str, clicked: bool, *, source: str | None = None) -> Outcome:
         """Tell the outcome of a decision: any order, any time later, once."""
         return self._one(Tell(id, clicked, source))
 
-    def tell_many(self, outcomes: Iterable[tuple[str, bool]], *, source: str | None = None) -> list[Outcome | Exception]:
-        """Tell many outcomes at once; each is answered for itself, with an outcome or the error it would have raised."""
+    def tell_many(
+        self, outcomes: Iterable[tuple[str, bool]], *, source: str | None = None
+    ) -> list[Outcome | Exception]:
+        """Tell many outcomes at once; each gets an outcome, or the error it would have raised."""
         return self.do([Tell(id, clicked, source) for id, clicked in outcomes])
 
     def void(self, id: str) -> Outcome:
@@ -157,13 +165,13 @@ class Experiment:
                 checked_name(request.source, "source")
         if not requests:
             return []
-        return self.database.run(self._folded, list(requests))  # type: ignore[no-any-return]
+        return self.database.run(self._folded, list(requests))
 
     def _one(self, request: Tell | Void) -> Outcome:
         (answer,) = self.do([request])
         if isinstance(answer, Exception):
             raise answer
-        return answer  # type: ignore[no-any-return]
+        return answer
 
     def look(self, at: Callable[[Fold], Any]) -> Any:
         """Return `at(fold)` of the newest state. Copy what you need; no writer is locked out meanwhile."""
@@ -173,7 +181,7 @@ class Experiment:
         """Return what leads, how sure that is, how much traffic each line got and what is still in the race."""
         if self.look(self._window_due) and not self.database.read_only:
             self.settle()
-        return self.look(make_report)  # type: ignore[no-any-return]
+        return self.look(make_report)
 
     def settle(self) -> None:
         """End the windows that are over; every request does, so this is for quiet times."""
@@ -188,7 +196,10 @@ class Experiment:
 
         def plan(fold: Fold, draft: Draft) -> None:
             report = make_report(fold)
-            pair = {"row": _living(fold.rows, row or report.best_row), "col": _living(fold.cols, col or report.best_col)}
+            pair = {
+                "row": _living(fold.rows, row or report.best_row),
+                "col": _living(fold.cols, col or report.best_col),
+            }
             draft.add(Kind.STOP, -1, texts=Texts(note=json.dumps(pair | {"why": why})))
 
         self.database.change(self._folded, plan)
@@ -231,10 +242,20 @@ class Experiment:
                 fits["first"] = storage.decision_at(number, int(since * 1e6))
             if until is not None:
                 fits["last"] = storage.decision_at(number, int(until * 1e6)) - 1
-            fits |= {side: lines.names.index(name) for side, lines, name in (("row", fold.rows, row), ("col", fold.cols, col)) if name}
+            fits |= {
+                side: lines.names.index(name)
+                for side, lines, name in (("row", fold.rows, row), ("col", fold.cols, col))
+                if name
+            }
             if not fits:
-                raise InputError("something that tells which outcomes to exclude", "nothing", "pass source=, row=, col=, since= or until=")
-            draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note(why, fold.rows, fold.cols, forget=True, exclude=fits)))
+                raise InputError(
+                    "something that tells which outcomes to exclude",
+                    "nothing",
+                    "pass source=, row=, col=, since= or until=",
+                )
+            draft.add(
+                Kind.ERA, -1, texts=Texts(note=fold.era_note(why, fold.rows, fold.cols, forget=True, exclude=fits))
+            )
             return int(fold.pulls.sum())
 
         before = self.database.change(self._folded, plan)
@@ -267,7 +288,7 @@ class Experiment:
             draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note(why, lines["row"], lines["col"])))
             return number
 
-        return self.database.change(self._folded, plan)  # type: ignore[no-any-return]
+        return self.database.change(self._folded, plan)
 
     def close(self) -> None:
         """Close the database if this experiment opened it; what was answered is stored already."""
@@ -298,14 +319,22 @@ def _changed(lines: Lines, side: str, name: str, add: bool) -> int:
         return len(lines.names) - 1
     number = lines.names.index(name)
     if lines.live[number] is add:
-        raise InputError(f"a {side} that is {'not there yet' if add else 'still there'}", name, "see report() for the lines there are")
+        raise InputError(
+            f"a {side} that is {'not there yet' if add else 'still there'}",
+            name,
+            "see report() for the lines there are",
+        )
     if not add and sum(lines.live) == 1:
-        raise InputError(f"at least one {side} to remain", f"'{name}', the last one", f"add another {side} first, or stop()")
+        raise InputError(
+            f"at least one {side} to remain", f"'{name}', the last one", f"add another {side} first, or stop()"
+        )
     lines.live[number] = add
     return number
 
 
-def _checked(rows: Any, cols: Any, policy: Any, window: Any, auto_stop: Any, seed: Any, max_open: Any) -> dict[str, Any]:
+def _checked(
+    rows: Any, cols: Any, policy: Any, window: Any, auto_stop: Any, seed: Any, max_open: Any
+) -> dict[str, Any]:
     """Check what the caller gave, in the units of the journal."""
     if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
         raise InputError("a seed as a whole number", seed, "pass seed=0, say")
@@ -313,16 +342,22 @@ def _checked(rows: Any, cols: Any, policy: Any, window: Any, auto_stop: Any, see
         "rows": None if rows is None else checked_lines(rows, "row"),
         "cols": None if cols is None else checked_lines(cols, "col"),
         "policy": None if policy is None else checked_policy(policy).label,
-        "window": None if window is None else int(checked_number(window, "a window in seconds", 0, 366 * 86_400, "window=600") * 1e6),
+        "window": None
+        if window is None
+        else int(checked_number(window, "a window in seconds", 0, 366 * 86_400, "window=600") * 1e6),
         "auto_stop": None if auto_stop is None else checked_number(auto_stop, "auto_stop", 0, 0.5, "auto_stop=0.05"),
         "seed": seed,
-        "max_open": None if max_open is None else int(checked_number(max_open, "max_open", 0, 10_000_000, "max_open=100_000")),
+        "max_open": None
+        if max_open is None
+        else int(checked_number(max_open, "max_open", 0, 10_000_000, "max_open=100_000")),
     }
 
 
 def _new_settings(name: str, asked: dict[str, Any]) -> Settings:
     if asked["rows"] is None or asked["cols"] is None:
-        raise InputError(f"rows and cols for the new experiment '{name}'", "none", "pass rows=['A', 'B'], cols=['1', '2']")
+        raise InputError(
+            f"rows and cols for the new experiment '{name}'", "none", "pass rows=['A', 'B'], cols=['1', '2']"
+        )
     checked_pairs(len(asked["rows"]), len(asked["cols"]))
     policy = checked_policy(asked["policy"] or DEFAULT_POLICY)
     policy.start(len(asked["rows"]), len(asked["cols"]))  # refuses what it cannot play before anything is written

@@ -15,12 +15,19 @@ from rankone.serving.journal import AT, COL, DECISION, KIND, ROW, TAG, VALUE, Ev
 if TYPE_CHECKING:
     import polars as pl
 
-_OUTCOME = {Kind.TELL: "told", Kind.HOLD: "held", Kind.LEARN: "told", Kind.EXPIRE: "expired", Kind.LATE: "late", Kind.VOID: "void"}
+_OUTCOME = {
+    Kind.TELL: "told",
+    Kind.HOLD: "held",
+    Kind.LEARN: "told",
+    Kind.EXPIRE: "expired",
+    Kind.LATE: "late",
+    Kind.VOID: "void",
+}
 _WRITERS = {".parquet": "write_parquet", ".csv": "write_csv", ".jsonl": "write_ndjson"}
 
 
 def decisions_table(database: Database, name: str) -> pl.DataFrame:
-    """Return the decisions of an experiment: id, pair, when asked, outcome (open, held, told, expired, late, void), clicked."""
+    """Return the decisions of an experiment; outcomes are open, held, told, expired, late or void."""
     import polars as pl
 
     number = database.storage.find(name)
@@ -34,7 +41,9 @@ def decisions_table(database: Database, name: str) -> pl.DataFrame:
         outcomes.append(_outcomes(events))
     if not asks:
         asks, outcomes = [_asks(_NONE)], [_outcomes(_NONE)]
-    last = pl.concat(outcomes).group_by("number", maintain_order=True).last()  # a late outcome replaces the expiry it follows
+    last = (
+        pl.concat(outcomes).group_by("number", maintain_order=True).last()
+    )  # a late outcome replaces the expiry it follows
     table = pl.concat(asks).join(last, on="number", how="left", maintain_order="left")
     names = {side: pl.Series(lines.names, dtype=pl.String) for side, lines in (("row", fold.rows), ("col", fold.cols))}
     return table.select(
@@ -76,7 +85,10 @@ def _asks(events: Events) -> pl.DataFrame:
 
     asked = np.flatnonzero(events.numbers[:, KIND] == Kind.ASK)
     numbers, texts = events.numbers[asked], [events.texts[place] for place in asked.tolist()]
-    ids = [f"{number}-{(text.secret or b'').hex()}" for number, text in zip(numbers[:, DECISION].tolist(), texts, strict=True)]
+    ids = [
+        f"{number}-{(text.secret or b'').hex()}"
+        for number, text in zip(numbers[:, DECISION].tolist(), texts, strict=True)
+    ]
     return pl.DataFrame(
         {
             "id": pl.Series(ids, dtype=pl.String),
@@ -95,5 +107,9 @@ def _outcomes(events: Events) -> pl.DataFrame:
 
     numbers = events.numbers[events.numbers[:, KIND] > Kind.ASK]
     kinds = [_OUTCOME[Kind(kind)] for kind in numbers[:, KIND].tolist()]
-    columns = {"number": numbers[:, DECISION], "outcome": pl.Series(kinds, dtype=pl.String), "clicked": numbers[:, VALUE] == 1}
+    columns = {
+        "number": numbers[:, DECISION],
+        "outcome": pl.Series(kinds, dtype=pl.String),
+        "clicked": numbers[:, VALUE] == 1,
+    }
     return pl.DataFrame(columns | {"outcome_at": numbers[:, AT]})

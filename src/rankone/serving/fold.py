@@ -25,16 +25,22 @@ from rankone.serving.settings import Lines, Settings
 
 # What each kind of event means to the policy, and which kinds close a decision or are learned.
 _MEANING = np.full(max(Kind) + 1, live.NOTHING)
-_MEANING[[Kind.ASK, Kind.TELL, Kind.LEARN, Kind.EXPIRE, Kind.VOID]] = live.ASK, live.LEARN, live.LEARN, live.LEARN, live.VOID
+_MEANING[[Kind.ASK, Kind.TELL, Kind.LEARN, Kind.EXPIRE, Kind.VOID]] = (
+    live.ASK,
+    live.LEARN,
+    live.LEARN,
+    live.LEARN,
+    live.VOID,
+)
 _LEARNED = np.isin(np.arange(max(Kind) + 1), (Kind.TELL, Kind.LEARN, Kind.EXPIRE))
 _CLOSES = _LEARNED | (np.arange(max(Kind) + 1) == Kind.VOID)
 
 
-class Diverged(Exception):  # noqa: N818 - not an error: the program changed
+class Diverged(Exception):
     """The policy chooses another pair than the journal tells: its code changed since."""
 
 
-class Stale(Exception):  # noqa: N818 - not an error: outcomes were excluded
+class Stale(Exception):
     """The journal now excludes outcomes that this fold has counted: fold it again from its beginning."""
 
 
@@ -185,7 +191,9 @@ class Fold:
             self.settings = Settings.of_note(details)
             self.policy: Policy = policy(self.settings.policy)
             self.rows, self.cols = Lines.new(self.settings.rows), Lines.new(self.settings.cols)
-            self.asked, self.pulls, self.clicks = (np.zeros((len(self.rows.names), len(self.cols.names)), np.int64) for _ in range(3))
+            self.asked, self.pulls, self.clicks = (
+                np.zeros((len(self.rows.names), len(self.cols.names)), np.int64) for _ in range(3)
+            )
             self._begin_era("created", [])
             return
         if "exclude" in details and not any(known.seq == self.seq for known in self.exclusions):
@@ -209,7 +217,7 @@ class Fold:
             return
         self._last_era = self.seq
         n_rows, n_cols = len(self.live_rows), len(self.live_cols)
-        self.rng = generator(self.settings.seed, "experiment", self.settings.name, len(self.eras))
+        self.rng = generator(self.settings.seed, "experiment", len(self.eras))
         self.state = self.policy.start(n_rows, n_cols)
         if defeats:
             live.adopt(self.state, np.array(defeats, np.int64))
@@ -224,7 +232,10 @@ class Fold:
         """Work out which line of the policy is which line of the experiment."""
         self.live_rows, self.live_cols = (np.array(lines.numbers(), np.int64) for lines in (self.rows, self.cols))
         self._row_place, self._col_place = np.full(len(self.rows.names), -1), np.full(len(self.cols.names), -1)
-        self._row_place[self.live_rows], self._col_place[self.live_cols] = np.arange(len(self.live_rows)), np.arange(len(self.live_cols))
+        self._row_place[self.live_rows], self._col_place[self.live_cols] = (
+            np.arange(len(self.live_rows)),
+            np.arange(len(self.live_cols)),
+        )
 
     def _compiled(self, entry: Any) -> Any:
         return compiled(entry, type(self.policy).__module__)
@@ -239,7 +250,9 @@ class Fold:
         places = {("row", line): place for place, line in enumerate(new_rows)}
         places |= {("col", line): len(new_rows) + place for place, line in enumerate(new_cols)}
         lines = [("row", int(line)) for line in self.live_rows] + [("col", int(line)) for line in self.live_cols]
-        defeated_by = live.defeats(self.state, len(lines)) if self.state is not None and not forget else np.arange(len(lines))
+        defeated_by = (
+            live.defeats(self.state, len(lines)) if self.state is not None and not forget else np.arange(len(lines))
+        )
         defeats = list(range(len(places)))
         for line, by in zip(lines, (lines[winner] for winner in defeated_by), strict=True):
             if line in places and by in places:

@@ -110,7 +110,9 @@ class Draft:
         self._numbers: list[tuple[int, ...]] = []
         self._texts: list[Texts] = []
 
-    def add(self, kind: Kind, decision: int = 0, pair: Sequence[int] = (-1, -1, 0), value: int = 0, texts: Texts = NO_TEXTS) -> None:
+    def add(
+        self, kind: Kind, decision: int = 0, pair: Sequence[int] = (-1, -1, 0), value: int = 0, texts: Texts = NO_TEXTS
+    ) -> None:
         """Append an event; `pair` is (row, col, tag)."""
         self._seq += 1
         self._numbers.append((self._seq, kind, self.at, decision, *pair, value))
@@ -156,7 +158,9 @@ def read_groups(rows: Sequence[tuple[Any, ...]], seq: int, chain: bytes) -> tupl
 def damaged(seq: int) -> JournalError:
     """Return the error for a journal whose rows from event `seq` on are not what was written."""
     return JournalError(
-        "a journal as it was written", f"a checksum that does not fit at event {seq}", "restore the database from a backup"
+        "a journal as it was written",
+        f"a checksum that does not fit at event {seq}",
+        "restore the database from a backup",
     )
 
 

@@ -13,6 +13,7 @@ import dataclasses
 import hmac
 import re
 import secrets
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from rankone.errors import Contradiction, InputError, KeyReused, TooManyOpen, UnknownDecision
@@ -94,7 +95,9 @@ class Planner:
         before = None if kind == Kind.VOID else bool(value)
         if before != clicked:
             said = {None: "void", True: "clicked", False: "not clicked"}
-            raise Contradiction(f"'{said[before]}' again, or nothing", said[clicked], "tell each decision once; the first outcome stays")
+            raise Contradiction(
+                f"'{said[before]}' again, or nothing", said[clicked], "tell each decision once; the first outcome stays"
+            )
         return Outcome(request.id, before, *_STATUS[Kind(kind)], repeated=True)
 
     def ask(self, request: Ask) -> tuple[int, int] | list[Decision]:
@@ -168,7 +171,9 @@ class Planner:
         expired = not isinstance(opened, Open) or number in self._new
         if isinstance(request, Void):
             if expired:
-                raise Contradiction("a decision still open", "one whose window has ended", "void decisions within the window")
+                raise Contradiction(
+                    "a decision still open", "one whose window has ended", "void decisions within the window"
+                )
             kind, source = Kind.VOID, None
         else:
             kind, source = (Kind.HOLD if self._fold.settings.window else Kind.TELL), request.source
@@ -189,11 +194,13 @@ class Planner:
                 return None
             first, count = found[0][DECISION], found[0][VALUE]
         if count != request.count:
-            raise KeyReused(f"key '{key}' for {count} decisions, as before", request.count, "use a new key for a new request")
+            raise KeyReused(
+                f"key '{key}' for {count} decisions, as before", request.count, "use a new key for a new request"
+            )
         if key in self._keys:
             return first, count
         events = [self._storage.of_decision(self._experiment, number)[0] for number in range(first, first + count)]
-        return [decision_of(self._fold, *event[DECISION : TAG + 1], event[_SECRET]) for event in events]
+        return [decision_of(self._fold, event, event[_SECRET]) for event in events]
 
 
 _STATUS = {
@@ -205,8 +212,9 @@ _STATUS = {
 }
 
 
-def decision_of(fold: Fold, number: int, row: int, col: int, tag: int, secret: bytes) -> Decision:
-    """Return a decision as its asker sees it."""
+def decision_of(fold: Fold, event: Sequence[Any], secret: bytes) -> Decision:
+    """Return the decision of an event ASK, as its asker sees it."""
+    number, row, col, tag = event[DECISION : TAG + 1]
     return Decision(f"{number}-{secret.hex()}", row, col, fold.rows.names[row], fold.cols.names[col], number, tag < 0)
 
 
@@ -215,7 +223,7 @@ def decisions_of(fold: Fold, events: Events) -> dict[int, Decision]:
     found = {}
     for numbers, texts in zip(events.numbers.tolist(), events.texts, strict=True):
         if numbers[KIND] == Kind.ASK:
-            found[numbers[DECISION]] = decision_of(fold, *numbers[DECISION : TAG + 1], texts.secret or b"")
+            found[numbers[DECISION]] = decision_of(fold, numbers, texts.secret or b"")
     return found
 
 

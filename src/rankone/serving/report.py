@@ -1,4 +1,4 @@
-"""The report of an experiment: what leads, how sure that is, how much traffic each line got, what is still in the race."""
+"""The report of an experiment: what leads, how sure that is, who got how much traffic, what is still in the race."""
 
 from __future__ import annotations
 
@@ -76,7 +76,9 @@ class Report:
 
     def __str__(self) -> str:
         head = f"{self.name} ({self.policy}): {self.decisions} decisions, " + ", ".join(
-            f"{count} {kind.replace('_', ' ')}" for kind, count in self.outcomes.items() if count or kind in ("clicked", "open")
+            f"{count} {kind.replace('_', ' ')}"
+            for kind, count in self.outcomes.items()
+            if count or kind in ("clicked", "open")
         )
         stopped = [f"Stopped: {self.stopped}."] if self.stopped else []
         return "\n".join([head, self.sentence, *stopped, *_table("row", self.rows), *_table("column", self.cols)])
@@ -93,8 +95,28 @@ def make_report(fold: Fold) -> Report:
     best = state.row, state.col
     with np.errstate(invalid="ignore", divide="ignore"):
         rates = clicks / pulls
-    rows = _line_reports(fold.rows, asked, fold.pulls, fold.clicks, rates[:, best[1]], low[:, best[1]], high[:, best[1]], state.row_doubts, cut)
-    cols = _line_reports(fold.cols, asked.T, fold.pulls.T, fold.clicks.T, rates[best[0]], low[best[0]], high[best[0]], state.col_doubts, cut)
+    rows = _line_reports(
+        fold.rows,
+        asked,
+        fold.pulls,
+        fold.clicks,
+        rates[:, best[1]],
+        low[:, best[1]],
+        high[:, best[1]],
+        state.row_doubts,
+        cut,
+    )
+    cols = _line_reports(
+        fold.cols,
+        asked.T,
+        fold.pulls.T,
+        fold.clicks.T,
+        rates[best[0]],
+        low[best[0]],
+        high[best[0]],
+        state.col_doubts,
+        cut,
+    )
     return Report(
         name=fold.settings.name,
         policy=fold.policy.label,
@@ -141,7 +163,9 @@ def outcome_counts(fold: Fold) -> dict[str, int]:
     }
 
 
-def _line_reports(lines: Lines, asked: Any, pulls: Any, clicks: Any, rates: Any, low: Any, high: Any, doubts: Any, cut: float) -> tuple[LineReport, ...]:
+def _line_reports(
+    lines: Lines, asked: Any, pulls: Any, clicks: Any, rates: Any, low: Any, high: Any, doubts: Any, cut: float
+) -> tuple[LineReport, ...]:
     place_of = {number: place for place, number in enumerate(lines.numbers())}
     total = max(1, int(asked.sum()))
     found = []
@@ -164,7 +188,9 @@ def _table(side: str, lines: tuple[LineReport, ...]) -> list[str]:
     for line in lines:
         rate = f"{_percent(line.rate):>6} ({_percent(line.low)} - {_percent(line.high)})"
         race = "yes" if line.in_race else "no" if line.live else "retired"
-        rows.append(f"  {line.name:<{width}}  {line.share:>7.1%}  {line.outcomes:>8}  {line.clicks:>6}  {rate:<21}  {race}")
+        rows.append(
+            f"  {line.name:<{width}}  {line.share:>7.1%}  {line.outcomes:>8}  {line.clicks:>6}  {rate:<21}  {race}"
+        )
     return rows
 
 

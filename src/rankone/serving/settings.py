@@ -38,7 +38,9 @@ class Settings:
         """Read what `note` wrote, in this version of the program or an older one."""
         version = details.pop("version", VERSION + 1)
         if version > VERSION:
-            raise JournalError(f"a journal of version {VERSION} or older", f"version {version}", "upgrade rankone to open it")
+            raise JournalError(
+                f"a journal of version {VERSION} or older", f"version {version}", "upgrade rankone to open it"
+            )
         return cls(**details | {"rows": tuple(details["rows"]), "cols": tuple(details["cols"])})
 
 
@@ -68,7 +70,9 @@ def checked_name(value: Any, what: str) -> str:
     """Refuse names that are empty, too long or not text."""
     if not isinstance(value, str) or not 0 < len(value) <= MAX_NAME or not value.isprintable():
         shown = value if not isinstance(value, str) or len(value) <= MAX_NAME else f"{len(value)} characters"
-        raise InputError(f"{what} as printable text of 1 to {MAX_NAME} characters", shown, f"give a shorter or plainer {what}")
+        raise InputError(
+            f"{what} as printable text of 1 to {MAX_NAME} characters", shown, f"give a shorter or plainer {what}"
+        )
     return value
 
 
@@ -90,14 +94,18 @@ def checked_lines(values: Any, side: str) -> tuple[str, ...]:
 def checked_pairs(n_rows: int, n_cols: int) -> None:
     """Refuse more pairs than fit in memory."""
     if n_rows * n_cols > MAX_PAIRS:
-        raise InputError(f"at most {MAX_PAIRS} pairs", f"{n_rows} x {n_cols} = {n_rows * n_cols}", "leave out some lines")
+        raise InputError(
+            f"at most {MAX_PAIRS} pairs", f"{n_rows} x {n_cols} = {n_rows * n_cols}", "leave out some lines"
+        )
 
 
 def checked_policy(spec: str | Policy) -> Policy:
     """Refuse policies that their label does not describe whole: the journal keeps the label."""
     found = policy(spec)
     if policy(found.label) != found:
-        raise InputError("a policy that its label describes", repr(found), "give it simple parameters: numbers and texts")
+        raise InputError(
+            "a policy that its label describes", repr(found), "give it simple parameters: numbers and texts"
+        )
     return found
 
 

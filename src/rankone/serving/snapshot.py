@@ -90,8 +90,8 @@ def load(body: bytes, seq: int, marks: Events, chain_at: Callable[[int], bytes |
         fold.rng = np.random.Generator(np.random.PCG64())
         fold.rng.bit_generator.state = facts["rng"]
         secrets = arrays["secrets"].tobytes()
-        for place, (number, *opened) in enumerate(arrays["open"].tolist()):
-            fold.open[number] = Open(*opened, secrets[16 * place : 16 * place + 16])
+        for place, (number, row, col, tag, at) in enumerate(arrays["open"].tolist()):
+            fold.open[number] = Open(row, col, tag, at, secrets[16 * place : 16 * place + 16])
         fold.held = {number: Held(clicked, source) for number, clicked, source in facts["held"]}
         fold.due = deque(fold.open) if fold.settings.window else deque()
     return fold

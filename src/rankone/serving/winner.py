@@ -7,8 +7,8 @@ every other row and column j every other column: K + L - 2 comparisons, as with 
 The evidence is anytime-valid for any rule of choosing pairs. For one pair with N outcomes and mean m, the martingale
 ``M(x) = KT(outcomes) / likelihood(outcomes; x)``, KT the Krichevsky-Trofimov mixture (the Beta(1/2, 1/2) marginal), has
 mean 1 under the true x, so it ever reaches 1 / a with probability at most a (Ville). Its logarithm is
-``N d(m, x) - R``, R the mixture's regret. "Row i' is at least as good as row i" is doubted in two ways, half of the error
-each, and the smaller probability counts:
+``N d(m, x) - R``, R the mixture's regret. "Row i' is at least as good as row i" is doubted in two ways, half of the
+error each, and the smaller probability counts:
 
 * *spread*: over all columns, the product of M(x) M'(x) at the likeliest common x (evidence of sweeping policies);
 * *focus*: in the leader's column some x separates the two, M'(x) and M(x) both at least 2 / a. Its price is a factor L
@@ -121,7 +121,7 @@ def bounds(pulls: Ints, clicks: Ints, level: float, low: Floats, high: Floats) -
 
 
 def intervals(pulls: Ints, clicks: Ints, error: float = 0.05) -> tuple[Floats, Floats]:
-    """Return (low, high) of every pair's click rate; each pair's holds at all times together with probability 1 - error.
+    """Return (low, high) of every pair's click rate; each holds at all times with probability 1 - error.
 
     >>> low, high = intervals(np.array([[100]]), np.array([[50]]))
     >>> bool(low[0, 0] < 0.4 < 0.6 < high[0, 0])
@@ -133,7 +133,7 @@ def intervals(pulls: Ints, clicks: Ints, error: float = 0.05) -> tuple[Floats, F
 
 
 def standing(pulls: Ints, clicks: Ints) -> Standing:
-    """Return the leading pair (the best lower bound) and how much doubt the outcomes leave; (K, L) arrays of living lines.
+    """Return the leading pair (the best lower bound) and how much doubt the outcomes, (K, L) arrays, leave.
 
     >>> state = standing(np.array([[900, 300], [300, 300]]), np.array([[450, 30], [30, 3]]))
     >>> (state.row, state.col), bool(state.doubt < 1e-6)
@@ -149,4 +149,5 @@ def standing(pulls: Ints, clicks: Ints) -> Standing:
     others = pulls.shape[0] + pulls.shape[1] - 2
     worst = max(row_doubts.max(), col_doubts.max())
     doubt = 0.0 if others == 0 else min(1.0, others * math.exp(min(0.0, worst)))
-    return Standing(row, col, *(np.exp(np.where(np.isneginf(log), 0.0, log)) for log in (row_doubts, col_doubts)), doubt)
+    row_doubts, col_doubts = (np.exp(np.where(np.isneginf(logs), 0.0, logs)) for logs in (row_doubts, col_doubts))
+    return Standing(row, col, row_doubts, col_doubts, doubt)

@@ -17,7 +17,7 @@ _OPENING = 7_266_266_303  # the advisory lock under which the tables are made ("
 
 
 class PostgresStorage(Storage):
-    """A PostgreSQL database, reached by a ``postgresql://`` address. A lost connection is made again when next needed."""
+    """A PostgreSQL database, reached by a ``postgresql://`` address. A lost connection is made again when needed."""
 
     kinds = {"integer": "BIGINT", "bytes": "BYTEA", "clustered": ""}  # noqa: RUF012 - constant
 
@@ -30,7 +30,9 @@ class PostgresStorage(Storage):
         self._url, self._patience, self._read_only = url, patience, read_only
         self._settings = {"full": "on", "normal": "off", "off": "off"}[durability]
         self._connection: psycopg.Connection[Row] | None = None
-        self.where = urlsplit(url)._replace(netloc=urlsplit(url).hostname or "localhost").geturl()  # no password in messages
+        self.where = (
+            urlsplit(url)._replace(netloc=urlsplit(url).hostname or "localhost").geturl()
+        )  # no password in messages
         with self._explained():
             self._connect()
         if read_only:
@@ -94,13 +96,13 @@ class PostgresStorage(Storage):
     def query(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Run a statement and return its rows."""
         with self._explained():
-            cursor = self._connect().execute(statement.replace("?", "%s"), tuple(parameters))  # type: ignore[call-overload]
+            cursor = self._connect().execute(statement.replace("?", "%s"), tuple(parameters))
             return cursor.fetchall() if cursor.description else []
 
     def insert_many(self, statement: str, rows: Sequence[Row]) -> None:
         """Run a statement once per row, in one exchange with the server."""
         with self._explained():
-            self._connect().cursor().executemany(statement.replace("?", "%s"), rows)  # type: ignore[arg-type]
+            self._connect().cursor().executemany(statement.replace("?", "%s"), rows)
 
     def damage(self) -> list[str]:
         """PostgreSQL reports damaged pages as errors when they are read: the replay reads them all."""

@@ -77,7 +77,9 @@ class Storage(abc.ABC):
         if found is None:
             self.query("INSERT INTO rankone_version VALUES (?)", (VERSION,))
         elif found > VERSION:
-            raise JournalError(f"a journal of version {VERSION} or older", f"version {found}", "upgrade rankone to open it")
+            raise JournalError(
+                f"a journal of version {VERSION} or older", f"version {found}", "upgrade rankone to open it"
+            )
 
     def names(self) -> dict[str, int]:
         """Return the experiments by name."""
@@ -117,12 +119,16 @@ class Storage(abc.ABC):
 
     def decision_at(self, experiment: int, at: int) -> int:
         """Return the number of decisions asked before the time `at`."""
-        statement = "SELECT coalesce(max(decision), -1) + 1 FROM rankone_journal WHERE experiment = ? AND kind = ? AND at < ?"
+        statement = (
+            "SELECT coalesce(max(decision), -1) + 1 FROM rankone_journal WHERE experiment = ? AND kind = ? AND at < ?"
+        )
         return int(self.query(statement, (experiment, int(Kind.ASK), at))[0][0])
 
     def snapshots(self, experiment: int) -> list[Row]:
         """Return (seq, body) of the snapshots, newest first."""
-        return self.query("SELECT seq, body FROM rankone_snapshots WHERE experiment = ? ORDER BY seq DESC", (experiment,))
+        return self.query(
+            "SELECT seq, body FROM rankone_snapshots WHERE experiment = ? ORDER BY seq DESC", (experiment,)
+        )
 
     def keep_snapshot(self, experiment: int, seq: int, body: bytes) -> None:
         """Store a snapshot and forget all but the one before it."""

@@ -26,7 +26,9 @@ class SQLiteStorage(Storage):
 
     kinds = {"integer": "INTEGER", "bytes": "BLOB", "clustered": "WITHOUT ROWID"}  # noqa: RUF012 - constant
 
-    def __init__(self, path: str | Path, durability: str = "full", patience: float = 30.0, read_only: bool = False) -> None:
+    def __init__(
+        self, path: str | Path, durability: str = "full", patience: float = 30.0, read_only: bool = False
+    ) -> None:
         self.where = str(path)
         self._patience = patience
         with self._explained():
@@ -76,7 +78,9 @@ class SQLiteStorage(Storage):
             yield
         except sqlite3.Error as error:
             if any(word in str(error) for word in _DAMAGE):
-                raise JournalError(f"an undamaged SQLite file at {self.where}", str(error), "restore it from a backup") from error
+                raise JournalError(
+                    f"an undamaged SQLite file at {self.where}", str(error), "restore it from a backup"
+                ) from error
             do = "nothing was half written: make room or give access, then try again"
             raise StorageError(f"the database {self.where} to answer", str(error), do) from error
 
