@@ -25,13 +25,13 @@ def test_cut_at_any_event_the_fold_is_the_state_that_was(name, sqlite_db):
     experiment = start(sqlite_db, live_policy(name), clock=clock)
     audience = Audience()
     states = {}
-    for _ in range(400):
+    for _ in range(250):
         clock.pass_seconds(1)
         audience.step(experiment)
         states[experiment.look(lambda fold: fold.seq)] = saved(experiment)
     database = experiment.database
     rows, marks = database.storage.tail(1, 0, 10_000), database.marks(1)
-    assert len(states) == 400
+    assert len(states) == 250
     for events, state in states.items():
         assert snapshot.save(folded_prefix(rows, marks, events)) == state, f"cut at event {events}"
 

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankone.policies.kernels import Dispatched, choose, overloaded, update, void
+from rankone.numerics.dispatch import Dispatched, overloaded
+from rankone.policies.kernels import choose, update, void
 
 Ints = npt.NDArray[np.int64]
 
