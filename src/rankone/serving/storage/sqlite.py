@@ -76,8 +76,8 @@ class SQLiteStorage(Storage):
     def _explained(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
-            if any(word in str(error) for word in _DAMAGE):
+        except (sqlite3.Error, UnicodeError) as error:
+            if isinstance(error, UnicodeError) or any(word in str(error) for word in _DAMAGE):
                 raise JournalError(
                     f"an undamaged SQLite file at {self.where}", str(error), "restore it from a backup"
                 ) from error
