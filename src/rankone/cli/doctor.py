@@ -17,20 +17,16 @@ def doctor(
     as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
 ) -> None:
     """Check pages, checksums and snapshots of a database and replay its journals; exit code 1 if something is wrong."""
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
+    import polars as pl
 
+    from rankone.cli._tables import show_table
     from rankone.serving.doctor import examine
 
     findings = examine(db)
     if as_json:
-        print(json.dumps([finding._asdict() for finding in findings], indent=2))
+        print(json.dumps([finding._asdict() for finding in findings], indent=1))
     else:
-        table = Table("experiment", "check", "", "finding")
-        for finding in findings:
-            verdict = "[green]good[/]" if finding.ok else "[red]WRONG[/]"
-            table.add_row(escape(finding.experiment), finding.check, verdict, escape(finding.detail))
-        Console().print(table)
+        table = pl.DataFrame(findings, schema=["experiment", "check", "verdict", "finding"], orient="row")
+        show_table(table.with_columns(pl.when("verdict").then(pl.lit("good")).otherwise(pl.lit("WRONG")).alias("verdict")))
     if not all(finding.ok for finding in findings):
         raise typer.Exit(1)

@@ -17,20 +17,15 @@ def experiments(
     as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
 ) -> None:
     """List the experiments of a database: traffic, clicks and what leads."""
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
+    import polars as pl
 
-    from rankone.serving.database import Database
-    from rankone.serving.experiment import Experiment
+    from rankone.cli._tables import show_table
+    from rankone.serving import Database, Experiment
 
-    database = Database(db, read_only=True)
-    reports = [Experiment(name, db=database).report() for name in database.storage.names()]
+    with Database(db, read_only=True) as database:
+        reports = [Experiment(name, db=database).report() for name in database.storage.names()]
     if as_json:
-        print(json.dumps([report.as_dict() for report in reports], indent=2))
+        print(json.dumps([report.as_dict() for report in reports], indent=1))
         return
-    table = Table("experiment", "policy", "decisions", "clicks", "open", "state")
-    for report in reports:
-        counts = (str(report.decisions), str(report.outcomes["clicked"]), str(report.outcomes["open"]))
-        table.add_row(escape(report.name), escape(report.policy), *counts, escape(report.sentence))
-    Console().print(table if reports else "no experiments yet: see Experiment(...) in the documentation")
+    columns = {"experiment": "name", "policy": "policy", "decisions": "decisions", "what is known": "sentence"}
+    show_table(pl.DataFrame({title: [getattr(report, name) for report in reports] for title, name in columns.items()}))

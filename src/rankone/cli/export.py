@@ -19,9 +19,10 @@ def export(
     out: Path = typer.Option(..., "--out", help="File to write: .parquet, .csv or .jsonl."),
 ) -> None:
     """Write one row per decision: pair, time, outcome."""
-    from rankone.serving.database import Database
+    from rankone.serving import Database
     from rankone.serving.export import decisions_table, write_table
 
-    table = decisions_table(Database(db, read_only=True), name)
+    with Database(db, read_only=True) as database:
+        table = decisions_table(database, name)
     write_table(table, out)
     print(f"{len(table)} decisions of '{name}' written to {out}", file=sys.stderr)

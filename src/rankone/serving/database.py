@@ -16,7 +16,7 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -92,6 +92,12 @@ class Database:
     def close(self) -> None:
         """Close the connection."""
         self.storage.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def change(self, of: Folded, plan: Callable[[Fold, Draft], Any]) -> Any:
         """Carry out `plan`, which drafts rare events, alone in a transaction; return its result."""

@@ -34,10 +34,8 @@ def examine(db: str | Path) -> list[Finding]:
         database = Database(db, read_only=True)
     except RankoneError as error:
         return [Finding("", "open", False, str(error))]
-    try:
+    with database:
         return list(_examine(database))
-    finally:
-        database.close()
 
 
 def _examine(database: Database) -> Iterator[Finding]:

@@ -7,12 +7,14 @@ every other row and column j every other column: K + L - 2 comparisons, as with 
 The evidence is anytime-valid for any rule of choosing pairs. For one pair with N outcomes and mean m, the martingale
 ``M(x) = KT(outcomes) / likelihood(outcomes; x)``, KT the Krichevsky-Trofimov mixture (the Beta(1/2, 1/2) marginal), has
 mean 1 under the true x, so it ever reaches 1 / a with probability at most a (Ville). Its logarithm is
-``N d(m, x) - R``, R the mixture's regret. "Row i' is at least as good as row i" is doubted in two ways, half of the
-error each, and the smaller probability counts:
+``N d(m, x) - R``, R the mixture's regret. "Row i' is at least as good as row i" is doubted in two ways
+that share the error, and the smaller probability counts:
 
-* *spread*: over all columns, the product of M(x) M'(x) at the likeliest common x (evidence of sweeping policies);
-* *focus*: in the leader's column some x separates the two, M'(x) and M(x) both at least 2 / a. Its price is a factor L
-  (any column might be the leader's), but it is much stronger where one pair has most of the traffic.
+* *spread* (a tenth of the error): over all columns, the product of M(x) M'(x) at the likeliest common x. This is how
+  policies that sweep over all pairs gather evidence; it grows fast, so a small share is enough.
+* *focus* (the rest): in the leader's column some x separates the two: M'(x) >= 1 / (0.9 a) for the other pair and
+  M(x) >= 1 / (0.1 a) for the leader, which has the traffic to prove it. The price is a factor L (any column might be the
+  leader's). This is much stronger where one pair has most of the traffic: the leader's regret R costs nothing.
 
 A wrong winner needs one of the K + L - 2 true statements "the best line is at least as good as the claimed one" to be
 rejected at 1 / (K + L - 2) of the stated error rate; that never happens with at least the stated probability.
@@ -33,6 +35,8 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 _HALVINGS = 60
+_SPREAD, _FOCUS = 0.1, 0.9  # shares of the error
+_LEADER, _OTHER = 0.1, 0.9  # shares of the focus
 
 
 class Standing(NamedTuple):
@@ -77,13 +81,14 @@ def _spread(pulls: Ints, clicks: Ints, other_pulls: Ints, other_clicks: Ints) ->
 
 @function
 def _focus(pulls: int, clicks: int, other_pulls: int, other_clicks: int) -> float:
-    """Log evidence that a pair beats another: the largest e with M(x) >= exp(e) and M'(x) >= exp(e) at some x."""
+    """Log evidence that a pair beats another: the largest e with M(x) >= exp(e) / 0.1, M'(x) >= exp(e) / 0.9 at an x."""
     if pulls == 0 or other_pulls == 0:
         return -math.inf
     high, low = clicks / pulls, other_clicks / other_pulls
     if high <= low:
         return -math.inf
-    cost, other_cost = _regret(pulls, clicks), _regret(other_pulls, other_clicks)
+    cost = _regret(pulls, clicks) - math.log(_LEADER)
+    other_cost = _regret(other_pulls, other_clicks) - math.log(_OTHER)
     left, right = low, high
     for _ in range(_HALVINGS):
         middle = 0.5 * (left + right)
@@ -103,9 +108,9 @@ def weigh(pulls: Ints, clicks: Ints, row: int, partner: int, log_doubts: Floats)
         if other == row:
             log_doubts[other] = -math.inf
             continue
-        spread = math.log(2.0) - _spread(pulls[row], clicks[row], pulls[other], clicks[other])
+        spread = -math.log(_SPREAD) - _spread(pulls[row], clicks[row], pulls[other], clicks[other])
         focus = _focus(pulls[row, partner], clicks[row, partner], pulls[other, partner], clicks[other, partner])
-        focus = math.log(4.0 * n_partners) - focus
+        focus = math.log(n_partners / _FOCUS) - focus
         log_doubts[other] = min(0.0, spread, focus)
 
 
