@@ -13,7 +13,9 @@ from rankone._version import __version__
 _HOMES = {
     "Agent": "rankone.policies",
     "Best": "rankone.policies.best",
+    "Database": "rankone.serving",
     "Decision": "rankone.policies",
+    "Experiment": "rankone.serving",
     "IMEDUB": "rankone.policies.imed_ub",
     "KLUCB": "rankone.policies.kl_ucb",
     "KLUCBUB": "rankone.policies.klucb_ub",

@@ -3,9 +3,15 @@
 ::
 
     RankoneError
-    ├── InputError       (also ValueError)    a value the caller gave cannot be used
-    ├── DecisionError    (also ValueError)    a decision is unknown, or already has its outcome
-    └── MissingExtra     (also ImportError)   an optional dependency is not installed
+    ├── InputError            (also ValueError)    a value the caller gave cannot be used
+    │   ├── DecisionError                          a decision is unknown, or already has its outcome
+    │   │   ├── UnknownDecision                    no decision has this id
+    │   │   └── Contradiction                      the decision already has another outcome; the first one stays
+    │   ├── KeyReused                              an idempotency key came again with another request
+    │   └── TooManyOpen                            too many decisions wait for their outcomes
+    ├── StorageError                               the database is gone, full or busy; nothing was half written
+    ├── JournalError                               a journal is damaged, or newer than this program
+    └── MissingExtra          (also ImportError)   an optional dependency is not installed
 """
 
 from __future__ import annotations
@@ -17,12 +23,8 @@ class RankoneError(Exception):
     """Base of every error that rankone raises on purpose."""
 
 
-class InputError(RankoneError, ValueError):
-    """A value cannot be used; the message says what was expected, what came and what to do.
-
-    >>> str(InputError("a horizon of at least 1", -5, "pass horizon=1000, say"))
-    'expected a horizon of at least 1 - got -5 - pass horizon=1000, say'
-    """
+class ExplainedError(RankoneError):
+    """An error whose message says what was expected, what came and what to do."""
 
     def __init__(self, expected: str, got: Any, do: str) -> None:
         self.expected, self.got, self.do = expected, got, do
@@ -33,8 +35,40 @@ class InputError(RankoneError, ValueError):
         return type(self), (self.expected, self.got, self.do)
 
 
+class InputError(ExplainedError, ValueError):
+    """A value cannot be used; the message says what was expected, what came and what to do.
+
+    >>> str(InputError("a horizon of at least 1", -5, "pass horizon=1000, say"))
+    'expected a horizon of at least 1 - got -5 - pass horizon=1000, say'
+    """
+
+
 class DecisionError(InputError):
     """A decision that was never asked for, or that already has its outcome."""
+
+
+class UnknownDecision(DecisionError):
+    """No decision of this experiment has this id."""
+
+
+class Contradiction(DecisionError):
+    """The decision already has another outcome; the first one stays."""
+
+
+class KeyReused(InputError):
+    """An idempotency key came again with a different request."""
+
+
+class TooManyOpen(InputError):
+    """So many decisions wait for their outcomes that no more are given out for now."""
+
+
+class StorageError(ExplainedError):
+    """The database is gone, full or busy. Nothing was half written: try again."""
+
+
+class JournalError(ExplainedError):
+    """A journal is damaged, or was written by a newer program."""
 
 
 class MissingExtra(RankoneError, ImportError):

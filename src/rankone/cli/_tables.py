@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rich.markup import escape
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -34,4 +36,4 @@ def _text(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-    return str(value)
+    return escape(str(value))  # names may hold square brackets, which mean colours to rich

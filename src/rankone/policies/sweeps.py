@@ -24,6 +24,7 @@ import numpy.typing as npt
 from rankone.numerics.compiled import kernel
 from rankone.numerics.dispatch import Dispatched, overloaded
 from rankone.policies.kernels import FILLER, chooses, settleds, updates, voids
+from rankone.policies.live import adopts, defeatss, recalls
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -171,3 +172,24 @@ def _void(state: SweepState, row: int, col: int, tag: int) -> None:
 @settleds.register(SweepState)
 def _settled(state: SweepState) -> bool:
     return state.clock[ROWS_LEFT] + state.clock[COLS_LEFT] == 2
+
+
+@recalls.register(SweepState)
+def _recall(state: SweepState, row: int, col: int, pulls: int, clicks: int) -> None:
+    pass  # sums are comparable only between lines that met the same partners: earlier outcomes cannot join them
+
+
+@defeatss.register(SweepState)
+def _defeats(state: SweepState) -> Ints:
+    return state.defeated_by
+
+
+@adopts.register(SweepState)
+def _adopt(state: SweepState, defeated_by: Ints) -> None:
+    clock = state.clock
+    state.defeated_by[:] = defeated_by
+    lines = np.arange(len(defeated_by))
+    for side, span in ((ROWS, lines[: clock[N_ROWS]]), (COLS, lines[clock[N_ROWS] :])):
+        left = span[defeated_by[span] == span]
+        state.remaining[span[0] : span[0] + len(left)] = left
+        clock[ROWS_LEFT + side] = len(left)

@@ -17,6 +17,7 @@ import numpy as np
 from rankone.numerics.compiled import kernel
 from rankone.policies.base import Policy, check_sizes, needed_horizon
 from rankone.policies.kernels import FILLER, chooses, settleds, updates, voids
+from rankone.policies.live import recalls
 from rankone.policies.pairs import Ints
 
 # Fields of `UCB1ElimState.clock`.
@@ -154,3 +155,10 @@ def _void(state: UCB1ElimState, row: int, col: int, tag: int) -> None:
 @settleds.register(UCB1ElimState)
 def _settled(state: UCB1ElimState) -> bool:
     return state.clock[LEFT] == 1
+
+
+@recalls.register(UCB1ElimState)
+def _recall(state: UCB1ElimState, row: int, col: int, pulls: int, clicks: int) -> None:
+    pair = row * state.clock[N_COLS] + col
+    state.pulls[pair] += pulls
+    state.clicks[pair] += clicks

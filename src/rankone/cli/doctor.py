@@ -1,0 +1,32 @@
+"""``rankone doctor``: is everything in a database as it was written?"""
+
+from __future__ import annotations
+
+import json
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("doctor")(doctor)
+
+
+def doctor(
+    db: str = typer.Argument(..., help="SQLite file or postgresql:// address."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
+) -> None:
+    """Check pages, checksums and snapshots of a database and replay its journals; exit code 1 if something is wrong."""
+    import polars as pl
+
+    from rankone.cli._tables import show_table
+    from rankone.serving.doctor import examine
+
+    findings = examine(db)
+    if as_json:
+        print(json.dumps([finding._asdict() for finding in findings], indent=1))
+    else:
+        table = pl.DataFrame(findings, schema=["experiment", "check", "verdict", "finding"], orient="row")
+        show_table(table.with_columns(pl.when("verdict").then(pl.lit("good")).otherwise(pl.lit("WRONG")).alias("verdict")))
+    if not all(finding.ok for finding in findings):
+        raise typer.Exit(1)

@@ -1,0 +1,31 @@
+"""``rankone experiments``: the experiments of a database, one line each."""
+
+from __future__ import annotations
+
+import json
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("experiments")(experiments)
+
+
+def experiments(
+    db: str = typer.Argument(..., help="SQLite file or postgresql:// address."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
+) -> None:
+    """List the experiments of a database: traffic, clicks and what leads."""
+    import polars as pl
+
+    from rankone.cli._tables import show_table
+    from rankone.serving import Database, Experiment
+
+    with Database(db, read_only=True) as database:
+        reports = [Experiment(name, db=database).report() for name in database.storage.names()]
+    if as_json:
+        print(json.dumps([report.as_dict() for report in reports], indent=1))
+        return
+    columns = {"experiment": "name", "policy": "policy", "decisions": "decisions", "what is known": "sentence"}
+    show_table(pl.DataFrame({title: [getattr(report, name) for report in reports] for title, name in columns.items()}))

@@ -1,0 +1,83 @@
+"""What a live experiment needs of a policy beyond a study: one compiled step over a stretch of its journal, and a fresh
+start on what is already known when rows or columns come and go.
+
+`advance` is the only way a live policy moves. Asked live, it fills in the pairs it chooses; reading a journal, it
+chooses again and compares. So a restart repeats history bit for bit, or says where it differs.
+
+A restart begins with `policy.start` and then feeds back what is known::
+
+    recall(state, row, col, pulls, clicks)      outcomes of a pair known from before (default: `update` with tag 0)
+    defeats(state) -> (K + L,) lines            for each line the line that eliminated it, or itself (default: itself)
+    adopt(state, defeated_by)                   start with these lines eliminated (only where `defeats` is registered)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.numerics.dispatch import Dispatched, overloaded
+from rankone.policies.kernels import choose, update, void
+
+Ints = npt.NDArray[np.int64]
+
+# What one event of a journal means to the policy.
+ASK, LEARN, VOID, RECALL, NOTHING = range(5)
+
+
+def _learn_each(state: Any, row: int, col: int, pulls: int, clicks: int) -> None:
+    for place in range(pulls):
+        update(state, row, col, 0, 1 if place < clicks else 0)
+
+
+recalls = Dispatched("recall", _learn_each)
+defeatss = Dispatched("defeats", lambda state: None)
+adopts = Dispatched("adopt", lambda state, defeated_by: None)
+
+
+@overloaded(recalls)
+def recall(state: Any, row: int, col: int, pulls: int, clicks: int) -> None:
+    """Take in outcomes of a pair that are known from before the policy (re)started."""
+    recalls.of(type(state))(state, row, col, pulls, clicks)
+
+
+def advance(state: Any, rng: Any, what: Ints, rows: Ints, cols: Ints, tags: Ints, rewards: Ints) -> int:
+    """Move the policy over a stretch of events; return how many it passed (fewer than all: the next choice differs).
+
+    An event ASK with a negative row is a live one: the choice is filled in.
+    """
+    for place in range(len(what)):
+        if what[place] == ASK:
+            row, col, tag = choose(state, rng)
+            if rows[place] < 0:
+                rows[place], cols[place], tags[place] = row, col, tag
+            elif rows[place] != row or cols[place] != col or tags[place] != tag:
+                return place
+        elif what[place] == LEARN:
+            update(state, rows[place], cols[place], tags[place], rewards[place])
+        elif what[place] == VOID:
+            void(state, rows[place], cols[place], tags[place])
+        elif what[place] == RECALL:
+            recall(state, rows[place], cols[place], 1, rewards[place])
+    return len(what)
+
+
+def recall_all(state: Any, pulls: Ints, clicks: Ints) -> None:
+    """Feed the known outcomes of all pairs, (K, L) arrays, to a policy that starts afresh."""
+    for row in range(pulls.shape[0]):
+        for col in range(pulls.shape[1]):
+            if pulls[row, col] > 0:
+                recall(state, row, col, pulls[row, col], clicks[row, col])
+
+
+def defeats(state: Any, n_lines: int) -> Ints:
+    """Return for each line the line that eliminated it; a line still in the race points at itself."""
+    found = defeatss.of(type(state))(state)
+    return np.arange(n_lines) if found is None else np.array(found)
+
+
+def adopt(state: Any, defeated_by: Ints) -> None:
+    """Start with the eliminations of an earlier state; policies that eliminate no lines ignore it."""
+    adopts.of(type(state))(state, defeated_by)

@@ -1,0 +1,366 @@
+"""The embedded experiment: ask for a pair, tell whether it was clicked; durable by default, no server."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Self, overload
+
+from rankone.errors import InputError
+from rankone.policies import Policy
+from rankone.serving.database import Database, Folded, system_clock
+from rankone.serving.fold import Fold
+from rankone.serving.journal import Draft, Kind, Texts
+from rankone.serving.outcomes import Ask, Decision, Outcome, Tell, Void
+from rankone.serving.report import Report, make_report
+from rankone.serving.settings import (
+    Lines,
+    Settings,
+    checked_lines,
+    checked_name,
+    checked_number,
+    checked_pairs,
+    checked_policy,
+)
+
+DEFAULT_POLICY = "uts"
+MAX_OPEN = 100_000
+
+
+class Experiment:
+    """A live experiment on pairs (row, column), kept in a database: made if it is new, continued if it is there.
+
+    Args:
+        name: name of the experiment in its database.
+        rows: names of the rows; needed for a new experiment.
+        cols: names of the columns; needed for a new experiment.
+        policy: who chooses, such as "uts" (the default) or "rank1elim-kl:horizon=100000".
+        db: a SQLite file, a ``postgresql://`` address, or a `Database` opened before.
+        window: seconds after which silence means "not clicked"; None: outcomes are told, yes or no.
+        auto_stop: stop by itself when a winner is known with at most this probability of error; None: never.
+        seed: seed of the policy's randomness; None: a fresh one, kept in the journal.
+        max_open: how many decisions may wait for their outcomes.
+        durability: "full" (survives power cuts), "normal" (survives crashes of the program) or "off".
+        clock: returns the time in whole microseconds; for tests.
+
+    What is left out of rows, cols, policy, window, auto_stop, seed and max_open is as it was when the experiment was
+    made; what is given must not contradict it. An experiment may be shared by threads, opened by many processes at
+    once, and continued after a crash as if nothing had happened.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     homepage = Experiment("homepage", ["A", "B"], ["1", "2"], policy="ucb1", db=f"{folder}/demo.db")
+    ...     decision = homepage.ask()
+    ...     outcome = homepage.tell(decision.id, clicked=True)
+    ...     homepage.close()
+    >>> outcome.learned
+    True
+    """
+
+    def __init__(
+        self,
+        name: str,
+        rows: Sequence[str] | int | None = None,
+        cols: Sequence[str] | int | None = None,
+        policy: str | Policy | None = None,
+        db: str | Path | Database = "rankone.db",
+        *,
+        window: float | None = None,
+        auto_stop: float | None = None,
+        seed: int | None = None,
+        max_open: int | None = None,
+        durability: str = "full",
+        clock: Callable[[], int] = system_clock,
+    ) -> None:
+        self.name = checked_name(name, "experiment name")
+        asked = _checked(rows, cols, policy, window, auto_stop, seed, max_open)
+        self._owns_database = not isinstance(db, Database)
+        self.database = db if isinstance(db, Database) else Database(db, durability)
+        try:
+            self._folded = self._enter(asked, clock)
+            self._continue(asked)
+        except BaseException:
+            self.close()
+            raise
+
+    def _enter(self, asked: dict[str, Any], clock: Callable[[], int]) -> Folded:
+        database, storage = self.database, self.database.storage
+
+        def enter() -> Folded:
+            number = storage.find(self.name)
+            if number is None:
+                settings = _new_settings(self.name, asked)
+                storage.begin([])
+                number = storage.find(self.name)  # another process may just have made it
+                if number is None:
+                    folded = Folded(storage.add(self.name), clock)
+                    folded.fold = Fold(database.marks(folded.number))
+                    draft = Draft(0, clock())
+                    draft.add(Kind.CREATE, -1, texts=Texts(note=settings.note()))
+                    folded.fold.expect_new_era()
+                    database.append(folded, draft.take())
+                    number = folded.number
+                storage.commit()
+            return database.folded(number, clock)
+
+        return database.run(Folded(-1), enter, alone=True)
+
+    def _continue(self, asked: dict[str, Any]) -> None:
+        """Refuse settings that contradict those the experiment was made with."""
+        settings, rows, cols = self.look(
+            lambda fold: (fold.settings, fold.rows.names_living(), fold.cols.names_living())
+        )
+        now = {"rows": tuple(rows), "cols": tuple(cols)}
+        for key, value in asked.items():
+            stored = now.get(key, getattr(settings, key))
+            if value is not None and value != stored and not (key in now and value == getattr(settings, key)):
+                do = "leave it out, or use another name" + (
+                    f"; add_{key[:-1]} and retire_{key[:-1]} change {key}" if key in now else ""
+                )
+                raise InputError(f"{key} {stored!r}, with which experiment '{self.name}' runs", value, do)
+
+    @overload
+    def ask(self, count: None = None, *, key: str | None = None, source: str | None = None) -> Decision: ...
+    @overload
+    def ask(self, count: int, *, key: str | None = None, source: str | None = None) -> list[Decision]: ...
+    def ask(
+        self, count: int | None = None, *, key: str | None = None, source: str | None = None
+    ) -> Decision | list[Decision]:
+        """Return the next decision, or a list of `count` of them. They are stored before they are returned.
+
+        The same `key` again returns the same decisions: pass one to make a retry safe.
+        """
+        (answer,) = self.do([Ask(1 if count is None else count, key, source)])
+        if isinstance(answer, Exception):
+            raise answer
+        return answer[0] if count is None else answer
+
+    def tell(self, id: str, clicked: bool, *, source: str | None = None) -> Outcome:
+        """Tell the outcome of a decision: any order, any time later, once."""
+        return self._one(Tell(id, clicked, source))
+
+    def tell_many(
+        self, outcomes: Iterable[tuple[str, bool]], *, source: str | None = None
+    ) -> list[Outcome | Exception]:
+        """Tell many outcomes at once; each gets an outcome, or the error it would have raised."""
+        return self.do([Tell(id, clicked, source) for id, clicked in outcomes])
+
+    def void(self, id: str) -> Outcome:
+        """Close a decision that was never shown: nothing is learned from it."""
+        return self._one(Void(id))
+
+    def do(self, requests: Sequence[Ask | Tell | Void]) -> list[Any]:
+        """Carry out requests as one durable commit; return for each its answer, or the error it deserves.
+
+        An `Ask` is answered by a list of decisions, a `Tell` or a `Void` by an outcome.
+        """
+        for request in requests:
+            if isinstance(request, Ask) and request.key is not None:
+                checked_name(request.key, "key")
+            if isinstance(request, (Ask, Tell)) and request.source is not None:
+                checked_name(request.source, "source")
+        if not requests:
+            return []
+        return self.database.run(self._folded, list(requests))
+
+    def _one(self, request: Tell | Void) -> Outcome:
+        (answer,) = self.do([request])
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def look(self, at: Callable[[Fold], Any]) -> Any:
+        """Return `at(fold)` of the newest state. Copy what you need; no writer is locked out meanwhile."""
+        return self.database.run(self._folded, at)
+
+    def report(self) -> Report:
+        """Return what leads, how sure that is, how much traffic each line got and what is still in the race."""
+        if self.look(self._window_due) and not self.database.read_only:
+            self.settle()
+        return self.look(make_report)
+
+    def settle(self) -> None:
+        """End the windows that are over; every request does, so this is for quiet times."""
+        self.database.run(self._folded, [])
+
+    def _window_due(self, fold: Fold) -> bool:
+        first = next((fold.open[number] for number in fold.due if number in fold.open), None)
+        return first is not None and first.at + fold.settings.window <= self._folded.clock()
+
+    def stop(self, row: str | None = None, col: str | None = None, why: str = "by hand") -> None:
+        """Stop experimenting: from now on every decision is one pair, the leading one unless another is named."""
+
+        def plan(fold: Fold, draft: Draft) -> None:
+            report = make_report(fold)
+            pair = {
+                "row": _living(fold.rows, row or report.best_row),
+                "col": _living(fold.cols, col or report.best_col),
+            }
+            draft.add(Kind.STOP, -1, texts=Texts(note=json.dumps(pair | {"why": why})))
+
+        self.database.change(self._folded, plan)
+
+    def resume(self) -> None:
+        """Experiment again after a stop, on all that is known."""
+
+        def plan(fold: Fold, draft: Draft) -> None:
+            if fold.stopped is None:
+                raise InputError("an experiment that is stopped", "one that runs", "nothing is to be done")
+            draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note("resumed", fold.rows, fold.cols)))
+
+        self.database.change(self._folded, plan)
+
+    def exclude(
+        self,
+        *,
+        source: str | None = None,
+        row: str | None = None,
+        col: str | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        why: str = "outcomes excluded",
+    ) -> int:
+        """Undo false clicks: outcomes so far that fit everything given no longer count. Return how many.
+
+        Args:
+            source: told with this `source`.
+            row: of this row.
+            col: of this column.
+            since: asked at this time (seconds since 1970) or later.
+            until: asked before this time.
+            why: a note for the journal.
+        """
+
+        def plan(fold: Fold, draft: Draft) -> int:
+            storage, number = self.database.storage, self._folded.number
+            fits: dict[str, Any] = {} if source is None else {"source": source}
+            if since is not None:
+                fits["first"] = storage.decision_at(number, int(since * 1e6))
+            if until is not None:
+                fits["last"] = storage.decision_at(number, int(until * 1e6)) - 1
+            fits |= {
+                side: lines.names.index(name)
+                for side, lines, name in (("row", fold.rows, row), ("col", fold.cols, col))
+                if name
+            }
+            if not fits:
+                raise InputError(
+                    "something that tells which outcomes to exclude",
+                    "nothing",
+                    "pass source=, row=, col=, since= or until=",
+                )
+            draft.add(
+                Kind.ERA, -1, texts=Texts(note=fold.era_note(why, fold.rows, fold.cols, forget=True, exclude=fits))
+            )
+            return int(fold.pulls.sum())
+
+        before = self.database.change(self._folded, plan)
+        return before - self.look(lambda fold: int(fold.pulls.sum()))
+
+    def add_row(self, name: str) -> int:
+        """Add a row; return its number. What is known of the other rows stays known."""
+        return self._change_lines("row", name, add=True)
+
+    def add_col(self, name: str) -> int:
+        """Add a column; return its number."""
+        return self._change_lines("col", name, add=True)
+
+    def retire_row(self, name: str) -> int:
+        """Withdraw a row: it is never chosen again; outcomes of earlier decisions are still recorded."""
+        return self._change_lines("row", name, add=False)
+
+    def retire_col(self, name: str) -> int:
+        """Withdraw a column."""
+        return self._change_lines("col", name, add=False)
+
+    def _change_lines(self, side: str, name: str, add: bool) -> int:
+        checked_name(name, f"{side} name")
+
+        def plan(fold: Fold, draft: Draft) -> int:
+            lines = {"row": copy.deepcopy(fold.rows), "col": copy.deepcopy(fold.cols)}
+            number = _changed(lines[side], side, name, add)
+            checked_pairs(len(lines["row"].names), len(lines["col"].names))
+            why = f"{side} '{name}' {'added' if add else 'retired'}"
+            draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note(why, lines["row"], lines["col"])))
+            return number
+
+        return self.database.change(self._folded, plan)
+
+    def close(self) -> None:
+        """Close the database if this experiment opened it; what was answered is stored already."""
+        if self._owns_database:
+            with contextlib.suppress(AttributeError):
+                self.database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def _living(lines: Lines, name: str) -> int:
+    if name not in lines.names_living():
+        raise InputError(f"one of {', '.join(lines.names_living())}", name, "name a line that is there")
+    return lines.names.index(name)
+
+
+def _changed(lines: Lines, side: str, name: str, add: bool) -> int:
+    """Add or retire a line; return its number. A retired name may come back, under its old number."""
+    if name not in lines.names:
+        if not add:
+            raise InputError(f"one of the {side}s {', '.join(lines.names_living())}", name, "retire one of these")
+        lines.names.append(name)
+        lines.live.append(True)
+        return len(lines.names) - 1
+    number = lines.names.index(name)
+    if lines.live[number] is add:
+        raise InputError(
+            f"a {side} that is {'not there yet' if add else 'still there'}",
+            name,
+            "see report() for the lines there are",
+        )
+    if not add and sum(lines.live) == 1:
+        raise InputError(
+            f"at least one {side} to remain", f"'{name}', the last one", f"add another {side} first, or stop()"
+        )
+    lines.live[number] = add
+    return number
+
+
+def _checked(
+    rows: Any, cols: Any, policy: Any, window: Any, auto_stop: Any, seed: Any, max_open: Any
+) -> dict[str, Any]:
+    """Check what the caller gave, in the units of the journal."""
+    if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
+        raise InputError("a seed as a whole number", seed, "pass seed=0, say")
+    return {
+        "rows": None if rows is None else checked_lines(rows, "row"),
+        "cols": None if cols is None else checked_lines(cols, "col"),
+        "policy": None if policy is None else checked_policy(policy).label,
+        "window": None
+        if window is None
+        else int(checked_number(window, "a window in seconds", 0, 366 * 86_400, "window=600") * 1e6),
+        "auto_stop": None if auto_stop is None else checked_number(auto_stop, "auto_stop", 0, 0.5, "auto_stop=0.05"),
+        "seed": seed,
+        "max_open": None
+        if max_open is None
+        else int(checked_number(max_open, "max_open", 0, 10_000_000, "max_open=100_000")),
+    }
+
+
+def _new_settings(name: str, asked: dict[str, Any]) -> Settings:
+    if asked["rows"] is None or asked["cols"] is None:
+        raise InputError(
+            f"rows and cols for the new experiment '{name}'", "none", "pass rows=['A', 'B'], cols=['1', '2']"
+        )
+    checked_pairs(len(asked["rows"]), len(asked["cols"]))
+    policy = checked_policy(asked["policy"] or DEFAULT_POLICY)
+    policy.start(len(asked["rows"]), len(asked["cols"]))  # refuses what it cannot play before anything is written
+    defaults = {"window": 0, "auto_stop": 0.0, "seed": secrets.randbits(62), "max_open": MAX_OPEN}
+    given = {key: value for key, value in asked.items() if value is not None}
+    return Settings(name=name, **defaults | given | {"policy": policy.label})

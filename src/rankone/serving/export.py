@@ -1,0 +1,115 @@
+"""All decisions of an experiment as a table: one row per decision, with what became of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankone.errors import InputError
+from rankone.serving.database import Database
+from rankone.serving.fold import Fold
+from rankone.serving.journal import AT, COL, DECISION, KIND, ROW, TAG, VALUE, Events, Kind, read_groups
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_OUTCOME = {
+    Kind.TELL: "told",
+    Kind.HOLD: "held",
+    Kind.LEARN: "told",
+    Kind.EXPIRE: "expired",
+    Kind.LATE: "late",
+    Kind.VOID: "void",
+}
+_WRITERS = {".parquet": "write_parquet", ".csv": "write_csv", ".jsonl": "write_ndjson"}
+
+
+def decisions_table(database: Database, name: str) -> pl.DataFrame:
+    """Return the decisions of an experiment; outcomes are open, held, told, expired, late or void."""
+    import polars as pl
+
+    number = database.storage.find(name)
+    if number is None:
+        known = ", ".join(database.storage.names()) or "none"
+        raise InputError(f"an experiment of this database ({known})", name, "see `rankone experiments`")
+    fold = Fold(database.marks(number), with_policy=False)
+    asks, outcomes = [], []
+    for events in _each_chunk(database, number, fold):
+        asks.append(_asks(events))
+        outcomes.append(_outcomes(events))
+    if not asks:
+        asks, outcomes = [_asks(_NONE)], [_outcomes(_NONE)]
+    last = (
+        pl.concat(outcomes).group_by("number", maintain_order=True).last()
+    )  # a late outcome replaces the expiry it follows
+    table = pl.concat(asks).join(last, on="number", how="left", maintain_order="left")
+    names = {side: pl.Series(lines.names, dtype=pl.String) for side, lines in (("row", fold.rows), ("col", fold.cols))}
+    return table.select(
+        "id",
+        "number",
+        "row",
+        "col",
+        pl.lit(names["row"]).gather(pl.col("row")).alias("row_name"),
+        pl.lit(names["col"]).gather(pl.col("col")).alias("col_name"),
+        "filler",
+        pl.from_epoch("asked_at", time_unit="us").dt.replace_time_zone("UTC"),
+        "source",
+        pl.col("outcome").fill_null("open"),
+        pl.when(pl.col("outcome").is_in(["told", "held", "late", "expired"])).then(pl.col("clicked")),
+        pl.from_epoch("outcome_at", time_unit="us").dt.replace_time_zone("UTC"),
+    )
+
+
+def write_table(table: pl.DataFrame, out: Path) -> None:
+    """Write a table to a file whose ending says how: .parquet, .csv or .jsonl."""
+    writer = _WRITERS.get(out.suffix)
+    if writer is None:
+        raise InputError(f"a file that ends in {', '.join(_WRITERS)}", str(out), "pass --out decisions.parquet, say")
+    getattr(table, writer)(out)
+
+
+_NONE = Events(np.empty((0, 8), np.int64), [])
+
+
+def _each_chunk(database: Database, number: int, fold: Fold) -> Any:
+    while rows := database.storage.tail(number, fold.seq, 100_000):
+        events, fold.chain = read_groups(rows, fold.seq, fold.chain)
+        fold.apply(events)
+        yield events
+
+
+def _asks(events: Events) -> pl.DataFrame:
+    import polars as pl
+
+    asked = np.flatnonzero(events.numbers[:, KIND] == Kind.ASK)
+    numbers, texts = events.numbers[asked], [events.texts[place] for place in asked.tolist()]
+    ids = [
+        f"{number}-{(text.secret or b'').hex()}"
+        for number, text in zip(numbers[:, DECISION].tolist(), texts, strict=True)
+    ]
+    return pl.DataFrame(
+        {
+            "id": pl.Series(ids, dtype=pl.String),
+            "number": numbers[:, DECISION],
+            "row": numbers[:, ROW],
+            "col": numbers[:, COL],
+            "filler": numbers[:, TAG] < 0,
+            "asked_at": numbers[:, AT],
+            "source": pl.Series([text.source for text in texts], dtype=pl.String),
+        }
+    )
+
+
+def _outcomes(events: Events) -> pl.DataFrame:
+    import polars as pl
+
+    numbers = events.numbers[events.numbers[:, KIND] > Kind.ASK]
+    kinds = [_OUTCOME[Kind(kind)] for kind in numbers[:, KIND].tolist()]
+    columns = {
+        "number": numbers[:, DECISION],
+        "outcome": pl.Series(kinds, dtype=pl.String),
+        "clicked": numbers[:, VALUE] == 1,
+    }
+    return pl.DataFrame(columns | {"outcome_at": numbers[:, AT]})

@@ -1,0 +1,261 @@
+"""What an experiment knows: the fold of its journal, and nothing else.
+
+The fold keeps the counts of every pair, the decisions still open and the policy's state with its random generator.
+Live requests and a journal being read go through the same `apply`: that is what makes a restart exact.
+
+An *era* is a stretch of the journal over which the policy runs undisturbed. It begins at creation and wherever the
+policy starts afresh on what is known (lines added or retired, outcomes excluded, another policy). The state at the
+beginning of an era depends on counts only, so the policy itself is replayed for the last era alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankone.numerics.compiled import compiled
+from rankone.numerics.seeds import generator
+from rankone.policies import Policy, live, policy
+from rankone.policies.kernels import FILLER
+from rankone.serving.journal import AT, COL, DECISION, KIND, ROW, SEQ, TAG, VALUE, Events, Ints, Kind, each_mark
+from rankone.serving.settings import Lines, Settings
+
+# What each kind of event means to the policy, and which kinds close a decision or are learned.
+_MEANING = np.full(max(Kind) + 1, live.NOTHING)
+_MEANING[[Kind.ASK, Kind.TELL, Kind.LEARN, Kind.EXPIRE, Kind.VOID]] = (
+    live.ASK,
+    live.LEARN,
+    live.LEARN,
+    live.LEARN,
+    live.VOID,
+)
+_LEARNED = np.isin(np.arange(max(Kind) + 1), (Kind.TELL, Kind.LEARN, Kind.EXPIRE))
+_CLOSES = _LEARNED | (np.arange(max(Kind) + 1) == Kind.VOID)
+
+
+class Diverged(Exception):
+    """The policy chooses another pair than the journal tells: its code changed since."""
+
+
+class Stale(Exception):
+    """The journal now excludes outcomes that this fold has counted: fold it again from its beginning."""
+
+
+class Open(NamedTuple):
+    """A decision that waits for its outcome."""
+
+    row: int
+    col: int
+    tag: int
+    at: int
+    secret: bytes
+
+    @property
+    def pair(self) -> tuple[int, int, int]:
+        """What its outcome repeats in the journal."""
+        return self.row, self.col, self.tag
+
+
+class Held(NamedTuple):
+    """An outcome that waits for the end of its window."""
+
+    clicked: int
+    source: str | None
+
+
+class Exclusion(NamedTuple):
+    """Outcomes not to count: those of events before `seq` that fit everything that is given."""
+
+    seq: int
+    first: int = 0
+    last: int = 2**62
+    row: int | None = None
+    col: int | None = None
+    source: str | None = None
+
+    def fits(self, events: Events) -> Any:
+        """Return for each event whether its outcome is excluded."""
+        numbers = events.numbers
+        fits = (numbers[:, SEQ] < self.seq) & (numbers[:, DECISION] >= self.first) & (numbers[:, DECISION] <= self.last)
+        for column, line in ((ROW, self.row), (COL, self.col)):
+            if line is not None:
+                fits &= numbers[:, column] == line
+        if self.source is not None:
+            fits &= np.array([texts.source == self.source for texts in events.texts], bool)
+        return fits
+
+
+class Fold:
+    """The state of one experiment. `marks` are the rare events of the whole journal, known before it is read."""
+
+    def __init__(self, marks: Events, with_policy: bool = True) -> None:
+        self.seq, self.at, self.chain = 0, 0, b""
+        self.decisions = 0  # asked so far; the next decision's number
+        self.tallies = np.zeros(max(Kind) + 1, np.int64)  # events by kind
+        self.fillers, self.learned, self.expired = 0, 0, 0  # decisions; outcomes that count; those by silence
+        self.open: dict[int, Open] = {}
+        self.held: dict[int, Held] = {}
+        self.due: deque[int] = deque()  # open decisions in the order their windows end (with a window only)
+        self.stopped: dict[str, Any] | None = None
+        self.eras: list[str] = []  # why each began
+        self.exclusions = [
+            Exclusion(int(seq), **texts.details()["exclude"])
+            for seq, texts in zip(marks.numbers[:, SEQ], marks.texts, strict=True)
+            if "exclude" in texts.details()
+        ]
+        starts = marks.numbers[marks.numbers[:, KIND] != Kind.STOP, SEQ]
+        self._last_era = int(starts.max()) if with_policy and len(starts) else 2**62
+        self.state: Any = None
+
+    def apply(self, events: Events) -> None:
+        """Move over events that follow the ones seen so far; choices still to be made (row -1) are filled in."""
+        for plain, mark in each_mark(events):
+            if len(plain):
+                self._apply_plain(plain)
+            if mark is not None:
+                self._apply_mark(mark)
+
+    def _apply_plain(self, events: Events) -> None:
+        numbers = events.numbers
+        kinds, decisions = numbers[:, KIND], numbers[:, DECISION]
+        if self.state is not None:
+            self._advance(numbers, kinds, decisions)
+        asks = kinds == Kind.ASK
+        np.add.at(self.asked, (numbers[asks, ROW], numbers[asks, COL]), 1)
+        learned = _LEARNED[kinds]
+        for exclusion in self.exclusions:
+            learned &= ~exclusion.fits(events)
+        self.learned += int(np.count_nonzero(learned))
+        self.expired += int(np.count_nonzero(learned & (kinds == Kind.EXPIRE)))
+        pairs = numbers[learned, ROW], numbers[learned, COL]
+        np.add.at(self.pulls, pairs, 1)
+        np.add.at(self.clicks, pairs, numbers[learned, VALUE])
+        self.tallies += np.bincount(kinds, minlength=len(self.tallies))
+        self.fillers += int(np.count_nonzero(asks & (numbers[:, TAG] < 0)))
+        self._follow_decisions(events, asks, _CLOSES[kinds])
+        self.decisions += int(np.count_nonzero(asks))
+        self.seq, self.at = int(numbers[-1, SEQ]), int(numbers[-1, AT])
+
+    def _advance(self, numbers: Ints, kinds: Ints, decisions: Ints) -> None:
+        """Let the policy choose and learn."""
+        what = _MEANING[kinds]
+        asks, fresh = what == live.ASK, numbers[:, ROW] < 0
+        if self.stopped is not None:
+            what[asks] = live.NOTHING
+            numbers[fresh & asks, ROW : TAG + 1] = self.stopped["row"], self.stopped["col"], FILLER
+        what[(numbers[:, TAG] < 0) & ~asks] = live.NOTHING  # outcomes of fillers
+        rows, cols = self._row_place[numbers[:, ROW]], self._col_place[numbers[:, COL]]
+        rows[fresh] = -1
+        earlier = (decisions < self.era_first) & ~asks  # decisions of an earlier era know another state's tags
+        if earlier.any():
+            known = earlier & (what == live.LEARN) & (rows >= 0) & (cols >= 0)
+            what[earlier] = live.NOTHING
+            what[known] = live.RECALL
+        tags = numbers[:, TAG].copy()
+        passed = self._compiled(live.advance)(self.state, self.rng, what, rows, cols, tags, numbers[:, VALUE].copy())
+        if passed < len(what):
+            raise Diverged(int(numbers[passed, SEQ]))
+        chosen = fresh & (what == live.ASK)
+        if chosen.any():
+            numbers[chosen, ROW], numbers[chosen, COL] = self.live_rows[rows[chosen]], self.live_cols[cols[chosen]]
+            numbers[chosen, TAG] = tags[chosen]
+
+    def _follow_decisions(self, events: Events, asks: Any, closes: Any) -> None:
+        numbers = events.numbers
+        closed = set(numbers[closes, DECISION].tolist())
+        for decision in closed:
+            self.open.pop(decision, None)
+            self.held.pop(decision, None)
+        for place in np.flatnonzero(asks).tolist():
+            _, _, at, decision, row, col, tag, _ = numbers[place].tolist()
+            if decision not in closed:
+                self.open[decision] = Open(row, col, tag, at, events.texts[place].secret or b"")
+                if self.settings.window:
+                    self.due.append(decision)
+        for place in np.flatnonzero(numbers[:, KIND] == Kind.HOLD).tolist():
+            decision = int(numbers[place, DECISION])
+            if decision not in closed:
+                self.held[decision] = Held(int(numbers[place, VALUE]), events.texts[place].source)
+
+    def _apply_mark(self, mark: Events) -> None:
+        kind, details = Kind(int(mark.numbers[0, KIND])), mark.texts[0].details()
+        self.seq, self.at = int(mark.numbers[0, SEQ]), int(mark.numbers[0, AT])
+        self.tallies[kind] += 1
+        if kind is Kind.STOP:
+            self.stopped = details
+            return
+        if kind is Kind.CREATE:
+            self.settings = Settings.of_note(details)
+            self.policy: Policy = policy(self.settings.policy)
+            self.rows, self.cols = Lines.new(self.settings.rows), Lines.new(self.settings.cols)
+            self.asked, self.pulls, self.clicks = (
+                np.zeros((len(self.rows.names), len(self.cols.names)), np.int64) for _ in range(3)
+            )
+            self._begin_era("created", [])
+            return
+        if "exclude" in details and not any(known.seq == self.seq for known in self.exclusions):
+            raise Stale
+        self.rows, self.cols = Lines(*details["rows"]), Lines(*details["cols"])
+        self.policy = policy(details["policy"])
+        wider = len(self.rows.names) - len(self.asked), len(self.cols.names) - self.asked.shape[1]
+        self.asked, self.pulls, self.clicks = (
+            np.pad(counts, ((0, wider[0]), (0, wider[1]))) for counts in (self.asked, self.pulls, self.clicks)
+        )
+        self._begin_era(details["why"], details["defeats"])
+
+    def _begin_era(self, why: str, defeats: list[int]) -> None:
+        """Start the policy afresh on the living lines and on all that is known of them."""
+        self.eras.append(why)
+        self.stopped = None
+        self.era_first = self.decisions
+        self.place_lines()
+        self.state = None
+        if self.seq < self._last_era:
+            return
+        self._last_era = self.seq
+        n_rows, n_cols = len(self.live_rows), len(self.live_cols)
+        self.rng = generator(self.settings.seed, "experiment", len(self.eras))
+        self.state = self.policy.start(n_rows, n_cols)
+        if defeats:
+            live.adopt(self.state, np.array(defeats, np.int64))
+        known = np.ix_(self.live_rows, self.live_cols)
+        self._compiled(live.recall_all)(self.state, self.pulls[known], self.clicks[known])
+
+    def expect_new_era(self) -> None:
+        """Make ready for an era about to be appended to a journal whose last one cannot be replayed."""
+        self._last_era = self.seq + 1
+
+    def place_lines(self) -> None:
+        """Work out which line of the policy is which line of the experiment."""
+        self.live_rows, self.live_cols = (np.array(lines.numbers(), np.int64) for lines in (self.rows, self.cols))
+        self._row_place, self._col_place = np.full(len(self.rows.names), -1), np.full(len(self.cols.names), -1)
+        self._row_place[self.live_rows], self._col_place[self.live_cols] = (
+            np.arange(len(self.live_rows)),
+            np.arange(len(self.live_cols)),
+        )
+
+    def _compiled(self, entry: Any) -> Any:
+        return compiled(entry, type(self.policy).__module__)
+
+    def era_note(self, why: str, rows: Lines, cols: Lines, forget: bool = False, **more: Any) -> str:
+        """Return the note of an event that begins a new era with these lines.
+
+        A line that another eliminated stays out, unless that other one is retired: then it is back in the race.
+        `forget` brings all back.
+        """
+        new_rows, new_cols = rows.numbers(), cols.numbers()
+        places = {("row", line): place for place, line in enumerate(new_rows)}
+        places |= {("col", line): len(new_rows) + place for place, line in enumerate(new_cols)}
+        lines = [("row", int(line)) for line in self.live_rows] + [("col", int(line)) for line in self.live_cols]
+        defeated_by = (
+            live.defeats(self.state, len(lines)) if self.state is not None and not forget else np.arange(len(lines))
+        )
+        defeats = list(range(len(places)))
+        for line, by in zip(lines, (lines[winner] for winner in defeated_by), strict=True):
+            if line in places and by in places:
+                defeats[places[line]] = places[by]
+        note = {"why": why, "rows": [rows.names, rows.live], "cols": [cols.names, cols.live]}
+        return json.dumps(note | {"policy": self.policy.label, "defeats": defeats} | more)

@@ -1,0 +1,173 @@
+"""The journal: the events of an experiment in the order they happened, and the chain of checksums over them.
+
+Everything an experiment knows is the fold of its journal (`rankone.serving.fold`). One event is one row of numbers,
+with a few texts that most events do not need:
+
+========  ==============================================================================================
+kind      meaning (`value` in brackets)
+========  ==============================================================================================
+CREATE    the experiment begins; `note` holds its settings
+ERA       the policy starts afresh on what is known; `note` says why, and with which lines
+STOP      from here on every decision is the winner named in `note`
+ASK       a pair was chosen (size of the batch in its first decision, else 0)
+TELL      its outcome came and was learned at once (clicked)
+HOLD      its outcome came and waits for the end of the window (clicked)
+LEARN     the window ended, the held outcome was learned (clicked)
+EXPIRE    the window ended in silence: learned as no click (0)
+LATE      an outcome came after the window: recorded, not learned (clicked)
+VOID      the decision was never shown: closed, nothing learned (0)
+========  ==============================================================================================
+
+Outcomes repeat the pair and the tag of their decision, so every row can be read on its own. Events committed together
+form a group; the last event of a group carries the checksum of the group chained to the one before it.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.errors import JournalError
+
+VERSION = 1  # of the journal's meaning; a program reads its own version and all older ones
+
+Ints = npt.NDArray[np.int64]
+
+# Columns of numbers, in the order they are stored.
+SEQ, KIND, AT, DECISION, ROW, COL, TAG, VALUE = range(8)
+NUMBERS = ("seq", "kind", "at", "decision", "row", "col", "tag", "value")
+TEXTS = ("secret", "key", "source", "note")
+COLUMNS = (*NUMBERS, *TEXTS, "chain")
+
+
+class Kind(enum.IntEnum):
+    """What an event is. The numbers are stored: never change one."""
+
+    CREATE, ERA, STOP, ASK, TELL, HOLD, LEARN, EXPIRE, LATE, VOID = range(1, 11)
+
+
+MARKS = (Kind.CREATE, Kind.ERA, Kind.STOP)  # rare events that change what the others mean
+OUTCOMES = (Kind.TELL, Kind.HOLD, Kind.LEARN, Kind.EXPIRE, Kind.LATE, Kind.VOID)
+
+
+class Texts(NamedTuple):
+    """The texts of an event; most have none."""
+
+    secret: bytes | None = None
+    key: str | None = None
+    source: str | None = None
+    note: str | None = None
+
+    def details(self) -> Any:
+        """Return what the note holds."""
+        return json.loads(self.note or "{}")
+
+
+NO_TEXTS = Texts()
+
+
+class Events:
+    """A stretch of the journal: ``numbers`` is an (n, 8) array, ``texts`` a list of n `Texts`."""
+
+    def __init__(self, numbers: Ints, texts: list[Texts]) -> None:
+        self.numbers, self.texts = numbers, texts
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __getitem__(self, span: slice) -> Events:
+        return Events(self.numbers[span], self.texts[span])
+
+    def rows(self, chain: bytes) -> list[tuple[Any, ...]]:
+        """Return the rows to store for one group, whose checksum is `chain`."""
+        rows = [(*numbers, *texts, None) for numbers, texts in zip(self.numbers.tolist(), self.texts, strict=True)]
+        rows[-1] = (*rows[-1][:-1], chain)
+        return rows
+
+    def checksum(self, before: bytes) -> bytes:
+        """Return the checksum of these events as one group, chained to the checksum before it."""
+        digest = hashlib.blake2b(before, digest_size=16)
+        digest.update(np.ascontiguousarray(self.numbers).tobytes())
+        for texts in self.texts:
+            if texts is not NO_TEXTS and texts != NO_TEXTS:
+                digest.update(b"%d" % len(texts.secret or b"") + (texts.secret or b""))
+                if texts[1:] != NO_TEXTS[1:]:
+                    digest.update(json.dumps(texts[1:]).encode())
+        return digest.digest()
+
+
+class Draft:
+    """Events about to be appended: the next numbers of an experiment, given out one by one."""
+
+    def __init__(self, seq: int, at: int) -> None:
+        self._seq, self.at = seq, at
+        self._numbers: list[tuple[int, ...]] = []
+        self._texts: list[Texts] = []
+
+    def add(
+        self, kind: Kind, decision: int = 0, pair: Sequence[int] = (-1, -1, 0), value: int = 0, texts: Texts = NO_TEXTS
+    ) -> None:
+        """Append an event; `pair` is (row, col, tag)."""
+        self._seq += 1
+        self._numbers.append((self._seq, kind, self.at, decision, *pair, value))
+        self._texts.append(texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def take(self) -> Events:
+        """Return the events drafted so far and start over behind them."""
+        events = Events(np.array(self._numbers, np.int64).reshape(-1, len(NUMBERS)), self._texts)
+        self._numbers, self._texts = [], []
+        return events
+
+
+def read_groups(rows: Sequence[tuple[Any, ...]], seq: int, chain: bytes) -> tuple[Events, bytes]:
+    """Check stored rows that follow event `seq` with checksum `chain`; return the events of all whole groups.
+
+    Raises JournalError where the rows are not what was written.
+    """
+    ends = [place + 1 for place, row in enumerate(rows) if row[-1] is not None]
+    width = len(NUMBERS)
+    rows = rows[: ends[-1]] if ends else []
+    try:
+        numbers = np.array([row[:width] for row in rows], np.int64).reshape(-1, width)
+        texts = [Texts(*row[width:-1]) if row[width:-1] != NO_TEXTS else NO_TEXTS for row in rows]
+    except (TypeError, ValueError, OverflowError):
+        raise damaged(seq) from None
+    events = Events(numbers, texts)
+    start = 0
+    for end in ends:
+        group = events[slice(start, end)]
+        try:
+            found = group.checksum(chain)
+        except (TypeError, ValueError, UnicodeError):
+            raise damaged(seq + start + 1) from None
+        if found != rows[end - 1][-1] or numbers[end - 1, SEQ] != seq + end:
+            raise damaged(seq + start + 1)
+        chain, start = found, end
+    return events, chain
+
+
+def damaged(seq: int) -> JournalError:
+    """Return the error for a journal whose rows from event `seq` on are not what was written."""
+    return JournalError(
+        "a journal as it was written",
+        f"a checksum that does not fit at event {seq}",
+        "restore the database from a backup",
+    )
+
+
+def each_mark(events: Events) -> Iterator[tuple[Events, Events | None]]:
+    """Split events at the rare marks: yield (plain events, the mark that follows them or None)."""
+    start = 0
+    for place in np.flatnonzero(events.numbers[:, KIND] <= Kind.STOP).tolist():
+        yield events[slice(start, place)], events[slice(place, place + 1)]
+        start = place + 1
+    yield events[slice(start, None)], None

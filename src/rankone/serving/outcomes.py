@@ -1,0 +1,233 @@
+"""The rules of asking and telling: which events a request adds to the journal, and how it is answered.
+
+* An outcome counts once. The same again is answered the same; a contradiction and an unknown id are errors.
+* Without a window, outcomes are learned when they are told. With a window, silence means "not clicked" when it ends;
+  what is told before is held until then (learning clicks early and silence late would bias every estimate), and what
+  is told after is recorded as late, not learned.
+* The journal's time never runs backwards, so windows end in the order they began and each ends once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hmac
+import re
+import secrets
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from rankone.errors import Contradiction, InputError, KeyReused, TooManyOpen, UnknownDecision
+from rankone.serving.fold import Fold, Open
+from rankone.serving.journal import COL, DECISION, KIND, NUMBERS, OUTCOMES, ROW, TAG, VALUE, Draft, Events, Kind, Texts
+from rankone.serving.storage import Storage
+
+MAX_BATCH = 1_000
+_ID = re.compile(r"(0|[1-9][0-9]{0,17})-([0-9a-f]{32})")
+_SECRET = len(NUMBERS)
+
+
+class Decision(NamedTuple):
+    """A pair to show. The id is unguessable; whoever has it can tell the outcome, at any time and once."""
+
+    id: str
+    row: int
+    col: int
+    row_name: str
+    col_name: str
+    number: int
+    filler: bool  # True: the policy does not learn from its outcome (it waits, or the experiment is stopped)
+
+
+class Outcome(NamedTuple):
+    """What became of a decision."""
+
+    id: str
+    clicked: bool | None  # None: void
+    status: str  # "learned", "held" (until its window ends), "late" or "void"
+    learned: bool
+    repeated: bool = False  # True: it was told before, this time changed nothing
+
+
+@dataclasses.dataclass
+class Ask:
+    """Ask for `count` decisions; the same `key` again gets the same decisions."""
+
+    count: int = 1
+    key: str | None = None
+    source: str | None = None
+
+
+@dataclasses.dataclass
+class Tell:
+    """Tell the outcome of a decision."""
+
+    id: str
+    clicked: bool | int
+    source: str | None = None
+
+
+@dataclasses.dataclass
+class Void:
+    """Close a decision that was never shown."""
+
+    id: str
+
+
+class Planner:
+    """Turns requests that wait together into events; the answers are given once the events are applied and stored."""
+
+    def __init__(self, fold: Fold, storage: Storage, experiment: int, now: int) -> None:
+        self._fold, self._storage, self._experiment = fold, storage, experiment
+        self.draft = Draft(fold.seq, max(now, fold.at))
+        self._new: dict[int, list[tuple[int, int]]] = {}  # outcomes drafted here: decision -> [(kind, value)]
+        self._keys: dict[str, tuple[int, int]] = {}  # keys drafted here -> (first decision, count)
+        self._asked = 0
+        self._end_windows()
+
+    def outcome(self, request: Tell | Void) -> Outcome:
+        """Draft the event of an outcome; return the answer, or raise why there is none."""
+        number, opened = self._decision(request.id)
+        clicked = None if isinstance(request, Void) else _checked_click(request.clicked)
+        told = self._told(number, opened)
+        if told is None:
+            return self._first(request, number, opened, clicked)
+        kind, value = told
+        before = None if kind == Kind.VOID else bool(value)
+        if before != clicked:
+            said = {None: "void", True: "clicked", False: "not clicked"}
+            raise Contradiction(
+                f"'{said[before]}' again, or nothing", said[clicked], "tell each decision once; the first outcome stays"
+            )
+        return Outcome(request.id, before, *_STATUS[Kind(kind)], repeated=True)
+
+    def ask(self, request: Ask) -> tuple[int, int] | list[Decision]:
+        """Draft decisions; return (first number, count), or the decisions that the same key got before."""
+        if not isinstance(request.count, int) or isinstance(request.count, bool) or not 1 <= request.count <= MAX_BATCH:
+            raise InputError(f"a count of 1 to {MAX_BATCH}", request.count, "ask for less at a time")
+        if request.key is not None:
+            before = self._asked_before(request)
+            if before is not None:
+                return before
+        fold, first = self._fold, self._fold.decisions + self._asked
+        waiting = len(fold.open) + self._asked - len(self._new)
+        if waiting + request.count > fold.settings.max_open:
+            do = "tell or void open decisions first, or set a window"
+            raise TooManyOpen(f"at most {fold.settings.max_open} open decisions", waiting + request.count, do)
+        noise = secrets.token_bytes(16 * request.count)
+        for place in range(request.count):
+            texts = Texts(noise[16 * place : 16 * place + 16], None if place else request.key, request.source)
+            self.draft.add(Kind.ASK, first + place, value=0 if place else request.count, texts=texts)
+        self._asked += request.count
+        if request.key is not None:
+            self._keys[request.key] = first, request.count
+        return first, request.count
+
+    def _end_windows(self) -> None:
+        """Draft the end of every window that is over: held outcomes are learned, silence is no click."""
+        fold, window = self._fold, self._fold.settings.window
+        while window and fold.due:
+            number = fold.due[0]
+            opened = fold.open.get(number)
+            if opened is not None:
+                if opened.at + window > self.draft.at:
+                    break
+                held = fold.held.get(number)
+                kind, clicked = (Kind.EXPIRE, 0) if held is None else (Kind.LEARN, held.clicked)
+                texts = Texts(source=held.source) if held is not None and held.source else Texts()
+                self.draft.add(kind, number, opened.pair, clicked, texts)
+                self._new.setdefault(number, []).append((kind, clicked))
+            fold.due.popleft()
+
+    def _decision(self, text: str) -> tuple[int, Open | list[Any]]:
+        """Find a decision by its id: open, or its events."""
+        match = _ID.fullmatch(text) if isinstance(text, str) else None
+        if match is not None:
+            number, secret = int(match[1]), bytes.fromhex(match[2])
+            opened = self._fold.open.get(number)
+            if opened is not None:
+                if hmac.compare_digest(opened.secret, secret):
+                    return number, opened
+            elif number < self._fold.decisions:
+                events = self._storage.of_decision(self._experiment, number)
+                if events and hmac.compare_digest(events[0][_SECRET] or b"", secret):
+                    return number, events
+        raise UnknownDecision("the id of a decision that ask() returned", text, "tell the experiment that was asked")
+
+    def _told(self, number: int, opened: Open | list[Any]) -> tuple[int, int] | None:
+        """Return the outcome that a decision has been told, if it has."""
+        if isinstance(opened, Open):
+            held = self._fold.held.get(number)
+            events = [] if held is None else [(int(Kind.HOLD), held.clicked)]
+        else:
+            events = [(event[KIND], event[VALUE]) for event in opened if event[KIND] in OUTCOMES]
+        events += self._new.get(number, [])
+        events.sort(key=lambda event: event[0] in (Kind.LEARN, Kind.EXPIRE))  # these only end windows
+        if not events or events[0][0] == Kind.EXPIRE:
+            return None
+        return events[0]
+
+    def _first(self, request: Tell | Void, number: int, opened: Open | list[Any], clicked: bool | None) -> Outcome:
+        """Draft the first outcome told of a decision."""
+        expired = not isinstance(opened, Open) or number in self._new
+        if isinstance(request, Void):
+            if expired:
+                raise Contradiction(
+                    "a decision still open", "one whose window has ended", "void decisions within the window"
+                )
+            kind, source = Kind.VOID, None
+        else:
+            kind, source = (Kind.HOLD if self._fold.settings.window else Kind.TELL), request.source
+            if expired:
+                kind = Kind.LATE
+        pair = opened.pair if isinstance(opened, Open) else [opened[0][column] for column in (ROW, COL, TAG)]
+        self.draft.add(kind, number, pair, int(bool(clicked)), Texts(source=source) if source else Texts())
+        self._new.setdefault(number, []).append((kind, int(bool(clicked))))
+        return Outcome(request.id, clicked, *_STATUS[kind])
+
+    def _asked_before(self, request: Ask) -> tuple[int, int] | list[Decision] | None:
+        key = request.key or ""
+        if key in self._keys:
+            first, count = self._keys[key]
+        else:
+            found = self._storage.of_key(self._experiment, key)
+            if not found:
+                return None
+            first, count = found[0][DECISION], found[0][VALUE]
+        if count != request.count:
+            raise KeyReused(
+                f"key '{key}' for {count} decisions, as before", request.count, "use a new key for a new request"
+            )
+        if key in self._keys:
+            return first, count
+        events = [self._storage.of_decision(self._experiment, number)[0] for number in range(first, first + count)]
+        return [decision_of(self._fold, event, event[_SECRET]) for event in events]
+
+
+_STATUS = {
+    Kind.TELL: ("learned", True),
+    Kind.LEARN: ("learned", True),
+    Kind.HOLD: ("held", False),
+    Kind.LATE: ("late", False),
+    Kind.VOID: ("void", False),
+}
+
+
+def decision_of(fold: Fold, event: Sequence[Any], secret: bytes) -> Decision:
+    """Return the decision of an event ASK, as its asker sees it."""
+    number, row, col, tag = event[DECISION : TAG + 1]
+    return Decision(f"{number}-{secret.hex()}", row, col, fold.rows.names[row], fold.cols.names[col], number, tag < 0)
+
+
+def decisions_of(fold: Fold, events: Events) -> dict[int, Decision]:
+    """Return the decisions among events that were just applied, by number."""
+    found = {}
+    for numbers, texts in zip(events.numbers.tolist(), events.texts, strict=True):
+        if numbers[KIND] == Kind.ASK:
+            found[numbers[DECISION]] = decision_of(fold, numbers, texts.secret or b"")
+    return found
+
+
+def _checked_click(clicked: Any) -> bool:
+    if isinstance(clicked, bool) or (isinstance(clicked, int) and clicked in (0, 1)):
+        return bool(clicked)
+    raise InputError("clicked as True or False", clicked, "tell True for a click and False for none")

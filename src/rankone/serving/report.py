@@ -1,0 +1,202 @@
+"""The report of an experiment: what leads, how sure that is, who got how much traffic, what is still in the race."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import numpy as np
+
+from rankone.serving.fold import Fold
+from rankone.serving.journal import Kind
+from rankone.serving.settings import Lines
+from rankone.serving.winner import intervals, standing
+
+ERROR_RATE = 0.05  # of the report's statements where the experiment does not say
+
+
+@dataclasses.dataclass(frozen=True)
+class LineReport:
+    """One row or column. Its rate is measured with the leading partner, where lines can be compared."""
+
+    name: str
+    live: bool
+    decisions: int
+    share: float  # of all decisions
+    outcomes: int
+    clicks: int
+    rate: float | None  # click rate together with the leading column (row); None: no outcome yet
+    low: float
+    high: float
+    in_race: bool  # could still be the best
+    doubt: float  # upper bound on the probability that it is at least as good as the leader
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """A report on an experiment at one moment. ``str(report)`` is made for reading, `as_dict` for programs."""
+
+    name: str
+    policy: str
+    seq: int  # events in the journal
+    decisions: int
+    outcomes: dict[str, int]  # by kind: clicked, not_clicked, expired, held, late, void, open
+    fillers: int
+    best_row: str
+    best_col: str
+    rate: float | None
+    low: float
+    high: float
+    confidence: float  # lower bound on the probability that the leading pair is the best one
+    error_rate: float
+    decided: bool  # the winner is known at the stated error rate
+    stopped: str | None  # why the experiment was stopped
+    rows: tuple[LineReport, ...]
+    cols: tuple[LineReport, ...]
+    eras: tuple[str, ...]  # why the policy started (afresh)
+
+    @property
+    def sentence(self) -> str:
+        """What leads, how sure that is and what is still in the race, in one sentence."""
+        if self.outcomes["clicked"] + self.outcomes["not_clicked"] + self.outcomes["expired"] == 0:
+            return f"No outcomes yet: {self.decisions} decisions were given out, nothing is known so far."
+        pair = f"'{self.best_row}' with '{self.best_col}'"
+        figures = f"{_percent(self.rate)} clicks, between {_percent(self.low)} and {_percent(self.high)}"
+        if self.decided:
+            sure = f"wrong with probability at most {self.error_rate:g}, however often you look"
+            return f"{pair} has won ({figures}): {sure}."
+        racing = [sum(line.in_race for line in lines) for lines in (self.rows, self.cols)]
+        lines = f"{_number(racing[0], 'row')} and {_number(racing[1], 'column')} are still in the race"
+        return f"{pair} leads ({figures}), sure to {_percent(self.confidence)}; {lines}."
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the report as plain values."""
+        return dataclasses.asdict(self) | {"sentence": self.sentence}
+
+    def __str__(self) -> str:
+        head = f"{self.name} ({self.policy}): {self.decisions} decisions, " + ", ".join(
+            f"{count} {kind.replace('_', ' ')}"
+            for kind, count in self.outcomes.items()
+            if count or kind in ("clicked", "open")
+        )
+        stopped = [f"Stopped: {self.stopped}."] if self.stopped else []
+        return "\n".join([head, self.sentence, *stopped, *_table("row", self.rows), *_table("column", self.cols)])
+
+
+def make_report(fold: Fold) -> Report:
+    """Return the report of a fold."""
+    known = np.ix_(fold.live_rows, fold.live_cols)
+    pulls, clicks, asked = fold.pulls[known], fold.clicks[known], fold.asked
+    state = standing(pulls, clicks)
+    error = fold.settings.auto_stop or ERROR_RATE
+    low, high = intervals(pulls, clicks, error)
+    cut = error / max(1, len(pulls) + len(pulls[0]) - 2)
+    best = state.row, state.col
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rates = clicks / pulls
+    rows = _line_reports(
+        fold.rows,
+        asked,
+        fold.pulls,
+        fold.clicks,
+        rates[:, best[1]],
+        low[:, best[1]],
+        high[:, best[1]],
+        state.row_doubts,
+        cut,
+    )
+    cols = _line_reports(
+        fold.cols,
+        asked.T,
+        fold.pulls.T,
+        fold.clicks.T,
+        rates[best[0]],
+        low[best[0]],
+        high[best[0]],
+        state.col_doubts,
+        cut,
+    )
+    return Report(
+        name=fold.settings.name,
+        policy=fold.policy.label,
+        seq=fold.seq,
+        decisions=fold.decisions,
+        outcomes=outcome_counts(fold),
+        fillers=fold.fillers,
+        best_row=fold.rows.names[fold.live_rows[state.row]],
+        best_col=fold.cols.names[fold.live_cols[state.col]],
+        rate=None if pulls[best] == 0 else float(rates[best]),
+        low=float(low[best]),
+        high=float(high[best]),
+        confidence=1.0 - state.doubt,
+        error_rate=error,
+        decided=state.doubt <= error,
+        stopped=None if fold.stopped is None else fold.stopped["why"],
+        rows=rows,
+        cols=cols,
+        eras=tuple(fold.eras),
+    )
+
+
+def winning_note(fold: Fold, error: float) -> str | None:
+    """Return what a STOP event says once the winner is known at this error rate; None before that."""
+    known = np.ix_(fold.live_rows, fold.live_cols)
+    state = standing(fold.pulls[known], fold.clicks[known])
+    if state.doubt > error:
+        return None
+    pair = {"row": int(fold.live_rows[state.row]), "col": int(fold.live_cols[state.col])}
+    return json.dumps(pair | {"why": f"won, wrong with probability at most {error:g}"})
+
+
+def outcome_counts(fold: Fold) -> dict[str, int]:
+    """Return how many outcomes of each kind there are; learned ones are clicked, not_clicked and expired."""
+    clicks = int(fold.clicks.sum())
+    return {
+        "clicked": clicks,
+        "not_clicked": fold.learned - clicks - fold.expired,
+        "expired": fold.expired,
+        "held": len(fold.held),
+        "late": int(fold.tallies[Kind.LATE]),
+        "void": int(fold.tallies[Kind.VOID]),
+        "open": len(fold.open),
+    }
+
+
+def _line_reports(
+    lines: Lines, asked: Any, pulls: Any, clicks: Any, rates: Any, low: Any, high: Any, doubts: Any, cut: float
+) -> tuple[LineReport, ...]:
+    place_of = {number: place for place, number in enumerate(lines.numbers())}
+    total = max(1, int(asked.sum()))
+    found = []
+    for number, name in enumerate(lines.names):
+        shown = int(asked[number].sum())
+        counts = (shown, shown / total, int(pulls[number].sum()), int(clicks[number].sum()))
+        place = place_of.get(number)
+        if place is None:
+            found.append(LineReport(name, False, *counts, None, 0.0, 1.0, False, 0.0))
+            continue
+        rate = None if np.isnan(rates[place]) else float(rates[place])
+        doubt = float(doubts[place])
+        found.append(LineReport(name, True, *counts, rate, float(low[place]), float(high[place]), doubt > cut, doubt))
+    return tuple(found)
+
+
+def _table(side: str, lines: tuple[LineReport, ...]) -> list[str]:
+    width = max(len(side), *(len(line.name) for line in lines))
+    rows = [f"  {side:<{width}}  traffic  outcomes  clicks  rate with the leader   in the race"]
+    for line in lines:
+        rate = f"{_percent(line.rate):>6} ({_percent(line.low)} - {_percent(line.high)})"
+        race = "yes" if line.in_race else "no" if line.live else "retired"
+        rows.append(
+            f"  {line.name:<{width}}  {line.share:>7.1%}  {line.outcomes:>8}  {line.clicks:>6}  {rate:<21}  {race}"
+        )
+    return rows
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1%}"
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}" + ("" if count == 1 else "s")

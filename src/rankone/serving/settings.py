@@ -1,0 +1,116 @@
+"""The settings of an experiment, fixed when it is created, and its lines: rows and columns, living and retired."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rankone.errors import InputError, JournalError
+from rankone.policies import Policy, policy
+from rankone.serving.journal import VERSION
+
+MAX_LINES = 10_000  # rows, and columns
+MAX_PAIRS = 10_000_000
+MAX_NAME = 256  # characters of a name, a label, an idempotency key or a source
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What an experiment is. Times are whole microseconds; ``window`` 0 means that outcomes are told, yes or no."""
+
+    name: str
+    rows: tuple[str, ...]
+    cols: tuple[str, ...]
+    policy: str
+    seed: int
+    window: int
+    auto_stop: float
+    max_open: int
+
+    def note(self) -> str:
+        """Return the settings as the journal's first event keeps them."""
+        return json.dumps(dataclasses.asdict(self) | {"version": VERSION})
+
+    @classmethod
+    def of_note(cls, details: dict[str, Any]) -> Settings:
+        """Read what `note` wrote, in this version of the program or an older one."""
+        version = details.pop("version", VERSION + 1)
+        if version > VERSION:
+            raise JournalError(
+                f"a journal of version {VERSION} or older", f"version {version}", "upgrade rankone to open it"
+            )
+        return cls(**details | {"rows": tuple(details["rows"]), "cols": tuple(details["cols"])})
+
+
+@dataclasses.dataclass
+class Lines:
+    """The rows (or the columns) of an experiment. A line keeps its number for ever; a retired one is never chosen."""
+
+    names: list[str]
+    live: list[bool]
+
+    @classmethod
+    def new(cls, names: Iterable[str]) -> Lines:
+        """Return lines that all live."""
+        names = list(names)
+        return cls(names, [True] * len(names))
+
+    def numbers(self) -> list[int]:
+        """Return the numbers of the living lines: the policy's line p is line ``numbers()[p]`` of the experiment."""
+        return [number for number, live in enumerate(self.live) if live]
+
+    def names_living(self) -> list[str]:
+        """Return the names of the living lines."""
+        return [self.names[number] for number in self.numbers()]
+
+
+def checked_name(value: Any, what: str) -> str:
+    """Refuse names that are empty, too long or not text."""
+    if not isinstance(value, str) or not 0 < len(value) <= MAX_NAME or not value.isprintable():
+        shown = value if not isinstance(value, str) or len(value) <= MAX_NAME else f"{len(value)} characters"
+        raise InputError(
+            f"{what} as printable text of 1 to {MAX_NAME} characters", shown, f"give a shorter or plainer {what}"
+        )
+    return value
+
+
+def checked_lines(values: Any, side: str) -> tuple[str, ...]:
+    """Refuse rows or columns that are not a list of different names; a number means that many numbered lines."""
+    if isinstance(values, int) and not isinstance(values, bool):
+        values = [f"{side} {number + 1}" for number in range(max(0, min(values, MAX_LINES + 1)))]
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise InputError(f"{side}s as a list of names", values, f"pass {side}s=['{side} A', '{side} B']")
+    if not 1 <= len(values) <= MAX_LINES:
+        raise InputError(f"1 to {MAX_LINES} {side}s", len(values), "leave some out")
+    names = tuple(checked_name(value, f"{side} name") for value in values)
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{side}s with different names", f"'{twice}' twice", "name each once")
+    return names
+
+
+def checked_pairs(n_rows: int, n_cols: int) -> None:
+    """Refuse more pairs than fit in memory."""
+    if n_rows * n_cols > MAX_PAIRS:
+        raise InputError(
+            f"at most {MAX_PAIRS} pairs", f"{n_rows} x {n_cols} = {n_rows * n_cols}", "leave out some lines"
+        )
+
+
+def checked_policy(spec: str | Policy) -> Policy:
+    """Refuse policies that their label does not describe whole: the journal keeps the label."""
+    found = policy(spec)
+    if policy(found.label) != found:
+        raise InputError(
+            "a policy that its label describes", repr(found), "give it simple parameters: numbers and texts"
+        )
+    return found
+
+
+def checked_number(value: Any, what: str, low: float, high: float, example: str) -> float:
+    """Refuse numbers out of range."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not low < value <= high:
+        raise InputError(f"{what} above {low:g} and at most {high:g}", value, f"pass {example}, say")
+    return value

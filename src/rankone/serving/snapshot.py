@@ -1,0 +1,101 @@
+"""Snapshots: a fold as plain arrays, so that opening an experiment need not read its whole journal.
+
+A snapshot is a convenience and can be deleted at any time. It is used only if its own checksum is right and the
+journal's checksum at its place is the one it was made with; otherwise it is set aside and the journal is read instead.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rankone.policies import policy
+from rankone.serving.fold import Fold, Held, Open
+from rankone.serving.journal import VERSION, Events
+from rankone.serving.settings import Lines, Settings
+
+_COUNTS = ("asked", "pulls", "clicks", "tallies")
+
+
+def save(fold: Fold) -> bytes:
+    """Return a fold as bytes, its checksum first."""
+    numbers = np.array([(number, *opened[:4]) for number, opened in fold.open.items()], np.int64).reshape(-1, 5)
+    arrays: dict[str, Any] = {name: getattr(fold, name) for name in _COUNTS}
+    arrays |= {f"state_{name}": getattr(fold.state, name) for name in fold.state._fields}
+    facts = {
+        "version": VERSION,
+        "seq": fold.seq,
+        "at": fold.at,
+        "chain": fold.chain.hex(),
+        "decisions": fold.decisions,
+        "amounts": [fold.fillers, fold.learned, fold.expired],
+        "held": [[number, *held] for number, held in fold.held.items()],
+        "stopped": fold.stopped,
+        "eras": fold.eras,
+        "era_first": fold.era_first,
+        "settings": fold.settings.note(),
+        "policy": fold.policy.label,
+        "rows": [fold.rows.names, fold.rows.live],
+        "cols": [fold.cols.names, fold.cols.live],
+        "rng": fold.rng.bit_generator.state,
+    }
+    arrays["open"] = numbers
+    arrays["secrets"] = np.frombuffer(b"".join(opened.secret for opened in fold.open.values()), np.uint8)
+    arrays["facts"] = np.frombuffer(json.dumps(facts).encode(), np.uint8)
+    file = io.BytesIO()
+    np.savez(file, allow_pickle=False, **arrays)
+    body = file.getvalue()
+    return _checksum(body) + body
+
+
+def load(body: bytes, seq: int, marks: Events, chain_at: Callable[[int], bytes | None]) -> Fold | None:
+    """Return the fold of a snapshot, or None if it is damaged or does not belong to this journal.
+
+    `chain_at(seq)` gives the journal's checksum at an event.
+    """
+    body, checksum = bytes(body[32:]), bytes(body[:32])
+    if _checksum(body) != checksum:
+        return None
+    with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
+        facts = json.loads(arrays["facts"].tobytes())
+        if facts["version"] != VERSION or facts["seq"] != seq or chain_at(seq) != bytes.fromhex(facts["chain"]):
+            return None
+        fold = Fold(marks)
+        if any(exclusion.seq > facts["seq"] for exclusion in fold.exclusions):
+            return None  # it counts outcomes that were excluded since
+        fold.seq, fold.at, fold.chain = facts["seq"], facts["at"], bytes.fromhex(facts["chain"])
+        fold.decisions, fold.stopped = facts["decisions"], facts["stopped"]
+        fold.fillers, fold.learned, fold.expired = facts["amounts"]
+        fold.eras, fold.era_first = facts["eras"], facts["era_first"]
+        fold.settings = Settings.of_note(json.loads(facts["settings"]))
+        fold.policy = policy(facts["policy"])
+        fold.rows, fold.cols = Lines(*facts["rows"]), Lines(*facts["cols"])
+        fold.place_lines()
+        for name in _COUNTS:
+            setattr(fold, name, arrays[name])
+        fresh = fold.policy.start(len(fold.live_rows), len(fold.live_cols))
+        names = {f"state_{name}" for name in fresh._fields}
+        if names != {name for name in arrays.files if name.startswith("state_")}:
+            return None  # the policy's state has other parts by now
+        stored = [arrays[f"state_{name}"] for name in fresh._fields]
+        if any(new.dtype != old.dtype or new.ndim != old.ndim for new, old in zip(fresh, stored, strict=True)):
+            return None
+        fold.state = type(fresh)(*stored)
+        fold.rng = np.random.Generator(np.random.PCG64())
+        fold.rng.bit_generator.state = facts["rng"]
+        secrets = arrays["secrets"].tobytes()
+        for place, (number, row, col, tag, at) in enumerate(arrays["open"].tolist()):
+            fold.open[number] = Open(row, col, tag, at, secrets[16 * place : 16 * place + 16])
+        fold.held = {number: Held(clicked, source) for number, clicked, source in facts["held"]}
+        fold.due = deque(fold.open) if fold.settings.window else deque()
+    return fold
+
+
+def _checksum(body: bytes) -> bytes:
+    return hashlib.blake2b(body, digest_size=32).digest()

@@ -1,0 +1,142 @@
+"""Where journals are kept: the few statements rankone needs of a database, written once for all of them.
+
+A storage is used by one thread at a time (the writer's). `begin` locks the named experiments until `commit` or
+`rollback`; what is read between is what the last commit left, whoever made it.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rankone.errors import JournalError
+from rankone.serving.journal import COLUMNS, MARKS, VERSION, Kind
+
+Row = tuple[Any, ...]
+
+_COLUMNS = ", ".join(COLUMNS)
+_INSERT = f"INSERT INTO rankone_journal (experiment, {_COLUMNS}) VALUES (?{', ?' * len(COLUMNS)})"  # noqa: S608 - constants
+_SELECT = f"SELECT {_COLUMNS} FROM rankone_journal WHERE experiment = ?"  # noqa: S608 - constants
+
+
+class Storage(abc.ABC):
+    """A database that holds experiments. Statements use ``?`` for parameters; a subclass adapts them to its driver."""
+
+    kinds: dict[str, str]  # SQL types of this database: "integer", "bytes", "clustered"
+
+    def tables(self) -> tuple[str, ...]:
+        """Return the statements that make the tables, harmless where they exist."""
+        integer, data, clustered = (self.kinds[name] for name in ("integer", "bytes", "clustered"))
+        return (
+            f"CREATE TABLE IF NOT EXISTS rankone_version (version {integer} NOT NULL)",
+            f"CREATE TABLE IF NOT EXISTS rankone_experiments (id {integer} PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+            f"""CREATE TABLE IF NOT EXISTS rankone_journal (
+                experiment {integer} NOT NULL REFERENCES rankone_experiments (id), seq {integer} NOT NULL,
+                kind {integer} NOT NULL, at {integer} NOT NULL, decision {integer} NOT NULL, row {integer} NOT NULL,
+                col {integer} NOT NULL, tag {integer} NOT NULL, value {integer} NOT NULL, secret {data}, key TEXT,
+                source TEXT, note TEXT, chain {data}, PRIMARY KEY (experiment, seq)) {clustered}""",
+            "CREATE INDEX IF NOT EXISTS rankone_decision ON rankone_journal (experiment, decision)",
+            "CREATE UNIQUE INDEX IF NOT EXISTS rankone_key ON rankone_journal (experiment, key) WHERE key IS NOT NULL",
+            f"""CREATE TABLE IF NOT EXISTS rankone_snapshots (
+                experiment {integer} NOT NULL REFERENCES rankone_experiments (id), seq {integer} NOT NULL,
+                body {data} NOT NULL, PRIMARY KEY (experiment, seq))""",
+        )
+
+    @abc.abstractmethod
+    def begin(self, experiments: Iterable[int]) -> None:
+        """Begin a transaction that alone may append to these experiments."""
+
+    @abc.abstractmethod
+    def commit(self) -> None:
+        """Make the transaction durable."""
+
+    @abc.abstractmethod
+    def rollback(self) -> None:
+        """Undo the transaction; never raises."""
+
+    @abc.abstractmethod
+    def query(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        """Run a statement and return its rows."""
+
+    @abc.abstractmethod
+    def insert_many(self, statement: str, rows: Sequence[Row]) -> None:
+        """Run a statement once per row."""
+
+    @abc.abstractmethod
+    def damage(self) -> list[str]:
+        """Return what the database itself finds wrong with its pages; nothing if all is well."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """Give the connection back."""
+
+    def check_version(self) -> None:
+        """Refuse a database written by a newer program."""
+        found = self.query("SELECT max(version) FROM rankone_version")[0][0]
+        if found is None:
+            self.query("INSERT INTO rankone_version VALUES (?)", (VERSION,))
+        elif found > VERSION:
+            raise JournalError(
+                f"a journal of version {VERSION} or older", f"version {found}", "upgrade rankone to open it"
+            )
+
+    def names(self) -> dict[str, int]:
+        """Return the experiments by name."""
+        return dict(self.query("SELECT name, id FROM rankone_experiments ORDER BY id"))
+
+    def find(self, name: str) -> int | None:
+        """Return the number of an experiment, if there is one of that name."""
+        found = self.query("SELECT id FROM rankone_experiments WHERE name = ?", (name,))
+        return int(found[0][0]) if found else None
+
+    def add(self, name: str) -> int:
+        """Enter a new experiment inside a transaction; the caller knows that there is none of that name."""
+        number = int(self.query("SELECT coalesce(max(id), 0) + 1 FROM rankone_experiments")[0][0])
+        self.query("INSERT INTO rankone_experiments (id, name) VALUES (?, ?)", (number, name))
+        return number
+
+    def append(self, experiment: int, rows: Sequence[Row]) -> None:
+        """Add events to the journal."""
+        self.insert_many(_INSERT, [(experiment, *row) for row in rows])
+
+    def tail(self, experiment: int, after: int, limit: int) -> list[Row]:
+        """Return the events behind event `after`, oldest first."""
+        return self.query(f"{_SELECT} AND seq > ? ORDER BY seq LIMIT ?", (experiment, after, limit))
+
+    def of_decision(self, experiment: int, decision: int) -> list[Row]:
+        """Return the events of one decision, oldest first."""
+        return self.query(f"{_SELECT} AND decision = ? ORDER BY seq", (experiment, decision))
+
+    def of_key(self, experiment: int, key: str) -> list[Row]:
+        """Return the first decision that was asked with an idempotency key."""
+        return self.query(f"{_SELECT} AND key = ?", (experiment, key))
+
+    def marks(self, experiment: int) -> list[Row]:
+        """Return the rare events that change what the others mean. They are those without a decision."""
+        kinds = ", ".join(str(int(kind)) for kind in MARKS)
+        return self.query(f"{_SELECT} AND decision = -1 AND kind IN ({kinds}) ORDER BY seq", (experiment,))
+
+    def decision_at(self, experiment: int, at: int) -> int:
+        """Return the number of decisions asked before the time `at`."""
+        statement = (
+            "SELECT coalesce(max(decision), -1) + 1 FROM rankone_journal WHERE experiment = ? AND kind = ? AND at < ?"
+        )
+        return int(self.query(statement, (experiment, int(Kind.ASK), at))[0][0])
+
+    def snapshots(self, experiment: int) -> list[Row]:
+        """Return (seq, body) of the snapshots, newest first."""
+        return self.query(
+            "SELECT seq, body FROM rankone_snapshots WHERE experiment = ? ORDER BY seq DESC", (experiment,)
+        )
+
+    def keep_snapshot(self, experiment: int, seq: int, body: bytes) -> None:
+        """Store a snapshot and forget all but the one before it."""
+        self.query("DELETE FROM rankone_snapshots WHERE experiment = ? AND seq >= ?", (experiment, seq))
+        kept = "SELECT max(seq) FROM rankone_snapshots WHERE experiment = ?"
+        self.query(f"DELETE FROM rankone_snapshots WHERE experiment = ? AND seq < ({kept})", (experiment, experiment))  # noqa: S608
+        self.query("INSERT INTO rankone_snapshots VALUES (?, ?, ?)", (experiment, seq, body))
+
+    def drop_snapshot(self, experiment: int, seq: int) -> None:
+        """Set a bad snapshot aside: it is a convenience, the journal is the truth."""
+        self.query("DELETE FROM rankone_snapshots WHERE experiment = ? AND seq = ?", (experiment, seq))

@@ -1,0 +1,120 @@
+"""Journals in one SQLite file: one machine, any number of threads and processes.
+
+The write-ahead log lets readers and one writer work at once. Durability, by SQLite's own documentation: "full" survives
+a power cut, "normal" survives a crash of the program but may lose the last commits in a power cut, "off" leaves even
+that to the operating system.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from rankone.errors import JournalError, StorageError
+from rankone.serving.storage.sql import Row, Storage
+
+_DAMAGE = ("malformed", "not a database", "corrupt")
+
+
+class SQLiteStorage(Storage):
+    """A SQLite file; it is made if it is missing, unless it is opened to be read only."""
+
+    kinds = {"integer": "INTEGER", "bytes": "BLOB", "clustered": "WITHOUT ROWID"}  # noqa: RUF012 - constant
+
+    def __init__(
+        self, path: str | Path, durability: str = "full", patience: float = 30.0, read_only: bool = False
+    ) -> None:
+        self.where = str(path)
+        self._patience = patience
+        with self._explained():
+            mode = "ro" if read_only else "rwc"
+            uri = f"file:{quote(str(Path(path).absolute()))}?mode={mode}"
+            self._connection = sqlite3.connect(
+                uri, uri=True, timeout=patience, isolation_level=None, check_same_thread=False, cached_statements=64
+            )
+        try:
+            with self._explained():
+                if read_only:
+                    self.check_version()
+                else:
+                    self._prepare(durability)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _prepare(self, durability: str) -> None:
+        self._wait_for("PRAGMA journal_mode = WAL")
+        self._connection.execute(f"PRAGMA synchronous = {durability.upper()}")
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            for statement in self.tables():
+                self._connection.execute(statement)
+            self.check_version()
+            self._connection.execute("COMMIT")
+        except BaseException:
+            self.rollback()
+            raise
+
+    def _wait_for(self, statement: str) -> None:
+        """Run a statement for which SQLite does not wait by itself while others open the same new file."""
+        deadline = time.monotonic() + self._patience
+        while True:
+            try:
+                self._connection.execute(statement)
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.005)
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, UnicodeError) as error:
+            if isinstance(error, UnicodeError) or any(word in str(error) for word in _DAMAGE):
+                raise JournalError(
+                    f"an undamaged SQLite file at {self.where}", str(error), "restore it from a backup"
+                ) from error
+            do = "nothing was half written: make room or give access, then try again"
+            raise StorageError(f"the database {self.where} to answer", str(error), do) from error
+
+    def begin(self, experiments: Iterable[int]) -> None:
+        """Take the file's only write lock; others wait."""
+        self.query("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        """Write the log and, with full durability, wait for the disk."""
+        self.query("COMMIT")
+
+    def rollback(self) -> None:
+        """Undo the transaction."""
+        with contextlib.suppress(sqlite3.Error):
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+
+    def query(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        """Run a statement and return its rows."""
+        with self._explained():
+            return self._connection.execute(statement, parameters).fetchall()
+
+    def insert_many(self, statement: str, rows: Sequence[Row]) -> None:
+        """Run a statement once per row."""
+        with self._explained():
+            self._connection.executemany(statement, rows)
+
+    def damage(self) -> list[str]:
+        """Return the findings of SQLite's own integrity check."""
+        try:
+            return [row[0] for row in self.query("PRAGMA integrity_check") if row[0] != "ok"]
+        except JournalError as error:
+            return [error.got]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()

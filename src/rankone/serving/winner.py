@@ -1,0 +1,158 @@
+"""Who won, and when one may stop: a statement about the best pair that is right however often one looks.
+
+Under the rank-1 model a row that is better is better with every column. So pair (i, j) is the best one if row i beats
+every other row and column j every other column: K + L - 2 comparisons, as with the neighbours of a unimodal bandit
+(Trinh et al. 2020; Combes, Proutiere 2014).
+
+The evidence is anytime-valid for any rule of choosing pairs. For one pair with N outcomes and mean m, the martingale
+``M(x) = KT(outcomes) / likelihood(outcomes; x)``, KT the Krichevsky-Trofimov mixture (the Beta(1/2, 1/2) marginal), has
+mean 1 under the true x, so it ever reaches 1 / a with probability at most a (Ville). Its logarithm is
+``N d(m, x) - R``, R the mixture's regret. "Row i' is at least as good as row i" is doubted in two ways
+that share the error, and the smaller probability counts:
+
+* *spread* (a tenth of the error): over all columns, the product of M(x) M'(x) at the likeliest common x. This is how
+  policies that sweep over all pairs gather evidence; it grows fast, so a small share is enough.
+* *focus* (the rest): in the leader's column some x separates the two: M'(x) >= 1 / (0.9 a) for the other pair and
+  M(x) >= 1 / (0.1 a) for the leader, which has the traffic to prove it. The price is a factor L (any column might be the
+  leader's). This is much stronger where one pair has most of the traffic: the leader's regret R costs nothing.
+
+A wrong winner needs one of the K + L - 2 true statements "the best line is at least as good as the claimed one" to be
+rejected at 1 / (K + L - 2) of the stated error rate; that never happens with at least the stated probability.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.numerics.compiled import compiled, function
+from rankone.numerics.kl import bernoulli_kl, kl_lower, kl_upper
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_HALVINGS = 60
+_SPREAD, _FOCUS = 0.1, 0.9  # shares of the error
+_LEADER, _OTHER = 0.1, 0.9  # shares of the focus
+
+
+class Standing(NamedTuple):
+    """The leading pair and the probability that each other line is at least as good (an upper bound, 1 for itself)."""
+
+    row: int
+    col: int
+    row_doubts: Floats  # (K,)
+    col_doubts: Floats  # (L,)
+    doubt: float  # that the leading pair is not the best: an upper bound
+
+
+@function
+def _regret(pulls: int, clicks: int) -> float:
+    """How much likelier the outcomes are under their own mean than under the mixture, in logarithm."""
+    if pulls == 0:
+        return 0.0
+    rate, misses = clicks / pulls, pulls - clicks
+    mixture = math.lgamma(clicks + 0.5) + math.lgamma(misses + 0.5) - math.lgamma(pulls + 1.0) - math.log(math.pi)
+    likelihood = 0.0
+    if clicks > 0:
+        likelihood += clicks * math.log(rate)
+    if misses > 0:
+        likelihood += misses * math.log1p(-rate)
+    return likelihood - mixture
+
+
+@function
+def _spread(pulls: Ints, clicks: Ints, other_pulls: Ints, other_clicks: Ints) -> float:
+    """Log evidence that a line beats the other, all partners together."""
+    evidence = 0.0
+    for partner in range(len(pulls)):
+        n, m = pulls[partner], other_pulls[partner]
+        evidence -= _regret(n, clicks[partner]) + _regret(m, other_clicks[partner])
+        if n > 0 and m > 0:
+            rate, other = clicks[partner] / n, other_clicks[partner] / m
+            if rate > other:
+                common = (clicks[partner] + other_clicks[partner]) / (n + m)
+                evidence += n * bernoulli_kl(rate, common) + m * bernoulli_kl(other, common)
+    return evidence
+
+
+@function
+def _focus(pulls: int, clicks: int, other_pulls: int, other_clicks: int) -> float:
+    """Log evidence that a pair beats another: the largest e with M(x) >= exp(e) / 0.1, M'(x) >= exp(e) / 0.9 at an x."""
+    if pulls == 0 or other_pulls == 0:
+        return -math.inf
+    high, low = clicks / pulls, other_clicks / other_pulls
+    if high <= low:
+        return -math.inf
+    cost = _regret(pulls, clicks) - math.log(_LEADER)
+    other_cost = _regret(other_pulls, other_clicks) - math.log(_OTHER)
+    left, right = low, high
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (left + right)
+        if pulls * bernoulli_kl(high, middle) - cost > other_pulls * bernoulli_kl(low, middle) - other_cost:
+            left = middle
+        else:
+            right = middle
+    above = pulls * bernoulli_kl(high, left) - cost
+    below = other_pulls * bernoulli_kl(low, left) - other_cost
+    return above if above < below else below
+
+
+def weigh(pulls: Ints, clicks: Ints, row: int, partner: int, log_doubts: Floats) -> None:
+    """Fill in, for every other row, the log of the doubt that `row` beats it; `partner` is the leader's column."""
+    n_partners = pulls.shape[1]
+    for other in range(pulls.shape[0]):
+        if other == row:
+            log_doubts[other] = -math.inf
+            continue
+        spread = -math.log(_SPREAD) - _spread(pulls[row], clicks[row], pulls[other], clicks[other])
+        focus = _focus(pulls[row, partner], clicks[row, partner], pulls[other, partner], clicks[other, partner])
+        focus = math.log(n_partners / _FOCUS) - focus
+        log_doubts[other] = min(0.0, spread, focus)
+
+
+def bounds(pulls: Ints, clicks: Ints, level: float, low: Floats, high: Floats) -> None:
+    """Fill in, for every pair, the rates with ``N d(mean, x) - R <= level``: an interval valid at all times."""
+    for row in range(pulls.shape[0]):
+        for col in range(pulls.shape[1]):
+            low[row, col], high[row, col] = 0.0, 1.0
+            if pulls[row, col] > 0:
+                rate = clicks[row, col] / pulls[row, col]
+                radius = (level + _regret(pulls[row, col], clicks[row, col])) / pulls[row, col]
+                low[row, col], high[row, col] = kl_lower(rate, radius), kl_upper(rate, radius)
+
+
+def intervals(pulls: Ints, clicks: Ints, error: float = 0.05) -> tuple[Floats, Floats]:
+    """Return (low, high) of every pair's click rate; each holds at all times with probability 1 - error.
+
+    >>> low, high = intervals(np.array([[100]]), np.array([[50]]))
+    >>> bool(low[0, 0] < 0.4 < 0.6 < high[0, 0])
+    True
+    """
+    low, high = np.empty(pulls.shape), np.empty(pulls.shape)
+    compiled(bounds, __name__)(pulls, clicks, -math.log(error), low, high)
+    return low, high
+
+
+def standing(pulls: Ints, clicks: Ints) -> Standing:
+    """Return the leading pair (the best lower bound) and how much doubt the outcomes, (K, L) arrays, leave.
+
+    >>> state = standing(np.array([[900, 300], [300, 300]]), np.array([[450, 30], [30, 3]]))
+    >>> (state.row, state.col), bool(state.doubt < 1e-6)
+    ((0, 0), True)
+    """
+    low, _ = intervals(pulls, clicks)
+    means = clicks / np.maximum(pulls, 1)
+    row, col = (int(place) for place in np.unravel_index(np.lexsort((means.ravel(), low.ravel()))[-1], pulls.shape))
+    row_doubts, col_doubts = np.zeros(pulls.shape[0]), np.zeros(pulls.shape[1])
+    weighed = compiled(weigh, __name__)
+    weighed(np.ascontiguousarray(pulls), np.ascontiguousarray(clicks), row, col, row_doubts)
+    weighed(np.ascontiguousarray(pulls.T), np.ascontiguousarray(clicks.T), col, row, col_doubts)
+    others = pulls.shape[0] + pulls.shape[1] - 2
+    worst = max(row_doubts.max(), col_doubts.max())
+    doubt = 0.0 if others == 0 else min(1.0, others * math.exp(min(0.0, worst)))
+    row_doubts, col_doubts = (np.exp(np.where(np.isneginf(logs), 0.0, logs)) for logs in (row_doubts, col_doubts))
+    return Standing(row, col, row_doubts, col_doubts, doubt)

@@ -1,0 +1,109 @@
+"""Group commit: requests that wait together are committed together.
+
+There is no writer thread. A caller that finds nobody at work leads: it takes everything that waits, carries it out as
+one group and wakes the others. Callers that come meanwhile wait, and one of them leads next. With one caller nothing is
+handed over at all; with many, the cost of one durable commit is shared by all that wait for it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+# A leader waits this share of the last group's time, at most, for callers who are about to come back.
+_LINGER = 0.2
+
+
+class Job:
+    """Something to carry out for a caller who waits for it."""
+
+    __slots__ = ("alone", "do", "error", "lead", "of", "ready", "result")
+
+    def __init__(self, of: Any, do: Any, alone: bool = False) -> None:
+        self.of, self.do, self.alone = of, do, alone
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.lead = False
+        self.ready = threading.Lock()
+        self.ready.acquire()
+
+
+class Writer:
+    """Carries out jobs in groups; `carry_out(jobs)` fills in results or errors and never runs twice at once."""
+
+    def __init__(self, carry_out: Callable[[list[Job]], None]) -> None:
+        self._carry_out = carry_out
+        self._mutex = threading.Lock()
+        self._waiting: list[Job] = []
+        self._busy = False
+        self._last_size, self._last_time = 1, 0.0
+
+    def run(self, job: Job) -> Any:
+        """Carry out a job, now or with others; return its result or raise its error."""
+        with self._mutex:
+            self._waiting.append(job)
+            lead, self._busy = not self._busy, True
+        if not lead:
+            try:
+                job.ready.acquire()
+            except BaseException:  # interrupted while waiting: leave the queue in order for the others
+                self._leave(job)
+                raise
+        if lead or job.lead:
+            self._lead()
+        if job.error is not None:
+            raise job.error
+        return job.result
+
+    def _leave(self, job: Job) -> None:
+        with self._mutex:
+            if not job.lead and job in self._waiting:
+                self._waiting.remove(job)
+        if job.lead:
+            self._lead()
+
+    def _lead(self) -> None:
+        group: list[Job] = []
+        began = time.monotonic()
+        try:
+            self._linger()
+            with self._mutex:
+                group, self._waiting = self._first_group(self._waiting)
+            began = time.monotonic()
+            self._carry_out(group)
+        except BaseException as error:
+            for job in group:
+                job.error = job.error or error
+            if not isinstance(error, Exception):
+                raise
+        finally:
+            self._last_size, self._last_time = len(group), time.monotonic() - began
+            self._hand_over(group)
+
+    def _hand_over(self, group: list[Job]) -> None:
+        with self._mutex:
+            heir = self._waiting[0] if self._waiting else None
+            self._busy = heir is not None
+            if heir is not None:
+                heir.lead = True
+        for job in group:
+            job.ready.release()
+        if heir is not None:
+            heir.ready.release()
+
+    def _linger(self) -> None:
+        """Let callers of the last group come back before this one closes: they share its commit."""
+        deadline = time.monotonic() + _LINGER * self._last_time
+        while len(self._waiting) < self._last_size - 1 and time.monotonic() < deadline:
+            time.sleep(0.0)
+
+    @staticmethod
+    def _first_group(waiting: list[Job]) -> tuple[list[Job], list[Job]]:
+        """Split off the jobs that go together: all up to the first that must go alone."""
+        for place, job in enumerate(waiting):
+            if job.alone:
+                size = max(1, place)
+                return waiting[:size], waiting[size:]
+        return waiting, []

@@ -1,0 +1,74 @@
+"""What the tests of live experiments share."""
+
+import numpy as np
+
+import rankone
+from rankone.errors import RankoneError
+from rankone.numerics.seeds import generator
+from rankone.serving import Experiment, snapshot
+
+POLICIES = sorted(rankone.known_policies())
+
+
+def live_policy(name, horizon=400):
+    """A policy by name, with everything it cannot start without."""
+    policy = rankone.policy(name).with_horizon(horizon)
+    return policy.for_problem(0, 0) if hasattr(policy, "for_problem") else policy
+
+
+class Clock:
+    """A clock that stands still until it is moved; in microseconds."""
+
+    def __init__(self, now=1_000_000_000):
+        self.now = now
+
+    def __call__(self):
+        return self.now
+
+    def pass_seconds(self, seconds):
+        self.now += int(seconds * 1e6)
+
+
+def start(db, policy="ucb1", n_rows=3, n_cols=2, name="homepage", **settings):
+    """Open an experiment that does not wait for the disk."""
+    settings = {"seed": 7, "durability": "off"} | settings
+    return Experiment(name, rows=n_rows, cols=n_cols, policy=policy, db=db, **settings)
+
+
+class Audience:
+    """Clicks with the probabilities of a rank-1 problem, tells in random order and forgets some decisions."""
+
+    def __init__(self, rows=(0.9, 0.5, 0.3), cols=(0.8, 0.4), seed=0, void=0.05, silent=0.0):
+        self.means = np.outer(rows, cols)
+        self.rng = generator(seed, "audience")
+        self.void, self.silent = void, silent
+        self.waiting = []
+
+    def step(self, experiment):
+        """Do one thing: ask, tell or void."""
+        if not self.waiting or self.rng.random() < 0.5:
+            self.waiting.append(experiment.ask())
+            return
+        decision = self.waiting.pop(int(self.rng.random() * len(self.waiting)))
+        if self.rng.random() < self.void:
+            experiment.void(decision.id)
+        elif self.rng.random() >= self.silent:
+            experiment.tell(decision.id, bool(self.rng.random() < self.means[decision.row % 3, decision.col % 2]))
+
+
+def saved(experiment):
+    """Everything an experiment knows, as bytes."""
+    return experiment.look(snapshot.save)
+
+
+def pairs(decisions):
+    return [(decision.row, decision.col, decision.filler) for decision in decisions]
+
+
+def error_of(function, *arguments, **keywords):
+    """The error that a call raises, or None."""
+    try:
+        function(*arguments, **keywords)
+    except RankoneError as error:
+        return error
+    return None

@@ -1,0 +1,69 @@
+"""The commands: experiments, doctor, export."""
+
+import json
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from rankone.cli import build_app
+
+from .helpers import Clock, start
+
+run = CliRunner()
+
+
+@pytest.fixture
+def used(db):
+    clock = Clock()
+    experiment = start(db, name="[red]shop", window=60, clock=clock)
+    decisions = experiment.ask(count=6, source="web")
+    experiment.tell(decisions[0].id, True)
+    experiment.void(decisions[1].id)
+    clock.pass_seconds(60)
+    experiment.tell(decisions[2].id, True)
+    experiment.ask()
+    experiment.close()
+    return str(db), decisions
+
+
+def test_experiments_lists_what_there_is(used):
+    db, _ = used
+    shown = run.invoke(build_app(), ["experiments", db])
+    assert shown.exit_code == 0
+    assert "[red]shop" in shown.stdout
+    (report,) = json.loads(run.invoke(build_app(), ["experiments", db, "--json"]).stdout)
+    assert report["name"] == "[red]shop"
+    assert report["outcomes"]["clicked"] == 1
+
+
+def test_doctor_says_good_or_wrong(used, tmp_path):
+    db, _ = used
+    assert run.invoke(build_app(), ["doctor", db]).exit_code == 0
+    findings = json.loads(run.invoke(build_app(), ["doctor", db, "--json"]).stdout)
+    assert all(finding["ok"] for finding in findings)
+    broken = tmp_path / "broken.db"
+    broken.write_bytes(b"SQLite format 3\0" + bytes(5000))
+    found = run.invoke(build_app(), ["doctor", str(broken)])
+    assert found.exit_code == 1
+    assert "WRONG" in found.stdout
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
+def test_export_writes_every_decision(used, ending, tmp_path):
+    db, decisions = used
+    out = tmp_path / f"decisions.{ending}"
+    assert run.invoke(build_app(), ["export", db, "[red]shop", "--out", str(out)]).exit_code == 0
+    table = {"parquet": pl.read_parquet, "csv": pl.read_csv, "jsonl": pl.read_ndjson}[ending](out)
+    assert table["id"].to_list()[:6] == [decision.id for decision in decisions]
+    assert table["outcome"].to_list() == ["told", "void", "late", "expired", "expired", "expired", "open"]
+    assert table["clicked"].to_list() == [True, None, True, False, False, False, None]
+    assert table["row_name"].to_list()[:6] == [decision.row_name for decision in decisions]
+    assert table["source"].to_list() == ["web"] * 6 + [None]
+
+
+def test_export_refuses_what_it_does_not_know(used, tmp_path):
+    db, _ = used
+    assert "expected an experiment" in str(run.invoke(build_app(), ["export", db, "nobody", "--out", "x.csv"]).exception)
+    out = str(tmp_path / "x.docx")
+    assert "expected a file that ends" in str(run.invoke(build_app(), ["export", db, "[red]shop", "--out", out]).exception)

@@ -1,0 +1,182 @@
+"""Flipped bytes and cut files are noticed; bad snapshots are set aside; versions are respected."""
+
+import json
+import shutil
+import sqlite3
+
+import numpy as np
+import pytest
+
+from rankone.errors import JournalError
+from rankone.numerics.seeds import generator
+from rankone.serving import Database, Experiment
+from rankone.serving.doctor import examine
+
+from .helpers import Audience, error_of, saved, start
+
+
+@pytest.fixture(scope="module")
+def healthy(tmp_path_factory):
+    """A database with two experiments and snapshots, closed and checkpointed into one file."""
+    path = tmp_path_factory.mktemp("healthy") / "rankone.db"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rankone.serving.database._SNAPSHOT_EVERY", 100)
+        for name in ("homepage", "shop <page>"):
+            with start(path, name=name, window=1000) as experiment:
+                audience = Audience(void=0.0)
+                for _ in range(150):
+                    audience.step(experiment)
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.execute("PRAGMA journal_mode = DELETE")
+    return path
+
+
+def content(path):
+    """Everything the tables hold."""
+    with sqlite3.connect(path) as connection:
+        return list(connection.iterdump())
+
+
+def sound(path):
+    return all(finding.ok for finding in examine(path))
+
+
+def test_a_healthy_database_is_found_healthy(healthy):
+    findings = examine(healthy)
+    assert all(finding.ok for finding in findings), findings
+    checks = [finding.check.split()[0] for finding in findings]
+    assert checks == ["pages", *["journal", "replay", "recount", "snapshot"] * 2]
+
+
+def test_every_flipped_byte_is_noticed_or_changes_nothing(healthy, tmp_path):
+    rng, whole = generator(0, "flips"), healthy.read_bytes()
+    original = content(healthy)
+    noticed = 0
+    for _ in range(250):
+        place, bit = int(rng.random() * len(whole)), int(rng.random() * 8)
+        damaged = tmp_path / "flipped.db"
+        damaged.write_bytes(whole[:place] + bytes([whole[place] ^ (1 << bit)]) + whole[place + 1 :])
+        if sound(damaged):
+            assert content(damaged) == original, f"bit {bit} of byte {place}"
+        else:
+            noticed += 1
+    assert noticed > 100
+
+
+def test_cut_files_are_noticed(healthy, tmp_path):
+    rng, whole = generator(0, "cuts"), healthy.read_bytes()
+    for _ in range(40):
+        cut = tmp_path / "cut.db"
+        cut.write_bytes(whole[: 1 + int(rng.random() * (len(whole) - 1))])
+        assert not sound(cut)
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "UPDATE rankone_journal SET value = 1 - value WHERE seq = 50",
+        "UPDATE rankone_journal SET row = 0, col = 0 WHERE seq = 9",
+        "UPDATE rankone_journal SET at = at + 1 WHERE seq = 20",
+        "UPDATE rankone_journal SET secret = zeroblob(16) WHERE kind = 4 AND seq < 20",
+        "UPDATE rankone_journal SET source = 'me' WHERE seq = 30",
+        "UPDATE rankone_journal SET note = replace(note, 'row 1', 'row x') WHERE seq = 1",
+        "UPDATE rankone_journal SET chain = NULL WHERE seq = (SELECT max(seq) FROM rankone_journal)",
+        "DELETE FROM rankone_journal WHERE seq = 40",
+        "DELETE FROM rankone_journal WHERE seq = 1",
+        "UPDATE rankone_journal SET row = 'x' WHERE seq = 60",
+        "DROP TABLE rankone_journal",
+    ],
+)
+def test_tampering_is_noticed(harm, healthy, tmp_path):
+    copy = tmp_path / "copy.db"
+    shutil.copy(healthy, copy)
+    with sqlite3.connect(copy) as connection:
+        connection.execute(harm)
+    assert not sound(copy)
+
+
+@pytest.mark.parametrize("harm", ["flip", "swap", "empty", "wrong state"])
+def test_a_bad_snapshot_is_noticed_set_aside_and_rebuilt(harm, healthy, tmp_path, monkeypatch):
+    copy = tmp_path / "copy.db"
+    shutil.copy(healthy, copy)
+    expected = saved(Experiment("homepage", db=healthy))
+    with sqlite3.connect(copy) as connection:
+        bodies = dict(connection.execute("SELECT experiment, body FROM rankone_snapshots"))
+        if harm == "flip":
+            body = bytes([*bodies[1][:500], bodies[1][500] ^ 4, *bodies[1][501:]])
+        elif harm == "swap":
+            body = bodies[2]
+        elif harm == "empty":
+            body = b""
+        else:  # a right checksum over a wrong state: only the replay can tell
+            from rankone.serving import snapshot
+
+            database = Database(copy)
+            fold = database.load_snapshot(1, *database.storage.snapshots(1)[0])
+            fold.state.pulls[0] += 1
+            body = snapshot.save(fold)
+            database.close()
+        connection.execute("UPDATE rankone_snapshots SET body = ? WHERE experiment = 1", (body,))
+    assert not sound(copy)
+    if harm == "wrong state":
+        return
+    database = Database(copy)
+    monkeypatch.setattr("rankone.serving.database._SNAPSHOT_EVERY", 100)
+    experiment = Experiment("homepage", db=database)
+    assert saved(experiment) == expected
+    experiment.ask()
+    assert len(database.storage.snapshots(1)) == 1  # the bad one is gone, a good one in its place
+    database.close()
+    assert sound(copy)
+
+
+def test_a_newer_journal_is_refused_with_a_sentence(healthy, tmp_path):
+    for statement in (
+        "UPDATE rankone_version SET version = 2",
+        """UPDATE rankone_journal SET note = replace(note, '"version": 1', '"version": 2') WHERE seq = 1""",
+    ):
+        copy = tmp_path / "newer.db"
+        shutil.copy(healthy, copy)
+        with sqlite3.connect(copy) as connection:
+            connection.execute(statement)
+            if "note" in statement:
+                _fit_checksums(copy, connection)
+            connection.execute("DELETE FROM rankone_snapshots")
+        error = error_of(Experiment, "homepage", db=copy)
+        assert isinstance(error, JournalError)
+        assert "version 2" in str(error)
+        assert "upgrade rankone" in str(error)
+
+
+def _fit_checksums(path, connection):
+    """Make the checksums fit after a change, as a newer program would have written them."""
+    from rankone.serving.journal import COLUMNS, Events, Texts
+
+    rows = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM rankone_journal WHERE experiment = 1 ORDER BY seq").fetchall()
+    chain = b""
+    for row in rows:
+        chain = Events(np.array([row[:8]], np.int64), [Texts(*row[8:12])]).checksum(chain)
+        connection.execute("UPDATE rankone_journal SET chain = ? WHERE experiment = 1 AND seq = ?", (chain, row[0]))
+
+
+@pytest.mark.filterwarnings("ignore:the policy's code changed")
+def test_journals_of_older_versions_are_read(tmp_path):
+    """One file per version that was ever released; a new version of the journal adds its own and keeps these."""
+    from pathlib import Path
+
+    files = sorted((Path(__file__).parent / "journals").glob("version-*.sql"))
+    assert files
+    for file in files:
+        path = tmp_path / f"{file.stem}.db"
+        with sqlite3.connect(path) as connection:
+            connection.executescript(file.read_text())
+        expected = json.loads(file.with_suffix(".json").read_text())
+        with Experiment(expected["name"], db=path) as experiment:
+            report = experiment.report()
+            assert report.outcomes == expected["outcomes"]
+            assert [line.name for line in report.rows] == expected["rows"]
+            told = experiment.tell(expected["told"], True)
+            assert told.repeated
+            experiment.ask()
+        assert sound(path)

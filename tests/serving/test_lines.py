@@ -1,0 +1,141 @@
+"""Rows and columns added and retired while an experiment runs; outcomes excluded afterwards."""
+
+import numpy as np
+import pytest
+
+from rankone.errors import InputError
+from rankone.numerics.compiled import compiled
+from rankone.policies.live import recall_all
+from rankone.serving import Experiment
+from rankone.serving.doctor import examine
+
+from .helpers import POLICIES, Audience, Clock, error_of, live_policy, saved, start
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_lines_come_and_go_for_every_policy(name, db):
+    experiment = start(db, live_policy(name))
+    audience = Audience()
+    for _ in range(150):
+        audience.step(experiment)
+    known = experiment.look(lambda fold: fold.pulls.copy())
+    number = experiment.add_row("row new")
+    assert number == 3
+    after = experiment.look(lambda fold: fold.pulls.copy())
+    assert np.array_equal(after[:3], known)  # nothing is forgotten
+    assert after[3].sum() == 0
+    if name != "best":  # it knows no other pair
+        seen = {decision.row_name for decision in experiment.ask(count=300)}
+        assert "row new" in seen
+    for _ in range(50):
+        audience.step(experiment)  # outcomes from before the change are told too
+    experiment.retire_row("row 2")
+    experiment.retire_col("col 2")
+    for decision in experiment.ask(count=200):
+        assert decision.row_name != "row 2"
+        assert decision.col_name == "col 1"
+    waiting = [decision for decision in audience.waiting if decision.row_name == "row 2"]
+    pulls = experiment.look(lambda fold: int(fold.pulls.sum()))
+    for decision in waiting:
+        assert experiment.tell(decision.id, True).learned  # recorded, though never chosen again
+    assert experiment.look(lambda fold: int(fold.pulls.sum())) == pulls + len(waiting)
+    state = saved(experiment)
+    experiment.close()
+    with Experiment("homepage", db=db) as continued:
+        assert saved(continued) == state
+        report = continued.report()
+        assert [line.name for line in report.rows if line.live] == ["row 1", "row 3", "row new"]
+        continued.add_row("row 2")  # back under its old number, with all that was known of it
+        assert {decision.row for decision in continued.ask(count=300)} <= {0, 1, 2, 3}
+    assert all(finding.ok for finding in examine(db))
+
+
+def test_a_pair_policy_knows_in_the_new_era_what_it_knew(sqlite_db):
+    experiment = start(sqlite_db, "kl-ucb")
+    audience = Audience()
+    for _ in range(400):
+        audience.step(experiment)
+    experiment.add_col("col new")
+    pulls, state = experiment.look(lambda fold: (fold.pulls.copy(), fold.state))
+    assert np.array_equal(state.pulls.reshape(3, 3), pulls)
+
+
+def test_eliminated_lines_stay_out_unless_their_winner_retires(sqlite_db):
+    experiment = start(sqlite_db, "rank1elim-kl:horizon=2000", n_rows=4)
+    audience = Audience(rows=(0.95, 0.1, 0.1), cols=(0.9, 0.8))
+    while experiment.look(lambda fold: fold.state.clock[7]) == 4:  # until rows are eliminated
+        for decision in experiment.ask(count=50):
+            clicked = bool(audience.rng.random() < audience.means[min(decision.row, 2), decision.col])
+            experiment.tell(decision.id, clicked)
+    racing = experiment.look(lambda fold: sorted(set(fold.state.defeated_by[:4].tolist())))
+    assert racing == [0]
+    experiment.add_row("row new")
+    assert {decision.row for decision in experiment.ask(count=200)} == {0, 4}
+    experiment.retire_row("row 1")  # all that it had beaten are back in the race
+    assert {decision.row for decision in experiment.ask(count=200)} == {1, 2, 3, 4}
+
+
+def test_changes_that_make_no_sense_are_refused(sqlite_db):
+    experiment = start(sqlite_db, n_cols=1)
+    for change in (
+        lambda: experiment.add_row("row 1"),
+        lambda: experiment.retire_row("nobody"),
+        lambda: experiment.retire_col("col 1"),
+        lambda: experiment.add_col(""),
+        lambda: experiment.exclude(),
+    ):
+        assert isinstance(error_of(change), InputError)
+    experiment.retire_row("row 1")
+    assert isinstance(error_of(experiment.retire_row, "row 1"), InputError)
+    assert experiment.look(lambda fold: fold.seq) == 2
+
+
+def test_reopening_with_the_first_or_the_present_lines(sqlite_db):
+    start(sqlite_db).add_row("row 4")
+    Experiment("homepage", rows=3, db=sqlite_db).close()  # the code that made it runs again
+    Experiment("homepage", rows=4, db=sqlite_db).close()
+    assert isinstance(error_of(Experiment, "homepage", rows=5, db=sqlite_db), InputError)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_false_clicks_can_be_undone(name, sqlite_db):
+    """Inject and exclude: the counts, and what the policy starts from, are as if it had never been told."""
+    policy = live_policy(name)
+    experiment = start(sqlite_db, policy)
+    audience = Audience()
+    honest = np.zeros((2, 3, 2), np.int64)
+    for step in range(120):
+        decision = experiment.ask()
+        clicked = bool(audience.rng.random() < 0.3)
+        if step % 4 == 0:
+            experiment.tell(decision.id, True, source="bot")
+        else:
+            experiment.tell(decision.id, clicked)
+            honest[:, decision.row, decision.col] += 1, clicked
+    assert experiment.exclude(source="bot") == 30
+    pulls, clicks, state = experiment.look(lambda fold: (fold.pulls, fold.clicks, fold.state))
+    assert np.array_equal(pulls, honest[0])
+    assert np.array_equal(clicks, honest[1])
+    never_told = policy.start(3, 2)
+    compiled(recall_all, type(policy).__module__)(never_told, *honest)
+    assert all(np.array_equal(found, expected) for found, expected in zip(state, never_told, strict=True))
+    assert experiment.exclude(source="bot") == 0
+    expected = saved(experiment)
+    experiment.close()
+    assert saved(Experiment("homepage", db=sqlite_db)) == expected
+    assert all(finding.ok for finding in examine(sqlite_db))
+
+
+def test_exclusion_by_time_row_and_column(sqlite_db):
+    clock = Clock()
+    experiment = start(sqlite_db, clock=clock)
+    for _ in range(60):
+        clock.pass_seconds(1)
+        experiment.tell(experiment.ask().id, True)
+    begin = 1000
+    assert experiment.exclude(since=begin + 11, until=begin + 21) == 10
+    counts = experiment.look(lambda fold: fold.pulls.copy())
+    assert experiment.exclude(row="row 2", col="col 1") == counts[1, 0]
+    other = Experiment("homepage", db=sqlite_db)
+    experiment.exclude(until=begin + 31)
+    assert other.report().outcomes == experiment.report().outcomes  # seen by those who had counted them

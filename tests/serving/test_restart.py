@@ -1,0 +1,85 @@
+"""Restart = never stopped: same seed and same events give the same next decisions, bit for bit."""
+
+import pytest
+
+from rankone.serving import Experiment, snapshot
+from rankone.serving.database import Database
+from rankone.serving.fold import Fold
+from rankone.serving.journal import read_groups
+
+from .helpers import POLICIES, Audience, Clock, live_policy, pairs, saved, start
+
+
+def folded_prefix(rows, marks, events):
+    """The fold of the first events of a journal, read as if nothing more had ever been written."""
+    fold = Fold(marks)
+    found, chain = read_groups(rows[:events], 0, b"")
+    fold.apply(found)
+    fold.chain = chain
+    return fold
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_cut_at_any_event_the_fold_is_the_state_that_was(name, sqlite_db):
+    clock = Clock()
+    experiment = start(sqlite_db, live_policy(name), clock=clock)
+    audience = Audience()
+    states = {}
+    for _ in range(250):
+        clock.pass_seconds(1)
+        audience.step(experiment)
+        states[experiment.look(lambda fold: fold.seq)] = saved(experiment)
+    database = experiment.database
+    rows, marks = database.storage.tail(1, 0, 10_000), database.marks(1)
+    assert len(states) == 250
+    for events, state in states.items():
+        assert snapshot.save(folded_prefix(rows, marks, events)) == state, f"cut at event {events}"
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_the_next_thousand_decisions_are_the_same(name, db):
+    policy = live_policy(name)
+    never_stopped = start(db, policy, name="twin a")
+    cut = start(db, policy, name="twin b")
+    audiences = Audience(seed=3), Audience(seed=3)
+    for part in range(3):
+        for _ in range(40):
+            audiences[0].step(never_stopped)
+        for _ in range(40):
+            audiences[1].step(cut)
+        cut.close()
+        cut = Experiment("twin b", db=db)
+        assert cut.look(lambda fold: fold.decisions) == never_stopped.look(lambda fold: fold.decisions), part
+    assert pairs(never_stopped.ask(count=1000)) == pairs(cut.ask(count=1000))
+    cut.close()
+    never_stopped.close()
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_snapshot_is_the_same_state(name, sqlite_db, monkeypatch):
+    monkeypatch.setattr("rankone.serving.database._SNAPSHOT_EVERY", 50)
+    experiment = start(sqlite_db, live_policy(name), window=100, clock=(clock := Clock()))
+    audience = Audience(silent=0.3, void=0.0)
+    for _ in range(300):
+        clock.pass_seconds(3)
+        audience.step(experiment)
+    database = Database(sqlite_db)
+    assert len(database.storage.snapshots(1)) == 2
+    from_snapshot = Experiment("homepage", db=database)
+    assert from_snapshot.look(lambda fold: fold.seq) > database.folded(1).snapshot_seq > 0
+    assert saved(from_snapshot) == saved(experiment)
+    database.storage.query("DELETE FROM rankone_snapshots")
+    assert saved(Experiment("homepage", db=sqlite_db)) == saved(experiment)
+
+
+def test_processes_that_take_turns_act_as_one(db):
+    policy = "rank1elim-kl:horizon=300"
+    alone = start(db, policy, name="alone")
+    turns = [start(db, policy, name="shared")] + [Experiment("shared", db=db) for _ in range(2)]
+    audiences = Audience(seed=5), Audience(seed=5)
+    for step in range(200):
+        audiences[0].step(alone)
+        audiences[1].step(turns[step % 3])
+    assert pairs(alone.ask(count=100)) == pairs(turns[0].ask(count=100))
+    for experiment in (alone, *turns):
+        experiment.close()
