@@ -15,12 +15,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from tests.oracles.plain_indices import plain_state
 
 import rankone
 from rankone.numerics.compiled import compiled
 from rankone.numerics.seeds import generator
 from rankone.simulation.play import play
-from tests.oracles.plain_indices import plain_state
 
 SIZES = [(32, 32), (64, 64), (128, 128), (10, 871)]
 HORIZON = 2_000_000

@@ -30,7 +30,7 @@ def log_doubt(pulls, clicks, best, other, partner):
     focus = -np.inf
     if pulls[best, partner] and pulls[other, partner]:
         high, low = (clicks[row, partner] / pulls[row, partner] for row in (best, other))
-        between = GRID[(GRID > low) & (GRID < high)]
+        between = GRID[(low < GRID) & (high > GRID)]
         if len(between):
             both = [log_martingale(pulls[row, partner], clicks[row, partner], between) for row in (best, other)]
             focus = np.minimum(both[0] + np.log(0.1), both[1] + np.log(0.9)).max()

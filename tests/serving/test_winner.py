@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from oracles.winner import log_doubt
 
 import rankone
+from oracles.winner import log_doubt
 from rankone.numerics.compiled import compiled
 from rankone.numerics.seeds import generator
 from rankone.policies.kernels import choose, update
@@ -29,7 +29,9 @@ def test_the_kernels_compute_what_is_defined():
             expected = 1.0 if other == state.row else math.exp(log_doubt(pulls, clicks, state.row, other, state.col))
             assert state.row_doubts[other] == pytest.approx(expected, rel=5e-2, abs=1e-300)
         for other in range(pulls.shape[1]):
-            expected = 1.0 if other == state.col else math.exp(log_doubt(pulls.T, clicks.T, state.col, other, state.row))
+            expected = (
+                1.0 if other == state.col else math.exp(log_doubt(pulls.T, clicks.T, state.col, other, state.row))
+            )
             assert state.col_doubts[other] == pytest.approx(expected, rel=5e-2, abs=1e-300)
 
 
@@ -78,7 +80,9 @@ def test_a_winner_is_wrong_at_most_as_often_as_stated(name):
             said += bool(stated)
             wrong += any(means[pair] < best for pair in stated)
             if problem == "tied":  # no line may be said to beat its equal
-                wrong += any(state.doubt <= error for state in winners) and not any(means[pair] < best for pair in stated)
+                wrong += any(state.doubt <= error for state in winners) and not any(
+                    means[pair] < best for pair in stated
+                )
             runs += 1
     assert wrong <= error * runs
     if name in ("uniform", "ucb1", "uts", "thompson", "kl-ucb"):
