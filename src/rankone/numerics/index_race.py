@@ -5,20 +5,23 @@ more slowly, with an exploration level f(t): UCB1, KL-UCB. Exact: the same pairs
 
 ::
 
-    index                                      tangent of a rival: above its index everywhere,
-      ^                                  . '   close to it around the level where it touches
-      |   the held pair              . '
-      |  *-*   *-*             . '  ________________  RIVALS: highest tangent at LATER
-      |     *-*   *-*---    . '_---
-      |               . ' _--- ^                      the held pair plays on while its index at level NOW is above
-      |           . ' _--      |                      the bar: no rival's index gets there before LATER
-      |      . '  _--       a rival's index
-      +-----+--------------------------+------> exploration level f(t)
-           NOW = f(t)                LATER = f(t + look-ahead)
+    index
+      |
+      |  *   *  the held pair, outcome by outcome:
+      |    *   *   *   it plays on while above the bar
+      |          *
+      |- - - - - - - - - - - - - - - - - - - -o- - -  the bar: the highest tangent at LATER
+      |                               . '     |
+      |                        . '     _.--   |       . '  a rival's tangent, never below ...
+      |                 . '  _.--             |       _.-  ... the rival's index
+      |          . '_.--                      |
+      |    . '_.-                             |
+      +---+-----------------------------------+-----> exploration level f(t)
+         NOW = f(t)                     LATER = f(t + look-ahead)
 
 * An index is concave in f, so its tangent bounds it from above. One tangent a group, renewed when t has grown by 3 %,
-  tells with a multiplication how far the group can get. (`search` computes true indices only for groups whose tangent
-  comes within rounding of the best.)
+  tells with a multiplication how far the group can get; `search` computes true indices only for groups whose tangent
+  reaches the best index so far.
 * The winner's index at NOW is compared with the rivals' bounds at LATER. As long as it stays above, the pair plays on
   without another look at the groups, whatever its own outcomes do to it; the test, ``level_needed(counts, bar) < NOW``,
   needs no root. When it falls back, the next pair of its group takes over if the group still leads.
@@ -155,12 +158,12 @@ def search(state: IndexState) -> None:
     levels[NOW] = exploration_level(state, asked)
     levels[LATER] = exploration_level(state, asked + clock[LOOK_AHEAD])
     # Only a group whose tangent reaches the best index so far needs its true index. Begin with the last leader.
-    leader, index = clock[LEADER], -1.0
-    reach, rivals = -1.0, -1.0
-    for place in range(clock[LEADER], clock[LEADER] + clock[N_GROUPS]):
-        group = place if place < clock[N_GROUPS] else place - clock[N_GROUPS]
-        if groups[group, FIRST] != NOBODY:
-            height = bound(state, group)
+    leader, n_groups = clock[LEADER], clock[N_GROUPS]
+    index, reach, rivals = -1.0, -1.0, -1.0
+    for place in range(leader, leader + n_groups):
+        group = place if place < n_groups else place - n_groups
+        height = bound(state, group)
+        if (height >= index or height > rivals) and groups[group, FIRST] != NOBODY:
             if height >= index:
                 challenger = index_now(state, group)
                 if challenger > index or (challenger == index and waits_longer(state, group, leader)):
