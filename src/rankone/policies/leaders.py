@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankone.numerics.compiled import kernel
-from rankone.numerics.dispatch import Dispatched, overloaded
+from rankone.numerics.compiled import hot_kernel, kernel
 from rankone.numerics.tournament import draw_best, set_value, start_tournament
 from rankone.policies.kernels import updates
 
@@ -57,15 +56,15 @@ def start_leaders(state_class: Any, n_rows: int, n_cols: int, *level: float) -> 
     return state_class(pulls, clicks, led, best, ties, np.array([n_cols, 0]), np.array(level, np.float64))
 
 
-@kernel
+@hot_kernel
 def mean_of(state: LeaderState, pair: int) -> float:
     """Empirical mean of a pair."""
     return state.clicks[pair] / state.pulls[pair] if state.pulls[pair] > 0 else _NO_OUTCOME
 
 
 @kernel
-def find_leader(state: LeaderState, rng: Any) -> int:
-    """Return the pair with the best empirical mean, ties at random, and count that it led."""
+def change_leader(state: LeaderState, rng: Any) -> int:
+    """Return the leader, a random one of the tied, when the champion is not alone at the top."""
     best, ties, leader = state.best, state.ties, state.clock[CHAMPION]
     mean = mean_of(state, leader)
     if mean < best[1]:
@@ -75,6 +74,15 @@ def find_leader(state: LeaderState, rng: Any) -> int:
         set_value(best, ties, leader, _ABSENT)
     if mean == best[1] and rng.random() * (ties[1] + 1) < ties[1]:
         leader = draw_best(best, ties, rng)
+    return leader
+
+
+@hot_kernel
+def find_leader(state: LeaderState, rng: Any) -> int:
+    """Return the pair with the best empirical mean, ties at random, and count that it led."""
+    leader = state.clock[CHAMPION]
+    if mean_of(state, leader) <= state.best[1]:
+        leader = change_leader(state, rng)
     state.led[leader] += 1
     return leader
 
@@ -94,6 +102,19 @@ def on_cross(state: LeaderState, leader: int, place: int) -> int:
         return row * n_cols + place + (place >= col)
     place -= n_cols - 1
     return (place + (place >= row)) * n_cols + col
+
+
+@kernel
+def place_on_cross(state: LeaderState, leader: int, pair: int) -> int:
+    """Return the place of a pair on the leader's cross, -1 if it is not there."""
+    n_cols = state.clock[N_COLS]
+    row, col = pair // n_cols, pair % n_cols
+    leader_row, leader_col = leader // n_cols, leader % n_cols
+    if pair == leader or (row != leader_row and col != leader_col):
+        return -1
+    if row == leader_row:
+        return col - (col > leader_col)
+    return n_cols - 1 + row - (row > leader_row)
 
 
 scores = Dispatched("score")
@@ -121,13 +142,13 @@ def best_on_cross(state: Any, leader: int, rng: Any) -> int:
     return found
 
 
-@kernel
+@hot_kernel
 def as_decision(state: LeaderState, pair: int) -> tuple[int, int, int]:
     """Return the pair as row, column and tag."""
     return pair // state.clock[N_COLS], pair % state.clock[N_COLS], 0
 
 
-@kernel
+@hot_kernel
 def learn(state: LeaderState, pair: int, reward: int) -> None:
     """Count an outcome and note the pair's new mean."""
     state.pulls[pair] += 1

@@ -7,28 +7,45 @@ draw is chosen. The regret is asymptotically optimal for every gamma >= 2.
 
 Lazy start: the paper pulls all K * L pairs first; here pairs without an outcome cannot lead and draw from Beta(1, 1) on
 the leader's cross, which measures better (less than half the regret on the paper's needle at K = L = 128).
+
+Where that is cheaper the draws are not made one by one (`largest_draw`): `rankone.numerics.beta_maximum` draws the
+winner with the same law. Its crowd is the cross of the leader; when another pair leads, the crowd moves there.
 """
 
 from __future__ import annotations
 
+from collections import namedtuple
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from rankone.errors import InputError
+from rankone.numerics.beta import draw_beta
+from rankone.numerics.beta_maximum import RENEW_AT, Crowd, challenge, charge, pays, regroup, start_crowd
+from rankone.numerics.chains import NOBODY
+from rankone.numerics.compiled import kernel
 from rankone.policies.base import Policy, check_sizes
-from rankone.policies.kernels import chooses
+from rankone.policies.kernels import chooses, updates
 from rankone.policies.leaders import (
+    CHAMPION,
+    N_COLS,
     LeaderState,
     as_decision,
-    best_on_cross,
+    cross_size,
     find_leader,
-    scores,
+    learn,
+    on_cross,
+    place_on_cross,
     start_leaders,
 )
 
+# Fields of `UTSState.watch`.
+CENTRE, GAMMA = range(2)
 
-class UTSState(LeaderState):
-    """Counts, leader, and gamma as `level[0]`."""
+
+class UTSState(namedtuple("UTSState", (*LeaderState._fields, "watch", *Crowd._fields))):  # type: ignore[misc]
+    """The leader; watch, (2,): pair on whose cross the crowd is, gamma; the crowd, whose members are places there."""
 
 
 @dataclass(frozen=True)
@@ -52,18 +69,56 @@ class UTS(Policy):
     def start(self, n_rows: int, n_cols: int) -> UTSState:
         """Return the state before the first decision."""
         check_sizes(n_rows, n_cols)
-        state: UTSState = start_leaders(UTSState, n_rows, n_cols, self.gamma)
-        return state
+        leaders = start_leaders(LeaderState, n_rows, n_cols)
+        return UTSState(*leaders, np.array([0, self.gamma]), *start_crowd(n_rows + n_cols - 2))
 
 
-@scores.register(UTSState)
-def _score(state: UTSState, leader: int, pair: int, best: float, rng: Any) -> float:
-    return rng.beta(state.clicks[pair] + 1.0, state.pulls[pair] - state.clicks[pair] + 1.0)
+@kernel
+def largest_draw(state: Any, leader: int, rng: Any) -> int:
+    """Let the leader and its cross draw, one by one; return the pair with the largest draw."""
+    winner, largest = leader, draw_beta(state.pulls[leader], state.clicks[leader], rng)
+    for place in range(cross_size(state)):
+        pair = on_cross(state, leader, place)
+        draw = draw_beta(state.pulls[pair], state.clicks[pair], rng)
+        if draw > largest:
+            winner, largest = pair, draw
+    return winner
+
+
+@kernel
+def move_crowd(state: Any, leader: int) -> None:
+    """Let the crowd be the cross of another leader."""
+    state.watch[CENTRE], state.tally[RENEW_AT] = leader, 0
+    for place in range(cross_size(state)):
+        pair = on_cross(state, leader, place)
+        regroup(state, place, state.pulls[pair], state.clicks[pair])
 
 
 @chooses.register(UTSState)
-def _choose(state: UTSState, rng: Any) -> tuple[int, int, int]:
-    leader = find_leader(state, rng)
-    if state.led[leader] % state.level[0] == 0.0:
-        return as_decision(state, leader)
-    return as_decision(state, best_on_cross(state, leader, rng))
+def _choose(state: Any, rng: Any) -> tuple[int, int, int]:
+    leader = pair = find_leader(state, rng)
+    if state.led[leader] % state.watch[GAMMA] != 0:
+        if pays(state, cross_size(state)):
+            if leader != state.watch[CENTRE]:
+                move_crowd(state, leader)
+            place = challenge(state, state.pulls[leader], state.clicks[leader], rng)
+            if place != NOBODY:
+                pair = on_cross(state, leader, place)
+        else:
+            state.watch[CENTRE] = NOBODY
+            pair = largest_draw(state, leader, rng)
+    return as_decision(state, pair)
+
+
+@updates.register(UTSState)
+def _update(state: Any, row: int, col: int, tag: int, reward: int) -> None:
+    pair = row * state.clock[N_COLS] + col
+    learn(state, pair, reward)
+    centre = state.watch[CENTRE]
+    if centre == NOBODY:
+        if pair != state.clock[CHAMPION]:
+            charge(state)
+    elif pair != centre:
+        place = place_on_cross(state, centre, pair)
+        if place != NOBODY:
+            regroup(state, place, state.pulls[pair], state.clicks[pair])

@@ -1,0 +1,34 @@
+"""Flat Thompson sampling as its definition says: every pair draws its Beta."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from rankone.policies.base import Policy
+from rankone.policies.kernels import chooses
+from rankone.policies.pairs import PairState, remember_choice, start_pairs
+
+
+class NaiveThompsonState(PairState):
+    """Pulls and clicks of every pair."""
+
+
+@dataclass(frozen=True)
+class NaiveThompson(Policy):
+    """The slow twin of flat Thompson sampling."""
+
+    name: ClassVar[str] = "naive-thompson"
+
+    def start(self, n_rows: int, n_cols: int) -> NaiveThompsonState:
+        return start_pairs(NaiveThompsonState, n_rows, n_cols)
+
+
+@chooses.register(NaiveThompsonState)
+def _choose(state: NaiveThompsonState, rng: Any) -> tuple[int, int, int]:
+    best, highest = 0, -1.0
+    for pair in range(len(state.pulls)):
+        draw = rng.beta(state.clicks[pair] + 1.0, state.pulls[pair] - state.clicks[pair] + 1.0)
+        if draw > highest:
+            best, highest = pair, draw
+    return remember_choice(state, best)

@@ -1,0 +1,62 @@
+"""UTS and flat Thompson sampling have the law of their naive twins: regret over thousands of short runs.
+
+Small problems would often use plain draws, where those are cheaper; with endless credit they always use the crowd.
+"""
+
+import functools
+
+import numpy as np
+import pytest
+
+import rankone
+from rankone.numerics.beta_maximum import CREDIT
+from rankone.numerics.compiled import compiled
+from rankone.numerics.seeds import generator
+from rankone.simulation.play import play
+from tests.oracles.naive_thompson import NaiveThompson
+from tests.oracles.naive_uts import NaiveUTS
+
+TWINS = {
+    "uts": (rankone.UTS(), NaiveUTS()),
+    "uts:gamma=3": (rankone.UTS(gamma=3), NaiveUTS(gamma=3)),
+    "thompson": (rankone.Thompson(), NaiveThompson()),
+}
+PROBLEMS = {
+    "needle": ([0.75, 0.25, 0.25, 0.25], [0.75, 0.25, 0.25]),
+    "steep": ([0.9, 0.6, 0.3, 0.2, 0.1], [0.8, 0.7, 0.05]),
+    "tied": ([0.8, 0.8, 0.3], [0.7, 0.7]),
+    "rows of zeros": ([0.5, 0.0, 0.0, 0.0], [0.5, 0.0, 0.0]),
+    "certain": ([1.0, 0.0, 0.5], [1.0, 1.0, 0.0]),
+    "one row": ([0.6], [0.9, 0.5, 0.1, 0.1]),
+    "one column": ([0.2, 0.8, 0.7], [0.6]),
+    "rare clicks": ([0.1, 0.02, 0.02], [0.2, 0.1]),
+}
+RUNS, CHECKPOINTS = 2_000, np.array([20, 60, 200])
+
+
+@functools.cache
+def regrets(policy, problem, credit=None):
+    rows, cols = map(np.array, PROBLEMS[problem])
+    run = compiled(play, type(policy).__module__)
+    found = np.zeros((RUNS, len(CHECKPOINTS)))
+    rng = generator(1, "law", policy.label)
+    for regret in found:
+        state = policy.start(len(rows), len(cols))
+        if credit is not None:
+            state.tally[CREDIT] = credit
+        run(state, rows, cols, rows.max() * cols.max(), CHECKPOINTS, regret, rng)
+    return found
+
+
+@pytest.mark.parametrize("credit", [None, 10**12])
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [(name, problem) for name in ("uts", "thompson") for problem in PROBLEMS] + [("uts:gamma=3", "needle")],
+)
+def test_same_regret_as_the_naive_twin(name, problem, credit):
+    """Means and spreads at three times; each difference is within 4.5 of its standard errors."""
+    fast, naive = regrets(TWINS[name][0], problem, credit), regrets(TWINS[name][1], problem)
+    for power in (1, 2):
+        error = np.sqrt(((fast**power).var(axis=0) + (naive**power).var(axis=0)) / RUNS)
+        difference = np.abs((fast**power).mean(axis=0) - (naive**power).mean(axis=0))
+        assert (difference <= 4.5 * error + 1e-9).all(), (difference / error, fast.mean(axis=0), naive.mean(axis=0))
