@@ -1,4 +1,4 @@
-"""Speed of the exact engine against plain twins that compute every pair's index at every step.
+"""Speed of the exact engine against plain twins that compute every pair's index, or draw its Beta, at every step.
 
 The engine plays 2,000,000 steps from the start. The plain twin is far slower, so it plays only some steps, from the
 counts the engine reached half way: there every pair has outcomes and the share of exploring steps is about the
@@ -15,6 +15,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from tests.oracles.naive_thompson import naive_thompson
+from tests.oracles.naive_uts import naive_uts
 from tests.oracles.plain_indices import plain_state
 
 import rankone
@@ -40,6 +42,8 @@ TWINS = [
     Twin(rankone.UCB1(), plain_state, _UCB1_BARS),
     Twin(rankone.KLUCB(), plain_state, _KL_UCB_BARS),
     Twin(rankone.KLUCB(c=3.0), plain_state, _KL_UCB_BARS),
+    Twin(rankone.UTS(), naive_uts, {(32, 32): 30.0, (128, 128): 90.0, (10, 871): 150.0}),
+    Twin(rankone.Thompson(), naive_thompson, {(32, 32): 500.0, (128, 128): 2_000.0, (10, 871): 2_000.0}),
 ]
 
 
@@ -68,7 +72,9 @@ def report() -> str:
     lines = [
         "Needle problems (p = 0.25, gap = 0.5), n = 2,000,000: millions of steps a second (times the plain twin, bar).",
         "",
-        "| policy | " + " | ".join(f"{rows}x{cols}" for rows, cols in SIZES) + " | 128x128 to 32x32 (bar 0.3) |",
+        "| policy | "
+        + " | ".join(f"{rows}x{cols}" for rows, cols in SIZES)
+        + " | 128x128 to 32x32 (bar 0.3, Thompson 0.1) |",
         "|---" * (len(SIZES) + 2) + "|",
     ]
     for twin in TWINS:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from rankone.policies.base import Policy
 from rankone.policies.kernels import chooses
 from rankone.policies.pairs import PairState, remember_choice, start_pairs
+from rankone.policies.thompson import N_COLS
 
 
 class NaiveThompsonState(PairState):
@@ -32,3 +35,12 @@ def _choose(state: NaiveThompsonState, rng: Any) -> tuple[int, int, int]:
         if draw > highest:
             best, highest = pair, draw
     return remember_choice(state, best)
+
+
+def naive_thompson(policy: Any, state: Any) -> NaiveThompsonState:
+    """Return the state of the slow twin at the counts of a state of flat Thompson sampling."""
+    n_cols = int(state.clock[N_COLS])
+    plain = NaiveThompson().start(len(state.pulls) // n_cols, n_cols)
+    np.copyto(plain.pulls, state.pulls)
+    np.copyto(plain.clicks, state.clicks)
+    return plain

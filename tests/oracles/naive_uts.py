@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from rankone.policies.base import Policy
 from rankone.policies.kernels import chooses
 from rankone.policies.leaders import (
@@ -43,3 +45,9 @@ def _choose(state: NaiveUTSState, rng: Any) -> tuple[int, int, int]:
     if state.led[leader] % state.level[0] == 0.0:
         return as_decision(state, leader)
     return as_decision(state, best_on_cross(state, leader, rng))
+
+
+def naive_uts(policy: Any, state: Any) -> NaiveUTSState:
+    """Return the state of the slow twin at the counts of a state of UTS."""
+    values = {name: getattr(state, name).copy() for name in LeaderState._fields}
+    return NaiveUTSState(**values | {"level": np.array([float(policy.gamma)])})

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rankone.numerics.compiled import function, kernel
+from rankone.numerics.compiled import function, lean
 
 # -log of a probability that never happens: e^-46 is 1e-20.
 NEVER = 46.0
@@ -57,7 +57,7 @@ def minus_log_cdf(pulls: int, clicks: int, coefficient: float, x: float) -> floa
     return -log_sum if log_sum > -NEVER else NEVER
 
 
-@kernel
+@lean
 def draw_beta(pulls: int, clicks: int, rng: Any) -> float:
     """Draw from Beta(clicks + 1, pulls - clicks + 1): Cheng's algorithm BB (1978), closed forms at the edges.
 

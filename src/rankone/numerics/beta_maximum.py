@@ -38,6 +38,7 @@ Exact up to probabilities of e^-46 and the rounding of H (summed afresh every fe
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,7 +46,7 @@ import numpy.typing as npt
 
 from rankone.numerics.beta import NEVER, draw_beta, log_coefficient, minus_log_cdf
 from rankone.numerics.chains import NOBODY, find, rekey, start_chains
-from rankone.numerics.compiled import hot_kernel, kernel
+from rankone.numerics.compiled import inlined, lean
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -85,6 +86,11 @@ class Crowd(NamedTuple):
     # credit (see `pays`)
 
 
+def fields_with_crowd(*fields: str) -> Any:
+    """Return the base class of a state with these fields and those of a crowd."""
+    return namedtuple("fields_with_crowd", (*fields, *Crowd._fields))
+
+
 def start_crowd(n_members: int, absent: int = 0) -> Crowd:
     """Return a crowd without outcomes: members 0, 1, ... but for the last ones, who are absent."""
     present, slots = n_members - absent, n_members + _SPARE_SLOTS
@@ -99,14 +105,14 @@ def start_crowd(n_members: int, absent: int = 0) -> Crowd:
     return Crowd(seats, groups, curves, np.array([1, 1, _SPARE_SLOTS, 0, 0, 0, 0]))
 
 
-@hot_kernel
+@inlined
 def charge(crowd: Any) -> None:
     """Pay for a new group, real or one that there would be if the crowd were in use."""
     if crowd.tally[CREDIT] > _LEAST_CREDIT:
         crowd.tally[CREDIT] -= _PRICE
 
 
-@hot_kernel
+@inlined
 def pays(crowd: Any, members: int) -> bool:
     """Tell whether the crowd costs less than drawing for each of its members; call it once for each challenge.
 
@@ -119,7 +125,7 @@ def pays(crowd: Any, members: int) -> bool:
     return credit >= 0
 
 
-@kernel
+@lean
 def group_with(crowd: Any, pulls: int, clicks: int) -> int:
     """Return the group with these counts, made in an empty slot if there is none."""
     groups, tally = crowd.groups, crowd.tally
@@ -140,7 +146,7 @@ def group_with(crowd: Any, pulls: int, clicks: int) -> int:
     return group
 
 
-@kernel
+@lean
 def replace(crowd: Any, member: int, newcomer: int) -> None:
     """Let a newcomer take a member's seat; its counts have to be told by `regroup`."""
     seat = crowd.seats[member, SEAT]
@@ -148,7 +154,7 @@ def replace(crowd: Any, member: int, newcomer: int) -> None:
     crowd.seats[newcomer, SEAT] = seat
 
 
-@kernel
+@lean
 def regroup(crowd: Any, member: int, pulls: int, clicks: int) -> None:
     """Move a member to the group with these counts."""
     seats, groups, curves, tally = crowd.seats, crowd.groups, crowd.curves, crowd.tally
@@ -179,7 +185,7 @@ def regroup(crowd: Any, member: int, pulls: int, clicks: int) -> None:
     curves[total, CALM] = math.exp(-curves[total, tally[QUICK]])
 
 
-@kernel
+@lean
 def renew_quick_level(crowd: Any, pulls: int, clicks: int) -> None:
     """Find the quick level, good for the next 16 + pulls / 64 outcomes of the held-out one even if none is a click."""
     tally = crowd.tally
@@ -197,14 +203,14 @@ def renew_quick_level(crowd: Any, pulls: int, clicks: int) -> None:
     crowd.curves[total, CALM] = math.exp(-crowd.curves[total, low])
 
 
-@kernel
+@lean
 def is_above(crowd: Any, group: int, value: float, x: float) -> bool:
     """Tell whether a draw of the group, known by its value of G, is above x."""
     groups = crowd.groups
     return value < minus_log_cdf(groups[group, PULLS], groups[group, CLICKS], crowd.curves[group, COEFFICIENT], x)
 
 
-@kernel
+@lean
 def fall(crowd: Any, level: int, held_out: float, rng: Any) -> int:
     """Let points fall between two levels, given that one does; return the group of the highest point, NOBODY if that
     is below the held-out draw.
@@ -241,7 +247,7 @@ def fall(crowd: Any, level: int, held_out: float, rng: Any) -> int:
     return best
 
 
-@kernel
+@lean
 def slow_challenge(crowd: Any, uniform: float, pulls: int, clicks: int, rng: Any) -> int:
     """The challenge when the quick path does not decide it."""
     total = len(crowd.curves) - 1
@@ -262,7 +268,7 @@ def slow_challenge(crowd: Any, uniform: float, pulls: int, clicks: int, rng: Any
     return crowd.seats[seat, MEMBER]
 
 
-@hot_kernel
+@inlined
 def challenge(crowd: Any, pulls: int, clicks: int, rng: Any) -> int:
     """Draw for the crowd and for one held out, with these counts; return the winning member, NOBODY for the latter."""
     if pulls >= crowd.tally[RENEW_AT]:

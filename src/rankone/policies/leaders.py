@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankone.numerics.compiled import hot_kernel, kernel
+from rankone.numerics.compiled import inlined, lean
+from rankone.numerics.dispatch import Dispatched, overloaded
 from rankone.numerics.tournament import draw_best, set_value, start_tournament
 from rankone.policies.kernels import updates
 
@@ -56,13 +57,13 @@ def start_leaders(state_class: Any, n_rows: int, n_cols: int, *level: float) -> 
     return state_class(pulls, clicks, led, best, ties, np.array([n_cols, 0]), np.array(level, np.float64))
 
 
-@hot_kernel
+@inlined
 def mean_of(state: LeaderState, pair: int) -> float:
     """Empirical mean of a pair."""
     return state.clicks[pair] / state.pulls[pair] if state.pulls[pair] > 0 else _NO_OUTCOME
 
 
-@kernel
+@lean
 def change_leader(state: LeaderState, rng: Any) -> int:
     """Return the leader, a random one of the tied, when the champion is not alone at the top."""
     best, ties, leader = state.best, state.ties, state.clock[CHAMPION]
@@ -77,7 +78,7 @@ def change_leader(state: LeaderState, rng: Any) -> int:
     return leader
 
 
-@hot_kernel
+@inlined
 def find_leader(state: LeaderState, rng: Any) -> int:
     """Return the pair with the best empirical mean, ties at random, and count that it led."""
     leader = state.clock[CHAMPION]
@@ -87,13 +88,13 @@ def find_leader(state: LeaderState, rng: Any) -> int:
     return leader
 
 
-@kernel
+@lean
 def cross_size(state: LeaderState) -> int:
     """Return the number of pairs that share the row or the column of a pair, without the pair itself."""
     return state.clock[N_COLS] + len(state.pulls) // state.clock[N_COLS] - 2
 
 
-@kernel
+@lean
 def on_cross(state: LeaderState, leader: int, place: int) -> int:
     """Return the pair at a place, from 0, of the leader's cross: first its row, then its column."""
     n_cols = state.clock[N_COLS]
@@ -104,7 +105,7 @@ def on_cross(state: LeaderState, leader: int, place: int) -> int:
     return (place + (place >= row)) * n_cols + col
 
 
-@kernel
+@lean
 def place_on_cross(state: LeaderState, leader: int, pair: int) -> int:
     """Return the place of a pair on the leader's cross, -1 if it is not there."""
     n_cols = state.clock[N_COLS]
@@ -126,7 +127,7 @@ def score(state: Any, leader: int, pair: int, best: float, rng: Any) -> float:
     return scores.of(type(state))(state, leader, pair, best, rng)
 
 
-@kernel
+@lean
 def best_on_cross(state: Any, leader: int, rng: Any) -> int:
     """Return the pair with the highest score among the leader and its cross, ties at random."""
     found, tied, best = leader, 1, score(state, leader, leader, -np.inf, rng)
@@ -142,13 +143,13 @@ def best_on_cross(state: Any, leader: int, rng: Any) -> int:
     return found
 
 
-@hot_kernel
+@inlined
 def as_decision(state: LeaderState, pair: int) -> tuple[int, int, int]:
     """Return the pair as row, column and tag."""
     return pair // state.clock[N_COLS], pair % state.clock[N_COLS], 0
 
 
-@hot_kernel
+@inlined
 def learn(state: LeaderState, pair: int, reward: int) -> None:
     """Count an outcome and note the pair's new mean."""
     state.pulls[pair] += 1

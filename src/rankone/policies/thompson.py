@@ -9,16 +9,24 @@ winner with the same law. The pair pulled most is the one held out of the crowd.
 
 from __future__ import annotations
 
-from collections import namedtuple
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from rankone.numerics.beta import draw_beta
-from rankone.numerics.beta_maximum import RENEW_AT, Crowd, challenge, charge, pays, regroup, replace, start_crowd
+from rankone.numerics.beta_maximum import (
+    RENEW_AT,
+    challenge,
+    charge,
+    fields_with_crowd,
+    pays,
+    regroup,
+    replace,
+    start_crowd,
+)
 from rankone.numerics.chains import NOBODY
-from rankone.numerics.compiled import kernel
+from rankone.numerics.compiled import lean
 from rankone.policies.base import Policy, check_sizes
 from rankone.policies.kernels import chooses, updates
 
@@ -26,7 +34,7 @@ from rankone.policies.kernels import chooses, updates
 N_COLS, HELD_OUT, STALE = range(3)
 
 
-class ThompsonState(namedtuple("ThompsonState", ("pulls", "clicks", "clock", *Crowd._fields))):  # type: ignore[misc]
+class ThompsonState(fields_with_crowd("pulls", "clicks", "clock")):  # type: ignore[misc]
     """Pulls and clicks of each pair; clock, (3,): number of columns, pair held out, is the crowd stale; the crowd."""
 
 
@@ -47,7 +55,7 @@ class Thompson(Policy):
         return ThompsonState(pulls, clicks, np.array([n_cols, len(pulls) - 1, 0]), *start_crowd(len(pulls), absent=1))
 
 
-@kernel
+@lean
 def largest_draw(state: Any, rng: Any) -> int:
     """Let every pair draw, one by one; return the pair with the largest draw."""
     winner, largest = 0, -1.0
@@ -58,7 +66,7 @@ def largest_draw(state: Any, rng: Any) -> int:
     return winner
 
 
-@kernel
+@lean
 def gather_crowd(state: Any) -> None:
     """Tell the crowd the counts of all pairs but the one held out."""
     state.clock[STALE] = 0

@@ -14,7 +14,6 @@ winner with the same law. Its crowd is the cross of the leader; when another pai
 
 from __future__ import annotations
 
-from collections import namedtuple
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -22,9 +21,9 @@ import numpy as np
 
 from rankone.errors import InputError
 from rankone.numerics.beta import draw_beta
-from rankone.numerics.beta_maximum import RENEW_AT, Crowd, challenge, charge, pays, regroup, start_crowd
+from rankone.numerics.beta_maximum import RENEW_AT, challenge, charge, fields_with_crowd, pays, regroup, start_crowd
 from rankone.numerics.chains import NOBODY
-from rankone.numerics.compiled import kernel
+from rankone.numerics.compiled import lean
 from rankone.policies.base import Policy, check_sizes
 from rankone.policies.kernels import chooses, updates
 from rankone.policies.leaders import (
@@ -44,7 +43,7 @@ from rankone.policies.leaders import (
 CENTRE, GAMMA = range(2)
 
 
-class UTSState(namedtuple("UTSState", (*LeaderState._fields, "watch", *Crowd._fields))):  # type: ignore[misc]
+class UTSState(fields_with_crowd(*LeaderState._fields, "watch")):  # type: ignore[misc]
     """The leader; watch, (2,): pair on whose cross the crowd is, gamma; the crowd, whose members are places there."""
 
 
@@ -73,7 +72,7 @@ class UTS(Policy):
         return UTSState(*leaders, np.array([0, self.gamma]), *start_crowd(n_rows + n_cols - 2))
 
 
-@kernel
+@lean
 def largest_draw(state: Any, leader: int, rng: Any) -> int:
     """Let the leader and its cross draw, one by one; return the pair with the largest draw."""
     winner, largest = leader, draw_beta(state.pulls[leader], state.clicks[leader], rng)
@@ -85,7 +84,7 @@ def largest_draw(state: Any, leader: int, rng: Any) -> int:
     return winner
 
 
-@kernel
+@lean
 def move_crowd(state: Any, leader: int) -> None:
     """Let the crowd be the cross of another leader."""
     state.watch[CENTRE], state.tally[RENEW_AT] = leader, 0
