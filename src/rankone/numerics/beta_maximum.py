@@ -155,6 +155,18 @@ def replace(crowd: Any, member: int, newcomer: int) -> None:
 
 
 @lean
+def sum_afresh(crowd: Any) -> None:
+    """Sum H over all members: the differences leave rounding errors."""
+    groups, curves, total = crowd.groups, crowd.curves, len(crowd.curves) - 1
+    crowd.tally[CHANGES] = 0
+    for level in range(N_LEVELS):
+        height = 0.0
+        for group in range(crowd.tally[ROOM]):
+            height += groups[group, SIZE] * curves[group, level]
+        curves[total, level] = height
+
+
+@lean
 def regroup(crowd: Any, member: int, pulls: int, clicks: int) -> None:
     """Move a member to the group with these counts."""
     seats, groups, curves, tally = crowd.seats, crowd.groups, crowd.curves, crowd.tally
@@ -170,18 +182,12 @@ def regroup(crowd: Any, member: int, pulls: int, clicks: int) -> None:
     seats[last, MEMBER], seats[member, SEAT] = member, last
     groups[joined, SIZE] += 1
     tally[N_ALIVE] += (groups[joined, SIZE] == 1) - (groups[left, SIZE] == 0)
-    # Bring H up to date: the difference, or once in a while the whole sum.
+    total, n_levels = len(curves) - 1, curves.shape[1] - 1  # a constant would make the compiler unroll
+    for level in range(n_levels):
+        curves[total, level] += curves[joined, level] - curves[left, level]
     tally[CHANGES] += 1
-    afresh = tally[CHANGES] == _CHANGES_BETWEEN_SUMS
-    if afresh:
-        tally[CHANGES] = 0
-    total = len(curves) - 1
-    for slot in range(tally[ROOM] if afresh else 2):
-        group = slot if afresh else (joined if slot == 0 else left)
-        weight = groups[group, SIZE] if afresh else 1 - 2 * slot
-        kept = 0.0 if afresh and slot == 0 else 1.0
-        for level in range(curves.shape[1] - 1):  # not a constant: the compiler would unroll it
-            curves[total, level] = kept * curves[total, level] + weight * curves[group, level]
+    if tally[CHANGES] == _CHANGES_BETWEEN_SUMS:
+        sum_afresh(crowd)
     curves[total, CALM] = math.exp(-curves[total, tally[QUICK]])
 
 
