@@ -132,12 +132,12 @@ def group_with(crowd: Any, pulls: int, clicks: int) -> int:
     group = find(groups, pulls, clicks)
     if group == NOBODY:
         if 4 * tally[N_ALIVE] > 3 * tally[ROOM]:
-            more = tally[ROOM] + tally[ROOM] // 2
+            more = tally[ROOM] + (tally[ROOM] >> 1)
             tally[ROOM] = more if more < len(crowd.curves) else len(crowd.curves) - 1
         group = tally[HAND]
         while groups[group, SIZE] > 0:
-            group = (group + 1) % tally[ROOM]
-        tally[HAND] = (group + 1) % tally[ROOM]
+            group = group + 1 if group + 1 < tally[ROOM] else 0
+        tally[HAND] = group
         rekey(groups, group, pulls, clicks)
         charge(crowd)
         coefficient = crowd.curves[group, COEFFICIENT] = log_coefficient(pulls, clicks)
@@ -195,7 +195,7 @@ def regroup(crowd: Any, member: int, pulls: int, clicks: int) -> None:
 def renew_quick_level(crowd: Any, pulls: int, clicks: int) -> None:
     """Find the quick level, good for the next 16 + pulls / 64 outcomes of the held-out one even if none is a click."""
     tally = crowd.tally
-    tally[RENEW_AT] = pulls + 16 + pulls // 64
+    tally[RENEW_AT] = pulls + 16 + (pulls >> 6)
     coefficient = log_coefficient(tally[RENEW_AT], clicks)
     low, high = 0, N_LEVELS - 1
     while high - low > 1:
