@@ -12,19 +12,23 @@ COUNTS = [(0, 0), (1, 0), (1, 1), (5, 2), (40, 0), (40, 40), (300, 7), (2_000, 1
 COUNTS += [(1_000_000, 562_500)]
 
 
+@numba.njit(error_model="numpy")
+def value(pulls, clicks, x):
+    return minus_log_cdf(pulls, clicks, log_coefficient(pulls, clicks), x)
+
+
 @pytest.mark.parametrize(("pulls", "clicks"), COUNTS)
 def test_distribution_function(pulls, clicks):
     beta = stats.beta(clicks + 1, pulls - clicks + 1)
     tails = 10.0 ** -np.arange(0.5, 16.0, 0.5)
     points = np.concatenate([beta.ppf(tails), beta.isf(tails), [1e-9, 0.3, 0.999]])
-    coefficient = log_coefficient(pulls, clicks)
-    found = np.array([minus_log_cdf(pulls, clicks, coefficient, x) for x in points])
+    found = np.array([value(pulls, clicks, x) for x in points])
     np.testing.assert_allclose(found, np.minimum(-beta.logcdf(points), NEVER), rtol=1e-8, atol=1e-17)
 
 
 def test_edges():
-    assert minus_log_cdf(3, 1, log_coefficient(3, 1), 0.0) == NEVER
-    assert minus_log_cdf(3, 1, log_coefficient(3, 1), 1.0) == 0.0
+    assert value(3, 1, 0.0) == NEVER
+    assert value(3, 1, 1.0) == 0.0
 
 
 @numba.njit

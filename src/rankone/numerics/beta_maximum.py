@@ -132,12 +132,12 @@ def group_with(crowd: Any, pulls: int, clicks: int) -> int:
     group = find(groups, pulls, clicks)
     if group == NOBODY:
         if 4 * tally[N_ALIVE] > 3 * tally[ROOM]:
-            more = tally[ROOM] + tally[ROOM] // 2
+            more = tally[ROOM] + (tally[ROOM] >> 1)
             tally[ROOM] = more if more < len(crowd.curves) else len(crowd.curves) - 1
         group = tally[HAND]
         while groups[group, SIZE] > 0:
-            group = (group + 1) % tally[ROOM]
-        tally[HAND] = (group + 1) % tally[ROOM]
+            group = group + 1 if group + 1 < tally[ROOM] else 0
+        tally[HAND] = group
         rekey(groups, group, pulls, clicks)
         charge(crowd)
         coefficient = crowd.curves[group, COEFFICIENT] = log_coefficient(pulls, clicks)
@@ -152,6 +152,18 @@ def replace(crowd: Any, member: int, newcomer: int) -> None:
     seat = crowd.seats[member, SEAT]
     crowd.seats[seat, MEMBER] = newcomer
     crowd.seats[newcomer, SEAT] = seat
+
+
+@lean
+def sum_afresh(crowd: Any) -> None:
+    """Sum H over all members: the differences leave rounding errors."""
+    groups, curves, total = crowd.groups, crowd.curves, len(crowd.curves) - 1
+    crowd.tally[CHANGES] = 0
+    for level in range(N_LEVELS):
+        height = 0.0
+        for group in range(crowd.tally[ROOM]):
+            height += groups[group, SIZE] * curves[group, level]
+        curves[total, level] = height
 
 
 @lean
@@ -170,18 +182,12 @@ def regroup(crowd: Any, member: int, pulls: int, clicks: int) -> None:
     seats[last, MEMBER], seats[member, SEAT] = member, last
     groups[joined, SIZE] += 1
     tally[N_ALIVE] += (groups[joined, SIZE] == 1) - (groups[left, SIZE] == 0)
-    # Bring H up to date: the difference, or once in a while the whole sum.
+    total, n_levels = len(curves) - 1, curves.shape[1] - 1  # a constant would make the compiler unroll
+    for level in range(n_levels):
+        curves[total, level] += curves[joined, level] - curves[left, level]
     tally[CHANGES] += 1
-    afresh = tally[CHANGES] == _CHANGES_BETWEEN_SUMS
-    if afresh:
-        tally[CHANGES] = 0
-    total = len(curves) - 1
-    for slot in range(tally[ROOM] if afresh else 2):
-        group = slot if afresh else (joined if slot == 0 else left)
-        weight = groups[group, SIZE] if afresh else 1 - 2 * slot
-        kept = 0.0 if afresh and slot == 0 else 1.0
-        for level in range(curves.shape[1] - 1):  # not a constant: the compiler would unroll it
-            curves[total, level] = kept * curves[total, level] + weight * curves[group, level]
+    if tally[CHANGES] == _CHANGES_BETWEEN_SUMS:
+        sum_afresh(crowd)
     curves[total, CALM] = math.exp(-curves[total, tally[QUICK]])
 
 
@@ -189,7 +195,7 @@ def regroup(crowd: Any, member: int, pulls: int, clicks: int) -> None:
 def renew_quick_level(crowd: Any, pulls: int, clicks: int) -> None:
     """Find the quick level, good for the next 16 + pulls / 64 outcomes of the held-out one even if none is a click."""
     tally = crowd.tally
-    tally[RENEW_AT] = pulls + 16 + pulls // 64
+    tally[RENEW_AT] = pulls + 16 + (pulls >> 6)
     coefficient = log_coefficient(tally[RENEW_AT], clicks)
     low, high = 0, N_LEVELS - 1
     while high - low > 1:
