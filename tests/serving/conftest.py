@@ -30,7 +30,18 @@ class PostgresServer:
         self._user = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
         if self._user:
             shutil.chown(self.folder, "postgres", "postgres")
-        initdb = [binaries / "initdb", "-D", self.folder / "data", "-U", "rankone", "-A", "trust", "--no-sync", "-E", "UTF8"]
+        initdb = [
+            binaries / "initdb",
+            "-D",
+            self.folder / "data",
+            "-U",
+            "rankone",
+            "-A",
+            "trust",
+            "--no-sync",
+            "-E",
+            "UTF8",
+        ]
         subprocess.run(initdb, check=True, capture_output=True, cwd=self.folder, **self._user)
         self._process = None
         self._databases = 0

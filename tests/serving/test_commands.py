@@ -64,6 +64,10 @@ def test_export_writes_every_decision(used, ending, tmp_path):
 
 def test_export_refuses_what_it_does_not_know(used, tmp_path):
     db, _ = used
-    assert "expected an experiment" in str(run.invoke(build_app(), ["export", db, "nobody", "--out", "x.csv"]).exception)
+    assert "expected an experiment" in str(
+        run.invoke(build_app(), ["export", db, "nobody", "--out", "x.csv"]).exception
+    )
     out = str(tmp_path / "x.docx")
-    assert "expected a file that ends" in str(run.invoke(build_app(), ["export", db, "[red]shop", "--out", out]).exception)
+    assert "expected a file that ends" in str(
+        run.invoke(build_app(), ["export", db, "[red]shop", "--out", out]).exception
+    )

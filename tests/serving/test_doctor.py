@@ -153,7 +153,9 @@ def _fit_checksums(path, connection):
     """Make the checksums fit after a change, as a newer program would have written them."""
     from rankone.serving.journal import COLUMNS, Events, Texts
 
-    rows = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM rankone_journal WHERE experiment = 1 ORDER BY seq").fetchall()
+    rows = connection.execute(
+        f"SELECT {', '.join(COLUMNS)} FROM rankone_journal WHERE experiment = 1 ORDER BY seq"
+    ).fetchall()
     chain = b""
     for row in rows:
         chain = Events(np.array([row[:8]], np.int64), [Texts(*row[8:12])]).checksum(chain)

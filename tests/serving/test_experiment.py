@@ -12,7 +12,9 @@ from .helpers import Audience, error_of, pairs, saved, start
 
 
 def test_the_readme_lines_work(db):
-    homepage = Experiment("homepage", rows=["headline A", "headline B"], cols=["image 1", "image 2", "image 3"], policy="ucb1", db=db)
+    homepage = Experiment(
+        "homepage", rows=["headline A", "headline B"], cols=["image 1", "image 2", "image 3"], policy="ucb1", db=db
+    )
     decision = homepage.ask()
     assert decision.row_name in ("headline A", "headline B")
     assert decision.col_name == f"image {decision.col + 1}"
@@ -32,7 +34,19 @@ def test_ids_cannot_be_guessed(sqlite_db):
     assert all(len(bytes.fromhex(secret)) == 16 for secret in secrets)
     right = ids[7]
     wrong = right[:-1] + ("0" if right[-1] != "0" else "1")
-    for bad in (wrong, "7-" + "0" * 32, right.upper(), right + "0", " " + right, "07" + right[1:], "100-" + "0" * 32, "x", "", None, 7):
+    for bad in (
+        wrong,
+        "7-" + "0" * 32,
+        right.upper(),
+        right + "0",
+        " " + right,
+        "07" + right[1:],
+        "100-" + "0" * 32,
+        "x",
+        "",
+        None,
+        7,
+    ):
         assert isinstance(error_of(experiment.tell, bad, True), UnknownDecision), bad
     assert experiment.tell(right, True).learned
 
@@ -58,7 +72,9 @@ def test_an_outcome_counts_once(db):
 def test_outcomes_in_one_batch_see_each_other(sqlite_db):
     experiment = start(sqlite_db)
     one, two = experiment.ask(count=2)
-    answers = experiment.do([Tell(one.id, True), Tell(one.id, True), Tell(one.id, False), Void(two.id), Tell(two.id, True), Ask(2)])
+    answers = experiment.do(
+        [Tell(one.id, True), Tell(one.id, True), Tell(one.id, False), Void(two.id), Tell(two.id, True), Ask(2)]
+    )
     assert answers[0].learned and not answers[0].repeated
     assert answers[1].repeated
     assert isinstance(answers[2], Contradiction)
@@ -130,7 +146,14 @@ def test_open_decisions_are_limited(sqlite_db):
 def test_settings_given_again_must_agree(sqlite_db):
     start(sqlite_db, window=600, auto_stop=0.05).close()
     Experiment("homepage", rows=3, cols=2, policy="ucb1", db=sqlite_db, window=600, auto_stop=0.05, seed=7).close()
-    for contradiction in ({"rows": 4}, {"cols": ["a", "b"]}, {"policy": "kl-ucb"}, {"window": 60}, {"auto_stop": 0.1}, {"seed": 8}):
+    for contradiction in (
+        {"rows": 4},
+        {"cols": ["a", "b"]},
+        {"policy": "kl-ucb"},
+        {"window": 60},
+        {"auto_stop": 0.1},
+        {"seed": 8},
+    ):
         error = error_of(Experiment, "homepage", db=sqlite_db, **contradiction)
         assert isinstance(error, InputError), contradiction
         assert "homepage" in str(error)
@@ -154,7 +177,10 @@ def test_bad_settings_are_refused_in_one_voice(bad, tmp_path):
         assert Database(tmp_path / "x.db").storage.names() == {}
 
 
-@pytest.mark.parametrize("bad", [{"count": 0}, {"count": 1001}, {"count": True}, {"count": 1.0}, {"key": ""}, {"key": "x" * 257}, {"source": 1}])
+@pytest.mark.parametrize(
+    "bad",
+    [{"count": 0}, {"count": 1001}, {"count": True}, {"count": 1.0}, {"key": ""}, {"key": "x" * 257}, {"source": 1}],
+)
 def test_bad_asks_are_refused(bad, sqlite_db):
     experiment = start(sqlite_db)
     assert isinstance(error_of(experiment.ask, **bad), InputError)
@@ -182,7 +208,9 @@ def test_stop_serves_one_pair_and_resume_goes_on(sqlite_db):
     leader = experiment.report()
     experiment.stop()
     stopped = experiment.ask(count=20)
-    assert {(decision.row_name, decision.col_name, decision.filler) for decision in stopped} == {(leader.best_row, leader.best_col, True)}
+    assert {(decision.row_name, decision.col_name, decision.filler) for decision in stopped} == {
+        (leader.best_row, leader.best_col, True)
+    }
     assert experiment.tell(stopped[0].id, True).learned  # it counts in the report, if not for the policy
     assert experiment.report().stopped == "by hand"
     again = Experiment("homepage", db=sqlite_db)

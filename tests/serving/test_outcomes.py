@@ -44,7 +44,9 @@ def test_clicks_are_held_until_silence_is_known(sqlite_db):
 
 def test_late_outcomes_change_nothing(sqlite_db, tmp_path):
     clocks = Clock(), Clock()
-    with_late, without = (start(path, window=60, clock=clock) for path, clock in zip((sqlite_db, tmp_path / "b.db"), clocks, strict=True))
+    with_late, without = (
+        start(path, window=60, clock=clock) for path, clock in zip((sqlite_db, tmp_path / "b.db"), clocks, strict=True)
+    )
     decisions = with_late.ask(count=5)
     without.ask(count=5)
     for clock in clocks:
@@ -179,7 +181,9 @@ class Life(RuleBasedStateMachine):
             return
         counts = self.experiment.report().outcomes
         ripe = [id for id in self.asked if self.window is None or self._expired(id)]
-        counted = [self.told[id][0] for id in ripe if id in self.told and self.told[id][1] and self.told[id][0] is not None]
+        counted = [
+            self.told[id][0] for id in ripe if id in self.told and self.told[id][1] and self.told[id][0] is not None
+        ]
         silent = [id for id in ripe if id not in self.told or not self.told[id][1]] if self.window else []
         assert counts["clicked"] == sum(counted)
         assert counts["not_clicked"] == len(counted) - sum(counted)

@@ -27,6 +27,8 @@ def doctor(
         print(json.dumps([finding._asdict() for finding in findings], indent=1))
     else:
         table = pl.DataFrame(findings, schema=["experiment", "check", "verdict", "finding"], orient="row")
-        show_table(table.with_columns(pl.when("verdict").then(pl.lit("good")).otherwise(pl.lit("WRONG")).alias("verdict")))
+        show_table(
+            table.with_columns(pl.when("verdict").then(pl.lit("good")).otherwise(pl.lit("WRONG")).alias("verdict"))
+        )
     if not all(finding.ok for finding in findings):
         raise typer.Exit(1)
