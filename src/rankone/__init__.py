@@ -26,6 +26,7 @@ _HOMES = {
     "RankOne": "rankone.problems",
     "Study": "rankone.simulation",
     "Thompson": "rankone.policies.thompson",
+    "TopTwo": "rankone.policies.top_two",
     "UCB1": "rankone.policies.ucb1",
     "UCB1Elim": "rankone.policies.ucb1_elim",
     "UTS": "rankone.policies.uts",

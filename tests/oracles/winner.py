@@ -34,4 +34,5 @@ def log_doubt(pulls, clicks, best, other, partner):
         if len(between):
             both = [log_martingale(pulls[row, partner], clicks[row, partner], between) for row in (best, other)]
             focus = np.minimum(both[0] + np.log(0.1), both[1] + np.log(0.9)).max()
-    return min(0.0, np.log(10) - spread, np.log(pulls.shape[1] / 0.9) - focus)
+    n_rows, n_cols = pulls.shape
+    return min(0.0, np.log((n_rows + n_cols - 2) / 0.1) - spread, np.log((n_rows * n_cols - 1) / 0.9) - focus)

@@ -75,8 +75,7 @@ def test_outcomes_in_one_batch_see_each_other(sqlite_db):
     answers = experiment.do(
         [Tell(one.id, True), Tell(one.id, True), Tell(one.id, False), Void(two.id), Tell(two.id, True), Ask(2)]
     )
-    assert answers[0].learned
-    assert not answers[0].repeated
+    assert answers[0].learned and not answers[0].repeated
     assert answers[1].repeated
     assert isinstance(answers[2], Contradiction)
     assert answers[3].status == "void"

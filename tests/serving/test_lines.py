@@ -5,7 +5,8 @@ import pytest
 
 from rankone.errors import InputError
 from rankone.numerics.compiled import compiled
-from rankone.policies.live import recall_all
+from rankone.numerics.seeds import generator
+from rankone.policies.live import advance, known_events
 from rankone.serving import Experiment
 from rankone.serving.doctor import examine
 
@@ -117,7 +118,8 @@ def test_false_clicks_can_be_undone(name, sqlite_db):
     assert np.array_equal(pulls, honest[0])
     assert np.array_equal(clicks, honest[1])
     never_told = policy.start(3, 2)
-    compiled(recall_all, type(policy).__module__)(never_told, *honest)
+    rng = generator(7, "experiment", 2)  # of the second era
+    compiled(advance, type(policy).__module__)(never_told, rng, *known_events(*honest))
     assert all(np.array_equal(found, expected) for found, expected in zip(state, never_told, strict=True))
     assert experiment.exclude(source="bot") == 0
     expected = saved(experiment)

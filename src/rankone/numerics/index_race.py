@@ -258,6 +258,13 @@ def choose_largest(state: IndexState, rng: Any) -> tuple[int, int, int]:
     return clock[HELD_ROW], clock[HELD_COL], 0
 
 
+def hold_any(state: IndexState, rng: Any) -> None:
+    """Lay out the queue of a state that has just started and hold a pair, as if it were about to be chosen."""
+    queue_all(state, rng)
+    search(state)
+    hold(state, state.clock[LEADER], state.groups[state.clock[LEADER], FIRST])
+
+
 def count_outcome(state: IndexState, row: int, col: int, tag: int, reward: int) -> None:
     """Count an outcome. A pair whose outcome comes late is held for it: while in a group, its counts are fixed."""
     pair = row * state.clock[N_COLS] + col

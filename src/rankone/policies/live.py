@@ -6,6 +6,7 @@ chooses again and compares. So a restart repeats history bit for bit, or says wh
 
 A restart begins with `policy.start` and then feeds back what is known::
 
+    prepare(state, rng)                         lay the state out, where the first `choose` would (default: nothing)
     recall(state, row, col, pulls, clicks)      outcomes of a pair known from before (default: `update` with tag 0)
     defeats(state) -> (K + L,) lines            for each line the line that eliminated it, or itself (default: itself)
     adopt(state, defeated_by)                   start with these lines eliminated (only where `defeats` is registered)
@@ -24,7 +25,7 @@ from rankone.policies.kernels import choose, update, void
 Ints = npt.NDArray[np.int64]
 
 # What one event of a journal means to the policy.
-ASK, LEARN, VOID, RECALL, NOTHING = range(5)
+ASK, LEARN, VOID, PREPARE, RECALL, NOTHING = range(6)
 
 
 def _learn_each(state: Any, row: int, col: int, pulls: int, clicks: int) -> None:
@@ -32,9 +33,20 @@ def _learn_each(state: Any, row: int, col: int, pulls: int, clicks: int) -> None
         update(state, row, col, 0, 1 if place < clicks else 0)
 
 
+def _nothing(state: Any, rng: Any) -> None:
+    pass
+
+
+prepares = Dispatched("prepare", _nothing)
 recalls = Dispatched("recall", _learn_each)
 defeatss = Dispatched("defeats", lambda state: None)
 adopts = Dispatched("adopt", lambda state, defeated_by: None)
+
+
+@overloaded(prepares)
+def prepare(state: Any, rng: Any) -> None:
+    """Make a state that has just started ready to recall outcomes."""
+    prepares.of(type(state))(state, rng)
 
 
 @overloaded(recalls)
@@ -46,7 +58,8 @@ def recall(state: Any, row: int, col: int, pulls: int, clicks: int) -> None:
 def advance(state: Any, rng: Any, what: Ints, rows: Ints, cols: Ints, tags: Ints, rewards: Ints) -> int:
     """Move the policy over a stretch of events; return how many it passed (fewer than all: the next choice differs).
 
-    An event ASK with a negative row is a live one: the choice is filled in.
+    An event ASK with a negative row is a live one: the choice is filled in. RECALL has the pulls in place of the tag and
+    the clicks in place of the reward.
     """
     for place in range(len(what)):
         if what[place] == ASK:
@@ -59,17 +72,18 @@ def advance(state: Any, rng: Any, what: Ints, rows: Ints, cols: Ints, tags: Ints
             update(state, rows[place], cols[place], tags[place], rewards[place])
         elif what[place] == VOID:
             void(state, rows[place], cols[place], tags[place])
+        elif what[place] == PREPARE:
+            prepare(state, rng)
         elif what[place] == RECALL:
-            recall(state, rows[place], cols[place], 1, rewards[place])
+            recall(state, rows[place], cols[place], tags[place], rewards[place])
     return len(what)
 
 
-def recall_all(state: Any, pulls: Ints, clicks: Ints) -> None:
-    """Feed the known outcomes of all pairs, (K, L) arrays, to a policy that starts afresh."""
-    for row in range(pulls.shape[0]):
-        for col in range(pulls.shape[1]):
-            if pulls[row, col] > 0:
-                recall(state, row, col, pulls[row, col], clicks[row, col])
+def known_events(pulls: Ints, clicks: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """Return the stretch of events that feeds known outcomes, (K, L) arrays, to a policy that has just started."""
+    rows, cols = np.nonzero(pulls)
+    what = np.concatenate([[PREPARE], np.full(len(rows), RECALL)])
+    return what, *(np.concatenate([[0], values]) for values in (rows, cols, pulls[rows, cols], clicks[rows, cols]))
 
 
 def defeats(state: Any, n_lines: int) -> Ints:

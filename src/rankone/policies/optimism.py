@@ -2,14 +2,24 @@
 
 A policy registers its index for its class of state (see `numerics.index_race`); choosing and learning come with
 `IndexState`. A pair without an outcome comes first. Ties go to the pair chosen longest ago, and among pairs never
-chosen to a random one.
+chosen to a random one. In a live experiment that starts afresh, time goes on: outcomes known from before count as
+decisions made.
 """
 
 from __future__ import annotations
 
-from rankone.numerics.index_groups import IndexState
-from rankone.numerics.index_race import choose_largest, count_outcome
-from rankone.policies.kernels import chooses, updates
+from rankone.numerics.index_groups import ASKED, IndexState
+from rankone.numerics.index_race import choose_largest, count_outcome, hold_any
+from rankone.policies.kernels import chooses, update, updates
+from rankone.policies.live import prepares, recalls
 
 chooses.register(IndexState)(choose_largest)
 updates.register(IndexState)(count_outcome)
+prepares.register(IndexState)(hold_any)
+
+
+@recalls.register(IndexState)
+def _recall(state: IndexState, row: int, col: int, pulls: int, clicks: int) -> None:
+    for place in range(pulls):
+        update(state, row, col, 0, 1 if place < clicks else 0)
+    state.clock[ASKED] += pulls

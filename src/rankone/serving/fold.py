@@ -154,8 +154,8 @@ class Fold:
             known = earlier & (what == live.LEARN) & (rows >= 0) & (cols >= 0)
             what[earlier] = live.NOTHING
             what[known] = live.RECALL
-        tags = numbers[:, TAG].copy()
-        passed = self._compiled(live.advance)(self.state, self.rng, what, rows, cols, tags, numbers[:, VALUE].copy())
+        tags = np.where(what == live.RECALL, 1, numbers[:, TAG])
+        passed = self._advance_by(what, rows, cols, tags, numbers[:, VALUE].copy())
         if passed < len(what):
             raise Diverged(int(numbers[passed, SEQ]))
         chosen = fresh & (what == live.ASK)
@@ -222,7 +222,8 @@ class Fold:
         if defeats:
             live.adopt(self.state, np.array(defeats, np.int64))
         known = np.ix_(self.live_rows, self.live_cols)
-        self._compiled(live.recall_all)(self.state, self.pulls[known], self.clicks[known])
+        if self.learned:
+            self._advance_by(*live.known_events(self.pulls[known], self.clicks[known]))
 
     def expect_new_era(self) -> None:
         """Make ready for an era about to be appended to a journal whose last one cannot be replayed."""
@@ -237,8 +238,9 @@ class Fold:
             np.arange(len(self.live_cols)),
         )
 
-    def _compiled(self, entry: Any) -> Any:
-        return compiled(entry, type(self.policy).__module__)
+    def _advance_by(self, *events: Ints) -> int:
+        passed: int = compiled(live.advance, type(self.policy).__module__)(self.state, self.rng, *events)
+        return passed
 
     def era_note(self, why: str, rows: Lines, cols: Lines, forget: bool = False, **more: Any) -> str:
         """Return the note of an event that begins a new era with these lines.

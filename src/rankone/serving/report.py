@@ -30,7 +30,7 @@ class LineReport:
     low: float
     high: float
     in_race: bool  # could still be the best
-    doubt: float  # upper bound on the probability that it is at least as good as the leader
+    doubt: float  # it is beaten at any error rate above this one
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,7 +91,6 @@ def make_report(fold: Fold) -> Report:
     state = standing(pulls, clicks)
     error = fold.settings.auto_stop or ERROR_RATE
     low, high = intervals(pulls, clicks, error)
-    cut = error / max(1, len(pulls) + len(pulls[0]) - 2)
     best = state.row, state.col
     with np.errstate(invalid="ignore", divide="ignore"):
         rates = clicks / pulls
@@ -104,7 +103,7 @@ def make_report(fold: Fold) -> Report:
         low[:, best[1]],
         high[:, best[1]],
         state.row_doubts,
-        cut,
+        error,
     )
     cols = _line_reports(
         fold.cols,
@@ -115,7 +114,7 @@ def make_report(fold: Fold) -> Report:
         low[best[0]],
         high[best[0]],
         state.col_doubts,
-        cut,
+        error,
     )
     return Report(
         name=fold.settings.name,
@@ -164,7 +163,7 @@ def outcome_counts(fold: Fold) -> dict[str, int]:
 
 
 def _line_reports(
-    lines: Lines, asked: Any, pulls: Any, clicks: Any, rates: Any, low: Any, high: Any, doubts: Any, cut: float
+    lines: Lines, asked: Any, pulls: Any, clicks: Any, rates: Any, low: Any, high: Any, doubts: Any, error: float
 ) -> tuple[LineReport, ...]:
     place_of = {number: place for place, number in enumerate(lines.numbers())}
     total = max(1, int(asked.sum()))
@@ -178,7 +177,7 @@ def _line_reports(
             continue
         rate = None if np.isnan(rates[place]) else float(rates[place])
         doubt = float(doubts[place])
-        found.append(LineReport(name, True, *counts, rate, float(low[place]), float(high[place]), doubt > cut, doubt))
+        found.append(LineReport(name, True, *counts, rate, float(low[place]), float(high[place]), doubt > error, doubt))
     return tuple(found)
 
 

@@ -13,11 +13,13 @@ that share the error, and the smaller probability counts:
 * *spread* (a tenth of the error): over all columns, the product of M(x) M'(x) at the likeliest common x. This is how
   policies that sweep over all pairs gather evidence; it grows fast, so a small share is enough.
 * *focus* (the rest): in the leader's column some x separates the two: M'(x) >= 1 / (0.9 a) for the other pair and
-  M(x) >= 1 / (0.1 a) for the leader, which has the traffic to prove it. The price is a factor L (any column might be the
-  leader's). This is much stronger where one pair has most of the traffic: the leader's regret R costs nothing.
+  M(x) >= 1 / (0.1 a) for the leader, which has the traffic to prove it. This is much stronger where one pair has most of
+  the traffic: the leader's regret R costs nothing.
 
-A wrong winner needs one of the K + L - 2 true statements "the best line is at least as good as the claimed one" to be
-rejected at 1 / (K + L - 2) of the stated error rate; that never happens with at least the stated probability.
+How many true statements can be rejected wrongly? Let (i*, j*) be the best pair. Claiming a row i other than i* needs
+"row i* is at least as good as row i" rejected: K - 1 statements by spread, (K - 1) L by focus (one for each column the
+leader may be in). Claiming row i* with a wrong column: L - 1 statements, by spread or in row i* by focus. So spread is
+charged K + L - 2 statements and focus K L - 1.
 """
 
 from __future__ import annotations
@@ -40,7 +42,10 @@ _LEADER, _OTHER = 0.1, 0.9  # shares of the focus
 
 
 class Standing(NamedTuple):
-    """The leading pair and the probability that each other line is at least as good (an upper bound, 1 for itself)."""
+    """The leading pair, and how much doubt there is about each line: 1 for the leader's own, small for a beaten one.
+
+    A line with a doubt of at most a can be called beaten; all such calls, at all times, are wrong with probability a.
+    """
 
     row: int
     col: int
@@ -103,14 +108,16 @@ def _focus(pulls: int, clicks: int, other_pulls: int, other_clicks: int) -> floa
 
 def weigh(pulls: Ints, clicks: Ints, row: int, partner: int, log_doubts: Floats) -> None:
     """Fill in, for every other row, the log of the doubt that `row` beats it; `partner` is the leader's column."""
-    n_partners = pulls.shape[1]
-    for other in range(pulls.shape[0]):
+    n_rows, n_cols = pulls.shape
+    for other in range(n_rows):
         if other == row:
             log_doubts[other] = -math.inf
             continue
-        spread = -math.log(_SPREAD) - _spread(pulls[row], clicks[row], pulls[other], clicks[other])
+        spread = math.log((n_rows + n_cols - 2) / _SPREAD) - _spread(
+            pulls[row], clicks[row], pulls[other], clicks[other]
+        )
         focus = _focus(pulls[row, partner], clicks[row, partner], pulls[other, partner], clicks[other, partner])
-        focus = math.log(n_partners / _FOCUS) - focus
+        focus = math.log((n_rows * n_cols - 1) / _FOCUS) - focus
         log_doubts[other] = min(0.0, spread, focus)
 
 
@@ -151,8 +158,6 @@ def standing(pulls: Ints, clicks: Ints) -> Standing:
     weighed = compiled(weigh, __name__)
     weighed(np.ascontiguousarray(pulls), np.ascontiguousarray(clicks), row, col, row_doubts)
     weighed(np.ascontiguousarray(pulls.T), np.ascontiguousarray(clicks.T), col, row, col_doubts)
-    others = pulls.shape[0] + pulls.shape[1] - 2
-    worst = max(row_doubts.max(), col_doubts.max())
-    doubt = 0.0 if others == 0 else min(1.0, others * math.exp(min(0.0, worst)))
+    doubt = math.exp(max(row_doubts.max(), col_doubts.max()))
     row_doubts, col_doubts = (np.exp(np.where(np.isneginf(logs), 0.0, logs)) for logs in (row_doubts, col_doubts))
     return Standing(row, col, row_doubts, col_doubts, doubt)
