@@ -16,6 +16,7 @@ _HOMES = {
     "Database": "rankone.serving",
     "Decision": "rankone.policies",
     "Experiment": "rankone.serving",
+    "Feedback": "rankone.simulation",
     "IMEDUB": "rankone.policies.imed_ub",
     "KLUCB": "rankone.policies.kl_ucb",
     "KLUCBUB": "rankone.policies.klucb_ub",
