@@ -26,6 +26,7 @@ _HOMES = {
     "Rank1ElimKL": "rankone.policies.rank1elim_kl",
     "RankOne": "rankone.problems",
     "Study": "rankone.simulation",
+    "Sweep": "rankone.simulation",
     "Thompson": "rankone.policies.thompson",
     "UCB1": "rankone.policies.ucb1",
     "UCB1Elim": "rankone.policies.ucb1_elim",
@@ -44,6 +45,7 @@ _HOMES = {
     "save_problem": "rankone.problems",
     "save_problems": "rankone.problems",
     "simulate": "rankone.simulation",
+    "sweep": "rankone.simulation",
     "upper_bound": "rankone.problems",
 }
 _MODULES = ("errors",)

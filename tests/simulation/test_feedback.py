@@ -65,7 +65,7 @@ def test_random_delays_have_the_mean_and_law_asked_for():
         news = loop(state, ones, ones, 1.0, np.array([horizon]), regrets, generator(seed), 0, mean, 1)
         return news, state.pulls.sum()
 
-    # What arrives at a step is a sum of independent Bernoulli(p q^age), p = 1 - q; so none arrives with this probability.
+    # What arrives at a step is a sum of independent Bernoulli(p q^age), p = 1 - q; none arrives with this probability:
     survival, horizon = mean / (1 + mean), 40_000
     none = np.prod(1 - (1 - survival) * survival ** np.arange(2_000))
     news, _ = played(horizon, seed=8)

@@ -3,5 +3,6 @@
 from rankone.simulation.feedback import Feedback
 from rankone.simulation.simulate import simulate
 from rankone.simulation.study import Study
+from rankone.simulation.sweep import Sweep, sweep
 
-__all__ = ["Feedback", "Study", "simulate"]
+__all__ = ["Feedback", "Study", "Sweep", "simulate", "sweep"]

@@ -21,14 +21,15 @@ def cluster(address: str, timeout: float = _SECONDS_TO_ANSWER) -> Iterator[Execu
         timeout: seconds that it has to answer.
     """
     try:
-        from distributed import Client
+        import distributed
     except ImportError:
         raise MissingExtra("a study on a cluster", "cluster") from None
+    dask: Any = distributed
     try:
-        client: Any = Client(address, timeout=timeout, set_as_default=False)
+        client = dask.Client(address, timeout=timeout, set_as_default=False)
     except ValueError as error:
         raise InputError(
-            "a scheduler's address, tcp://host:port", f"{address} ({error})", "write it like this"
+            "an address like tcp://host:port", f"{address} ({error})", "ask the scheduler for it"
         ) from None
     except (OSError, TimeoutError) as error:
         raise WorkerError(

@@ -56,10 +56,8 @@ def _result(future: Future[list[Run]]) -> list[Run]:
     except RankoneError:
         raise
     except (ImportError, AttributeError) as error:  # what a worker says that cannot unpack the unit
-        got = f"a worker that says: {error}"
-        raise WorkerError(
-            "the same rankone on every worker", got, "install it there; what was finished is kept"
-        ) from error
+        again = "install it there; what was finished is kept"
+        raise WorkerError("the same rankone on every worker", f"one that says: {error}", again) from error
     except (CancelledError, OSError, RuntimeError) as error:  # broken pools and lost schedulers are of these kinds
         got = f"{type(error).__name__}: {error}".rstrip(": ")
         again = "start the study again with the same out directory: what was finished is kept there"

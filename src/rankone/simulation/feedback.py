@@ -46,7 +46,7 @@ class Feedback:
     @property
     def is_immediate(self) -> bool:
         """Whether every outcome is known before the next decision."""
-        return self == Feedback()
+        return self == AT_ONCE
 
     @property
     def label(self) -> str:
@@ -66,6 +66,9 @@ class Feedback:
         return self.label
 
 
+AT_ONCE = Feedback()
+
+
 def feedback(spec: str | Feedback | None) -> Feedback:
     """Turn ``"delay:mean=100"``, ``"delay:steps=100"``, ``"batch:size=1000"``, or two joined by ``+``, into feedback.
 
@@ -73,7 +76,7 @@ def feedback(spec: str | Feedback | None) -> Feedback:
     Feedback(steps=0, mean=100.0, size=1000)
     """
     if spec is None:
-        return Feedback()
+        return AT_ONCE
     if isinstance(spec, Feedback):
         return spec
     if not isinstance(spec, str):

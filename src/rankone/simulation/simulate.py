@@ -54,8 +54,8 @@ def simulate(
         executor: any `concurrent.futures.Executor` to use instead of local processes, such as a Dask client's
             ``client.get_executor()``.
         progress: called with (finished runs, all runs) whenever that changes.
-        feedback: when outcomes come: ``"delay:mean=100"``, ``"delay:steps=100"``, ``"batch:size=1000"``; default: before
-            the next decision.
+        feedback: when outcomes come: ``"delay:mean=100"``, ``"delay:steps=100"``, ``"batch:size=1000"``; default:
+            before the next decision.
 
     >>> import rankone
     >>> study = rankone.simulate(rankone.RankOne([0.9, 0.5], [0.8, 0.3]), "ucb1", horizon=500, runs=2, workers=1)

@@ -12,7 +12,7 @@ import polars as pl
 
 from rankone.charts.chart import Chart
 from rankone.problems import RankOne, lower_bound_constant
-from rankone.simulation.feedback import Feedback
+from rankone.simulation.feedback import AT_ONCE, Feedback
 from rankone.simulation.store import room_under
 from rankone.simulation.work import Run
 
@@ -37,7 +37,7 @@ class Study:
         policies: Sequence[str],
         checkpoints: npt.NDArray[np.int64],
         runs: Sequence[Run],
-        feedback: Feedback = Feedback(),
+        feedback: Feedback = AT_ONCE,
     ) -> None:
         self.problems, self.policies = list(problems), list(policies)
         self.checkpoints, self.feedback = checkpoints, feedback

@@ -20,7 +20,7 @@ from rankone.numerics.seeds import generator
 from rankone.policies import Policy
 from rankone.policies.kernels import syncs
 from rankone.problems import RankOne
-from rankone.simulation.feedback import Feedback
+from rankone.simulation.feedback import AT_ONCE, Feedback
 from rankone.simulation.play import play, play_late
 
 
@@ -44,7 +44,7 @@ class Unit:
     checkpoints: npt.NDArray[np.int64]
     seed: int
     runs: range
-    feedback: Feedback = Feedback()
+    feedback: Feedback = AT_ONCE
     versions: Mapping[str, str] = field(default_factory=versions)
 
 
