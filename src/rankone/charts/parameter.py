@@ -49,7 +49,7 @@ def parameter_chart(table: pl.DataFrame, x: str, exponents: pl.DataFrame, *, log
     linear, logarithmic = alt.Scale(zero=True), alt.Scale(type="log", nice=False)
     x_scale = (logarithmic if positive else alt.Scale(type="symlog", constant=1)) if log else linear
     ticks = shown["x"].unique().sort().to_list()
-    x_axis = alt.Axis(values=ticks if len(ticks) <= 12 else alt.Undefined, format="~g", labelOverlap=True)
+    x_axis = alt.Axis(values=ticks if len(ticks) <= 12 else alt.Undefined, format=",.3~r", labelOverlap=True)
     across = alt.X("x:Q", title=_TITLES.get(x, x), scale=x_scale, axis=x_axis)
     up = alt.Y("mean:Q", title="cumulative regret", axis=alt.Axis(format="~s"), scale=logarithmic if log else linear)
     sizes = len(names)
