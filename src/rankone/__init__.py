@@ -16,6 +16,7 @@ _HOMES = {
     "Database": "rankone.serving",
     "Decision": "rankone.policies",
     "Experiment": "rankone.serving",
+    "Feedback": "rankone.simulation",
     "IMEDUB": "rankone.policies.imed_ub",
     "KLUCB": "rankone.policies.kl_ucb",
     "KLUCBUB": "rankone.policies.klucb_ub",
@@ -25,6 +26,7 @@ _HOMES = {
     "Rank1ElimKL": "rankone.policies.rank1elim_kl",
     "RankOne": "rankone.problems",
     "Study": "rankone.simulation",
+    "Sweep": "rankone.simulation",
     "Thompson": "rankone.policies.thompson",
     "TopTwo": "rankone.policies.top_two",
     "UCB1": "rankone.policies.ucb1",
@@ -44,6 +46,7 @@ _HOMES = {
     "save_problem": "rankone.problems",
     "save_problems": "rankone.problems",
     "simulate": "rankone.simulation",
+    "sweep": "rankone.simulation",
     "upper_bound": "rankone.problems",
 }
 _MODULES = ("errors",)

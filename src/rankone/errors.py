@@ -9,8 +9,9 @@
     │   │   └── Contradiction                      the decision already has another outcome; the first one stays
     │   ├── KeyReused                              an idempotency key came again with another request
     │   └── TooManyOpen                            too many decisions wait for their outcomes
-    ├── StorageError                               the database is gone, full or busy; nothing was half written
+    ├── StorageError                               the disk or database is gone, full or busy
     ├── JournalError                               a journal is damaged, or newer than this program
+    ├── WorkerError                                a worker or the scheduler is gone, or runs other versions
     └── MissingExtra          (also ImportError)   an optional dependency is not installed
 """
 
@@ -64,11 +65,15 @@ class TooManyOpen(InputError):
 
 
 class StorageError(ExplainedError):
-    """The database is gone, full or busy. Nothing was half written: try again."""
+    """The disk or the database is gone, full or busy. Nothing was half written: try again."""
 
 
 class JournalError(ExplainedError):
     """A journal is damaged, or was written by a newer program."""
+
+
+class WorkerError(ExplainedError):
+    """A worker or the scheduler is gone, or runs other versions. What was finished is kept."""
 
 
 class MissingExtra(RankoneError, ImportError):

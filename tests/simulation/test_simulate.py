@@ -16,7 +16,7 @@ import pytest
 import rankone
 from rankone.errors import InputError
 
-module = importlib.import_module("rankone.simulation.simulate")
+module = importlib.import_module("rankone.simulation.executors")
 PROBLEM = rankone.needle(3, 4)
 POLICIES = ["ucb1", "rank1elim-kl:c=0"]
 
@@ -47,8 +47,8 @@ def test_table_and_summary():
     assert table.columns == ["problem", "policy", "run", "step", "regret"]
     assert table["step"].unique().sort().to_list() == list(range(200, 2_001, 200))
     assert summary.columns == [
-        "problem", "policy", "runs", "horizon", "regret_mean", "regret_se", "regret_median", "regret_p95", "seconds",
-        "steps_per_second",
+        "problem", "policy", "runs", "horizon", "regret_mean", "regret_se", "regret_median", "regret_p95",
+        "sync_points", "seconds", "steps_per_second",
     ]  # fmt: skip
     final = table.filter((pl.col("step") == 2_000) & (pl.col("policy") == "ucb1"))["regret"].to_numpy()
     first = summary.row(0, named=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from rankone.cli._executors import CLUSTER, WORKERS, executor_of
 from rankone.cli._options import whole_number
 
 
@@ -23,7 +24,11 @@ def simulate(
     horizon: int = typer.Option(100_000, parser=whole_number, help="Decisions a run; 2e6 is fine.", metavar="N"),
     runs: int = typer.Option(20, help="Runs of each policy on each problem."),
     seed: int = typer.Option(0, help="Root of all randomness."),
-    workers: int | None = typer.Option(None, help="Processes; default: one a core."),
+    workers: int | None = WORKERS,
+    cluster: str | None = CLUSTER,
+    feedback: str = typer.Option(
+        "immediate", help="When outcomes come: immediate, delay:steps=100, delay:mean=100, batch:size=1000."
+    ),
     log: bool = typer.Option(False, "--log", help="Checkpoints and axes on a log scale."),
     out: Path | None = typer.Option(
         None, help="Directory for runs, table, summary and chart; a stopped study continues there."
@@ -35,10 +40,10 @@ def simulate(
     from rankone.cli._progress import progress_bar
     from rankone.cli._tables import show_table
 
-    with progress_bar("runs") as progress:
+    with executor_of(cluster) as executor, progress_bar("runs") as progress:
         study = rankone.simulate(
             problem, policy, horizon=horizon, runs=runs, seed=seed, workers=workers, out=out, progress=progress,
-            checkpoints="log" if log else 100,
+            checkpoints="log" if log else 100, executor=executor, feedback=feedback,
         )  # fmt: skip
     if out is not None:
         study.save(out)
@@ -48,8 +53,12 @@ def simulate(
         return
     columns = {
         "problem": "problem", "policy": "policy", "regret_mean": "regret", "regret_se": "± se",
-        "regret_median": "median", "regret_p95": "p95", "seconds": "s a run", "steps_per_second": "steps/s",
+        "regret_median": "median", "regret_p95": "p95", "sync_points": "sync points", "seconds": "s a run",
+        "steps_per_second": "steps/s",
     }  # fmt: skip
-    show_table(study.summary().select(*columns).rename(columns), f"{horizon:,} decisions, {runs} runs, seed {seed}")
+    when = "" if study.feedback.is_immediate else f", feedback {study.feedback}"
+    show_table(
+        study.summary().select(*columns).rename(columns), f"{horizon:,} decisions, {runs} runs, seed {seed}{when}"
+    )
     if out is not None:
         print(f"Written: {out / 'table.parquet'}, summary.csv, summary.json, regret.png")

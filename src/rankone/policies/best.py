@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from rankone.errors import InputError
 from rankone.policies.base import Policy, check_sizes
-from rankone.policies.kernels import FILLER, chooses, settleds, updates
+from rankone.policies.kernels import FILLER, chooses, settleds, syncss, updates
 
 
 class BestState(NamedTuple):
@@ -63,3 +63,8 @@ def _update(state: BestState, row: int, col: int, tag: int, reward: int) -> None
 @settleds.register(BestState)
 def _settled(state: BestState) -> bool:
     return True
+
+
+@syncss.register(BestState)
+def _syncs(state: BestState) -> int:
+    return 0

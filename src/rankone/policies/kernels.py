@@ -10,6 +10,8 @@ class inlined, which is what lets one compiled loop play every policy and still 
     update(state, row, col, tag, reward)        learn an outcome; in any order
     void(state, row, col, tag)                  the decision will never have an outcome (default: nothing happens)
     settled(state) -> bool                      True when the choice can never change again (default: False)
+    syncs(state) -> int                         how often outcomes were taken in (default -1: at every decision);
+                                                asked after a run, from Python only
 
 A negative tag marks a filler: a decision whose outcome the policy does not learn from.
 
@@ -34,10 +36,15 @@ def _never(state: Any) -> bool:
     return False
 
 
+def _always(state: Any) -> int:
+    return -1
+
+
 chooses = Dispatched("choose")
 updates = Dispatched("update")
 voids = Dispatched("void", _nothing)
 settleds = Dispatched("settled", _never)
+syncss = Dispatched("syncs", _always)
 
 
 @overloaded(chooses)
@@ -62,3 +69,8 @@ def void(state: Any, row: int, col: int, tag: int) -> None:
 def settled(state: Any) -> bool:
     """Tell whether the choice can never change again."""
     return settleds.of(type(state))(state)
+
+
+def syncs(state: Any) -> int:
+    """Return how often the policy has taken outcomes in so far; -1 if it does so at every decision."""
+    return int(syncss.of(type(state))(state))

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from rankone.numerics.compiled import kernel
 from rankone.numerics.dispatch import Dispatched, overloaded
-from rankone.policies.kernels import FILLER, chooses, settleds, updates, voids
+from rankone.policies.kernels import FILLER, chooses, settleds, syncss, updates, voids
 from rankone.policies.live import adopts, defeatss, recalls
 
 Ints = npt.NDArray[np.int64]
@@ -193,3 +193,8 @@ def _adopt(state: SweepState, defeated_by: Ints) -> None:
         left = span[defeated_by[span] == span]
         state.remaining[span[0] : span[0] + len(left)] = left
         clock[ROWS_LEFT + side] = len(left)
+
+
+@syncss.register(SweepState)
+def _syncs(state: SweepState) -> int:
+    return int(state.clock[STAGE])  # within a stage no choice depends on an outcome

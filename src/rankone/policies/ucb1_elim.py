@@ -16,7 +16,7 @@ import numpy as np
 
 from rankone.numerics.compiled import kernel
 from rankone.policies.base import Policy, check_sizes, needed_horizon
-from rankone.policies.kernels import FILLER, chooses, settleds, updates, voids
+from rankone.policies.kernels import FILLER, chooses, settleds, syncss, updates, voids
 from rankone.policies.live import recalls
 from rankone.policies.pairs import Ints
 
@@ -162,3 +162,8 @@ def _recall(state: UCB1ElimState, row: int, col: int, pulls: int, clicks: int) -
     pair = row * state.clock[N_COLS] + col
     state.pulls[pair] += pulls
     state.clicks[pair] += clicks
+
+
+@syncss.register(UCB1ElimState)
+def _syncs(state: UCB1ElimState) -> int:
+    return max(0, int(state.clock[ROUND]))  # within a round no choice depends on an outcome

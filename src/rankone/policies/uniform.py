@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rankone.policies.base import Policy, check_sizes
-from rankone.policies.kernels import chooses
+from rankone.policies.kernels import chooses, syncss
 from rankone.policies.pairs import PairState, remember_choice, start_pairs
 
 
@@ -34,3 +34,8 @@ class Uniform(Policy):
 @chooses.register(UniformState)
 def _choose(state: PairState, rng: Any) -> tuple[int, int, int]:
     return remember_choice(state, int(rng.random() * len(state.pulls)))
+
+
+@syncss.register(UniformState)
+def _syncs(state: PairState) -> int:
+    return 0

@@ -1,6 +1,8 @@
 """What the system does with problems and policies: plays them, in studies that can be trusted and resumed."""
 
+from rankone.simulation.feedback import Feedback
 from rankone.simulation.simulate import simulate
 from rankone.simulation.study import Study
+from rankone.simulation.sweep import Sweep, sweep
 
-__all__ = ["Study", "simulate"]
+__all__ = ["Feedback", "Study", "Sweep", "simulate", "sweep"]

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
-import time
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +14,14 @@ import numpy.typing as npt
 from rankone.errors import InputError
 from rankone.policies import Policy, policy
 from rankone.problems import RankOne, problem
+from rankone.simulation.executors import carry_out
+from rankone.simulation.feedback import Feedback
+from rankone.simulation.feedback import feedback as parse_feedback
 from rankone.simulation.store import RunStore
 from rankone.simulation.study import Study
-from rankone.simulation.work import Run, Unit, do
+from rankone.simulation.units import Units
+from rankone.simulation.work import Run
 from rankone.specs import whole_number
-
-# A unit of work should take about this long: short enough to lose little, long enough to be worth sending.
-_UNIT_SECONDS = 1.0
 
 Progress = Callable[[int, int], None]
 
@@ -39,6 +37,7 @@ def simulate(
     out: str | Path | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    feedback: Feedback | str | None = None,
 ) -> Study:
     """Play policies on problems and return the study.
 
@@ -52,8 +51,11 @@ def simulate(
         checkpoints: at how many steps regret is recorded (evenly spaced), ``"log"`` for 100 evenly on a log scale,
             or the steps themselves.
         out: directory that keeps finished runs; the same study started again continues there.
-        executor: any `concurrent.futures.Executor` to use instead of local processes.
+        executor: any `concurrent.futures.Executor` to use instead of local processes, such as a Dask client's
+            ``client.get_executor()``.
         progress: called with (finished runs, all runs) whenever that changes.
+        feedback: when outcomes come: ``"delay:mean=100"``, ``"delay:steps=100"``, ``"batch:size=1000"``; default:
+            before the next decision.
 
     >>> import rankone
     >>> study = rankone.simulate(rankone.RankOne([0.9, 0.5], [0.8, 0.3]), "ucb1", horizon=500, runs=2, workers=1)
@@ -62,6 +64,7 @@ def simulate(
     """
     worlds = _problems(problems)
     players = _policies(policies)
+    late = parse_feedback(feedback)
     steps = _steps(checkpoints, whole_number("horizon", horizon))
     whole_number("runs", runs)
     whole_number("seed", seed, least=0)
@@ -78,6 +81,7 @@ def simulate(
                 "problems": [world.to_dict() for world in worlds],
                 "policies": [player.label for player in players],
                 "runs": runs,
+                **({} if late.is_immediate else {"feedback": late.label}),
             }
             store = stack.enter_context(RunStore(Path(out), description))
             done = _already_done(store, worlds, players, runs)
@@ -88,110 +92,15 @@ def simulate(
             for world in worlds
             for player in players
         }
-        units = _Units(worlds, players, steps, seed, missing)
+        units = Units(worlds, players, steps, late, seed, missing)
         digests = {world.name: world.digest for world in worlds}
-        for results in _carry_out(units, workers, executor):
+        for results in carry_out(units, workers, executor):
             if store is not None:
                 store.append(digests[results[0].problem], results)
             for result in results:
                 done[result.problem, result.policy, result.run] = result
             report(len(done), wanted)
-    return Study(worlds, [player.label for player in players], steps, list(done.values()))
-
-
-class _Units:
-    """Deals out units of work, each about `_UNIT_SECONDS` long by what earlier runs of its kind took."""
-
-    def __init__(
-        self,
-        problems: Sequence[RankOne],
-        policies: Sequence[Policy],
-        steps: npt.NDArray[np.int64],
-        seed: int,
-        missing: dict[tuple[str, str], list[int]],
-    ) -> None:
-        self._kinds = [
-            (world, player) for world in problems for player in policies if missing[world.name, player.label]
-        ]
-        self._missing = missing
-        self._steps, self._seed = steps, seed
-        self._seconds: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
-
-    def next(self, parallel: int) -> Unit | None:
-        """Return the next unit, None when every run is dealt out; `parallel` workers should all get a share."""
-        while self._kinds:
-            world, player = self._kinds[0]
-            left = self._missing[world.name, player.label]
-            if left:
-                break
-            self._kinds.pop(0)
-        else:
-            return None
-        taken = self._seconds[world.name, player.label]
-        size = int(_UNIT_SECONDS / max(1e-6, float(np.mean(taken)))) if taken else 1
-        size = max(1, min(size, -(-len(left) // parallel)))
-        first = left[0]
-        last = first
-        while last + 1 in left[:size] and last + 1 - first < size:
-            last += 1
-        del left[: last + 1 - first]
-        return Unit(world, player, self._steps, self._seed, range(first, last + 1))
-
-    def learn(self, results: Sequence[Run]) -> None:
-        """Note how long runs of this kind take."""
-        for result in results:
-            self._seconds[result.problem, result.policy].append(result.seconds)
-
-
-def _carry_out(units: _Units, workers: int, executor: Executor | None) -> Iterator[list[Run]]:
-    """Yield the results of every unit, as they come."""
-    if executor is None and workers == 1:
-        while (unit := units.next(1)) is not None:
-            results = do(unit)
-            units.learn(results)
-            yield results
-        return
-    with _pool(workers) if executor is None else contextlib.nullcontext(executor) as pool:
-        pending: set[Future[list[Run]]] = set()
-        try:
-            while True:
-                while len(pending) < 2 * workers and (unit := units.next(workers)) is not None:
-                    pending.add(pool.submit(do, unit))
-                if not pending:
-                    return
-                finished, pending = wait(pending, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    results = future.result()
-                    units.learn(results)
-                    yield results
-        finally:
-            for future in pending:
-                future.cancel()
-
-
-@contextlib.contextmanager
-def _pool(workers: int) -> Iterator[Executor]:
-    """Local processes. Loky's start without importing the user's script again, so a script needs no main guard."""
-    from loky import ProcessPoolExecutor
-
-    pool = ProcessPoolExecutor(max_workers=workers, initializer=_end_with, initargs=(os.getpid(),))
-    try:
-        yield pool
-    except BaseException:  # Ctrl-C included: runs in progress are given up, finished ones are kept
-        pool.shutdown(wait=True, kill_workers=True)
-        raise
-    pool.shutdown(wait=True)
-
-
-def _end_with(parent: int) -> None:
-    """End this worker when its parent is gone, killed perhaps: nobody is left to give results to."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1.0)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+    return Study(worlds, [player.label for player in players], steps, list(done.values()), late)
 
 
 def _already_done(

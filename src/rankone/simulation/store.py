@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from rankone._version import __version__
-from rankone.errors import InputError
+from rankone.errors import InputError, StorageError
 from rankone.simulation.work import Run
 
 _FORMAT = "rankone-study-1"
+
+
+@contextlib.contextmanager
+def room_under(directory: Path) -> Iterator[None]:
+    """Say in one sentence that a disk is full or a directory cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            f"to write under {directory}",
+            error.strerror or str(error),
+            "make room, then start again with the same directory: what was finished is kept there",
+        ) from error
 
 
 class RunStore:
@@ -23,33 +38,37 @@ class RunStore:
     def __init__(self, directory: Path, description: dict[str, Any]) -> None:
         """Open or continue a study; `description` must agree with what the directory already holds."""
         self.directory = directory
-        directory.mkdir(parents=True, exist_ok=True)
         description = {"format": _FORMAT, "version": __version__, **description}
-        header = directory / "study.json"
-        if header.exists():
-            present = json.loads(header.read_text())
-            for key in ("format", "version", "horizon", "seed", "checkpoints"):
-                if present.get(key) != description[key]:
-                    raise InputError(
-                        f"a study with {key} {_short(description[key])} in {directory}",
-                        f"one with {key} {_short(present.get(key))}",
-                        "choose another directory, or delete this one",
-                    )
-        header.write_text(json.dumps(description, indent=1))
-        self._mend()
-        self._file: IO[str] = self._path.open("a")
+        with room_under(directory):
+            directory.mkdir(parents=True, exist_ok=True)
+            self._describe(description)
+            self._mend()
+            self._file = self._path.open("ab", buffering=0)
 
     @property
     def _path(self) -> Path:
         return self.directory / "runs.jsonl"
 
+    def _describe(self, description: dict[str, Any]) -> None:
+        header = self.directory / "study.json"
+        if header.exists():
+            present = json.loads(header.read_text())
+            for key in ("format", "version", "horizon", "seed", "checkpoints", "feedback"):
+                if present.get(key) != description.get(key):
+                    raise InputError(
+                        f"a study with {key} {_short(description.get(key))} in {self.directory}",
+                        f"one with {key} {_short(present.get(key))}",
+                        "choose another directory, or delete this one",
+                    )
+        whole = header.with_suffix(".new")  # a full disk must not leave half a description
+        whole.write_text(json.dumps(description, indent=1))
+        whole.replace(header)
+
     def _mend(self) -> None:
-        """Cut a last line that a killed process left unfinished."""
+        """Cut a last line that a killed process or a full disk left unfinished."""
         if self._path.exists():
             data = self._path.read_bytes()
-            whole = data[: data.rfind(b"\n") + 1]
-            if len(whole) < len(data):
-                self._path.write_bytes(whole)
+            os.truncate(self._path, data.rfind(b"\n") + 1)
 
     def __iter__(self) -> Iterator[tuple[str, Run]]:
         """Every finished run with the digest of its problem."""
@@ -64,8 +83,10 @@ class RunStore:
         """Add finished runs; they survive a kill from here on."""
         for run in runs:
             entry = {"digest": digest, **run._asdict(), "regret": [float(value) for value in run.regret]}
-            self._file.write(json.dumps(entry, separators=(",", ":")) + "\n")
-        self._file.flush()
+            line = json.dumps(entry, separators=(",", ":")).encode() + b"\n"
+            with room_under(self.directory):
+                while line:  # a disk that fills up takes a part first, and refuses the rest
+                    line = line[self._file.write(line) :]
 
     def __enter__(self) -> Self:
         return self

@@ -12,6 +12,8 @@ import polars as pl
 
 from rankone.charts.chart import Chart
 from rankone.problems import RankOne, lower_bound_constant
+from rankone.simulation.feedback import AT_ONCE, Feedback
+from rankone.simulation.store import room_under
 from rankone.simulation.work import Run
 
 if TYPE_CHECKING:
@@ -35,9 +37,10 @@ class Study:
         policies: Sequence[str],
         checkpoints: npt.NDArray[np.int64],
         runs: Sequence[Run],
+        feedback: Feedback = AT_ONCE,
     ) -> None:
         self.problems, self.policies = list(problems), list(policies)
-        self.checkpoints = checkpoints
+        self.checkpoints, self.feedback = checkpoints, feedback
         self.runs = sorted(
             runs, key=lambda run: (self._problem_names.index(run.problem), self.policies.index(run.policy), run.run)
         )
@@ -53,7 +56,10 @@ class Study:
 
     @property
     def table(self) -> pl.DataFrame:
-        """Long table: problem, policy, run, step, regret (cumulative pseudo-regret after `step` decisions)."""
+        """Long table: problem, policy, run, step, regret (cumulative pseudo-regret after `step` decisions).
+
+        A study with late feedback has the column feedback too, after policy.
+        """
         per_run = pl.DataFrame(
             {
                 "problem": [run.problem for run in self.runs],
@@ -70,29 +76,41 @@ class Study:
                 "regret": pl.List(pl.Float64),
             },
         )
-        return per_run.explode("step", "regret")
+        return self._with_feedback(per_run.explode("step", "regret"))
+
+    def _with_feedback(self, table: pl.DataFrame) -> pl.DataFrame:
+        if self.feedback.is_immediate:
+            return table
+        return table.insert_column(2, pl.repeat(self.feedback.label, table.height, eager=True).alias("feedback"))
 
     def summary(self) -> pl.DataFrame:
-        """One line per problem and policy: final regret (mean, standard error, median, 95 % quantile) and speed."""
+        """One line per problem and policy: final regret (mean, standard error, median, 95 % quantile) and speed.
+
+        ``sync_points`` is the mean number of synchronisation points of a run: decisions that rest on outcomes which no
+        earlier decision rested on.
+        """
         final = pl.DataFrame(
             {
                 "problem": [run.problem for run in self.runs],
                 "policy": [run.policy for run in self.runs],
                 "regret": [float(run.regret[-1]) for run in self.runs],
                 "seconds": [run.seconds for run in self.runs],
+                "sync_points": pl.Series([run.sync_points for run in self.runs], dtype=pl.Int64),
             }
         )
         regret, seconds = pl.col("regret"), pl.col("seconds")
-        return final.group_by("problem", "policy", maintain_order=True).agg(
+        table = final.group_by("problem", "policy", maintain_order=True).agg(
             runs=pl.len(),
             horizon=pl.lit(self.horizon),
             regret_mean=regret.mean(),
             regret_se=regret.std() / pl.len().sqrt(),
             regret_median=regret.median(),
             regret_p95=regret.quantile(0.95, "linear"),
+            sync_points=pl.col("sync_points").mean(),
             seconds=seconds.mean(),
             steps_per_second=self.horizon / seconds.mean(),
         )
+        return self._with_feedback(table)
 
     def chart(self, *, log_steps: bool = False, log_regret: bool = False, lower_bound: bool = True) -> Chart:
         """Return the picture: mean regret against time with a band of two standard errors, a panel per problem."""
@@ -104,9 +122,10 @@ class Study:
     def save(self, directory: str | Path) -> None:
         """Write ``table.parquet``, ``summary.csv``, ``summary.json`` and ``regret.png`` into a directory."""
         directory = Path(directory)
-        directory.mkdir(parents=True, exist_ok=True)
-        self.table.write_parquet(directory / "table.parquet")
         summary = self.summary()
-        summary.write_csv(directory / "summary.csv")
-        (directory / "summary.json").write_text(json.dumps(summary.to_dicts(), indent=1))
-        self.chart().save(directory / "regret.png")
+        with room_under(directory):
+            directory.mkdir(parents=True, exist_ok=True)
+            self.table.write_parquet(directory / "table.parquet")
+            summary.write_csv(directory / "summary.csv")
+            (directory / "summary.json").write_text(json.dumps(summary.to_dicts(), indent=1))
+            self.chart().save(directory / "regret.png")

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+import functools
+import platform
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numba
 import numpy as np
 import numpy.typing as npt
 
-from rankone.numerics.compiled import compiled
+from rankone._version import __version__
+from rankone.errors import WorkerError
+from rankone.numerics.compiled import compiled, source_key
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy
+from rankone.policies.kernels import syncs
 from rankone.problems import RankOne
-from rankone.simulation.play import play
+from rankone.simulation.feedback import AT_ONCE, Feedback
+from rankone.simulation.play import play, play_late
+
+
+@functools.cache
+def versions() -> Mapping[str, str]:
+    """What the numbers of a run depend on besides its unit: the versions of the code that plays it."""
+    return {
+        "rankone": __version__,
+        "rankone sources": source_key("rankone"),
+        "Numba": numba.__version__,
+        "NumPy": np.__version__,
+    }
 
 
 @dataclass(frozen=True)
@@ -25,38 +44,62 @@ class Unit:
     checkpoints: npt.NDArray[np.int64]
     seed: int
     runs: range
+    feedback: Feedback = AT_ONCE
+    versions: Mapping[str, str] = field(default_factory=versions)
 
 
 class Run(NamedTuple):
-    """What one run gave: cumulative regret at each checkpoint, and its time without compilation."""
+    """What one run gave: cumulative regret at each checkpoint, its time without compilation, synchronisation points."""
 
     problem: str
     policy: str
     run: int
     seconds: float
     regret: npt.NDArray[np.float64]
+    sync_points: int | None = None  # unknown in studies written before they were counted
 
 
 def do(unit: Unit) -> list[Run]:
-    """Play a unit's runs. Each run's randomness is named by (seed, problem, policy, run) alone."""
-    problem, policy, checkpoints = unit.problem, unit.policy, unit.checkpoints
+    """Play a unit's runs. Each run's randomness is named by (seed, problem, policy, run) and late feedback alone."""
+    _check_versions(unit.versions)
+    problem, policy, checkpoints, late = unit.problem, unit.policy, unit.checkpoints, unit.feedback
     ready = policy.with_horizon(int(checkpoints[-1])).for_problem(*problem.best_pairs[0])
-    loop = compiled(play, type(policy).__module__)
+    loop = compiled(play if late.is_immediate else play_late, type(policy).__module__)
+    extra = () if late.is_immediate else (late.steps, float(late.mean), late.size)
 
-    def timed(checkpoints: npt.NDArray[np.int64], rng: np.random.Generator) -> tuple[float, npt.NDArray[np.float64]]:
+    def timed(
+        checkpoints: npt.NDArray[np.int64], rng: np.random.Generator
+    ) -> tuple[float, npt.NDArray[np.float64], int]:
         state = ready.start(problem.n_rows, problem.n_cols)
         regret = np.empty(len(checkpoints))
         begin = time.perf_counter()
-        loop(state, problem.rows, problem.cols, problem.best_mean, checkpoints, regret, rng)
-        return time.perf_counter() - begin, regret
+        with_news = loop(state, problem.rows, problem.cols, problem.best_mean, checkpoints, regret, rng, *extra)
+        seconds = time.perf_counter() - begin
+        taken_in = syncs(state)
+        if taken_in < 0:  # at every decision that comes after a new outcome; at once: at all but the first
+            taken_in = int(checkpoints[-1]) - 1 if late.is_immediate else int(with_news)
+        return seconds, regret, taken_in
 
     timed(checkpoints[:1] * 0 + 1, generator(0))  # one step, to compile or load the loop before any run is timed
+    name = () if late.is_immediate else (late.label,)
     return [
         Run(
             problem.name,
             policy.label,
             run,
-            *timed(checkpoints, generator(unit.seed, problem.digest, policy.label, run)),
+            *timed(checkpoints, generator(unit.seed, problem.digest, policy.label, run, *name)),
         )
         for run in unit.runs
     ]
+
+
+def _check_versions(wanted: Mapping[str, str]) -> None:
+    """Refuse work from a study of other versions: its numbers would not be those of a local run."""
+    here = versions()
+    for name, version in wanted.items():
+        if here.get(name) != version:
+            raise WorkerError(
+                f"{name} {version} on every worker, as in the study",
+                f"{name} {here.get(name)} on {platform.node()}",
+                "install the same versions everywhere; what was finished is kept",
+            )

@@ -1,0 +1,95 @@
+"""When outcomes come back: at once, after a fixed or a random delay, in batches.
+
+Outcomes are drawn when the decision is made and told to the policy later. The outcome of decision t (from 0) is due
+``steps + D`` decisions later, D geometric on 0, 1, 2, ... with the given mean, and in batches it waits for the end of
+the batch in which it is due; it is told before the first decision after that. So ``steps=0``, ``mean=0`` and
+``size=1`` all say: at once.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import get_type_hints
+
+from rankone.errors import InputError
+from rankone.specs import parse_settings, value_text, whole_number
+
+IMMEDIATE = "immediate"
+# Which parameters each word of the language takes.
+_WORDS = {IMMEDIATE: (), "delay": ("steps", "mean"), "batch": ("size",)}
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """When outcomes come back.
+
+    Args:
+        steps: decisions made before an outcome is known, always.
+        mean: mean of the random number of decisions on top of that.
+        size: outcomes come in batches of this many decisions.
+
+    >>> Feedback(mean=100).label, Feedback(steps=20, size=1_000).label, Feedback().label
+    ('delay:mean=100', 'delay:steps=20+batch:size=1000', 'immediate')
+    """
+
+    steps: int = 0
+    mean: float = 0.0
+    size: int = 1
+
+    def __post_init__(self) -> None:
+        whole_number("steps of delay", self.steps, least=0)
+        whole_number("a batch size", self.size)
+        if isinstance(self.mean, bool) or not isinstance(self.mean, (int, float)) or not 0 <= self.mean < math.inf:
+            raise InputError("a mean delay of at least 0", self.mean, "write delay:mean=100, say")
+
+    @property
+    def is_immediate(self) -> bool:
+        """Whether every outcome is known before the next decision."""
+        return self == AT_ONCE
+
+    @property
+    def label(self) -> str:
+        """Canonical text, which `feedback` reads again."""
+        parts = []
+        for word, names in _WORDS.items():
+            changed = [
+                f"{field.name}={value_text(getattr(self, field.name))}"
+                for field in fields(self)
+                if field.name in names and getattr(self, field.name) != field.default
+            ]
+            if changed:
+                parts.append(f"{word}:{','.join(changed)}")
+        return "+".join(parts) or IMMEDIATE
+
+    def __str__(self) -> str:
+        return self.label
+
+
+AT_ONCE = Feedback()
+
+
+def feedback(spec: str | Feedback | None) -> Feedback:
+    """Turn ``"delay:mean=100"``, ``"delay:steps=100"``, ``"batch:size=1000"``, or two joined by ``+``, into feedback.
+
+    >>> feedback("delay:mean=100+batch:size=1000")
+    Feedback(steps=0, mean=100.0, size=1000)
+    """
+    if spec is None:
+        return AT_ONCE
+    if isinstance(spec, Feedback):
+        return spec
+    if not isinstance(spec, str):
+        raise InputError("feedback as a text", spec, "write 'delay:mean=100' or 'batch:size=1000', say")
+    hints = get_type_hints(Feedback)
+    values: dict[str, float] = {}
+    for part in spec.split("+"):
+        word, _, settings = part.partition(":")
+        if word not in _WORDS or (_WORDS[word] and not settings):
+            examples = "immediate, delay:steps=100, delay:mean=100 or batch:size=1000"
+            raise InputError(f"{examples} as feedback", spec, "join two of them by + if both apply")
+        found = parse_settings(word, settings, {name: hints[name] for name in _WORDS[word]})
+        if found.keys() & values.keys():
+            raise InputError(f"'{word}' once in the feedback", spec, "leave one of them out")
+        values |= found
+    return Feedback(**values)  # type: ignore[arg-type]

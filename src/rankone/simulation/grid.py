@@ -1,0 +1,86 @@
+"""Grids: texts with ``{names}`` in them, filled in with every combination of the names' values."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from string import Formatter
+from typing import Any, NamedTuple, TypeVar
+
+from rankone.errors import InputError
+from rankone.policies import Policy, policy
+from rankone.problems import RankOne, problem
+from rankone.simulation.feedback import Feedback, feedback
+from rankone.specs import parse_whole_number, value_text
+
+Grid = Mapping[str, Sequence[Any]]
+Kind = TypeVar("Kind")
+
+
+class Point(NamedTuple):
+    """One policy on one problem for one horizon under one feedback, and the values of the grid that led there."""
+
+    values: dict[str, Any]
+    problem: RankOne
+    policy: Policy
+    horizon: int
+    feedback: Feedback
+    problem_text: str  # as written, with the names of the grid in it
+    policy_text: str
+
+
+def points(
+    grid: Grid,
+    problems: Iterable[RankOne | str],
+    policies: Iterable[Policy | str],
+    horizons: Iterable[int | str],
+    feedbacks: Iterable[Feedback | str],
+) -> Iterator[Point]:
+    """Yield every point of the grid."""
+    combined = list(itertools.product(problems, policies, horizons, feedbacks))
+    check_grid(grid, {text for entry in combined for text in entry if isinstance(text, str)})
+    known: dict[tuple[Any, str], Any] = {}
+
+    def made(make: Any, text: Any, values: dict[str, Any]) -> Any:
+        if not isinstance(text, str):
+            return text
+        filled = text.format(**{name: value_text(value) for name, value in values.items()})
+        if (make, filled) not in known:
+            known[make, filled] = make(filled)
+        return known[make, filled]
+
+    for chosen in itertools.product(*grid.values()):
+        values = dict(zip(grid, chosen, strict=True))
+        for world, player, horizon, late in combined:
+            yield Point(
+                values,
+                made(problem, world, values),
+                made(policy, player, values),
+                made(_horizon, horizon, values),
+                made(feedback, late, values),
+                world if isinstance(world, str) else world.name,
+                player if isinstance(player, str) else player.label,
+            )
+
+
+def check_grid(grid: Grid, texts: Iterable[str]) -> None:
+    """Refuse a grid and texts that do not name the same things."""
+    used = {name for text in texts for _, name, _, _ in _parts(text) if name is not None}
+    for name, values in grid.items():
+        if isinstance(values, (str, bytes)) or not isinstance(values, Sequence) or len(values) == 0:
+            raise InputError(f"a list of values for '{name}' of the grid", values, f"write {name} = [1, 2, 4], say")
+        if name not in used:
+            raise InputError(f"'{{{name}}}' in a problem, policy, horizon or feedback", "none", f"leave {name} out")
+    for name in sorted(used - set(grid)):
+        raise InputError(f"values for '{{{name}}}'", "none in the grid", f"write {name} = [1, 2, 4] in the grid, say")
+
+
+def _parts(text: str) -> list[tuple[str, str | None, str | None, str | None]]:
+    try:
+        return list(Formatter().parse(text))
+    except ValueError as error:
+        raise InputError("names in braces, such as {gap}", f"{text} ({error})", "close every brace") from None
+
+
+def _horizon(text: str) -> int:
+    return parse_whole_number("horizon", text)

@@ -1,0 +1,227 @@
+"""Sweeps: studies over a grid of sizes, gaps, parameters, horizons, delays and batches; regret against a parameter."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import re
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from rankone.charts.chart import Chart
+from rankone.errors import InputError
+from rankone.numerics.power_law import fit_power_law
+from rankone.policies import Policy
+from rankone.problems import RankOne
+from rankone.simulation.executors import local_pool
+from rankone.simulation.feedback import Feedback
+from rankone.simulation.grid import Grid, Point, points
+from rankone.simulation.simulate import Progress, simulate
+from rankone.simulation.store import room_under
+from rankone.specs import whole_number
+
+# A policy that lost more than this share of what choosing at random loses was cut off while it still explored.
+CUT_OFF = 0.5
+
+
+class Sweep:
+    """Regret at every point of a grid, as `rankone.sweep` returns it.
+
+    Attributes:
+        table: one line a point: the values of the grid, what they led to (problem, policy, horizon, feedback), facts of
+            the problem (lines is K + L), and the summary of its runs.
+        grid: the values of each name.
+        x: the parameter that charts and exponents are drawn against.
+    """
+
+    def __init__(self, table: pl.DataFrame, grid: Grid, x: str) -> None:
+        self.table, self.grid = table, grid
+        self.x = self._checked(x)
+
+    def _checked(self, x: str) -> str:
+        numbers = [name for name, kind in self.table.schema.items() if kind.is_numeric()]
+        if x not in numbers:
+            raise InputError(f"a number of the sweep as x: {', '.join(numbers)}", x, "choose one of them")
+        return x
+
+    def _panels(self, x: str) -> pl.DataFrame:
+        """Return the table with a column `panel`: what else varies besides x and the policy."""
+        held: list[str] = []
+        for name in ["problem_text", *self.grid, "horizon", "feedback"]:
+            if not self._follows(name, [x]) and not (held and self._follows(name, held)):
+                held.append(name)
+        texts = [
+            pl.col(name) if name in ("problem_text", "feedback") else pl.format("{} = {}", pl.lit(name), name)
+            for name in held
+        ]
+        return self.table.with_columns(panel=pl.concat_str(texts, separator=", ") if texts else pl.lit(""))
+
+    def _follows(self, name: str, known: list[str]) -> bool:
+        """Whether the values of some columns settle the value of another, as K + L settles K."""
+        return self.table.group_by(known).agg(pl.col(name).n_unique().alias("values"))["values"].max() == 1
+
+    def exponents(self, x: str | None = None) -> pl.DataFrame:
+        """Return the exponent of x in the regret of every policy: a line through log regret against log x.
+
+        Points at which a policy was cut off while it still explored say nothing and are left out.
+        """
+        x = self._checked(x or self.x)
+        rows = []
+        for (panel, policy), part in self._panels(x).group_by("panel", "policy_text", maintain_order=True):
+            useful = part.filter((pl.col(x) > 0) & (pl.col("regret_mean") > 0) & ~pl.col("cut_off")).unique(
+                x, maintain_order=True
+            )
+            fit = (
+                fit_power_law(useful[x], useful["regret_mean"], useful["regret_se"].fill_null(0.0))
+                if len(useful) > 1
+                else None
+            )
+            rows.append({
+                "panel": panel, "policy": policy, "exponent": fit and fit.exponent, "se": fit and fit.se,
+                "points": len(useful), "cut_off": int(part["cut_off"].sum()),
+            })  # fmt: skip
+        return pl.DataFrame(rows)
+
+    def chart(self, x: str | None = None, *, log: bool = True) -> Chart:
+        """Draw regret against x, a line a policy, a panel for each value of what else varies.
+
+        Args:
+            x: a column of numbers; default: the x of the sweep.
+            log: logarithmic axes.
+        """
+        from rankone.charts.parameter import parameter_chart
+
+        x = self._checked(x or self.x)
+        return parameter_chart(self._panels(x), x, self.exponents(x), log=log)
+
+    def save(self, directory: str | Path) -> None:
+        """Write ``sweep.csv``, ``sweep.parquet``, ``exponents.csv`` and ``sweep.png`` into a directory."""
+        directory = Path(directory)
+        with room_under(directory):
+            directory.mkdir(parents=True, exist_ok=True)
+            self.table.write_csv(directory / "sweep.csv")
+            self.table.write_parquet(directory / "sweep.parquet")
+            self.exponents().write_csv(directory / "exponents.csv")
+            self.chart().save(directory / "sweep.png")
+
+
+def sweep(
+    problems: RankOne | str | Sequence[RankOne | str],
+    policies: Policy | str | Sequence[Policy | str],
+    horizon: int | str | Sequence[int | str],
+    grid: Grid,
+    runs: int = 20,
+    seed: int = 0,
+    feedback: Feedback | str | Sequence[Feedback | str] = "immediate",
+    x: str | None = None,
+    workers: int | None = None,
+    out: str | Path | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> Sweep:
+    """Simulate at every point of a grid.
+
+    Any text may hold names in braces, and `grid` gives each name its values. Runs are the same as `rankone.simulate`
+    would give, and are shared: a point that does not depend on a name is played once.
+
+    Args:
+        problems: problems or their texts, such as ``"needle:{k}x{k}:gap={gap}"``.
+        policies: policies or their texts, such as ``"rank1elim-kl:c={c}"``.
+        horizon: decisions a run; one or several, numbers or texts.
+        grid: the values of each name.
+        runs: runs at each point.
+        seed: root of the seed tree.
+        feedback: when outcomes come, such as ``"delay:mean={delay}"``; one or several.
+        x: what charts and exponents are drawn against: a name of the grid, or a fact such as ``lines`` (K + L),
+            ``pairs``, ``min_gap``, ``mu``, ``horizon``, ``delay`` or ``batch``; default: the first name that varies.
+        workers: processes to use (default: one a core).
+        out: directory that keeps finished runs; the same sweep started again continues there.
+        executor: any `concurrent.futures.Executor` to use instead of local processes.
+        progress: called with (finished runs, all runs).
+
+    >>> import rankone
+    >>> result = rankone.sweep("needle:{k}x{k}", "uts", horizon=2_000, grid={"k": [2, 4, 8]}, runs=4, workers=1)
+    >>> result.table.select("k", "lines", "policy", "runs").rows()
+    [(2, 4, 'uts', 4), (4, 8, 'uts', 4), (8, 16, 'uts', 4)]
+    """
+    if not grid:
+        raise InputError("a grid of at least one name with values", dict(grid), "pass grid={'k': [8, 16, 32]}, say")
+    found = list(points(grid, _several(problems), _several(policies), _several(horizon), _several(feedback)))
+    workers = whole_number("workers", workers) if workers is not None else os.cpu_count() or 1
+    parts = _studies(found)
+    total = runs * sum(len(worlds) * len(players) for worlds, players, _, _ in parts)
+    report = progress or (lambda finished, total: None)
+    summaries: dict[tuple[str, str, int, str], dict[str, Any]] = {}
+    finished = 0
+    with contextlib.ExitStack() as stack:
+        if executor is None and workers > 1:  # one pool for all studies: workers start and load kernels once
+            executor = stack.enter_context(local_pool(workers))
+        for worlds, players, steps, late in parts:
+            study = simulate(
+                worlds, players, steps, runs, seed, workers=workers, executor=executor, feedback=late, checkpoints=1,
+                out=None if out is None else Path(out) / _folder(steps, late),
+                progress=functools.partial(_report_part, report, finished, total),
+            )  # fmt: skip
+            finished += runs * len(worlds) * len(players)
+            for line in study.summary().to_dicts():
+                summaries[line["problem"], line["policy"], steps, late.label] = line
+    table = pl.DataFrame([_line(point, summaries) for point in found], infer_schema_length=None)
+    varied = [name for name in grid if len(set(grid[name])) > 1 and table.schema[name].is_numeric()]
+    return Sweep(table, grid, x or (varied or list(grid))[0])
+
+
+def _studies(found: list[Point]) -> list[tuple[list[RankOne], list[Policy], int, Feedback]]:
+    """Group the points into as few studies as can play them all: every problem of a study meets every policy."""
+    policies_of: dict[tuple[int, Feedback], dict[str, dict[str, Policy]]] = {}
+    worlds: dict[str, RankOne] = {}
+    for point in found:
+        other = worlds.setdefault(point.problem.name, point.problem)
+        if other.digest != point.problem.digest:
+            raise InputError("problems with distinct names", f"two named {other.name}", "give each a name=")
+        here = policies_of.setdefault((point.horizon, point.feedback), {})
+        here.setdefault(point.problem.name, {})[point.policy.label] = point.policy
+    studies = []
+    for (horizon, late), players_of in policies_of.items():
+        alike: dict[tuple[str, ...], list[str]] = {}
+        for name, players in players_of.items():
+            alike.setdefault(tuple(players), []).append(name)
+        for names in alike.values():
+            studies.append(([worlds[name] for name in names], list(players_of[names[0]].values()), horizon, late))
+    return studies
+
+
+def _line(point: Point, summaries: dict[tuple[str, str, int, str], dict[str, Any]]) -> dict[str, Any]:
+    """One line of the table: the values of the grid win over facts of the same name."""
+    world = point.problem
+    summary = summaries[world.name, point.policy.label, point.horizon, point.feedback.label]
+    at_random = (world.best_mean - float(world.rows.mean() * world.cols.mean())) * point.horizon
+    facts = {
+        "problem_text": point.problem_text, "policy_text": point.policy_text,
+        "problem": world.name, "policy": point.policy.label, "horizon": point.horizon, "feedback": point.feedback.label,
+        "lines": world.n_rows + world.n_cols, "pairs": world.n_rows * world.n_cols,
+        "min_gap": min(world.min_row_gap, world.min_col_gap), "mu": world.mu,
+        "delay": point.feedback.steps + point.feedback.mean, "batch": point.feedback.size,
+    }  # fmt: skip
+    measured = {
+        name: summary[name]
+        for name in ("runs", "regret_mean", "regret_se", "regret_median", "regret_p95", "sync_points", "seconds")
+    }
+    measured["cut_off"] = summary["regret_mean"] > CUT_OFF * at_random
+    return {**point.values, **facts, **point.values, **measured}
+
+
+def _report_part(report: Progress, before: int, total: int, done: int, _: int) -> None:
+    report(before + done, total)
+
+
+def _several(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+
+
+def _folder(horizon: int, late: Feedback) -> str:
+    return re.sub(r"[^A-Za-z0-9.]+", "-", f"{horizon}-{late.label}")
