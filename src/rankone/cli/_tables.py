@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-def show_table(table: pl.DataFrame, title: str | None = None) -> None:
-    """Print a table on standard output, numbers to the right and no longer than they need to be."""
+def show_table(table: pl.DataFrame, title: str | None = None, columns: Mapping[str, str] | None = None) -> None:
+    """Print a table on standard output, numbers to the right and no longer than they need to be.
+
+    With `columns`, only these columns are shown, under their new names.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
     shown = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    if columns is not None:
+        table = table.select(*columns).rename(dict(columns))
     for name, kind in table.schema.items():
         shown.add_column(name.replace("_", " "), justify="right" if kind.is_numeric() else "left")
     for row in table.iter_rows():
         shown.add_row(*(_text(value) for value in row))
     console = Console()
-    # A pipe or a file has no width of its own: leave room for every column.
-    console.print(shown, width=None if console.is_terminal else 160, soft_wrap=False)
+    if not console.is_terminal:  # a pipe or a file has no width of its own: leave room for every column
+        console = Console(width=160)
+    console.print(shown)
 
 
 def _text(value: Any) -> str:

@@ -50,6 +50,6 @@ def simulate(
         "problem": "problem", "policy": "policy", "regret_mean": "regret", "regret_se": "± se",
         "regret_median": "median", "regret_p95": "p95", "seconds": "s a run", "steps_per_second": "steps/s",
     }  # fmt: skip
-    show_table(study.summary().select(columns).rename(columns), f"{horizon:,} decisions, {runs} runs, seed {seed}")
+    show_table(study.summary(), f"{horizon:,} decisions, {runs} runs, seed {seed}", columns)
     if out is not None:
         print(f"Written: {out / 'table.parquet'}, summary.csv, summary.json, regret.png")

@@ -35,6 +35,7 @@ class Rank1ElimKL(Policy):
     """
 
     name: ClassVar[str] = "rank1elim-kl"
+    suits: ClassVar[str] = "a handful of synchronisation points, a finite-time guarantee; horizon known"
     horizon: int | None = None
     c: float = 3.0
 

@@ -151,7 +151,7 @@ def _carry_out(units: _Units, workers: int, executor: Executor | None) -> Iterat
             units.learn(results)
             yield results
         return
-    with _pool(workers) if executor is None else contextlib.nullcontext(executor) as pool:
+    with process_pool(workers) if executor is None else contextlib.nullcontext(executor) as pool:
         pending: set[Future[list[Run]]] = set()
         try:
             while True:
@@ -170,7 +170,7 @@ def _carry_out(units: _Units, workers: int, executor: Executor | None) -> Iterat
 
 
 @contextlib.contextmanager
-def _pool(workers: int) -> Iterator[Executor]:
+def process_pool(workers: int) -> Iterator[Executor]:
     """Local processes. Loky's start without importing the user's script again, so a script needs no main guard."""
     from loky import ProcessPoolExecutor
 

@@ -73,7 +73,7 @@ class Study:
         return per_run.explode("step", "regret")
 
     def summary(self) -> pl.DataFrame:
-        """One line per problem and policy: final regret (mean, standard error, median, 95 % quantile) and speed."""
+        """One line per problem and policy: final regret (mean, standard error, median, quantiles) and speed."""
         final = pl.DataFrame(
             {
                 "problem": [run.problem for run in self.runs],
@@ -90,6 +90,7 @@ class Study:
             regret_se=regret.std() / pl.len().sqrt(),
             regret_median=regret.median(),
             regret_p95=regret.quantile(0.95, "linear"),
+            regret_p99=regret.quantile(0.99, "linear"),
             seconds=seconds.mean(),
             steps_per_second=self.horizon / seconds.mean(),
         )
