@@ -12,6 +12,7 @@ from rankone._version import __version__
 
 _HOMES = {
     "Agent": "rankone.policies",
+    "Arena": "rankone.simulation",
     "Best": "rankone.policies.best",
     "Decision": "rankone.policies",
     "IMEDUB": "rankone.policies.imed_ub",
@@ -21,6 +22,7 @@ _HOMES = {
     "Policy": "rankone.policies",
     "Rank1Elim": "rankone.policies.rank1elim",
     "Rank1ElimKL": "rankone.policies.rank1elim_kl",
+    "Rank1ElimKLAnytime": "rankone.policies.rank1elim_kl_anytime",
     "RankOne": "rankone.problems",
     "Study": "rankone.simulation",
     "Thompson": "rankone.policies.thompson",
@@ -28,6 +30,7 @@ _HOMES = {
     "UCB1Elim": "rankone.policies.ucb1_elim",
     "UTS": "rankone.policies.uts",
     "Uniform": "rankone.policies.uniform",
+    "arena": "rankone.simulation",
     "hardness": "rankone.problems",
     "known_policies": "rankone.policies",
     "load_problem": "rankone.problems",
@@ -38,6 +41,7 @@ _HOMES = {
     "policy": "rankone.policies",
     "problem": "rankone.problems",
     "random_problem": "rankone.problems",
+    "recommend": "rankone.simulation",
     "save_problem": "rankone.problems",
     "save_problems": "rankone.problems",
     "simulate": "rankone.simulation",

@@ -24,8 +24,8 @@ _REGISTRY: dict[str, type[Policy]] = {}
 class Policy:
     """Base of all policies: a frozen dataclass of parameters.
 
-    A subclass states its `name`, says what it `suits`, and implements `start`, and registers kernels for the state that `start` returns
-    (see `rankone.policies.kernels`). Defining the subclass is all the registration there is.
+    A subclass states its `name`, says what it `suits`, implements `start`, and registers kernels for the state that
+    `start` returns (see `rankone.policies.kernels`). Defining the subclass is all the registration there is.
     """
 
     name: ClassVar[str]
