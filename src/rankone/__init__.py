@@ -12,6 +12,7 @@ from rankone._version import __version__
 
 _HOMES = {
     "Agent": "rankone.policies",
+    "Arena": "rankone.simulation",
     "Best": "rankone.policies.best",
     "Database": "rankone.serving",
     "Decision": "rankone.policies",
@@ -24,6 +25,7 @@ _HOMES = {
     "Policy": "rankone.policies",
     "Rank1Elim": "rankone.policies.rank1elim",
     "Rank1ElimKL": "rankone.policies.rank1elim_kl",
+    "Rank1ElimKLAnytime": "rankone.policies.rank1elim_kl_anytime",
     "RankOne": "rankone.problems",
     "Study": "rankone.simulation",
     "Sweep": "rankone.simulation",
@@ -33,6 +35,7 @@ _HOMES = {
     "UCB1Elim": "rankone.policies.ucb1_elim",
     "UTS": "rankone.policies.uts",
     "Uniform": "rankone.policies.uniform",
+    "arena": "rankone.simulation",
     "hardness": "rankone.problems",
     "known_policies": "rankone.policies",
     "load_problem": "rankone.problems",
@@ -43,6 +46,7 @@ _HOMES = {
     "policy": "rankone.policies",
     "problem": "rankone.problems",
     "random_problem": "rankone.problems",
+    "recommend": "rankone.simulation",
     "save_problem": "rankone.problems",
     "save_problems": "rankone.problems",
     "simulate": "rankone.simulation",

@@ -47,7 +47,7 @@ def test_table_and_summary():
     assert table.columns == ["problem", "policy", "run", "step", "regret"]
     assert table["step"].unique().sort().to_list() == list(range(200, 2_001, 200))
     assert summary.columns == [
-        "problem", "policy", "runs", "horizon", "regret_mean", "regret_se", "regret_median", "regret_p95",
+        "problem", "policy", "runs", "horizon", "regret_mean", "regret_se", "regret_median", "regret_p95", "regret_p99",
         "sync_points", "seconds", "steps_per_second",
     ]  # fmt: skip
     final = table.filter((pl.col("step") == 2_000) & (pl.col("policy") == "ucb1"))["regret"].to_numpy()
@@ -56,6 +56,7 @@ def test_table_and_summary():
     assert first["regret_se"] == pytest.approx(final.std(ddof=1) / np.sqrt(5))
     assert first["regret_median"] == pytest.approx(np.median(final))
     assert first["regret_p95"] == pytest.approx(np.quantile(final, 0.95))
+    assert first["regret_p99"] == pytest.approx(np.quantile(final, 0.99))
     assert (table.sort("step").group_by("policy", "run").agg(pl.col("regret").diff().min())["regret"] >= 0).all()
 
 

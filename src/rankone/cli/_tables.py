@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
@@ -10,13 +11,18 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def show_table(table: pl.DataFrame, title: str | None = None) -> None:
-    """Print a table on standard output, numbers to the right and no longer than they need to be."""
+def show_table(table: pl.DataFrame, title: str | None = None, columns: Mapping[str, str] | None = None) -> None:
+    """Print a table on standard output, numbers to the right and no longer than they need to be.
+
+    With `columns`, only these columns are shown, under their new names.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
     shown = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    if columns is not None:
+        table = table.select(*columns).rename(dict(columns))
     for name, kind in table.schema.items():
         shown.add_column(name.replace("_", " "), justify="right" if kind.is_numeric() else "left")
     for row in table.iter_rows():

@@ -1,4 +1,4 @@
-"""``rankone policies``: what policies there are, with their parameters."""
+"""``rankone policies``: what policies there are, their parameters and what each suits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def register(app: typer.Typer) -> None:
 
 
 def policies(as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else.")) -> None:
-    """List the policies, their parameters and a line of explanation."""
+    """List the policies: parameters, what each does and what it suits."""
     import dataclasses
 
     import polars as pl
@@ -26,6 +26,7 @@ def policies(as_json: bool = typer.Option(False, "--json", help="Print JSON and 
             "policy": name,
             "parameters": ", ".join(f"{field.name}={field.default}" for field in dataclasses.fields(kind)) or "none",
             "what it does": (kind.__doc__ or "").strip().splitlines()[0],
+            "suits": kind.suits,
         }
         for name, kind in sorted(known_policies().items())
     ]

@@ -26,13 +26,14 @@ def fig1(
     quick: bool = _QUICK,
     out: Path = typer.Option(Path("out/fig1"), help="Directory for runs, tables and the figure."),
     workers: int | None = _WORKERS,
+    today: bool = typer.Option(False, "--today", help="Add today's policies and the lower bound, on a log scale."),
 ) -> None:
     """Figure 1: needle problems, K = L = 32, 64, 128."""
     from rankone.cli._progress import progress_bar
     from rankone.paper.fig1 import reproduce
 
     with progress_bar("runs") as progress:
-        result = reproduce(out=out, quick=quick, workers=workers, progress=progress)
+        result = reproduce(out=out, quick=quick, workers=workers, progress=progress, today=today)
     _show(result, out)
 
 

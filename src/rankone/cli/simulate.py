@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import typer
@@ -20,7 +21,12 @@ def simulate(
     problem: list[str] = typer.Option(
         ..., "--problem", "-p", help="A problem: needle:32x32, a file, models.json#QUERY; repeatable."
     ),
-    policy: list[str] = typer.Option(..., "--policy", "-P", help="A policy: rank1elim-kl, kl-ucb:c=3; repeatable."),
+    policy: list[str] = typer.Option(
+        [],
+        "--policy",
+        "-P",
+        help="A policy: uts, kl-ucb:c=3; repeatable. Default: the recommended one, rank1elim-kl and ucb1.",
+    ),
     horizon: int = typer.Option(100_000, parser=whole_number, help="Decisions a run; 2e6 is fine.", metavar="N"),
     runs: int = typer.Option(20, help="Runs of each policy on each problem."),
     seed: int = typer.Option(0, help="Root of all randomness."),
@@ -39,7 +45,12 @@ def simulate(
     import rankone
     from rankone.cli._progress import progress_bar
     from rankone.cli._tables import show_table
+    from rankone.simulation.recommend import COMPARED_WITH
 
+    if not policy:
+        advice = rankone.recommend(horizon=horizon)
+        policy = [advice.policy.label, *COMPARED_WITH]
+        print(f"No --policy given: comparing {', '.join(policy)}.\n{advice}", file=sys.stderr)
     with executor_of(cluster) as executor, progress_bar("runs") as progress:
         study = rankone.simulate(
             problem, policy, horizon=horizon, runs=runs, seed=seed, workers=workers, out=out, progress=progress,
@@ -57,8 +68,6 @@ def simulate(
         "steps_per_second": "steps/s",
     }  # fmt: skip
     when = "" if study.feedback.is_immediate else f", feedback {study.feedback}"
-    show_table(
-        study.summary().select(*columns).rename(columns), f"{horizon:,} decisions, {runs} runs, seed {seed}{when}"
-    )
+    show_table(study.summary(), f"{horizon:,} decisions, {runs} runs, seed {seed}{when}", columns)
     if out is not None:
         print(f"Written: {out / 'table.parquet'}, summary.csv, summary.json, regret.png")

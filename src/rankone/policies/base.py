@@ -24,11 +24,12 @@ _REGISTRY: dict[str, type[Policy]] = {}
 class Policy:
     """Base of all policies: a frozen dataclass of parameters.
 
-    A subclass states its `name` and implements `start`, and registers kernels for the state that `start` returns
-    (see `rankone.policies.kernels`). Defining the subclass is all the registration there is.
+    A subclass states its `name`, says what it `suits`, implements `start`, and registers kernels for the state that
+    `start` returns (see `rankone.policies.kernels`). Defining the subclass is all the registration there is.
     """
 
     name: ClassVar[str]
+    suits: ClassVar[str] = ""  # when to use it, in a few words
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)

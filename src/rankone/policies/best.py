@@ -34,6 +34,7 @@ class Best(Policy):
     row: int | None = None
     col: int | None = None
     name: ClassVar[str] = "best"
+    suits: ClassVar[str] = "a yardstick: no regret at all"
 
     def for_problem(self, best_row: int, best_col: int) -> Self:
         """Fill in the pair where none is given."""

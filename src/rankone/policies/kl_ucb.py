@@ -37,6 +37,7 @@ class KLUCB(Policy):
     """
 
     name: ClassVar[str] = "kl-ucb"
+    suits: ClassVar[str] = "pairs that need not be rank-1, with a guarantee; outcomes at once"
     c: float = 0.0
 
     def start(self, n_rows: int, n_cols: int) -> KLUCBState:

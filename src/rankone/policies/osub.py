@@ -47,6 +47,7 @@ class OSUB(Policy):
 
     c: float = 0.0
     name: ClassVar[str] = "osub"
+    suits: ClassVar[str] = "the unimodal index policy that later ones improve on; outcomes at once"
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.c < math.inf:

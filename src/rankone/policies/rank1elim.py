@@ -30,6 +30,7 @@ class Rank1Elim(Policy):
     """
 
     name: ClassVar[str] = "rank1elim"
+    suits: ClassVar[str] = "a baseline to compare with: the method before rank1elim-kl"
     horizon: int | None = None
 
     def start(self, n_rows: int, n_cols: int) -> Rank1ElimState:

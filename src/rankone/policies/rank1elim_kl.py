@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rankone.errors import InputError
 from rankone.numerics.kl import kl_lower, kl_upper
@@ -35,6 +35,7 @@ class Rank1ElimKL(Policy):
     """
 
     name: ClassVar[str] = "rank1elim-kl"
+    suits: ClassVar[str] = "a handful of synchronisation points, a finite-time guarantee; horizon known"
     horizon: int | None = None
     c: float = 3.0
 
@@ -42,15 +43,21 @@ class Rank1ElimKL(Policy):
         """Return the state before stage 0."""
         check_sizes(n_rows, n_cols)
         horizon = needed_horizon(self, self.horizon)
-        if not math.isfinite(self.c) or self.c < 0.0:
-            raise InputError("c of at least 0", self.c, "use c=3 (as printed) or c=0 (as in the paper's figures)")
+        check_c(self.c)
         level = math.log(horizon) + self.c * math.log(max(1.0, math.log(horizon)))
         state: Rank1ElimKLState = start_sweeps(Rank1ElimKLState, n_rows, n_cols, horizon, 16.0, level)
         return state
 
 
+def check_c(c: float) -> None:
+    """Refuse a coefficient that is not one."""
+    if not math.isfinite(c) or c < 0.0:
+        raise InputError("c of at least 0", c, "use c=3 (as printed) or c=0 (as in the paper's figures)")
+
+
 @boundss.register(Rank1ElimKLState)
-def _bounds(state: SweepState, line: int) -> tuple[float, float]:
+def kl_bounds(state: Any, line: int) -> tuple[float, float]:
+    """Extreme q with ``pulls * d(mean, q) <= level`` (lines 24-31)."""
     pulls, clicks = state.pulls[line], state.clicks[line]
     if pulls == 0:  # every outcome was void
         return 0.0, 1.0

@@ -47,15 +47,21 @@ class SweepState(NamedTuple):
     level: Floats  # (3,) constants of the policy
 
 
+def start_clock(n_rows: int, n_cols: int) -> Ints:
+    """Return the clock before anything happened: every row and every column remains."""
+    clock = np.zeros(9, np.int64)
+    clock[N_ROWS], clock[ROWS_LEFT], clock[COLS_LEFT] = n_rows, n_rows, n_cols
+    return clock
+
+
 def start_sweeps(
     state_class: Any, n_rows: int, n_cols: int, horizon: int, first_length: float, confidence: float
 ) -> Any:
     """Return the state before stage 0; stage l ends at ``ceil(first_length * 4^l * log(horizon))`` sweeps in all."""
     log_horizon = math.log(horizon)
     lines = n_rows + n_cols
-    clock = np.zeros(9, np.int64)
+    clock = start_clock(n_rows, n_cols)
     clock[SWEEPS_LEFT] = max(1, math.ceil(first_length * log_horizon))  # horizon 1: a stage still has a sweep
-    clock[N_ROWS], clock[ROWS_LEFT], clock[COLS_LEFT] = n_rows, n_rows, n_cols
     return state_class(
         defeated_by=np.arange(lines),
         remaining=np.arange(lines),
@@ -76,8 +82,14 @@ def bounds(state: Any, line: int) -> tuple[float, float]:
 
 
 @kernel
-def close_stage(state: SweepState, rng: Any) -> None:
-    """Eliminate rows, then columns, and set up the next stage (lines 23-48)."""
+def one_pair_left(state: Any) -> bool:
+    """Tell whether one row and one column remain."""
+    return state.clock[ROWS_LEFT] + state.clock[COLS_LEFT] == 2
+
+
+@kernel
+def eliminate(state: Any, rng: Any) -> None:
+    """Eliminate rows, then columns, by their bounds (lines 23-48)."""
     clock, remaining, defeated_by = state.clock, state.remaining, state.defeated_by
     upper = np.empty(len(state.pulls))
     for side in range(2):
@@ -99,6 +111,13 @@ def close_stage(state: SweepState, rng: Any) -> None:
             if defeated_by[line] == line:
                 remaining[first + clock[ROWS_LEFT + side]] = line
                 clock[ROWS_LEFT + side] += 1
+
+
+@kernel
+def close_stage(state: SweepState, rng: Any) -> None:
+    """Eliminate and set up the next stage."""
+    clock = state.clock
+    eliminate(state, rng)
     # Line 7: n_l = ceil(first_length 4^l log n) sweeps by the end of stage l (at least one a stage, even for n = 1).
     first_length = state.level[FIRST_LENGTH] * state.level[LOG_HORIZON]
     sweeps_by_now = math.ceil(first_length * 4.0 ** clock[STAGE])
@@ -109,7 +128,7 @@ def close_stage(state: SweepState, rng: Any) -> None:
 
 
 @kernel
-def leading_pair(state: SweepState, rng: Any) -> tuple[int, int]:
+def leading_pair(state: Any, rng: Any) -> tuple[int, int]:
     """Return the remaining row and the remaining column with the best empirical means, ties at random."""
     clock = state.clock
     found_row = found = 0
@@ -131,7 +150,7 @@ def _choose(state: SweepState, rng: Any) -> tuple[int, int, int]:
     clock, n_rows = state.clock, state.clock[N_ROWS]
     if clock[SWEEPS_LEFT] == 0 and clock[OPEN] == 0:
         close_stage(state, rng)
-    if clock[ROWS_LEFT] + clock[COLS_LEFT] == 2:
+    if one_pair_left(state):
         return state.remaining[0], state.remaining[n_rows] - n_rows, FILLER
     if clock[SWEEPS_LEFT] == 0:  # outcomes of this stage are still missing
         row, col = leading_pair(state, rng)
@@ -164,14 +183,15 @@ def _update(state: SweepState, row: int, col: int, tag: int, reward: int) -> Non
 
 
 @voids.register(SweepState)
-def _void(state: SweepState, row: int, col: int, tag: int) -> None:
+def forget(state: Any, row: int, col: int, tag: int) -> None:
+    """Close a decision without an outcome."""
     if tag >= 0:
         state.clock[OPEN] -= 1
 
 
 @settleds.register(SweepState)
 def _settled(state: SweepState) -> bool:
-    return state.clock[ROWS_LEFT] + state.clock[COLS_LEFT] == 2
+    return one_pair_left(state)
 
 
 @recalls.register(SweepState)

@@ -47,6 +47,7 @@ class Thompson(Policy):
     """
 
     name: ClassVar[str] = "thompson"
+    suits: ClassVar[str] = "pairs that need not be rank-1; any horizon, late outcomes"
 
     def start(self, n_rows: int, n_cols: int) -> ThompsonState:
         """Return the state before the first decision."""

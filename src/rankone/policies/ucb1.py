@@ -31,6 +31,7 @@ class UCB1(Policy):
     """
 
     name: ClassVar[str] = "ucb1"
+    suits: ClassVar[str] = "a baseline to compare with"
 
     def start(self, n_rows: int, n_cols: int) -> UCB1State:
         """Return the state before the first decision."""

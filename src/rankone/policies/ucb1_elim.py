@@ -45,6 +45,7 @@ class UCB1Elim(Policy):
     """
 
     name: ClassVar[str] = "ucb1-elim"
+    suits: ClassVar[str] = "a baseline to compare with"
     horizon: int | None = None
 
     def start(self, n_rows: int, n_cols: int) -> UCB1ElimState:

@@ -23,6 +23,7 @@ class Uniform(Policy):
     """
 
     name: ClassVar[str] = "uniform"
+    suits: ClassVar[str] = "a yardstick; data for fitting that no policy has bent"
 
     def start(self, n_rows: int, n_cols: int) -> UniformState:
         """Return the state before the first decision."""

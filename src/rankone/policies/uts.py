@@ -60,6 +60,7 @@ class UTS(Policy):
 
     gamma: int = 2
     name: ClassVar[str] = "uts"
+    suits: ClassVar[str] = "most uses: little regret, horizon unknown, outcomes late or in batches"
 
     def __post_init__(self) -> None:
         if not isinstance(self.gamma, int) or isinstance(self.gamma, bool) or self.gamma < 2:

@@ -106,11 +106,16 @@ class Study:
             regret_se=regret.std() / pl.len().sqrt(),
             regret_median=regret.median(),
             regret_p95=regret.quantile(0.95, "linear"),
+            regret_p99=regret.quantile(0.99, "linear"),
             sync_points=pl.col("sync_points").mean(),
             seconds=seconds.mean(),
             steps_per_second=self.horizon / seconds.mean(),
         )
         return self._with_feedback(table)
+
+    def only(self, policies: Sequence[str]) -> Study:
+        """Return the part of the study that is about these policies, named by their labels."""
+        return Study(self.problems, policies, self.checkpoints, [run for run in self.runs if run.policy in policies])
 
     def chart(self, *, log_steps: bool = False, log_regret: bool = False, lower_bound: bool = True) -> Chart:
         """Return the picture: mean regret against time with a band of two standard errors, a panel per problem."""

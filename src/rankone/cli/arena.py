@@ -1,0 +1,55 @@
+"""``rankone arena``: judge policies on the named problems."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(arena)
+
+
+def arena(
+    policy: list[str] = typer.Option([], "--policy", "-P", help="A policy; repeatable. Default: every policy."),
+    problem: list[str] = typer.Option([], "--problem", "-p", help="A problem of the arena; repeatable. Default: all."),
+    half: str | None = typer.Option(None, help="'tune' or 'report': one of the two fixed halves of the problems."),
+    models: Path | None = typer.Option(None, help="File of fitted click models that join the named problems."),
+    runs: int | None = typer.Option(None, help="Runs of each policy on each problem; default 100, with --quick 10."),
+    seed: int = typer.Option(0, help="Root of all randomness."),
+    stretch: int = typer.Option(1, help="Play this many times each problem's horizon."),
+    against: str = typer.Option("uts", help="The policy that ratios compare with."),
+    quick: bool = typer.Option(False, "--quick", help="A tenth of each horizon and fewer runs, for a first look."),
+    workers: int | None = typer.Option(None, help="Processes; default: one a core."),
+    out: Path = typer.Option(Path("out/arena"), help="Directory for results; a stopped arena continues there."),
+    as_json: bool = typer.Option(False, "--json", help="Print the table as JSON and nothing else."),
+) -> None:
+    """Judge policies on 22 named problems, each at its own horizon: table, scores, heat map."""
+    from rankone.cli._progress import progress_bar
+    from rankone.cli._tables import show_table
+    from rankone.simulation.arena import arena as play
+
+    with progress_bar("runs") as progress:
+        found = play(
+            policy or None, problem or None, half, models, runs or (10 if quick else 100), seed, stretch, quick,  # type: ignore[arg-type]
+            against, workers, out, progress,
+        )  # fmt: skip
+    found.save(out)
+    if as_json:
+        print(json.dumps(found.table.to_dicts(), indent=1))
+        return
+    columns = {
+        "problem": "problem", "policy": "policy", "runs": "runs", "horizon": "horizon", "regret_mean": "regret",
+        "regret_se": "± se", "regret_median": "median", "regret_p95": "p95", "regret_p99": "p99",
+        "times_bound": "x bound", "seconds": "s a run",
+    }  # fmt: skip
+    show_table(found.table, f"The arena, seed {seed}", columns)
+    scores = {
+        "policy": "policy", "times_bound": "x bound", "against_mean": f"x {against}", "against_worst": "worst",
+        "worst_problem": "on", "against_trap_p99": "worst p99 on traps",
+    }  # fmt: skip
+    show_table(found.scores(), f"Geometric means over problems; ratios to {against}", scores)
+    print(f"Written: {out}/arena.csv, scores.csv, arena.png, arena.svg, arena.html")

@@ -1,0 +1,183 @@
+"""The arena: every policy on every named problem. It is how a policy is judged, ours included.
+
+Regret is given as mean, standard error, median and upper quantiles, as a multiple of the lower bound C(u, v) log n, and
+against a reference policy: over many problems only ratios can be averaged, by their geometric mean.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from rankone.charts.chart import Chart
+from rankone.errors import InputError
+from rankone.policies import Policy, known_policies, policy
+from rankone.problems import RankOne, load_problems, lower_bound, problem
+from rankone.simulation.arena_problems import PROBLEMS, ArenaProblem, Half
+from rankone.simulation.executors import local_pool
+from rankone.simulation.simulate import Progress, simulate
+from rankone.specs import whole_number
+
+REFERENCE = "uts"
+_MODEL_HORIZON = 100_000
+_QUICK_SHARE = 10  # a quick arena plays a tenth of each horizon
+_YARDSTICKS = ("best",)  # without regret there is nothing to compare
+
+
+@dataclass(frozen=True)
+class Arena:
+    """What an arena found: a line per problem and policy, and the policy everything is compared with.
+
+    Columns of `table`: problem, half, trap, policy, runs, horizon, regret_mean, regret_se, regret_median, regret_p95,
+    regret_p99, times_bound (mean regret as a multiple of C(u, v) log n), seconds (a run).
+    """
+
+    table: pl.DataFrame
+    against: str
+
+    def ratios(self) -> pl.DataFrame:
+        """Return mean and 99 % quantile of each policy's regret as multiples of the reference's, problem by problem."""
+        ours = ("regret_mean", "regret_se", "regret_p99")
+        reference = self.table.filter(pl.col("policy") == self.against).select("problem", "horizon", *ours)
+        both = self.table.join(reference, on=["problem", "horizon"], suffix="_reference", maintain_order="left")
+        mean = pl.col("regret_mean") / pl.col("regret_mean_reference")
+        noise = sum((pl.col(f"regret_se{of}") / pl.col(f"regret_mean{of}")) ** 2 for of in ("", "_reference"))
+        return both.select(
+            "problem", "horizon", "half", "trap", "policy",
+            mean_ratio=mean, mean_ratio_se=mean * pl.Expr.sqrt(pl.lit(0.0) + noise),
+            p99_ratio=pl.col("regret_p99") / pl.col("regret_p99_reference"),
+        )  # fmt: skip
+
+    def scores(self) -> pl.DataFrame:
+        """Return a line per policy, best first: geometric means over problems, and the worst cases."""
+        worst = pl.col("mean_ratio").arg_max()
+        scores = self.ratios().group_by("policy").agg(
+            against_mean=pl.col("mean_ratio").log().mean().exp(),
+            against_worst=pl.col("mean_ratio").max(),
+            worst_problem=pl.col("problem").get(worst),
+            against_trap_p99=pl.col("p99_ratio").filter(pl.col("trap")).max(),
+        )  # fmt: skip
+        bounds = self.table.group_by("policy").agg(times_bound=pl.col("times_bound").log().mean().exp())
+        return scores.join(bounds, on="policy").sort("against_mean")
+
+    def chart(self) -> Chart:
+        """Return the heat map: problems down, policies across (best first), multiples of the lower bound."""
+        from rankone.charts.heatmap import heatmap
+
+        return heatmap(
+            self.table, x="policy", y="problem", value="times_bound", order=self.scores()["policy"].to_list(),
+            title="Regret as a multiple of the lower bound C(u, v) log n",
+        )  # fmt: skip
+
+    def save(self, directory: str | Path) -> None:
+        """Write ``arena.csv``, ``scores.csv`` and the heat map as PNG, SVG and HTML into a directory."""
+        directory = Path(directory)
+        directory.mkdir(parents=True, exist_ok=True)
+        self.table.write_csv(directory / "arena.csv")
+        self.scores().write_csv(directory / "scores.csv")
+        for suffix in (".png", ".svg", ".html"):
+            self.chart().save(directory / f"arena{suffix}")
+
+
+def arena(
+    policies: Policy | str | Sequence[Policy | str] | None = None,
+    problems: Sequence[str] | None = None,
+    half: Half | None = None,
+    models: str | Path | None = None,
+    runs: int = 100,
+    seed: int = 0,
+    stretch: int = 1,
+    quick: bool = False,
+    against: str = REFERENCE,
+    workers: int | None = None,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Arena:
+    """Play policies on the arena's named problems, each at its own horizon.
+
+    Args:
+        policies: policies or their names; default: all but the yardstick `best`. The reference always plays.
+        problems: names of problems of the arena; default: all.
+        half: ``"tune"`` or ``"report"`` for one of the two fixed halves of the named problems.
+        models: JSON or CSV file of problems (fitted click models, say) that join the named ones.
+        runs: runs of each policy on each problem.
+        seed: root of the seed tree.
+        stretch: play this many times each problem's horizon.
+        quick: a tenth of each horizon.
+        against: the policy that ratios compare with.
+        workers: processes to use (default: one a core).
+        out: directory that keeps finished runs; an interrupted arena continues there.
+        progress: called with (finished runs, all runs).
+
+    >>> found = arena(["uts", "ucb1"], problems=["two-by-two"], runs=3, quick=True, workers=1)
+    >>> found.table["policy"].to_list()
+    ['uts', 'ucb1']
+    """
+    entries = _chosen(problems, half, models)
+    players = _players(policies, against)
+    whole_number("stretch", stretch)
+    worlds = [(entry, entry.problem(), _horizon(entry, stretch, quick)) for entry in entries]
+    each = len(players) * whole_number("runs", runs)
+    workers = whole_number("workers", workers) if workers is not None else os.cpu_count() or 1
+    lines = []
+    with local_pool(workers) if workers > 1 else contextlib.nullcontext() as pool:
+        for place, (entry, world, horizon) in enumerate(worlds):
+
+            def report(finished: int, total: int, before: int = place * each) -> None:
+                if progress is not None:
+                    progress(before + finished, each * len(worlds))
+
+            study = simulate(
+                world, players, horizon, runs, seed, workers, checkpoints=[horizon], executor=pool, progress=report,
+                out=None if out is None else Path(out) / "runs" / f"{world.digest}-{horizon}",
+            )  # fmt: skip
+            lines.append(_lines(study.summary(), entry, world, horizon))
+    return Arena(pl.concat(lines), policy(against).label)
+
+
+def _lines(summary: pl.DataFrame, entry: ArenaProblem, world: RankOne, horizon: int) -> pl.DataFrame:
+    bound = lower_bound(world, horizon)
+    figures = [name for name in summary.columns if name.startswith("regret")]
+    return summary.select(
+        "problem", pl.lit(entry.half, pl.String).alias("half"), pl.lit(entry.trap).alias("trap"),
+        "policy", "runs", pl.lit(horizon).alias("horizon"), *figures,
+        (pl.col("regret_mean") / (bound if bound > 0.0 else math.nan)).fill_nan(None).alias("times_bound"),
+        "seconds",
+    )  # fmt: skip
+
+
+def _chosen(names: Sequence[str] | None, half: Half | None, models: str | Path | None) -> list[ArenaProblem]:
+    if half not in (None, "tune", "report"):
+        raise InputError("half 'tune' or 'report'", half, "leave it out for both halves")
+    known = [entry.name for entry in PROBLEMS]
+    for name in names or ():
+        if name not in known:
+            raise InputError("a problem of the arena", name, f"choose from {', '.join(known)}")
+    chosen = [
+        entry for entry in PROBLEMS if (not names or entry.name in names) and (half is None or entry.half == half)
+    ]
+    for world in load_problems(models) if models is not None else ():
+        chosen.append(ArenaProblem(world.name, _MODEL_HORIZON, None, partial(problem, world)))
+    if not chosen:
+        raise InputError(f"problems of the half '{half}'", ", ".join(names or ()), "leave one of the two out")
+    return chosen
+
+
+def _players(policies: Policy | str | Sequence[Policy | str] | None, against: str) -> list[Policy]:
+    if policies is None:
+        policies = [name for name in sorted(known_policies()) if name not in _YARDSTICKS]
+    given = [policy(item) for item in ([policies] if isinstance(policies, (Policy, str)) else policies)]
+    reference = policy(against)
+    return given if reference in given else [reference, *given]
+
+
+def _horizon(entry: ArenaProblem, stretch: int, quick: bool) -> int:
+    horizon = entry.horizon * stretch
+    return max(1, horizon // _QUICK_SHARE) if quick else horizon
