@@ -100,6 +100,7 @@ def _format_of(sources: list[Source], name: str | None) -> type[Format]:
         if not head.strip():
             continue
         seen = [kind for kind in FORMATS.known().values() if kind.recognises(head)]
+        seen.sort(key=lambda kind: -len(kind.__mro__))  # a special kind of table before any table
         if wanted is None and seen:
             wanted = seen[0]
         if wanted is None or wanted not in seen:

@@ -18,6 +18,8 @@ TALLIES = {
     "long lists": "lists with more items than positions (cut)",
     "empty items": "places of a list without an item (skipped)",
     "duplicate items": "items that their list already shows (the first place counts)",
+    "rows beyond the last position": "impressions below the positions that count (ignored)",
+    "cells clamped": "cells with more clicks than impressions (taken as all clicked)",
     "lists without outcomes": "lists of a test period, logged without clicks (ignored)",
     "lists held out": "lists kept for evaluation",
     "blank lines": "empty lines (no rows)",
