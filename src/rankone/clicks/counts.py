@@ -103,12 +103,10 @@ class Counts:
                 raise InputError(f"a query of the counts, such as {examples}", name, "see counts.queries")
         return Counts(self.table.filter(pl.col("query").is_in(names)), self.report)
 
-    def with_items(self, min_impressions: int) -> pl.DataFrame:
-        """Return the table without the items that a query showed fewer than `min_impressions` times."""
-        if min_impressions <= 1:
-            return self.table
-        shown = pl.col("impressions").sum().over("query", "item")
-        return self.table.filter(shown >= min_impressions)
+    @functools.cached_property
+    def n_items(self) -> int:
+        """Number of (query, item) pairs."""
+        return int(self.queries["items"].sum())
 
     def __repr__(self) -> str:
         return (
