@@ -163,8 +163,8 @@ def item_number(data: Bytes, reading: Reading, field: int, paired: bool) -> int:
 
 
 @kernel
-def place_items(data: Bytes, reading: Reading, first_field: int, fields: int, paired: bool) -> int:
-    """Put the items of the current row into the next list; return how many positions show one, or -1 if it cannot be."""
+def place_items(data: Bytes, reading: Reading, first_field: int, fields: int, paired: bool) -> bool:
+    """Put the items of the current row into the next list; say whether all of them are items."""
     number = reading.cursor[N_LISTS]
     row = reading.items[number]
     positions = min(fields - first_field, len(row))
@@ -173,28 +173,25 @@ def place_items(data: Bytes, reading: Reading, first_field: int, fields: int, pa
         empty = reading.ends[field] == reading.starts[field]
         row[position] = NO_ITEM if empty else item_number(data, reading, field, paired)
         if row[position] == NO_ITEM and not empty:
-            return -1
-    shown = 0
+            return False
     for position in range(positions):
         reading.clicked[number, position] = 0
         if row[position] == NO_ITEM:
             reading.tally[EMPTY] += 1
             continue
-        shown += 1
         for earlier in range(position):
             if row[earlier] == row[position]:
                 reading.tally[DUPLICATE] += 1
                 row[position] = NO_ITEM
-                shown -= 1
                 break
-    return shown
+    return True
 
 
 @kernel
 def finish_list(
-    reading: Reading, session: int, query: int, region: int, page: int, places: int, shown: int, merge: bool
+    reading: Reading, session: int, query: int, region: int, page: int, places: int, merge: bool
 ) -> None:
-    """Add the list whose items were placed; `places` is how many the row has, `shown` how many positions hold an item."""
+    """Add the list whose items were placed; `places` is how many the row has."""
     number = reading.cursor[N_LISTS]
     positions = reading.items.shape[1]
     for position in range(min(places, positions), positions):
@@ -202,7 +199,7 @@ def finish_list(
         reading.clicked[number, position] = 0
     if places > positions:
         reading.tally[LONG] += 1
-    elif shown < positions:
+    elif places < positions:
         reading.tally[SHORT] += 1
     if number > reading.cursor[FIRST_OPEN] and reading.query[number - 1] == query and reading.region[number - 1] == region:
         same = True

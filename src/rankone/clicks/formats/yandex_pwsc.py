@@ -66,14 +66,14 @@ def _parse(data: Bytes, begin: int, reading: Reading, options: Ints) -> int:
                 set_aside(reading, WRONG_FIELDS, fields)
                 continue
             query, page = field_number(data, reading, 4), field_number(data, reading, 3)
-            shown = place_items(data, reading, _FIRST_URL, fields, True)
-            if query < 0 or shown < 0:
+            complete = place_items(data, reading, _FIRST_URL, fields, True)
+            if query < 0 or not complete:
                 set_aside(reading, NOT_A_NUMBER, fields)
                 continue
             enter_session(reading, session)
             if field_is(data, reading, 2, 84):
                 query = NO_OUTCOMES
-            finish_list(reading, session, query, 0, page, fields - _FIRST_URL, shown, False)
+            finish_list(reading, session, query, 0, page, fields - _FIRST_URL, False)
         else:
             set_aside(reading, UNKNOWN_KIND, fields)
     return begin

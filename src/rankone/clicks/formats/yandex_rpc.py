@@ -60,13 +60,13 @@ def _parse(data: Bytes, begin: int, reading: Reading, options: Ints) -> int:
                 set_aside(reading, WRONG_FIELDS, fields)
                 continue
             query, region = field_number(data, reading, 3), field_number(data, reading, 4)
-            shown = place_items(data, reading, _FIRST_URL, fields, False)
-            if query < 0 or region < 0 or shown < 0:
+            complete = place_items(data, reading, _FIRST_URL, fields, False)
+            if query < 0 or region < 0 or not complete:
                 set_aside(reading, NOT_A_NUMBER, fields)
                 continue
             enter_session(reading, session)
             region = 0 if merge_regions else region
-            finish_list(reading, session, query, region, -1, fields - _FIRST_URL, shown, merge)
+            finish_list(reading, session, query, region, -1, fields - _FIRST_URL, merge)
         else:
             set_aside(reading, UNKNOWN_KIND, fields)
     return begin
