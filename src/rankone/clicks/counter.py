@@ -13,11 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankone.clicks.sessions import NO_OUTCOMES, Reading
+from rankone.clicks.sessions import NO_ITEM, NO_OUTCOMES, QUERY, REGION, Bytes, Reading
 from rankone.numerics.compiled import compiled
 from rankone.numerics.hash_table import HashTable, entry, hash_table, with_room
 
 Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 NUMBERS = ("impressions", "clicks", "examined", "last_clicks")
 
 
@@ -30,7 +31,7 @@ class ListCounter:
         self._cells = hash_table()
         self._numbers = np.zeros((len(self._cells.first), len(NUMBERS)), np.int64)
 
-    def add(self, reading: Reading, counted: npt.NDArray[np.bool_]) -> None:
+    def add(self, reading: Reading, counted: Mask) -> None:
         """Count those of the first ``len(counted)`` lists of a reading that `counted` marks."""
         most = len(counted) * reading.items.shape[1]
         self._queries = with_room(self._queries, len(counted))
@@ -38,7 +39,9 @@ class ListCounter:
         missing = len(self._cells.first) - len(self._numbers)
         if missing:
             self._numbers = np.concatenate([self._numbers, np.zeros((missing, len(NUMBERS)), np.int64)])
-        compiled(_count, __name__)(reading, counted, self._queries, self._cells, self._numbers)
+        compiled(_count, __name__)(
+            reading.heads, reading.items, reading.clicked, counted, self._queries, self._cells, self._numbers
+        )
 
     def table(self) -> pl.DataFrame:
         """Return the cells as a table: names of query and item, position, click before, and the four numbers."""
@@ -61,26 +64,28 @@ class ListCounter:
         return names + "_" + pl.Series(regions[: len(queries)]).cast(pl.String) if self._with_regions else names
 
 
-def _count(reading: Reading, counted: Ints, queries: HashTable, cells: HashTable, numbers: Ints) -> None:
-    positions = reading.items.shape[1]
+def _count(
+    heads: Ints, items: Ints, clicked: Bytes, counted: Mask, queries: HashTable, cells: HashTable, numbers: Ints
+) -> None:
+    positions = items.shape[1]
     for number in range(len(counted)):
-        if not counted[number] or reading.query[number] == NO_OUTCOMES:
+        if not counted[number] or heads[number, QUERY] == NO_OUTCOMES:
             continue
-        query = entry(queries, reading.query[number], reading.region[number])
+        query = entry(queries, heads[number, QUERY], heads[number, REGION])
         last = 0
         for position in range(positions):
-            if reading.clicked[number, position]:
+            if clicked[number, position]:
                 last = position + 1
         previous = 0
         for position in range(positions):
-            item = reading.items[number, position]
-            if item < 0:
+            item = items[number, position]
+            if item == NO_ITEM:
                 continue
             cell = entry(cells, item, query << 16 | (position + 1) << 8 | previous)
             numbers[cell, 0] += 1
             if last == 0 or position < last:
                 numbers[cell, 2] += 1
-            if reading.clicked[number, position]:
+            if clicked[number, position]:
                 numbers[cell, 1] += 1
                 previous = position + 1
                 if previous == last:

@@ -12,6 +12,7 @@ scheme S3, on the logarithms); an extrapolation that does not raise the likeliho
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -41,45 +42,40 @@ class Fit(NamedTuple):
 
 
 @kernel
-def _step(
-    fit: Fit, group: int, a: Floats, g: Floats, new_a: Floats, new_g: Floats, shown: Floats, prior_clicks: float, prior: float
-) -> float:
-    """Do one EM step from (a, g) to (new_a, new_g); return the objective at (a, g)."""
+def _step(fit: Fit, group: int, a: Floats, g: Floats, new_a: Floats, new_g: Floats, work: Floats, prior: Floats) -> float:
+    """Do one EM step from (a, g) to (new_a, new_g); return the objective at (a, g).
+
+    `work` holds two numbers a place; `prior` the pseudo-counts of clicks and impressions.
+    """
     first = fit.pair_starts[group]
     objective = 0.0
-    new_g[:] = prior_clicks
-    shown[:] = prior
-    clicks_g = np.zeros(len(g))
+    for place in range(len(g)):
+        new_g[place] = prior[0]
+        work[0, place] = prior[1]
+        work[1, place] = prior[0]
     for pair in range(len(a)):
-        numerator, denominator, clicks = prior_clicks, prior, 0.0
+        numerator, denominator, clicks = prior[0], prior[1], prior[0]
+        attraction = a[pair]
         for cell in range(fit.pair_cells[first + pair], fit.pair_cells[first + pair + 1]):
             place, n, c = fit.place[cell], fit.impressions[cell], fit.clicks[cell]
-            product = a[pair] * g[place]
+            product = attraction * g[place]
             missed = (n - c) / (1.0 - product)
-            numerator += c + missed * (a[pair] - product)
+            numerator += c + missed * (attraction - product)
             new_g[place] += c + missed * (g[place] - product)
             denominator += n
-            shown[place] += n
+            work[0, place] += n
+            work[1, place] += c
             clicks += c
-            clicks_g[place] += c
-            objective += (n - c) * np.log1p(-product)
+            objective += (n - c) * math.log(1.0 - product)
         new_a[pair] = min(max(numerator / denominator, LOWEST), HIGHEST)
-        objective += (clicks + prior_clicks) * np.log(a[pair]) + (prior - prior_clicks) * np.log1p(-a[pair])
+        objective += clicks * math.log(attraction) + (prior[1] - prior[0]) * math.log(1.0 - attraction)
     for place in range(len(g)):
-        if shown[place] > prior:
-            objective += (clicks_g[place] + prior_clicks) * np.log(g[place]) + (prior - prior_clicks) * np.log1p(-g[place])
-            new_g[place] = min(max(new_g[place] / shown[place], LOWEST), HIGHEST)
+        if work[0, place] > prior[1]:
+            objective += work[1, place] * math.log(g[place]) + (prior[1] - prior[0]) * math.log(1.0 - g[place])
+            new_g[place] = min(max(new_g[place] / work[0, place], LOWEST), HIGHEST)
         else:
             new_g[place] = g[place]  # a place that the group never shows keeps its start
     return objective
-
-
-@kernel
-def _extrapolate(zero: Floats, one: Floats, two: Floats, size: float, out: Floats) -> None:
-    for place in range(len(zero)):
-        x0, x1, x2 = np.log(zero[place]), np.log(one[place]), np.log(two[place])
-        moved = np.exp(x0 + 2.0 * size * (x1 - x0) + size * size * (x2 - 2.0 * x1 + x0))
-        out[place] = min(max(moved, LOWEST), HIGHEST)
 
 
 @kernel
@@ -87,10 +83,24 @@ def _lengths(zero: Floats, one: Floats, two: Floats) -> tuple[float, float]:
     """Squared length of the first step and of the change between the two steps, on the logarithms."""
     first, change = 0.0, 0.0
     for place in range(len(zero)):
-        x0, x1, x2 = np.log(zero[place]), np.log(one[place]), np.log(two[place])
-        first += (x1 - x0) ** 2
-        change += (x2 - 2.0 * x1 + x0) ** 2
+        step, next_step = math.log(one[place] / zero[place]), math.log(two[place] / one[place])
+        first += step * step
+        change += (next_step - step) * (next_step - step)
     return first, change
+
+
+@kernel
+def _extrapolate(zero: Floats, one: Floats, two: Floats, size: float, out: Floats) -> None:
+    for place in range(len(zero)):
+        step, next_step = math.log(one[place] / zero[place]), math.log(two[place] / one[place])
+        moved = zero[place] * math.exp(2.0 * size * step + size * size * (next_step - step))
+        out[place] = min(max(moved, LOWEST), HIGHEST)
+
+
+@kernel
+def _copy(source: Floats, target: Floats) -> None:
+    for place in range(len(source)):
+        target[place] = source[place]
 
 
 @kernel
@@ -105,9 +115,7 @@ def _largest_change(fit: Fit, group: int, a: Floats, g: Floats, new_a: Floats, n
     return largest
 
 
-def fit_groups(
-    fit: Fit, begin: int, end: int, prior_clicks: float, prior: float, tolerance: float, accelerate: bool
-) -> None:
+def fit_groups(fit: Fit, begin: int, end: int, prior: Floats, tolerance: float, accelerate: bool) -> None:
     """Fit the groups from `begin` to `end`, each until no click probability moves by more than `tolerance`.
 
     An iteration is one EM step, or with acceleration three and an extrapolation. The iterations are at most the length
@@ -115,33 +123,33 @@ def fit_groups(
     """
     most = len(fit.trace) - 1
     places = fit.examination.shape[1]
-    shown = np.empty(places)
+    work = np.empty((2, places))
     for group in range(begin, end):
-        a = fit.attraction[fit.pair_starts[group] : fit.pair_starts[group + 1]]
-        g = fit.examination[group]
-        a1, a2, a3, a4 = np.empty(len(a)), np.empty(len(a)), np.empty(len(a)), np.empty(len(a))
-        g1, g2, g3, g4 = np.empty(places), np.empty(places), np.empty(places), np.empty(places)
+        first, last = fit.pair_starts[group], fit.pair_starts[group + 1]
+        a, g = fit.attraction[first:last], fit.examination[group]
+        points_a, points_g = np.empty((4, last - first)), np.empty((4, places))
         iteration = 0
         done = False
         while iteration < most and not done:
-            fit.trace[iteration] += _step(fit, group, a, g, a1, g1, shown, prior_clicks, prior)
+            objective = _step(fit, group, a, g, points_a[0], points_g[0], work, prior)
+            fit.trace[iteration] += objective
+            new = 0
             if accelerate:
-                once = _step(fit, group, a1, g1, a2, g2, shown, prior_clicks, prior)
-                first_a, change_a = _lengths(a, a1, a2)
-                first_g, change_g = _lengths(g, g1, g2)
+                _step(fit, group, points_a[0], points_g[0], points_a[1], points_g[1], work, prior)
+                first_a, change_a = _lengths(a, points_a[0], points_a[1])
+                first_g, change_g = _lengths(g, points_g[0], points_g[1])
                 size = 1.0
                 if change_a + change_g > 0.0:
-                    size = max(1.0, np.sqrt((first_a + first_g) / (change_a + change_g)))
-                _extrapolate(a, a1, a2, size, a3)
-                _extrapolate(g, g1, g2, size, g3)
-                if _step(fit, group, a3, g3, a4, g4, shown, prior_clicks, prior) >= once:
-                    a1[:], g1[:] = a4, g4
-                else:
-                    a1[:], g1[:] = a2, g2
-            done = _largest_change(fit, group, a, g, a1, g1) <= tolerance
-            a[:], g[:] = a1, g1
+                    size = max(1.0, math.sqrt((first_a + first_g) / (change_a + change_g)))
+                _extrapolate(a, points_a[0], points_a[1], size, points_a[2])
+                _extrapolate(g, points_g[0], points_g[1], size, points_g[2])
+                far = _step(fit, group, points_a[2], points_g[2], points_a[3], points_g[3], work, prior)
+                new = 3 if far >= objective else 1
+            done = _largest_change(fit, group, a, g, points_a[new], points_g[new]) <= tolerance
+            _copy(points_a[new], a)
+            _copy(points_g[new], g)
             iteration += 1
-        objective = _step(fit, group, a, g, a1, g1, shown, prior_clicks, prior)
+        objective = _step(fit, group, a, g, points_a[0], points_g[0], work, prior)
         for later in range(iteration, most + 1):
             fit.trace[later] += objective
         fit.iterations[group] = iteration

@@ -19,6 +19,7 @@ Bytes = npt.NDArray[np.uint8]
 OPEN_LISTS = 1 << 14
 _BAD_ROWS = 1 << 10
 _MOST_FIELDS = 512
+_MOST_DIGITS = 18
 NO_ITEM = -1
 NO_OUTCOMES = -1  # as the query of a list that was logged without clicks
 
@@ -27,87 +28,91 @@ TALLY_NAMES = (
     "clicks on an earlier list", "lists shown again", "short lists", "long lists", "empty items", "duplicate items",
     "lists without outcomes",
 )  # fmt: skip
+N_TALLIES = len(TALLY_NAMES)
+# Places of the state: the tallies, then where the reading is.
 (
     ROWS, BLANK, LISTS, CLICKS, REPEATED, OFF_LIST, BEFORE_ANY, ON_EARLIER, SHOWN_AGAIN, SHORT, LONG, EMPTY, DUPLICATE,
-    WITHOUT_OUTCOMES,
-) = range(len(TALLY_NAMES))  # fmt: skip
+    WITHOUT_OUTCOMES, N_LISTS, FIRST_OPEN, CURRENT_SESSION, STARTED, LINE, N_BAD,
+) = range(N_TALLIES + 6)  # fmt: skip
 
 REASONS = ("", "wrong number of fields", "unknown kind of row", "a field is not a whole number")
 WRONG_FIELDS, UNKNOWN_KIND, NOT_A_NUMBER = 1, 2, 3
 
-# Places of the cursor.
-N_LISTS, FIRST_OPEN, SESSION, STARTED, LINE, N_BAD = range(6)
+SESSION, QUERY, REGION, PAGE = range(4)  # columns of the heads
+START, END, VALUE = range(3)  # rows of the fields
 
 
 class Reading(NamedTuple):
-    """The state of the reading of one file; a list is one index of the first six arrays."""
+    """The state of the reading of one file. Kernels take only the arrays they touch: each one passed costs time."""
 
-    session: Ints
-    query: Ints
-    region: Ints
-    page: Ints
+    heads: Ints  # (lists, 4): session, query, region, page
     items: Ints  # (lists, positions); NO_ITEM where a position shows nothing
     clicked: Bytes  # (lists, positions)
-    cursor: Ints
-    tally: Ints
+    state: Ints
     bad: Ints  # (rows, 4): line, reason, start and end of its text in the block
-    starts: Ints  # where the fields of the current row start and end
-    ends: Ints
+    fields: Ints  # (3, fields) of the current row: start, end, value as a whole number or -1
 
 
 def start_reading(positions: int) -> Reading:
     """Return the state before the first row of a file."""
-    columns = (np.empty(OPEN_LISTS, np.int64) for _ in range(4))
     return Reading(
-        *columns,
+        heads=np.empty((OPEN_LISTS, 4), np.int64),
         items=np.empty((OPEN_LISTS, positions), np.int64),
         clicked=np.zeros((OPEN_LISTS, positions), np.uint8),
-        cursor=np.zeros(6, np.int64),
-        tally=np.zeros(len(TALLY_NAMES), np.int64),
+        state=np.zeros(N_TALLIES + 6, np.int64),
         bad=np.empty((_BAD_ROWS, 4), np.int64),
-        starts=np.empty(_MOST_FIELDS, np.int64),
-        ends=np.empty(_MOST_FIELDS, np.int64),
+        fields=np.empty((3, _MOST_FIELDS), np.int64),
     )
 
 
 @kernel
-def is_full(reading: Reading) -> bool:
+def is_full(state: Ints) -> bool:
     """Say whether finished lists or bad rows must be taken out before the next row."""
-    return reading.cursor[N_LISTS] == len(reading.session) or reading.cursor[N_BAD] == len(reading.bad)
+    return state[N_LISTS] == OPEN_LISTS or state[N_BAD] == _BAD_ROWS
 
 
 @kernel
-def split_row(data: Bytes, begin: int, reading: Reading) -> tuple[int, int]:
-    """Find the fields of the row at `begin`; return their number and the place after the row's line end."""
-    fields = 0
+def split_row(data: Bytes, begin: int, fields: Ints, state: Ints) -> tuple[int, int]:
+    """Find the fields of the row at `begin` and the numbers in them, in one pass over its bytes.
+
+    Returns the number of fields, 0 for a blank line, and the place after the row's line end.
+    """
+    number = 0
     place = start = begin
-    most = len(reading.starts)
+    value = 0
+    digits_only = True
     while True:
-        byte = data[place]
-        if byte == 9 or byte == 10:  # a tab, a line end
-            if fields < most:
-                reading.starts[fields] = start
-                reading.ends[fields] = place
-            fields += 1
-            start = place + 1
+        byte = np.int64(data[place])
+        digit = byte - 48
+        if 0 <= digit <= 9:
+            value = value * 10 + digit
+        elif byte == 9 or byte == 10:  # a tab, a line end
+            end = place - 1 if byte == 10 and place > begin and data[place - 1] == 13 else place  # CRLF
+            if number < _MOST_FIELDS:
+                fields[START, number] = start
+                fields[END, number] = end
+                fields[VALUE, number] = value if digits_only and 0 < end - start <= _MOST_DIGITS else -1
+            number += 1
             if byte == 10:
                 break
+            start = place + 1
+            value = 0
+            digits_only = True
+        elif not (byte == 13 and data[place + 1] == 10):
+            digits_only = False
         place += 1
-    last = min(fields, most) - 1
-    if reading.ends[last] > reading.starts[last] and data[reading.ends[last] - 1] == 13:  # CRLF
-        reading.ends[last] -= 1
-    reading.cursor[LINE] += 1
-    if fields == 1 and reading.ends[0] == reading.starts[0]:
-        reading.tally[BLANK] += 1
+    state[LINE] += 1
+    if number == 1 and fields[END, 0] == fields[START, 0]:
+        state[BLANK] += 1
         return 0, place + 1
-    reading.tally[ROWS] += 1
-    return fields, place + 1
+    state[ROWS] += 1
+    return number, place + 1
 
 
 @kernel
 def whole_number(data: Bytes, start: int, end: int) -> int:
-    """Value of a field of digits, or -1."""
-    if start >= end or end - start > 18:
+    """Value of a stretch of digits, or -1."""
+    if start >= end or end - start > _MOST_DIGITS:
         return -1
     value = 0
     for place in range(start, end):
@@ -119,126 +124,125 @@ def whole_number(data: Bytes, start: int, end: int) -> int:
 
 
 @kernel
-def field_number(data: Bytes, reading: Reading, field: int) -> int:
-    """Value of one field of the current row, or -1."""
-    return whole_number(data, reading.starts[field], reading.ends[field])
+def letter(data: Bytes, fields: Ints, field: int) -> int:
+    """Return the byte of a field that is one byte long, or -1."""
+    if fields[END, field] - fields[START, field] != 1:
+        return -1
+    return np.int64(data[fields[START, field]])
 
 
 @kernel
-def field_is(data: Bytes, reading: Reading, field: int, byte: int) -> bool:
-    """Say whether a field is that one byte."""
-    return reading.ends[field] - reading.starts[field] == 1 and data[reading.starts[field]] == byte
+def set_aside(bad: Ints, fields: Ints, state: Ints, reason: int, number: int) -> None:
+    """Note the current row, of that many fields, as one that cannot be read."""
+    place = state[N_BAD]
+    bad[place, 0] = state[LINE]
+    bad[place, 1] = reason
+    bad[place, 2] = fields[START, 0]
+    bad[place, 3] = fields[END, min(number, _MOST_FIELDS) - 1]
+    state[N_BAD] = place + 1
 
 
 @kernel
-def set_aside(reading: Reading, reason: int, fields: int) -> None:
-    """Note the current row as one that cannot be read."""
-    number = reading.cursor[N_BAD]
-    reading.bad[number, 0] = reading.cursor[LINE]
-    reading.bad[number, 1] = reason
-    reading.bad[number, 2] = reading.starts[0]
-    reading.bad[number, 3] = reading.ends[min(fields, len(reading.ends)) - 1]
-    reading.cursor[N_BAD] = number + 1
-
-
-@kernel
-def enter_session(reading: Reading, session: int) -> None:
+def enter_session(state: Ints, session: int) -> None:
     """Make `session` the current one; the lists of the session before are finished."""
-    if reading.cursor[STARTED] == 0 or reading.cursor[SESSION] != session:
-        reading.cursor[SESSION] = session
-        reading.cursor[STARTED] = 1
-        reading.cursor[FIRST_OPEN] = reading.cursor[N_LISTS]
+    if state[STARTED] == 0 or state[CURRENT_SESSION] != session:
+        state[CURRENT_SESSION] = session
+        state[STARTED] = 1
+        state[FIRST_OPEN] = state[N_LISTS]
 
 
 @kernel
-def item_number(data: Bytes, reading: Reading, field: int, paired: bool) -> int:
+def item_number(data: Bytes, fields: Ints, field: int, paired: bool) -> int:
     """Return the item of a field: its number, or in a paired log the number before the comma of "url,domain"; or -1."""
-    start, end = reading.starts[field], reading.ends[field]
     if not paired:
-        return whole_number(data, start, end)
-    for place in range(start, end):
+        return fields[VALUE, field]
+    for place in range(fields[START, field], fields[END, field]):
         if data[place] == 44:  # a comma
-            return whole_number(data, start, place) if whole_number(data, place + 1, end) >= 0 else -1
+            domain = whole_number(data, place + 1, fields[END, field])
+            return whole_number(data, fields[START, field], place) if domain >= 0 else -1
     return -1
 
 
 @kernel
-def place_items(data: Bytes, reading: Reading, first_field: int, fields: int, paired: bool) -> bool:
-    """Put the items of the current row into the next list; say whether all of them are items."""
-    number = reading.cursor[N_LISTS]
-    row = reading.items[number]
-    positions = min(fields - first_field, len(row))
+def place_items(
+    data: Bytes, items: Ints, clicked: Bytes, fields: Ints, state: Ints, first_field: int, number: int, paired: bool
+) -> bool:
+    """Put the items of the current row, of that many fields, into the next list; say whether all of them are items."""
+    here = state[N_LISTS]
+    positions = min(number - first_field, items.shape[1])
     for position in range(positions):
         field = first_field + position
-        empty = reading.ends[field] == reading.starts[field]
-        row[position] = NO_ITEM if empty else item_number(data, reading, field, paired)
-        if row[position] == NO_ITEM and not empty:
+        empty = fields[START, field] == fields[END, field]
+        items[here, position] = NO_ITEM if empty else item_number(data, fields, field, paired)
+        if items[here, position] == NO_ITEM and not empty:
             return False
-    for position in range(positions):
-        reading.clicked[number, position] = 0
-        if row[position] == NO_ITEM:
-            reading.tally[EMPTY] += 1
-            continue
+    for position in range(items.shape[1]):
+        clicked[here, position] = 0
+        if position >= positions:
+            items[here, position] = NO_ITEM
+        elif items[here, position] == NO_ITEM:
+            state[EMPTY] += 1
+    for position in range(1, positions):
+        item = items[here, position]
         for earlier in range(position):
-            if row[earlier] == row[position]:
-                reading.tally[DUPLICATE] += 1
-                row[position] = NO_ITEM
+            if items[here, earlier] == item and item != NO_ITEM:
+                state[DUPLICATE] += 1
+                items[here, position] = NO_ITEM
                 break
     return True
 
 
 @kernel
 def finish_list(
-    reading: Reading, session: int, query: int, region: int, page: int, places: int, merge: bool
+    heads: Ints, items: Ints, state: Ints, query: int, region: int, page: int, places: int, merge: bool
 ) -> None:
-    """Add the list whose items were placed; `places` is how many the row has."""
-    number = reading.cursor[N_LISTS]
-    positions = reading.items.shape[1]
-    for position in range(min(places, positions), positions):
-        reading.items[number, position] = NO_ITEM
-        reading.clicked[number, position] = 0
+    """Add the list whose items were placed to the current session; `places` is how many the row has."""
+    here = state[N_LISTS]
+    positions = items.shape[1]
     if places > positions:
-        reading.tally[LONG] += 1
+        state[LONG] += 1
     elif places < positions:
-        reading.tally[SHORT] += 1
-    if number > reading.cursor[FIRST_OPEN] and reading.query[number - 1] == query and reading.region[number - 1] == region:
+        state[SHORT] += 1
+    if here > state[FIRST_OPEN] and heads[here - 1, QUERY] == query and heads[here - 1, REGION] == region:
         same = True
         for position in range(positions):
-            if reading.items[number, position] != reading.items[number - 1, position]:
+            if items[here, position] != items[here - 1, position]:
                 same = False
                 break
         if same:
-            reading.tally[SHOWN_AGAIN] += 1
+            state[SHOWN_AGAIN] += 1
             if merge:
                 return
-    reading.session[number] = session
-    reading.query[number] = query
-    reading.region[number] = region
-    reading.page[number] = page
-    reading.tally[WITHOUT_OUTCOMES if query == NO_OUTCOMES else LISTS] += 1
-    reading.cursor[N_LISTS] = number + 1
+    heads[here, SESSION] = state[CURRENT_SESSION]
+    heads[here, QUERY] = query
+    heads[here, REGION] = region
+    heads[here, PAGE] = page
+    state[WITHOUT_OUTCOMES if query == NO_OUTCOMES else LISTS] += 1
+    state[N_LISTS] = here + 1
 
 
 @kernel
-def click(reading: Reading, item: int, page: int, last_list_only: bool) -> None:
+def click(
+    heads: Ints, items: Ints, clicked: Bytes, state: Ints, item: int, page: int, last_list_only: bool
+) -> None:
     """Attach a click of the current session to the latest list (of that page, unless page is -1) that shows the item."""
-    reading.tally[CLICKS] += 1
-    latest = reading.cursor[N_LISTS] - 1
-    first = reading.cursor[FIRST_OPEN]
+    state[CLICKS] += 1
+    latest = state[N_LISTS] - 1
+    first = state[FIRST_OPEN]
     if latest < first:
-        reading.tally[BEFORE_ANY] += 1
+        state[BEFORE_ANY] += 1
         return
     if last_list_only:
         first = latest
-    for number in range(latest, first - 1, -1):
-        if page >= 0 and reading.page[number] != page:
+    for here in range(latest, first - 1, -1):
+        if page >= 0 and heads[here, PAGE] != page:
             continue
-        for position in range(reading.items.shape[1]):
-            if reading.items[number, position] == item:
-                if reading.clicked[number, position]:
-                    reading.tally[REPEATED] += 1
-                elif number < latest:
-                    reading.tally[ON_EARLIER] += 1
-                reading.clicked[number, position] = 1
+        for position in range(items.shape[1]):
+            if items[here, position] == item:
+                if clicked[here, position]:
+                    state[REPEATED] += 1
+                elif here < latest:
+                    state[ON_EARLIER] += 1
+                clicked[here, position] = 1
                 return
-    reading.tally[OFF_LIST] += 1
+    state[OFF_LIST] += 1

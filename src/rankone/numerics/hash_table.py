@@ -14,13 +14,14 @@ import numpy.typing as npt
 from rankone.numerics.compiled import compiled, kernel
 
 Ints = npt.NDArray[np.int64]
+Slots = npt.NDArray[np.int32]
 _FIRST_CAPACITY = 1 << 12
 
 
 class HashTable(NamedTuple):
     """Pairs of integers and their numbers; at least half of the slots stay empty."""
 
-    slots: npt.NDArray[np.int32]
+    slots: Slots
     first: Ints
     second: Ints
     size: Ints  # one value: how many entries there are

@@ -17,10 +17,15 @@ from rankone.clicks.sessions import (
     LINE,
     N_BAD,
     N_LISTS,
+    N_TALLIES,
     NO_ITEM,
     NO_OUTCOMES,
+    OPEN_LISTS,
+    QUERY,
     REASONS,
+    REGION,
     ROWS,
+    SESSION,
     TALLY_NAMES,
     Reading,
     start_reading,
@@ -61,23 +66,23 @@ class SessionLog(Format):
                 collector.bad(block.line, "the line is longer than 1 MB", block.start)
                 continue
             data = np.frombuffer(block.data, np.uint8)
-            reading.cursor[LINE] = block.first_line - 1
+            reading.state[LINE] = block.first_line - 1
             begin = 0
             while begin < len(data):
                 begin = parse(data, begin, reading, options)
-                collector.report.rows += int(reading.tally[ROWS])
-                rows += int(reading.tally[ROWS])
-                for line, reason, start, end in reading.bad[: reading.cursor[N_BAD]].tolist():
+                collector.report.rows += int(reading.state[ROWS])
+                rows += int(reading.state[ROWS])
+                for line, reason, start, end in reading.bad[: reading.state[N_BAD]].tolist():
                     collector.bad(line, REASONS[reason], block.data[start:end])
-                for name, number in zip(TALLY_NAMES[1:], reading.tally[1:], strict=True):
+                for name, number in zip(TALLY_NAMES[1:], reading.state[1:N_TALLIES], strict=True):
                     collector.report.add(name, number)
-                reading.tally[:] = 0
-                reading.cursor[N_BAD] = 0
-                if reading.cursor[N_LISTS] == len(reading.session):
+                reading.state[:N_TALLIES] = 0
+                reading.state[N_BAD] = 0
+                if reading.state[N_LISTS] == OPEN_LISTS:
                     self._take_finished(reading, collector)
             collector.judge()
             collector.show_progress(source)
-        reading.cursor[FIRST_OPEN] = reading.cursor[N_LISTS]  # a session ends with its file
+        reading.state[FIRST_OPEN] = reading.state[N_LISTS]  # a session ends with its file
         self._take_finished(reading, collector)
         return rows
 
@@ -89,23 +94,23 @@ class SessionLog(Format):
 
     def _take_finished(self, reading: Reading, collector: Collector) -> None:
         """Count the lists of finished sessions and move those of the open session to the front."""
-        finished, filled = int(reading.cursor[FIRST_OPEN]), int(reading.cursor[N_LISTS])
-        if finished == 0 and filled == len(reading.session):
+        finished, filled = int(reading.state[FIRST_OPEN]), int(reading.state[N_LISTS])
+        if finished == 0 and filled == OPEN_LISTS:
             finished = filled // 2  # one session with thousands of lists: its oldest ones take no more clicks
-        held_out = collector.holds_out(reading.session[:finished]) & (reading.query[:finished] != NO_OUTCOMES)
+        held_out = collector.holds_out(reading.heads[:finished, SESSION]) & (reading.heads[:finished, QUERY] != NO_OUTCOMES)
         if held_out.any():
             self._hold_out(reading, np.flatnonzero(held_out), collector)
         self._counter.add(reading, ~held_out)
-        for array in reading[:6]:
+        for array in (reading.heads, reading.items, reading.clicked):
             array[: filled - finished] = array[finished:filled]
-        reading.cursor[N_LISTS] = filled - finished
-        reading.cursor[FIRST_OPEN] = 0
+        reading.state[N_LISTS] = filled - finished
+        reading.state[FIRST_OPEN] = 0
 
     def _hold_out(self, reading: Reading, chosen: Any, collector: Collector) -> None:
         positions = reading.items.shape[1]
         numbers = np.arange(self._n_held_out, self._n_held_out + len(chosen))
         self._n_held_out += len(chosen)
-        names = self._counter.query_names(reading.query[chosen], reading.region[chosen])
+        names = self._counter.query_names(reading.heads[chosen, QUERY], reading.heads[chosen, REGION])
         table = pl.DataFrame(
             {
                 "list": np.repeat(numbers, positions),

@@ -17,16 +17,16 @@ from rankone.clicks.sessions import (
     NO_OUTCOMES,
     NOT_A_NUMBER,
     UNKNOWN_KIND,
+    VALUE,
     WRONG_FIELDS,
     Bytes,
     Ints,
     Reading,
     click,
     enter_session,
-    field_is,
-    field_number,
     finish_list,
     is_full,
+    letter,
     place_items,
     set_aside,
     split_row,
@@ -36,46 +36,45 @@ _FIRST_URL = 6
 
 
 def _parse(data: Bytes, begin: int, reading: Reading, options: Ints) -> int:
-    while begin < len(data) and not is_full(reading):
-        fields, begin = split_row(data, begin, reading)
-        if fields == 0:
+    heads, items, clicked, state, bad, fields = reading
+    while begin < len(data) and not is_full(state):
+        number, begin = split_row(data, begin, fields, state)
+        if number == 0:
             continue
-        if fields < 4:
-            set_aside(reading, WRONG_FIELDS, fields)
-            continue
-        session = field_number(data, reading, 0)
-        if session < 0:
-            set_aside(reading, NOT_A_NUMBER, fields)
-        elif field_is(data, reading, 1, 77):  # M
-            if fields == 4:
-                enter_session(reading, session)
+        reason = 0
+        kind = letter(data, fields, 2) if number > 2 else -1
+        if number < 4:
+            reason = WRONG_FIELDS
+        elif letter(data, fields, 1) == 77:  # M
+            if number != 4:
+                reason = WRONG_FIELDS
+            elif fields[VALUE, 0] < 0:
+                reason = NOT_A_NUMBER
             else:
-                set_aside(reading, WRONG_FIELDS, fields)
-        elif field_number(data, reading, 1) < 0 or field_number(data, reading, 3) < 0:
-            set_aside(reading, NOT_A_NUMBER, fields)
-        elif field_is(data, reading, 2, 67):  # C
-            if fields != 5:
-                set_aside(reading, WRONG_FIELDS, fields)
-            elif field_number(data, reading, 4) < 0:
-                set_aside(reading, NOT_A_NUMBER, fields)
+                enter_session(state, fields[VALUE, 0])
+        elif fields[VALUE, 0] < 0 or fields[VALUE, 1] < 0 or fields[VALUE, 3] < 0:
+            reason = NOT_A_NUMBER
+        elif kind == 67:  # C
+            if number != 5:
+                reason = WRONG_FIELDS
+            elif fields[VALUE, 4] < 0:
+                reason = NOT_A_NUMBER
             else:
-                enter_session(reading, session)
-                click(reading, field_number(data, reading, 4), field_number(data, reading, 3), False)
-        elif field_is(data, reading, 2, 81) or field_is(data, reading, 2, 84):  # Q, T
-            if fields < 7:
-                set_aside(reading, WRONG_FIELDS, fields)
-                continue
-            query, page = field_number(data, reading, 4), field_number(data, reading, 3)
-            complete = place_items(data, reading, _FIRST_URL, fields, True)
-            if query < 0 or not complete:
-                set_aside(reading, NOT_A_NUMBER, fields)
-                continue
-            enter_session(reading, session)
-            if field_is(data, reading, 2, 84):
-                query = NO_OUTCOMES
-            finish_list(reading, session, query, 0, page, fields - _FIRST_URL, False)
+                enter_session(state, fields[VALUE, 0])
+                click(heads, items, clicked, state, fields[VALUE, 4], fields[VALUE, 3], False)
+        elif kind == 81 or kind == 84:  # Q, T
+            if number < 7:
+                reason = WRONG_FIELDS
+            elif fields[VALUE, 4] < 0 or not place_items(data, items, clicked, fields, state, _FIRST_URL, number, True):
+                reason = NOT_A_NUMBER
+            else:
+                enter_session(state, fields[VALUE, 0])
+                query = fields[VALUE, 4] if kind == 81 else NO_OUTCOMES
+                finish_list(heads, items, state, query, 0, fields[VALUE, 3], number - _FIRST_URL, False)
         else:
-            set_aside(reading, UNKNOWN_KIND, fields)
+            reason = UNKNOWN_KIND
+        if reason:
+            set_aside(bad, fields, state, reason, number)
     return begin
 
 

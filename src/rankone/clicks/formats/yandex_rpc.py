@@ -15,16 +15,16 @@ from rankone.clicks.formats.session_log import SessionLog
 from rankone.clicks.sessions import (
     NOT_A_NUMBER,
     UNKNOWN_KIND,
+    VALUE,
     WRONG_FIELDS,
     Bytes,
     Ints,
     Reading,
     click,
     enter_session,
-    field_is,
-    field_number,
     finish_list,
     is_full,
+    letter,
     place_items,
     set_aside,
     split_row,
@@ -35,40 +35,44 @@ _FIRST_URL = 5
 
 
 def _parse(data: Bytes, begin: int, reading: Reading, options: Ints) -> int:
+    heads, items, clicked, state, bad, fields = reading
     last_list_only, merge, merge_regions = options[0] != 0, options[1] != 0, options[2] != 0
-    while begin < len(data) and not is_full(reading):
-        fields, begin = split_row(data, begin, reading)
-        if fields == 0:
+    while begin < len(data) and not is_full(state):
+        number, begin = split_row(data, begin, fields, state)
+        if number == 0:
             continue
-        if fields < 4:
-            set_aside(reading, WRONG_FIELDS, fields)
-            continue
-        session = field_number(data, reading, 0)
-        if session < 0 or field_number(data, reading, 1) < 0:
-            set_aside(reading, NOT_A_NUMBER, fields)
-        elif field_is(data, reading, 2, 67):  # C
-            item = field_number(data, reading, 3)
-            if fields != 4:
-                set_aside(reading, WRONG_FIELDS, fields)
-            elif item < 0:
-                set_aside(reading, NOT_A_NUMBER, fields)
-            else:
-                enter_session(reading, session)
-                click(reading, item, -1, last_list_only)
-        elif field_is(data, reading, 2, 81):  # Q
-            if fields < 6:
-                set_aside(reading, WRONG_FIELDS, fields)
-                continue
-            query, region = field_number(data, reading, 3), field_number(data, reading, 4)
-            complete = place_items(data, reading, _FIRST_URL, fields, False)
-            if query < 0 or region < 0 or not complete:
-                set_aside(reading, NOT_A_NUMBER, fields)
-                continue
-            enter_session(reading, session)
-            region = 0 if merge_regions else region
-            finish_list(reading, session, query, region, -1, fields - _FIRST_URL, merge)
+        reason = 0
+        if number < 4:
+            reason = WRONG_FIELDS
+        elif fields[VALUE, 0] < 0 or fields[VALUE, 1] < 0:
+            reason = NOT_A_NUMBER
         else:
-            set_aside(reading, UNKNOWN_KIND, fields)
+            kind = letter(data, fields, 2)
+            if kind == 67:  # C
+                if number != 4:
+                    reason = WRONG_FIELDS
+                elif fields[VALUE, 3] < 0:
+                    reason = NOT_A_NUMBER
+                else:
+                    enter_session(state, fields[VALUE, 0])
+                    click(heads, items, clicked, state, fields[VALUE, 3], -1, last_list_only)
+            elif kind == 81:  # Q
+                if number < 6:
+                    reason = WRONG_FIELDS
+                elif (
+                    fields[VALUE, 3] < 0
+                    or fields[VALUE, 4] < 0
+                    or not place_items(data, items, clicked, fields, state, _FIRST_URL, number, False)
+                ):
+                    reason = NOT_A_NUMBER
+                else:
+                    enter_session(state, fields[VALUE, 0])
+                    region = 0 if merge_regions else fields[VALUE, 4]
+                    finish_list(heads, items, state, fields[VALUE, 3], region, -1, number - _FIRST_URL, merge)
+            else:
+                reason = UNKNOWN_KIND
+        if reason:
+            set_aside(bad, fields, state, reason, number)
     return begin
 
 

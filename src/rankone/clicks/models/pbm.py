@@ -100,17 +100,17 @@ def check_prior(prior: tuple[float, float]) -> tuple[float, float]:
 def run_em(fit: Fit, prior: tuple[float, float], tolerance: float, accelerate: bool, progress: FitProgress) -> np.ndarray:
     """Fit all groups in portions, so that progress can be shown; return the trace of the objective."""
     run = compiled(fit_groups, __name__)
-    groups, most = len(fit.iterations), len(fit.trace) - 1
+    groups, most, counts = len(fit.iterations), len(fit.trace) - 1, np.array(prior)
     if groups > 1:
         for begin in range(0, groups, _GROUPS_AT_ONCE):
             end = min(begin + _GROUPS_AT_ONCE, groups)
-            run(fit, begin, end, *prior, tolerance, accelerate)
+            run(fit, begin, end, counts, tolerance, accelerate)
             progress(end, groups)
         return fit.trace
     done = 0
     while done < most and not fit.converged[0]:  # a step remembers nothing, so going on is the same as never stopping
         portion = fit._replace(trace=np.zeros(min(_ITERATIONS_AT_ONCE, most - done) + 1))
-        run(portion, 0, 1, *prior, tolerance, accelerate)
+        run(portion, 0, 1, counts, tolerance, accelerate)
         fit.trace[done : done + len(portion.trace)] = portion.trace
         done += int(fit.iterations[0])
         progress(done, most)
