@@ -53,6 +53,8 @@ def count(
     except TypeError:
         kinds = "a pandas, Polars, DuckDB or PySpark frame"
         raise InputError(kinds, type(frame).__name__, "make it a dataframe first") from None
+    if table.implementation.is_pyarrow():  # has no window functions; Polars takes its memory over as it is
+        table = nw.from_native(pl.from_arrow(frame))
     schema = table.collect_schema()
     for name, column in wanted.items():
         if column not in schema:

@@ -144,9 +144,7 @@ class Table(Format):
         """Count rows whose lists are complete, or hold them out."""
         if rows.is_empty():
             return
-        runs = rows.select(pl.struct("list", "query").rle_id()).to_series()
-        if rows.select(pl.struct("list", "query").n_unique()).item() != int(runs[-1]) + 1:
-            raise InputError("the rows of a list together", "a list in several places", "sort the log by its lists")
+        runs = _runs(rows)
         rows = rows.with_columns(pl.Series("list", runs.to_numpy().astype(np.int64) + self._lists))
         self._lists += int(runs[-1]) + 1
         held_out = collector.holds_out(rows["list"].to_numpy())
@@ -163,6 +161,14 @@ def _without_last_list(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Split off the rows of the last list, which may go on in the next batch."""
     if rows.is_empty():
         return rows, rows
-    runs = rows.select(pl.struct("list", "query").rle_id()).to_series()
+    runs = _runs(rows)
     last = runs == runs[-1]
     return rows.filter(~last), rows.filter(last)
+
+
+def _runs(rows: pl.DataFrame) -> pl.Series:
+    """Number the lists in the order of the rows; refuse rows whose lists do not stand together."""
+    runs = rows.select(pl.struct("list", "query").rle_id()).to_series()
+    if rows.select(pl.struct("list", "query").n_unique()).item() != int(runs[-1]) + 1:
+        raise InputError("the rows of a list together", "a list in several places", "sort the log by its lists")
+    return runs
