@@ -49,11 +49,16 @@ def test_every_engine_gives_the_same_counts(engine, frame):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # engines warn about one another's versions
         native = ENGINES[engine](frame)
-        with_lists = clicks.count(native, **COLUMNS, list="serp")
-        without = clicks.count(native, **COLUMNS)
-    assert with_lists.table.equals(expected.table)
-    assert without.table.equals(expected.cells)
-    assert without.report.rows == len(frame)
+        counts = clicks.count(native, **COLUMNS, list="serp")
+    assert counts.table.equals(expected.table)
+    assert counts.report.rows == len(frame)
+
+
+@pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine != "pyspark"])
+def test_without_lists_every_engine_gives_the_cells(engine, frame):
+    counts = clicks.count(ENGINES[engine](frame), **COLUMNS)
+    assert counts.table.equals(clicks.count(frame, **COLUMNS, list="serp").cells)
+    assert not counts.has_lists
 
 
 def test_whole_numbers_may_come_as_floats_and_outcomes_as_numbers(frame):

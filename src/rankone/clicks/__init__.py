@@ -4,7 +4,8 @@ from rankone.clicks.counts import Counts
 from rankone.clicks.evaluation import Evaluation, compare_models, evaluate
 from rankone.clicks.formats.base import FORMATS, Format
 from rankone.clicks.frames import count
-from rankone.clicks.models.base import MODELS, ClickModel
+from rankone.clicks.generate import GeneratedLog, generate_log
+from rankone.clicks.models.base import MODELS, ClickModel, model
 from rankone.clicks.models.cascade import Cascade
 from rankone.clicks.models.ctr import DocumentCTR, GlobalCTR, RankCTR
 from rankone.clicks.models.dcm import DCM
@@ -16,5 +17,5 @@ from rankone.clicks.reading import read, read_split
 
 __all__ = [
     "DCM", "FORMATS", "MODELS", "PBM", "SDBN", "UBM", "Cascade", "ClickModel", "Counts", "DocumentCTR", "Evaluation", "Format",
-    "GlobalCTR", "PBMDirect", "RankCTR", "compare_models", "count", "evaluate", "read", "read_split",
+    "GeneratedLog", "GlobalCTR", "PBMDirect", "RankCTR", "compare_models", "count", "evaluate", "generate_log", "model", "read", "read_split",
 ]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import typing
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
@@ -15,6 +16,7 @@ from rankone.clicks.lists import Lists
 from rankone.clicks.registry import Registry
 from rankone.errors import InputError
 from rankone.problems import RankOne
+from rankone.specs import parse_settings
 
 MODELS: Registry[ClickModel] = Registry("click model", __package__)
 
@@ -100,6 +102,20 @@ class ClickModel:
         if not hasattr(self, "cells_"):
             name = type(self).__name__
             raise InputError("a model that was fitted", f"{name}() before fit", f"call {name}().fit(counts) first")
+
+
+def model(spec: str | ClickModel) -> ClickModel:
+    """Turn ``"name"`` or ``"name:parameter=value,..."`` into a click model; a model stays as it is.
+
+    >>> model("pbm:scale=balanced,min_impressions=0").min_impressions
+    0
+    """
+    if isinstance(spec, ClickModel):
+        return spec
+    name, _, settings = str(spec).partition(":")
+    kind = MODELS.get(name)
+    hints = {field.name: typing.get_type_hints(kind)[field.name] for field in dataclasses.fields(kind)}
+    return kind(**parse_settings(name, settings, hints))
 
 
 def smoothed_share(successes: Floats, trials: Floats, prior: tuple[float, float]) -> Floats:
