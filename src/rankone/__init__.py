@@ -45,7 +45,7 @@ _HOMES = {
     "simulate": "rankone.simulation",
     "upper_bound": "rankone.problems",
 }
-_MODULES = ("errors",)
+_MODULES = ("clicks", "errors")
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 
