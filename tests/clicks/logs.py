@@ -7,9 +7,9 @@ from pathlib import Path
 
 import polars as pl
 import zstandard
-from oracles.pbm_em import Session
 
 from rankone.numerics.seeds import generator
+from tests.oracles.pbm_em import Session
 
 
 def random_sessions(seed: int, lists: int = 300, queries: int = 3, items: int = 8, length: int = 5) -> list[Session]:

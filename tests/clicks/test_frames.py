@@ -10,8 +10,7 @@ import pytest
 
 from rankone import clicks
 from rankone.errors import InputError
-
-from .logs import long_table, random_sessions
+from tests.clicks.logs import long_table, random_sessions
 
 COLUMNS = {"query": "q", "item": "doc", "position": "rank", "clicked": "click"}
 
@@ -28,7 +27,11 @@ def spark_frame(frame):
         pytest.skip("PySpark needs Java")
     sql = pytest.importorskip("pyspark.sql")
     builder = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-    session = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.sql.shuffle.partitions", "1").getOrCreate()
+    session = (
+        builder.config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.sql.shuffle.partitions", "1")
+        .getOrCreate()
+    )
     return session.createDataFrame(frame.rows(), frame.columns)
 
 
@@ -66,9 +69,13 @@ def test_whole_numbers_may_come_as_floats_and_outcomes_as_numbers(frame):
     assert clicks.count(other, **COLUMNS).table.equals(clicks.count(frame, **COLUMNS).table)
 
 
-@pytest.mark.parametrize("bad", [{"rank": None}, {"rank": 0}, {"rank": 300}, {"doc": None}, {"q": None}, {"click": None}])
+@pytest.mark.parametrize(
+    "bad", [{"rank": None}, {"rank": 0}, {"rank": 300}, {"doc": None}, {"q": None}, {"click": None}]
+)
 def test_rows_that_cannot_be_used_are_counted(bad, frame):
-    wrong = frame.head(1).with_columns(pl.lit(value).cast(frame.schema[name]).alias(name) for name, value in bad.items())
+    wrong = frame.head(1).with_columns(
+        pl.lit(value).cast(frame.schema[name]).alias(name) for name, value in bad.items()
+    )
     counts = clicks.count(pl.concat([frame, wrong]), **COLUMNS)
     assert counts.report.rows_quarantined == 1
     assert counts.table.equals(clicks.count(frame, **COLUMNS).table)

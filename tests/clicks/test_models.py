@@ -3,13 +3,12 @@
 import numpy as np
 import polars as pl
 import pytest
-from oracles.list_models import browsing_attraction, cascade_attraction, ubm_probabilities, walk_probabilities
 
 from rankone import RankOne, clicks
 from rankone.clicks.lists import lists_of
 from rankone.errors import InputError
-
-from .logs import long_table, random_sessions
+from tests.clicks.logs import long_table, random_sessions
+from tests.oracles.list_models import browsing_attraction, cascade_attraction, ubm_probabilities, walk_probabilities
 
 COLUMNS = {"query": "query", "item": "item", "position": "position", "clicked": "clicked"}
 MODELS = sorted(clicks.MODELS.known())
@@ -115,9 +114,9 @@ def test_closed_forms_agree_with_slow_twins(sessions, counts):
         (clicks.SDBN(), browsing_attraction(sessions)),
     ):
         table = model.fit(counts).attraction_
-        assert dict(zip(zip(table["query"], table["item"], strict=True), table["attraction"], strict=True)) == pytest.approx(
-            expected
-        )
+        assert dict(
+            zip(zip(table["query"], table["item"], strict=True), table["attraction"], strict=True)
+        ) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("name", ["cascade", "dcm", "sdbn"])

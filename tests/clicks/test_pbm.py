@@ -3,13 +3,12 @@
 import numpy as np
 import polars as pl
 import pytest
-from oracles import pbm_em
 
 from rankone import clicks
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
-
-from .logs import long_table, random_sessions
+from tests.clicks.logs import long_table, random_sessions
+from tests.oracles import pbm_em
 
 
 def simulated(seed, items=30, positions=6, shown=400, attraction=None, examination=None):
@@ -124,7 +123,13 @@ def test_scales_change_parameters_but_no_click_probability():
     assert models["exam1"].problem("q").cols.max() == pytest.approx(1.0)
     balanced = models["balanced"].problem("q")
     assert balanced.rows.max() == pytest.approx(balanced.cols.max())
-    for wrong in ({"scale": "metric"}, {"examination": "mine"}, {"start": 0.0}, {"max_iterations": 0}, {"prior": (2, 1)}):
+    for wrong in (
+        {"scale": "metric"},
+        {"examination": "mine"},
+        {"start": 0.0},
+        {"max_iterations": 0},
+        {"prior": (2, 1)},
+    ):
         with pytest.raises(InputError):
             clicks.PBM(**wrong).fit(counts)
 
@@ -142,8 +147,12 @@ def test_components_are_found_and_scaled_apart():
 
 
 def test_a_shared_curve_connects_queries():
-    one = pl.DataFrame({"query": "q1", "item": ["a", "a"], "position": [1, 2], "impressions": 1000, "clicks": [400, 100]})
-    two = pl.DataFrame({"query": "q2", "item": ["a", "a"], "position": [2, 3], "impressions": 1000, "clicks": [100, 50]})
+    one = pl.DataFrame(
+        {"query": "q1", "item": ["a", "a"], "position": [1, 2], "impressions": 1000, "clicks": [400, 100]}
+    )
+    two = pl.DataFrame(
+        {"query": "q2", "item": ["a", "a"], "position": [2, 3], "impressions": 1000, "clicks": [100, 50]}
+    )
     counts = clicks.Counts(pl.concat([one, two]))
     assert clicks.PBM(examination="shared").fit(counts).summary()["components"].to_list() == [1, 1]
     curve = clicks.PBM(examination="shared").fit(counts).examination_["examination"]
@@ -152,7 +161,13 @@ def test_a_shared_curve_connects_queries():
 
 def test_unclicked_positions_and_items_stay_off_zero():
     table = pl.DataFrame(
-        {"query": "q", "item": ["a", "a", "b", "b"], "position": [1, 2, 1, 2], "impressions": 100, "clicks": [50, 0, 0, 0]}
+        {
+            "query": "q",
+            "item": ["a", "a", "b", "b"],
+            "position": [1, 2, 1, 2],
+            "impressions": 100,
+            "clicks": [50, 0, 0, 0],
+        }
     )
     for model in (clicks.PBM(), clicks.PBMDirect()):
         model.fit(clicks.Counts(table))

@@ -2,17 +2,18 @@
 
 import polars as pl
 import pytest
-from oracles.list_models import count as slow_count
 
 from rankone import clicks
 from rankone.clicks.sessions import OPEN_LISTS
 from rankone.errors import InputError
-
-from .logs import random_sessions, rpc_rows, write
+from tests.clicks.logs import random_sessions, rpc_rows, write
+from tests.oracles.list_models import count as slow_count
 
 
 def read_rows(tmp_path, *rows, **options):
-    return clicks.read(write(tmp_path / "log", "".join("\t".join(row.split()) + "\n" for row in rows).encode()), **options)
+    return clicks.read(
+        write(tmp_path / "log", "".join("\t".join(row.split()) + "\n" for row in rows).encode()), **options
+    )
 
 
 def cell(counts, query, item, position):
@@ -88,7 +89,12 @@ def test_short_long_empty_and_duplicate(tmp_path):
     log = b"1\t0\tQ\t1\t0\t5\t\t5\t6\n1\t1\tC\t5\n2\t0\tQ\t1\t0\t" + b"\t".join(b"%d" % n for n in range(1, 7)) + b"\n"
     counts = clicks.read(write(tmp_path / "log", log), positions=5)
     report = counts.report
-    assert (report["short lists"], report["long lists"], report["empty items"], report["duplicate items"]) == (1, 1, 1, 1)
+    assert (report["short lists"], report["long lists"], report["empty items"], report["duplicate items"]) == (
+        1,
+        1,
+        1,
+        1,
+    )
     assert cell(counts, "1_0", "5", 1) == (1, 1)  # the first place counts
     assert cell(counts, "1_0", "6", 4) == (1, 0)  # what stands below keeps its position
     assert counts.positions == [1, 2, 3, 4, 5]
@@ -149,7 +155,11 @@ def test_split_holds_out_whole_sessions_and_loses_nothing(tmp_path):
     share = lists["list"].n_unique() / len(sessions)
     assert abs(share - 0.25) < 4 * (0.25 * 0.75 / len(sessions)) ** 0.5
     held_out = clicks.count(lists, query="query", item="item", position="position", clicked="clicked", list="list")
-    both = pl.concat([train.table, held_out.table]).group_by(everything.table.columns[:4]).agg(pl.exclude(everything.table.columns[:4]).sum())  # noqa: E501
+    both = (
+        pl.concat([train.table, held_out.table])
+        .group_by(everything.table.columns[:4])
+        .agg(pl.exclude(everything.table.columns[:4]).sum())
+    )
     assert both.sort(both.columns[:4]).equals(everything.table)
     few, lists = clicks.read_split(path, holdout=0.25, holdout_lists=10)
     assert few.impressions + len(lists) == everything.impressions

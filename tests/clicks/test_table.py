@@ -10,8 +10,7 @@ from rankone.clicks.collector import Collector, Rules
 from rankone.clicks.delimited import _fast_fields, _slow_fields
 from rankone.clicks.source import Block
 from rankone.errors import InputError
-
-from .logs import long_table, random_sessions, write
+from tests.clicks.logs import long_table, random_sessions, write
 
 COLUMNS = {"query": "query", "item": "item", "position": "position", "clicked": "clicked", "list": "list"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 
-from oracles.pbm_em import Session
+from tests.oracles.pbm_em import Session
 
 
 def count(sessions: list[Session]):

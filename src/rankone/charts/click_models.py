@@ -1,4 +1,4 @@
-"""Fitted click models as the paper's Figure 2a and 2b show them: sorted attraction, sorted examination, and its intervals."""
+"""Fitted click models as in the paper's Figure 2a and 2b: sorted attraction, sorted examination, and its intervals."""
 
 from __future__ import annotations
 
@@ -45,23 +45,31 @@ def click_model_chart(attraction: pl.DataFrame, examination: pl.DataFrame, queri
 
 def _ranked(table: pl.DataFrame, value: str) -> pl.DataFrame:
     """Add each value's rank within its query, the largest first."""
-    return table.with_columns(pl.col(value).rank("ordinal", descending=True).over("query").alias("rank")).sort("query", "rank")
+    return table.with_columns(pl.col(value).rank("ordinal", descending=True).over("query").alias("rank")).sort(
+        "query", "rank"
+    )
 
 
 def _colour(names: Sequence[str]) -> Any:
-    return alt.Color("query:N", scale=alt.Scale(domain=list(names), range=COLOURS[: len(names)]), title="query", sort=None)
+    return alt.Color(
+        "query:N", scale=alt.Scale(domain=list(names), range=COLOURS[: len(names)]), title="query", sort=None
+    )
 
 
 def _lines(table: pl.DataFrame, names: Sequence[str], x: str, y: str, x_title: str, y_title: str, points: bool) -> Any:
     places = [int(place) for place in table[x].unique().sort()] if points else None
     base = alt.Chart(alt.InlineData(table.to_dicts())).encode(
-        x=alt.X(f"{x}:Q", title=x_title, axis=alt.Axis(values=places, format="d") if points else alt.Axis(format="d")),
+        x=alt.X(f"{x}:Q", title=x_title, axis=alt.Axis(values=places, format="d") if places else alt.Axis(format="d")),
         y=alt.Y(f"{y}:Q", title=y_title, scale=alt.Scale(domain=[0, 1])),
         color=_colour(names),
     )  # fmt: skip
-    dash = alt.StrokeDash("query:N", scale=alt.Scale(domain=list(names), range=DASHES[: len(names)]), title="query", sort=None)
+    dash = alt.StrokeDash(
+        "query:N", scale=alt.Scale(domain=list(names), range=DASHES[: len(names)]), title="query", sort=None
+    )
     line = base.mark_line(strokeWidth=2).encode(strokeDash=dash)
     if not points:
         return line
-    shape = alt.Shape("query:N", scale=alt.Scale(domain=list(names), range=SHAPES[: len(names)]), title="query", sort=None)
+    shape = alt.Shape(
+        "query:N", scale=alt.Scale(domain=list(names), range=SHAPES[: len(names)]), title="query", sort=None
+    )
     return alt.layer(line, base.mark_point(filled=True, size=45).encode(shape=shape))

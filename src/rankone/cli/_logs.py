@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 LOGS = typer.Argument(..., help="The log: a file, several files or a glob; plain, gzip or zstd.")
 FORMAT = typer.Option(None, "--format", "-f", help="yandex-rpc, yandex-pwsc, open-bandit or table; found by itself.")
 OPTION = typer.Option(
-    None, "--option", "-o", help="An option of the format, such as item=doc (table) or regions=merge (yandex-rpc); repeatable."
+    None,
+    "--option",
+    "-o",
+    help="An option of the format, such as item=doc (table) or regions=merge (yandex-rpc); repeatable.",
 )
 POSITIONS = typer.Option(10, help="Positions of a result list that count.")
 TOP = typer.Option(20, help="Keep this many queries, the most frequent ones; 0 keeps all.")
@@ -42,8 +45,8 @@ def reading_bar() -> Iterator[Callable[[int, int, int], None]]:
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns: Any = (
-        TextColumn("reading"), BarColumn(), DownloadColumn(), TextColumn("{task.fields[rows]:,} rows"), TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        TextColumn("reading"), BarColumn(), DownloadColumn(), TextColumn("{task.fields[rows]:,} rows"),
+        TimeElapsedColumn(), TimeRemainingColumn(),
     )  # fmt: skip
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task("reading", total=None, rows=0)

@@ -46,5 +46,7 @@ def compare_models(
     _logs.show_account(counts.report)
     shown = table.drop("lists", "left_out").rename({"log_likelihood": "log-likelihood", "se": "± se"})
     lists_used, left_out = table["lists"][0], table["left_out"][0]
-    title = f"On {lists_used:,} held-out lists ({left_out:,} of other queries left out); perplexity overall and per rank"
+    title = (
+        f"On {lists_used:,} held-out lists ({left_out:,} of other queries left out); perplexity overall and per rank"
+    )
     show_table(shown, title)

@@ -25,7 +25,9 @@ def fit(
     log: list[str] = _logs.LOGS,
     format: str | None = _logs.FORMAT,
     option: list[str] | None = _logs.OPTION,
-    model: str = typer.Option("pbm", "--model", "-m", help="A click model: pbm, pbm:scale=balanced, pbm-direct, ubm, ..."),
+    model: str = typer.Option(
+        "pbm", "--model", "-m", help="A click model: pbm, pbm:scale=balanced, pbm-direct, ubm, ..."
+    ),
     top: int = _logs.TOP,
     min_impressions: int | None = typer.Option(
         None, help="Leave out items that a query showed less often (default 20); 0 keeps all, as the paper does."
@@ -42,8 +44,8 @@ def fit(
 ) -> None:
     """Read a click log and fit a click model to its queries."""
     from rankone import clicks
-    from rankone.clicks.models.product import ProductModel
     from rankone.cli._progress import progress_bar
+    from rankone.clicks.models.product import ProductModel
 
     chosen = clicks.model(model)
     if min_impressions is not None:
@@ -71,7 +73,9 @@ def fit(
             from rankone.charts.click_models import click_model_chart
 
             picture = chart or out.with_suffix(".png")  # type: ignore[union-attr]
-            click_model_chart(*chosen.intervals(), most_frequent[:2] if len(most_frequent) > 4 else most_frequent).save(picture)
+            click_model_chart(*chosen.intervals(), most_frequent[:2] if len(most_frequent) > 4 else most_frequent).save(
+                picture
+            )
     if as_json:
         print(json.dumps({"log": counts.report.to_dict(), "model": facts, "queries": summary.to_dicts()}, indent=1))
         return

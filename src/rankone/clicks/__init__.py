@@ -16,6 +16,27 @@ from rankone.clicks.models.ubm import UBM
 from rankone.clicks.reading import read, read_split
 
 __all__ = [
-    "DCM", "FORMATS", "MODELS", "PBM", "SDBN", "UBM", "Cascade", "ClickModel", "Counts", "DocumentCTR", "Evaluation", "Format",
-    "GeneratedLog", "GlobalCTR", "PBMDirect", "RankCTR", "compare_models", "count", "evaluate", "generate_log", "model", "read", "read_split",
-]  # fmt: skip
+    "DCM",
+    "FORMATS",
+    "MODELS",
+    "PBM",
+    "SDBN",
+    "UBM",
+    "Cascade",
+    "ClickModel",
+    "Counts",
+    "DocumentCTR",
+    "Evaluation",
+    "Format",
+    "GeneratedLog",
+    "GlobalCTR",
+    "PBMDirect",
+    "RankCTR",
+    "compare_models",
+    "count",
+    "evaluate",
+    "generate_log",
+    "model",
+    "read",
+    "read_split",
+]

@@ -15,6 +15,12 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
+def summed(groups: Ints, numbers: Floats, size: int) -> Floats:
+    """Sum numbers over the groups 0 to size - 1 that they belong to."""
+    totals: Floats = np.bincount(groups, numbers, size).astype(np.float64, copy=False)
+    return totals
+
+
 @dataclasses.dataclass(frozen=True)
 class Cells:
     """Cells in the order query, item, position; a *pair* is a (query, item), and pairs of a query stand together."""
@@ -67,18 +73,21 @@ def cells_of(counts: Counts, min_impressions: int, by_previous: bool) -> Cells:
         table = table.filter(pl.col("impressions").sum().over("query", "item") >= min_impressions)
     if table.is_empty():
         most = counts.cells.group_by("query", "item").agg(pl.col("impressions").sum())["impressions"].max()
-        raise InputError(f"items with at least {min_impressions} impressions", f"at most {most}", "lower min_impressions")
+        raise InputError(
+            f"items with at least {min_impressions} impressions", f"at most {most!s}", "lower min_impressions"
+        )
     new_query = _changes(table["query"])
     new_pair = new_query | _changes(table["item"])
     starts = np.flatnonzero(new_pair)
     pair = np.cumsum(new_pair) - 1
     numbers = {
-        name: table[name].to_numpy().astype(np.float64) if name in table.columns else np.zeros(0) for name in LIST_NUMBERS
+        name: table[name].to_numpy().astype(np.float64) if name in table.columns else np.zeros(0)
+        for name in LIST_NUMBERS
     }
-    totals = {
-        name: np.bincount(pair, numbers[name], len(starts)).astype(np.int64) for name in ("impressions", "clicks")
-    }
-    names = table.select("query", "item")[starts].with_columns(**{name: pl.Series(total) for name, total in totals.items()})
+    totals = {name: summed(pair, numbers[name], len(starts)).astype(np.int64) for name in ("impressions", "clicks")}
+    names = table.select("query", "item")[starts].with_columns(
+        **{name: pl.Series(total) for name, total in totals.items()}
+    )
     return Cells(
         queries=table["query"].gather(np.flatnonzero(new_query)).to_list(),
         pairs=names,

@@ -66,7 +66,9 @@ class Collector:
         if source.broken:
             self.report.add("files cut short", 1)
             if self.rules.strict:
-                raise InputError(f"{source.path.name} whole", source.broken, "fetch the file again, or read without strict")
+                raise InputError(
+                    f"{source.path.name} whole", source.broken, "fetch the file again, or read without strict"
+                )
         self.show_progress(None)
 
     def show_progress(self, source: Source | None) -> None:
@@ -98,12 +100,14 @@ class Collector:
         self.report.reasons[reason] = self.report.reasons.get(reason, 0) + 1
         if self.rules.quarantine is not None:
             if self._quarantine is None:
-                self._quarantine = Path(self.rules.quarantine).open("w", encoding="utf-8")
+                self._quarantine = Path(self.rules.quarantine).open("w", encoding="utf-8")  # noqa: SIM115 (closed by close)
                 self._quarantine.write("file\tline\treason\ttext\n")
             shown = text[:_SHOWN_TEXT].decode("utf-8", "backslashreplace").encode("unicode_escape").decode()
             self._quarantine.write(f"{self._file}\t{line}\t{reason}\t{shown}\n")
         if self.rules.strict:
-            raise InputError("rows that can all be read (strict)", f"line {line} of {self._file.name}: {reason}", "correct it")
+            raise InputError(
+                "rows that can all be read (strict)", f"line {line} of {self._file.name}: {reason}", "correct it"
+            )
 
     def judge(self, at_end: bool = False) -> None:
         """Stop when the share of bad rows is above the limit."""
@@ -124,5 +128,7 @@ class Collector:
     def counts(self) -> Counts:
         """Return all counts taken."""
         if not self._tables:
-            raise InputError("at least one result list or impression", "none in the log", "check the file and its format")
+            raise InputError(
+                "at least one result list or impression", "none in the log", "check the file and its format"
+            )
         return Counts(merged(self._tables), self.report)

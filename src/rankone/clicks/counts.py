@@ -22,7 +22,7 @@ class Counts:
 
     Args:
         table: columns ``query``, ``item``, ``position``, ``impressions`` and ``clicks``. Counts of whole result lists
-            have one row more a cell for each ``previous`` (position of the click before in the list, 0 if none), and the
+            have a row for each ``previous`` of a cell (position of the click before in the list, 0 if none), and the
             numbers ``examined`` (impressions at or above the list's last click, or in a list without clicks) and
             ``last_clicks``.
         report: what was read and what was set aside.
@@ -37,7 +37,9 @@ class Counts:
         self.report = report or ReadReport()
         missing = [column for column in [*CELL, *CELL_NUMBERS] if column not in table.columns]
         if missing:
-            raise InputError(f"the columns {', '.join([*CELL, *CELL_NUMBERS])}", f"no {', '.join(missing)}", "rename them")
+            raise InputError(
+                f"the columns {', '.join([*CELL, *CELL_NUMBERS])}", f"no {', '.join(missing)}", "rename them"
+            )
         keys = [*CELL, "previous"] if "previous" in table.columns else CELL
         numbers = LIST_NUMBERS if "previous" in table.columns else CELL_NUMBERS
         table = table.select(

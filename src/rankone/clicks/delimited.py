@@ -37,7 +37,9 @@ def split_line(line: bytes, separator: str, encoding: str) -> list[str] | str:
         return "a quote is not closed"
 
 
-def batches(source: Source, collector: Collector, columns: list[str], separator: str | None, encoding: str) -> Iterator[pl.DataFrame]:
+def batches(
+    source: Source, collector: Collector, columns: list[str], separator: str | None, encoding: str
+) -> Iterator[pl.DataFrame]:
     """Yield the named columns as texts, with the line of each row in ``line``; count rows and set bad ones aside."""
     header: list[str] = []
     for block in source.blocks():
@@ -51,7 +53,9 @@ def batches(source: Source, collector: Collector, columns: list[str], separator:
             separator = separator or guessed_separator(first)
             found = split_line(first, separator, encoding)
             if isinstance(found, str):
-                raise InputError("a header with the names of the columns", found, "check the encoding and the separator")
+                raise InputError(
+                    "a header with the names of the columns", found, "check the encoding and the separator"
+                )
             header = [name.strip() for name in found]
             _check_columns(header, columns)
             block = Block(block.data[end:], block.first_line + 1)
@@ -86,7 +90,9 @@ def _fast_fields(block: Block, header: list[str], separator: str) -> pl.DataFram
     except pl.exceptions.PolarsError:  # not UTF-8
         return None
     fields.columns = _distinct(header)
-    return fields.fill_null("").with_columns(pl.Series("line", np.arange(block.first_line, block.first_line + len(fields))))
+    return fields.fill_null("").with_columns(
+        pl.Series("line", np.arange(block.first_line, block.first_line + len(fields)))
+    )
 
 
 def _slow_fields(block: Block, header: list[str], separator: str, encoding: str, collector: Collector) -> pl.DataFrame:

@@ -1,10 +1,10 @@
 """Expectation-maximisation on counts for click probabilities that are a product: attraction times examination.
 
 Chuklin, Markov, de Rijke, "Click Models for Web Search" (2015), section 4.3.3: after a non-click the item was
-attractive with probability a (1 - g) / (1 - a g) and the place examined with g (1 - a) / (1 - a g); after a click both
-were. The M-step averages. On counts, a cell with n impressions and c clicks adds c + (n - c) * posterior, so a step costs
-the number of cells, whatever the length of the log. The position-based model has one g a position, the user browsing
-model one a (position, click before): both are a *place* here.
+attractive with probability a (1 - g) / (1 - a g) and the place examined with g (1 - a) / (1 - a g); after a click
+both were. The M-step averages. On counts, a cell with n impressions and c clicks adds c + (n - c) * posterior, so a
+step costs the number of cells, whatever the length of the log. The position-based model has one g a position, the
+user browsing model one a (position, click before): both are a *place* here.
 
 EM is slow along the ridge where a grows and g shrinks, so steps are extrapolated (SQUAREM, Varadhan and Roland 2008,
 scheme S3, on the logarithms); an extrapolation that does not raise the likelihood is dropped, so it never falls.
@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankone.numerics.compiled import kernel
+from rankone.numerics.compiled import lean
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -39,10 +39,38 @@ class Fit(NamedTuple):
     trace: Floats  # (iterations + 1,): objective at the start of each iteration, summed over groups
     iterations: Ints  # (groups,)
     converged: npt.NDArray[np.bool_]  # (groups,)
+    points_a: Floats  # (4, pairs of the largest group): room for the steps of an iteration
+    points_g: Floats  # (4, places)
+    work: Floats  # (2, places)
 
 
-@kernel
-def _step(fit: Fit, group: int, a: Floats, g: Floats, new_a: Floats, new_g: Floats, work: Floats, prior: Floats) -> float:
+def start_fit(
+    pair_starts: Ints, pair_cells: Ints, place: Ints, impressions: Floats, clicks: Floats, n_places: int, start: float,
+    max_iterations: int,
+) -> Fit:  # fmt: skip
+    """Return a fit before its first iteration, every parameter at `start`."""
+    groups = len(pair_starts) - 1
+    return Fit(
+        pair_starts=pair_starts,
+        pair_cells=pair_cells,
+        place=place,
+        impressions=impressions,
+        clicks=clicks,
+        attraction=np.full(len(pair_cells) - 1, start),
+        examination=np.full((groups, n_places), start),
+        trace=np.zeros(max_iterations + 1),
+        iterations=np.zeros(groups, np.int64),
+        converged=np.zeros(groups, np.bool_),
+        points_a=np.empty((4, int(np.diff(pair_starts).max()))),
+        points_g=np.empty((4, n_places)),
+        work=np.empty((2, n_places)),
+    )
+
+
+@lean
+def _step(
+    fit: Fit, group: int, a: Floats, g: Floats, new_a: Floats, new_g: Floats, work: Floats, prior: Floats
+) -> float:
     """Do one EM step from (a, g) to (new_a, new_g); return the objective at (a, g).
 
     `work` holds two numbers a place; `prior` the pseudo-counts of clicks and impressions.
@@ -78,7 +106,7 @@ def _step(fit: Fit, group: int, a: Floats, g: Floats, new_a: Floats, new_g: Floa
     return objective
 
 
-@kernel
+@lean
 def _lengths(zero: Floats, one: Floats, two: Floats) -> tuple[float, float]:
     """Squared length of the first step and of the change between the two steps, on the logarithms."""
     first, change = 0.0, 0.0
@@ -89,7 +117,7 @@ def _lengths(zero: Floats, one: Floats, two: Floats) -> tuple[float, float]:
     return first, change
 
 
-@kernel
+@lean
 def _extrapolate(zero: Floats, one: Floats, two: Floats, size: float, out: Floats) -> None:
     for place in range(len(zero)):
         step, next_step = math.log(one[place] / zero[place]), math.log(two[place] / one[place])
@@ -97,13 +125,13 @@ def _extrapolate(zero: Floats, one: Floats, two: Floats, size: float, out: Float
         out[place] = min(max(moved, LOWEST), HIGHEST)
 
 
-@kernel
+@lean
 def _copy(source: Floats, target: Floats) -> None:
     for place in range(len(source)):
         target[place] = source[place]
 
 
-@kernel
+@lean
 def _largest_change(fit: Fit, group: int, a: Floats, g: Floats, new_a: Floats, new_g: Floats) -> float:
     """Largest change of a click probability between two sets of parameters."""
     largest = 0.0
@@ -122,12 +150,11 @@ def fit_groups(fit: Fit, begin: int, end: int, prior: Floats, tolerance: float, 
     of the trace; a tolerance below zero always does that many.
     """
     most = len(fit.trace) - 1
-    places = fit.examination.shape[1]
-    work = np.empty((2, places))
+    work, points_g = fit.work, fit.points_g
     for group in range(begin, end):
         first, last = fit.pair_starts[group], fit.pair_starts[group + 1]
         a, g = fit.attraction[first:last], fit.examination[group]
-        points_a, points_g = np.empty((4, last - first)), np.empty((4, places))
+        points_a = fit.points_a[:, : last - first]
         iteration = 0
         done = False
         while iteration < most and not done:

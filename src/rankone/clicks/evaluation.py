@@ -18,7 +18,7 @@ import polars as pl
 from rankone.clicks.cells import Floats
 from rankone.clicks.counts import Counts
 from rankone.clicks.lists import lists_of
-from rankone.clicks.models.base import MODELS, ClickModel
+from rankone.clicks.models.base import MODELS, ClickModel, model
 
 _KEPT_OFF = 1e-6
 
@@ -69,10 +69,11 @@ def compare_models(counts: Counts, lists: Any, models: Iterable[str | ClickModel
         models = [name for name, kind in MODELS.known().items() if counts.has_lists or not kind.needs_lists]
     rows = []
     for chosen in models:
-        model = _smoothed(chosen) if isinstance(chosen, str) else chosen
-        scores = evaluate(model.fit(counts), lists)
+        fitted = (_smoothed(chosen) if isinstance(chosen, str) else chosen).fit(counts)
+        scores = evaluate(fitted, lists)
         rows.append(
-            {"model": scores.model, "log_likelihood": scores.log_likelihood, "se": scores.log_likelihood_se, "perplexity": scores.perplexity}
+            {"model": scores.model, "log_likelihood": scores.log_likelihood, "se": scores.log_likelihood_se}
+            | {"perplexity": scores.perplexity}
             | {f"rank {rank}": value for rank, value in enumerate(scores.perplexity_by_rank, 1)}
             | {"lists": scores.lists, "left_out": scores.lists_left_out}
         )  # fmt: skip
@@ -82,7 +83,7 @@ def compare_models(counts: Counts, lists: Any, models: Iterable[str | ClickModel
 def _smoothed(name: str) -> ClickModel:
     kind = MODELS.get(name)
     takes_prior = any(field.name == "prior" for field in dataclasses.fields(kind))
-    return kind(**{"prior": (1.0, 2.0)}) if takes_prior else kind()
+    return model(f"{name}:prior=1x2" if takes_prior else name)
 
 
 def _chance(probability: Floats, clicked: Any) -> Floats:

@@ -117,14 +117,15 @@ def _with_neighbours(table: Any) -> Any:
     table = table.with_columns(previous=nw.col("before").cum_max().over("list", order_by="position"))
     place, last = nw.col("position"), nw.col("last")
     return table.with_columns(
-        examined=((last == 0) | (place <= last)).cast(nw.Int64), last_click=((last > 0) & (place == last)).cast(nw.Int64)
+        examined=((last == 0) | (place <= last)).cast(nw.Int64),
+        last_click=((last > 0) & (place == last)).cast(nw.Int64),
     )
 
 
 def _polars(table: Any) -> pl.DataFrame:
     result = table.collect("polars") if isinstance(table, nw.LazyFrame) else table
-    return result.to_polars()  # type: ignore[no-any-return]
+    return result.to_polars()
 
 
 def _row(table: Any) -> tuple[int, int]:
-    return _polars(table).row(0)  # type: ignore[return-value]
+    return _polars(table).row(0)

@@ -1,10 +1,10 @@
 """Yandex-like click logs with known truth.
 
-Truth: each query has mu and p_max (paper, eqs. 3-4) exactly: examination p_max * k^-eta with eta such that its mean is mu;
-the best item at 0.90-0.99 of p_max, the next 0.05 below, the others on a power-law curve with mean 1.25 mu + 0.02. Queries 1
-and 2 have the paper's L, mu and p_max. Logging: a ranker that knows attraction with an error (sigma), redraws some of it in
-each index epoch, shows Plackett-Luce lists with weight rank^-b and now and then one random item. Clicks follow the
-position-based model. Edge cases can be injected; how many is counted exactly.
+Truth: each query has mu and p_max (paper, eqs. 3-4) exactly: examination p_max * k^-eta with eta such that its mean
+is mu; the best item at 0.90-0.99 of p_max, the next 0.05 below, the others on a power-law curve with mean 1.25 mu +
+0.02. Queries 1 and 2 have the paper's L, mu and p_max. Logging: a ranker that knows attraction with an error (sigma),
+redraws some of it in each index epoch, shows Plackett-Luce lists with weight rank^-b and now and then one random
+item. Clicks follow the position-based model. Edge cases can be injected; how many is counted exactly.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from rankone.clicks.log_writer import (
     N_LISTS,
     N_ROWS,
     World,
+    room,
     write_sessions,
 )
 from rankone.errors import InputError
@@ -116,14 +117,14 @@ def generate_log(
     truths = [_truth(place, items, rng) for place in range(queries)]
     world = _world(truths, sigma, steepness, random_share, epochs, rng)
     tally = np.zeros(N_EDGES + 3, np.int64)
-    write = compiled(write_sessions, __name__)
+    write, space = compiled(write_sessions, __name__), room(POSITIONS)
     rates, paired = _rates(edges), format == "yandex-pwsc"
     buffer = np.empty(_SESSIONS_AT_ONCE * MOST_BYTES_A_SESSION, np.uint8)
     target = Path(path)
     with _opened(target) as file:
         for first in range(0, lists, _SESSIONS_AT_ONCE):
             last = min(first + _SESSIONS_AT_ONCE, lists)
-            size = write(buffer, first, last, lists, world, rates, paired, tally, rng)
+            size = write(buffer, first, last, lists, world, rates, paired, tally, space, rng)
             file.write(buffer[:size].data)
             if progress is not None:
                 progress(last, lists)
@@ -145,7 +146,8 @@ def _truth(place: int, items: int | None, rng: np.random.Generator) -> tuple[Flo
     power = _root(lambda power: float(np.mean((best - 0.05) * quantiles**power)) - rest_mean)
     rest = (best - 0.05) * quantiles**power
     attraction = rng.permutation(np.concatenate([[best, best - 0.05], rest]))
-    return attraction, p_max * positions**-eta
+    examination = np.asarray(p_max * positions**-eta, np.float64)
+    return attraction, examination
 
 
 def _root(falling: Callable[[float], float]) -> float:
@@ -189,7 +191,9 @@ def _rates(edges: Mapping[str, float] | bool) -> Floats:
     chosen = EDGES if edges is True else edges or {}
     for name, rate in chosen.items():
         if name not in EDGES or not 0.0 <= rate <= 1.0:
-            raise InputError(f"rates in [0, 1] of {', '.join(EDGES)}", f"{name}: {rate}", "correct the name or the rate")
+            raise InputError(
+                f"rates in [0, 1] of {', '.join(EDGES)}", f"{name}: {rate}", "correct the name or the rate"
+            )
     return np.array([chosen.get(name, 0.0) for name in EDGES])
 
 

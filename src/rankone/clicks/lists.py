@@ -40,7 +40,9 @@ def lists_of(frame: Any, cells: Cells, n_positions: int) -> Lists:
     needed = ["list", "query", "item", "position", "clicked"]
     for column in needed:
         if column not in table.columns:
-            raise InputError(f"the columns {', '.join(needed)}", f"no '{column}'", "rename the columns of the held-out lists")
+            raise InputError(
+                f"the columns {', '.join(needed)}", f"no '{column}'", "rename the columns of the held-out lists"
+            )
     table = table.select(
         pl.col("list"), pl.col("query", "item").cast(pl.String), pl.col("position", "clicked").cast(pl.Int64)
     ).filter(pl.col("position") <= n_positions)

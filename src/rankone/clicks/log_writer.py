@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from rankone.clicks.cells import Floats, Ints
 from rankone.clicks.sessions import Bytes
-from rankone.numerics.compiled import kernel
+from rankone.numerics.compiled import lean
 
 # What can be injected into a log, in the order of the rates and of the tallies; see `generate.EDGES`.
 N_EDGES = 9
@@ -31,7 +31,7 @@ class World(NamedTuple):
     random_share: float
 
 
-@kernel
+@lean
 def _put(buffer: Bytes, place: int, value: int, after: int) -> int:
     """Write a number and one byte after it; return the next place."""
     digits = 1
@@ -46,7 +46,7 @@ def _put(buffer: Bytes, place: int, value: int, after: int) -> int:
     return place + digits + 1
 
 
-@kernel
+@lean
 def _draw_list(world: World, query: int, epoch: int, chosen: Ints, best: Floats, rng: np.random.Generator) -> None:
     """Draw a Plackett-Luce list as a race: the documents with the smallest exponential times, weight rank^-b."""
     best[:] = np.inf
@@ -70,9 +70,18 @@ def _draw_list(world: World, query: int, epoch: int, chosen: Ints, best: Floats,
         chosen[position] = stranger
 
 
-@kernel
+@lean
 def _put_list(
-    buffer: Bytes, place: int, world: World, session: int, time: int, query: int, page: int, chosen: Ints, shape: int, paired: bool
+    buffer: Bytes,
+    place: int,
+    world: World,
+    session: int,
+    time: int,
+    query: int,
+    page: int,
+    chosen: Ints,
+    shape: int,
+    paired: bool,
 ) -> int:
     """Write the row of a result list; `shape` is the edge case it shows, or -1."""
     place = _put(buffer, place, session, 9)
@@ -101,7 +110,7 @@ def _put_list(
     return place
 
 
-@kernel
+@lean
 def _put_click(buffer: Bytes, place: int, session: int, time: int, page: int, item: int, paired: bool) -> int:
     place = _put(buffer, place, session, 9)
     place = _put(buffer, place, time, 9)
@@ -113,29 +122,44 @@ def _put_click(buffer: Bytes, place: int, session: int, time: int, page: int, it
     return _put(buffer, place, item, 10)
 
 
-@kernel
+@lean
 def _contains(chosen: Ints, document: int) -> bool:
-    for position in range(len(chosen)):
+    for position in range(len(chosen)):  # noqa: SIM110 (compiled code has no generators)
         if chosen[position] == document:
             return True
     return False
 
 
+class Room(NamedTuple):
+    """Room to draw a session in."""
+
+    chosen: Ints
+    second: Ints
+    best: Floats
+    clicked: npt.NDArray[np.bool_]
+
+
+def room(positions: int) -> Room:
+    """Return the room that sessions of lists with that many positions need."""
+    return Room(
+        np.empty(positions, np.int64), np.empty(positions, np.int64), np.empty(positions), np.zeros(positions, np.bool_)
+    )
+
+
 def write_sessions(
     buffer: Bytes, first: int, last: int, total: int, world: World, rates: Floats, paired: bool, tally: Ints,
-    rng: np.random.Generator,
+    space: Room, rng: np.random.Generator,
 ) -> int:  # fmt: skip
     """Write the sessions from `first` to `last` of `total`; return how many bytes they take.
 
     A session has one list, or two where an edge case needs the second (a list shown again, a late click).
     """
     size = world.examination.shape[1]
-    chosen, second, best = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size)
-    clicked = np.zeros(size, np.bool_)
+    chosen, second, best, clicked = space
     place = 0
     for session in range(first, last):
         epoch = session * len(world.races) // total
-        query = np.searchsorted(world.popularity, rng.random(), side="right")
+        query = int(np.searchsorted(world.popularity, rng.random(), side="right"))
         time = 0
         if paired:
             place = _put(buffer, place, session, 9)
@@ -180,8 +204,7 @@ def write_sessions(
             for position in range(size):
                 document = chosen[position]
                 clicked[position] = (
-                    position < shown
-                    and rng.random() < world.attraction[document] * world.examination[query, position]
+                    position < shown and rng.random() < world.attraction[document] * world.examination[query, position]
                 )
                 if not clicked[position]:
                     continue

@@ -72,11 +72,15 @@ def read_split(
     rules = Rules(positions, strict, max_bad, quarantine, holdout, holdout_lists, seed)
     collector = _read(paths, format, rules, progress, options)
     if not collector.held_out:
-        raise InputError("lists to hold out", "none", "use a longer log or a larger holdout, and name the lists of a table")
+        raise InputError(
+            "lists to hold out", "none", "use a longer log or a larger holdout, and name the lists of a table"
+        )
     return collector.counts(), pl.concat(collector.held_out)
 
 
-def _read(paths: Paths, format: str | None, rules: Rules, progress: Progress | None, options: dict[str, Any]) -> Collector:
+def _read(
+    paths: Paths, format: str | None, rules: Rules, progress: Progress | None, options: dict[str, Any]
+) -> Collector:
     sources = [Source(path) for path in find_files(paths)]
     collector = Collector(rules, sum(source.total_bytes for source in sources), progress)
     kind = _format_of(sources, format)
@@ -104,8 +108,14 @@ def _format_of(sources: list[Source], name: str | None) -> type[Format]:
         if wanted is None and seen:
             wanted = seen[0]
         if wanted is None or wanted not in seen:
-            expected = f"a log in the format {wanted.name}" if wanted else f"a log in one of {', '.join(FORMATS.known())}"
-            looks = f"{source.path.name}, which looks like {seen[0].name}" if seen else f"{source.path.name}, which does not"
+            expected = (
+                f"a log in the format {wanted.name}" if wanted else f"a log in one of {', '.join(FORMATS.known())}"
+            )
+            looks = (
+                f"{source.path.name}, which looks like {seen[0].name}"
+                if seen
+                else f"{source.path.name}, which does not"
+            )
             raise InputError(expected, looks, "name its format, or convert it to a table with a header")
     if wanted is None:
         raise InputError("at least one result list or impression", "nothing but empty files", "check the path")

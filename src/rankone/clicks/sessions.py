@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankone.numerics.compiled import kernel
+from rankone.numerics.compiled import lean
 
 Ints = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
@@ -65,13 +65,13 @@ def start_reading(positions: int) -> Reading:
     )
 
 
-@kernel
+@lean
 def is_full(state: Ints) -> bool:
     """Say whether finished lists or bad rows must be taken out before the next row."""
     return state[N_LISTS] == OPEN_LISTS or state[N_BAD] == _BAD_ROWS
 
 
-@kernel
+@lean
 def split_row(data: Bytes, begin: int, fields: Ints, state: Ints) -> tuple[int, int]:
     """Find the fields of the row at `begin` and the numbers in them, in one pass over its bytes.
 
@@ -82,7 +82,7 @@ def split_row(data: Bytes, begin: int, fields: Ints, state: Ints) -> tuple[int, 
     value = 0
     digits_only = True
     while True:
-        byte = np.int64(data[place])
+        byte = int(data[place])
         digit = byte - 48
         if 0 <= digit <= 9:
             value = value * 10 + digit
@@ -109,29 +109,29 @@ def split_row(data: Bytes, begin: int, fields: Ints, state: Ints) -> tuple[int, 
     return number, place + 1
 
 
-@kernel
+@lean
 def whole_number(data: Bytes, start: int, end: int) -> int:
     """Value of a stretch of digits, or -1."""
     if start >= end or end - start > _MOST_DIGITS:
         return -1
     value = 0
     for place in range(start, end):
-        digit = np.int64(data[place]) - 48
+        digit = int(data[place]) - 48
         if digit < 0 or digit > 9:
             return -1
         value = value * 10 + digit
     return value
 
 
-@kernel
+@lean
 def letter(data: Bytes, fields: Ints, field: int) -> int:
     """Return the byte of a field that is one byte long, or -1."""
     if fields[END, field] - fields[START, field] != 1:
         return -1
-    return np.int64(data[fields[START, field]])
+    return int(data[fields[START, field]])
 
 
-@kernel
+@lean
 def set_aside(bad: Ints, fields: Ints, state: Ints, reason: int, number: int) -> None:
     """Note the current row, of that many fields, as one that cannot be read."""
     place = state[N_BAD]
@@ -142,7 +142,7 @@ def set_aside(bad: Ints, fields: Ints, state: Ints, reason: int, number: int) ->
     state[N_BAD] = place + 1
 
 
-@kernel
+@lean
 def enter_session(state: Ints, session: int) -> None:
     """Make `session` the current one; the lists of the session before are finished."""
     if state[STARTED] == 0 or state[CURRENT_SESSION] != session:
@@ -151,7 +151,7 @@ def enter_session(state: Ints, session: int) -> None:
         state[FIRST_OPEN] = state[N_LISTS]
 
 
-@kernel
+@lean
 def item_number(data: Bytes, fields: Ints, field: int, paired: bool) -> int:
     """Return the item of a field: its number, or in a paired log the number before the comma of "url,domain"; or -1."""
     if not paired:
@@ -163,7 +163,7 @@ def item_number(data: Bytes, fields: Ints, field: int, paired: bool) -> int:
     return -1
 
 
-@kernel
+@lean
 def place_items(
     data: Bytes, items: Ints, clicked: Bytes, fields: Ints, state: Ints, first_field: int, number: int, paired: bool
 ) -> bool:
@@ -192,7 +192,7 @@ def place_items(
     return True
 
 
-@kernel
+@lean
 def finish_list(
     heads: Ints, items: Ints, state: Ints, query: int, region: int, page: int, places: int, merge: bool
 ) -> None:
@@ -221,11 +221,9 @@ def finish_list(
     state[N_LISTS] = here + 1
 
 
-@kernel
-def click(
-    heads: Ints, items: Ints, clicked: Bytes, state: Ints, item: int, page: int, last_list_only: bool
-) -> None:
-    """Attach a click of the current session to the latest list (of that page, unless page is -1) that shows the item."""
+@lean
+def click(heads: Ints, items: Ints, clicked: Bytes, state: Ints, item: int, page: int, last_list_only: bool) -> None:
+    """Attach a click of the current session to the latest list (of that page, if it is not -1) with the item."""
     state[CLICKS] += 1
     latest = state[N_LISTS] - 1
     first = state[FIRST_OPEN]

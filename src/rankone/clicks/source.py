@@ -47,7 +47,7 @@ def find_files(paths: Paths) -> list[Path]:
     found: list[Path] = []
     for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
         text = os.fspath(path)
-        matches = [text] if Path(text).exists() else sorted(glob.glob(text, recursive=True))
+        matches = [text] if Path(text).exists() else sorted(glob.glob(text, recursive=True))  # noqa: PTH207 (absolute patterns)
         files = [Path(match) for match in matches if not Path(match).is_dir()]
         if not files:
             raise InputError("files", f"nothing at {text}", "check the path")

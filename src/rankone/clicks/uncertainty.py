@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from rankone.clicks.cells import Floats, Ints
+from rankone.clicks.cells import Floats, Ints, summed
 from rankone.errors import InputError
 
 
@@ -41,7 +41,7 @@ def eliminate(
 
     `more_pairs` and `more_places` are added to the diagonal.
     """
-    border = np.bincount(pair * n_places + place, weight, n_pairs * n_places).reshape(n_pairs, n_places)
+    border = summed(pair * n_places + place, weight, n_pairs * n_places).reshape(n_pairs, n_places)
     diagonal = np.maximum(border.sum(axis=1) + more_pairs, 1e-300)
     own = border.sum(axis=0) + more_places
     schur = np.diag(own) - border.T @ (border / diagonal[:, None])

@@ -41,7 +41,7 @@ class Format:
 
 
 def first_rows(head: bytes, separator: bytes, number: int = 200) -> list[list[bytes]]:
-    """Split the first rows of a file's head into fields (the last row may be cut and is left out if others are there)."""
+    """Split the first rows of a file's head into fields; the last row may be cut and is left out."""
     lines = head.split(b"\n")
     lines = lines[:-1] if len(lines) > 1 else lines
     return [line.rstrip(b"\r").split(separator) for line in lines[:number] if line.strip()]

@@ -97,7 +97,9 @@ class SessionLog(Format):
         finished, filled = int(reading.state[FIRST_OPEN]), int(reading.state[N_LISTS])
         if finished == 0 and filled == OPEN_LISTS:
             finished = filled // 2  # one session with thousands of lists: its oldest ones take no more clicks
-        held_out = collector.holds_out(reading.heads[:finished, SESSION]) & (reading.heads[:finished, QUERY] != NO_OUTCOMES)
+        held_out = collector.holds_out(reading.heads[:finished, SESSION]) & (
+            reading.heads[:finished, QUERY] != NO_OUTCOMES
+        )
         if held_out.any():
             self._hold_out(reading, np.flatnonzero(held_out), collector)
         self._counter.add(reading, ~held_out)

@@ -16,6 +16,7 @@ from rankone.clicks.frames import ONLY_QUERY, count_rows
 from rankone.clicks.source import Source
 from rankone.errors import InputError
 
+_NO_POSITION = f"the position is no whole number from 1 to {MOST_POSITIONS}"
 _PARQUET = b"PAR1"
 _PARQUET_ROWS = 500_000
 _OUTCOMES = {"0": 0, "1": 1, "false": 0, "true": 1, "0.0": 0, "1.0": 1}
@@ -84,12 +85,18 @@ class Table(Format):
         """Return the columns that are needed, by what they hold; columns of query and list are optional."""
         head = source.head()
         if head.startswith(_PARQUET):
-            header = pl.read_parquet_schema(source.path).keys()
+            header = list(pl.read_parquet_schema(source.path))
         else:
             first = head.split(b"\n", 1)[0].rstrip(b"\r")
             fields = split_line(first, self.separator or guessed_separator(first), self.encoding)
-            header = dict.fromkeys(fields if isinstance(fields, list) else []).keys()
-        wanted = {"query": self.query, "item": self.item, "position": self.position, "clicked": self.clicked, "list": self.list}
+            header = fields if isinstance(fields, list) else []
+        wanted = {
+            "query": self.query,
+            "item": self.item,
+            "position": self.position,
+            "clicked": self.clicked,
+            "list": self.list,
+        }
         for optional in ("query", "list"):
             if wanted[optional] is None and optional in header:
                 wanted[optional] = optional
@@ -112,7 +119,9 @@ class Table(Format):
             yield batch.with_columns(pl.col(name).cast(pl.String) for name in names)
             collector.judge()
 
-    def _usable(self, batch: pl.DataFrame, columns: dict[str, str], source: Source, collector: Collector) -> pl.DataFrame:
+    def _usable(
+        self, batch: pl.DataFrame, columns: dict[str, str], source: Source, collector: Collector
+    ) -> pl.DataFrame:
         """Turn texts into values; rows with values that cannot be used are set aside."""
         texts = batch.select(pl.col("line"), *(pl.col(column).alias(what) for what, column in columns.items()))
         if "query" not in columns:
@@ -124,7 +133,7 @@ class Table(Format):
         ).with_columns(
             pl.when(pl.col("query").fill_null("") == "").then(pl.lit("the query is missing"))
             .when(pl.col("item").fill_null("") == "").then(pl.lit("the item is missing"))
-            .when(~pl.col("place").is_between(1, MOST_POSITIONS).fill_null(False)).then(pl.lit("the position is no whole number from 1 to 255"))
+            .when(~pl.col("place").is_between(1, MOST_POSITIONS).fill_null(False)).then(pl.lit(_NO_POSITION))
             .when(pl.col("outcome").is_null()).then(pl.lit("the outcome is not 0 or 1"))
             .alias("reason")
         )  # fmt: skip
@@ -135,10 +144,12 @@ class Table(Format):
         rows = rows.filter(pl.col("reason").is_null())
         beyond = pl.col("place") > collector.rules.positions
         collector.report.add("rows beyond the last position", rows.select(beyond.sum()).item())
-        collector.report.add("clicks", rows["outcome"].sum())
+        collector.report.add("clicks", rows.select(pl.col("outcome").sum()).item())
         rows = rows.filter(~beyond)
         names = pl.col("list") if "list" in columns else pl.col("line").cast(pl.String).alias("list")
-        return rows.select(names, "query", "item", pl.col("place").alias("position"), pl.col("outcome").alias("clicked"))
+        return rows.select(
+            names, "query", "item", pl.col("place").alias("position"), pl.col("outcome").alias("clicked")
+        )
 
     def _take(self, rows: pl.DataFrame, with_lists: bool, collector: Collector) -> None:
         """Count rows whose lists are complete, or hold them out."""

@@ -111,5 +111,7 @@ class YandexRPC(SessionLog):
         rows = first_rows(head, b"\t")
         if any(len(row) > 1 and row[1] == b"M" for row in rows) or any(b"," in field for row in rows for field in row):
             return False
-        fit = sum(len(row) >= 4 and ((row[2] == b"C" and len(row) == 4) or (row[2] == b"Q" and len(row) >= 6)) for row in rows)
+        fit = sum(
+            len(row) >= 4 and ((row[2] == b"C" and len(row) == 4) or (row[2] == b"Q" and len(row) >= 6)) for row in rows
+        )
         return bool(rows) and 2 * fit >= len(rows)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import polars as pl
 
-from rankone.clicks.cells import Cells, Floats, cells_of
+from rankone.clicks.cells import Cells, Floats, cells_of, summed
 from rankone.clicks.counts import Counts
 from rankone.clicks.lists import Lists
 from rankone.clicks.registry import Registry
@@ -49,7 +49,9 @@ class ClickModel:
     def fit(self, counts: Counts, progress: FitProgress | None = None) -> Self:
         """Learn from counts; returns the model itself."""
         if not isinstance(counts, Counts):
-            raise InputError("counts", type(counts).__name__, "make them with rankone.clicks.count or rankone.clicks.read")
+            raise InputError(
+                "counts", type(counts).__name__, "make them with rankone.clicks.count or rankone.clicks.read"
+            )
         self.cells_: Cells = cells_of(counts, self.min_impressions, self.needs_lists)
         self.attraction: Floats = np.zeros(0)
         self.learn(self.cells_, progress or (lambda done, total: None))
@@ -127,11 +129,9 @@ def smoothed_share(successes: Floats, trials: Floats, prior: tuple[float, float]
 def per_pair(cells: Cells, numbers: Floats, mask: Any = None) -> Floats:
     """Sum a number of the cells (where `mask` holds) over each pair."""
     weights = numbers if mask is None else np.where(mask, numbers, 0.0)
-    return np.bincount(cells.pair, weights, cells.n_pairs)
+    return summed(cells.pair, weights, cells.n_pairs)
 
 
 def per_position(cells: Cells, numbers: Floats) -> Floats:
     """Sum a number of the cells over each position."""
-    return np.bincount(cells.position, numbers, cells.n_positions)
-
-
+    return summed(cells.position, numbers, cells.n_positions)

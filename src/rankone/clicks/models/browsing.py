@@ -1,8 +1,8 @@
 """What the models with a chance to go on after each click share: DCM and SDBN.
 
-The user reads from the top; after a skip always goes on, after a click goes on with a probability that the model states.
-Attraction is estimated on the positions at or above the last click (all of them in a list without clicks), which
-maximises a lower bound of the likelihood in closed form.
+The user reads from the top; after a skip always goes on, after a click goes on with a probability that the model
+states. Attraction is estimated on the positions at or above the last click (all of them in a list without clicks),
+which maximises a lower bound of the likelihood in closed form.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class BrowsingModel(ClickModel):
         raise TypeError(f"{type(self).__name__} must define continuation(lists)")
 
     def predict(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
-        """Carry the probability that a position is examined down the list: given the clicks above, and not given them."""
+        """Carry the probability that a position is examined down the list, given the clicks above and not."""
         going_on = self.continuation(lists)
         conditional, marginal = np.empty_like(attraction), np.empty_like(attraction)
         given = np.ones(len(attraction))  # P(examined | clicks above)

@@ -1,7 +1,7 @@
 """Dependent click model: after a click the user goes on with a probability that depends on the position.
 
-Guo, Liu, Wang, "Efficient multiple-click models in web search" (WSDM 2009), section 4.2: the probability to go on after a
-click at a position is the share of the clicks there that are not the last of their list.
+Guo, Liu, Wang, "Efficient multiple-click models in web search" (WSDM 2009), section 4.2: the probability to go on
+after a click at a position is the share of the clicks there that are not the last of their list.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Position-based model: P(click) = attraction of the item * examination of the position, by EM on counts.
 
-Craswell, Zoeter, Taylor, Ramsey, "An experimental comparison of click position-bias models" (WSDM 2008), section 3; EM as
-in Chuklin, Markov, de Rijke (2015), section 4.3.3. See `rankone.clicks.em` for the steps.
+Craswell, Zoeter, Taylor, Ramsey, "An experimental comparison of click position-bias models" (WSDM 2008), section 3;
+EM as in Chuklin, Markov, de Rijke (2015), section 4.3.3. See `rankone.clicks.em` for the steps.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from rankone.clicks.cells import Cells
-from rankone.clicks.em import HIGHEST, LOWEST, Fit, fit_groups
+from rankone.clicks.em import HIGHEST, LOWEST, Fit, fit_groups, start_fit
 from rankone.clicks.models.base import FitProgress
 from rankone.clicks.models.product import ProductModel
 from rankone.errors import InputError
@@ -68,20 +68,10 @@ class PBM(ProductModel):
             raise InputError("a start between 0 and 1", self.start, "pass start=0.5")
         if self.max_iterations < 1:
             raise InputError("max_iterations of at least 1", self.max_iterations, "pass max_iterations=10_000, say")
-        starts = self.pair_starts(cells)
-        groups = len(starts) - 1
-        fit = Fit(
-            pair_starts=starts,
-            pair_cells=cells.pair_cells,
-            place=cells.position,
-            impressions=cells.impressions,
-            clicks=cells.clicks,
-            attraction=np.full(cells.n_pairs, self.start),
-            examination=np.full((groups, cells.n_positions), self.start),
-            trace=np.zeros(self.max_iterations + 1),
-            iterations=np.zeros(groups, np.int64),
-            converged=np.zeros(groups, np.bool_),
-        )
+        fit = start_fit(
+            self.pair_starts(cells), cells.pair_cells, cells.position, cells.impressions, cells.clicks,
+            cells.n_positions, self.start, self.max_iterations,
+        )  # fmt: skip
         trace = run_em(fit, prior, self.tolerance, self.accelerate, progress)
         self.n_iter_ = int(fit.iterations.max())
         self.converged_ = bool(fit.converged.all())
@@ -97,7 +87,9 @@ def check_prior(prior: tuple[float, float]) -> tuple[float, float]:
     return clicks, impressions
 
 
-def run_em(fit: Fit, prior: tuple[float, float], tolerance: float, accelerate: bool, progress: FitProgress) -> np.ndarray:
+def run_em(
+    fit: Fit, prior: tuple[float, float], tolerance: float, accelerate: bool, progress: FitProgress
+) -> np.ndarray:
     """Fit all groups in portions, so that progress can be shown; return the trace of the objective."""
     run = compiled(fit_groups, __name__)
     groups, most, counts = len(fit.iterations), len(fit.trace) - 1, np.array(prior)

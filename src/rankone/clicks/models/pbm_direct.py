@@ -1,9 +1,10 @@
 """Position-based model by direct maximum likelihood: Fisher scoring on the logarithms, inside a shrinking barrier.
 
-With x = log a and y = log g the log-likelihood of a cell, c (x + y) + (n - c) log(1 - exp(x + y)), is concave, so there is
-one maximum (as far as products go) and no start to worry about. The model is that of `rankone.clicks.models.pbm`; this is
-a second, independent road to it. The bounds x <= 0 and y <= 0 are kept by a barrier, tau * log(-x), whose weight tau falls
-to nearly nothing; the barrier also fixes the scale, which the likelihood leaves open.
+With x = log a and y = log g the log-likelihood of a cell, c (x + y) + (n - c) log(1 - exp(x + y)), is concave, so
+there is one maximum (as far as products go) and no start to worry about. The model is that of
+`rankone.clicks.models.pbm`; this is a second, independent road to it. The bounds x <= 0 and y <= 0 are kept by a
+barrier, tau * log(-x), whose weight tau falls to nearly nothing; the barrier also fixes the scale, which the
+likelihood leaves open.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import dataclasses
 
 import numpy as np
 
-from rankone.clicks.cells import Cells, Floats, Ints
+from rankone.clicks.cells import Cells, Floats, Ints, summed
 from rankone.clicks.em import LOWEST
 from rankone.clicks.models.base import FitProgress
 from rankone.clicks.models.product import ProductModel
@@ -65,10 +66,11 @@ class _Climb:
 
     def __init__(self, pair: Ints, place: Ints, n: Floats, c: Floats, n_places: int) -> None:
         self.pair, self.place, self.n, self.c = pair, place, n, c
-        clicks = np.bincount(pair, c)
-        self.free_x, self.free_y = clicks > 0.0, np.bincount(place, c, n_places) > 0.0
-        self.x = np.where(self.free_x, np.log((clicks + 0.5) / (np.bincount(pair, n) + 1.0)) / 2.0, np.log(LOWEST))
-        self.y = np.where(self.free_y, np.log(0.5), np.log(LOWEST))
+        n_pairs = int(pair.max()) + 1
+        clicks = summed(pair, c, n_pairs)
+        self.free_x, self.free_y = clicks > 0.0, summed(place, c, n_places) > 0.0
+        self.x = np.where(self.free_x, np.log((clicks + 0.5) / (summed(pair, n, n_pairs) + 1.0)) / 2.0, np.log(LOWEST))
+        self.y: Floats = np.where(self.free_y, float(np.log(0.5)), float(np.log(LOWEST)))
 
     def value(self, x: Floats, y: Floats, tau: float) -> float:
         """Log-likelihood plus barrier; minus infinity outside of the bounds."""
@@ -96,8 +98,8 @@ class _Climb:
         """Solve the information matrix for the slope; both are those of the likelihood plus the barrier."""
         odds = 1.0 / np.expm1(-(self.x[self.pair] + self.y[self.place]))
         slope = self.c - (self.n - self.c) * odds
-        up_x = np.bincount(self.pair, slope, len(self.x)) + tau / self.x
-        up_y = np.bincount(self.place, slope, len(self.y)) + tau / self.y
+        up_x = summed(self.pair, slope, len(self.x)) + tau / self.x
+        up_y = summed(self.place, slope, len(self.y)) + tau / self.y
         weight = np.where(self.free_x[self.pair] & self.free_y[self.place], self.n * odds, 0.0)
         parts = eliminate(
             self.pair, self.place, weight, len(self.x), len(self.y), np.flatnonzero(~self.free_y),

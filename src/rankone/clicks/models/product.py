@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import polars as pl
 
-from rankone.clicks.cells import Cells, Floats, Ints
+from rankone.clicks.cells import Cells, Floats, Ints, summed
 from rankone.clicks.components import place_components
 from rankone.clicks.lists import Lists
 from rankone.clicks.models.base import ClickModel, per_pair
@@ -44,7 +44,7 @@ class ProductModel(ClickModel):
             self._rescale(cells)
         product = self.cell_probabilities(cells)
         gain = cells.clicks * np.log(product) + (cells.impressions - cells.clicks) * np.log1p(-product)
-        self._log_likelihoods = np.bincount(cells.query, gain, len(cells.queries))
+        self._log_likelihoods = summed(cells.query, gain, len(cells.queries))
         self.log_likelihood_ = float(gain.sum())
         self._perplexities = _perplexities(cells, gain)
 
@@ -110,8 +110,8 @@ class ProductModel(ClickModel):
             )
         place = self.group_of_pair(cells)[cells.pair] * cells.n_positions + cells.position
         seen = (self._labels >= 0).ravel()
-        clicks_g = np.bincount(place, cells.clicks, self.curves.size)[seen]
-        exposure_g = np.bincount(place, cells.impressions * self.attraction[cells.pair], self.curves.size)[seen]
+        clicks_g = summed(place, cells.clicks, self.curves.size)[seen]
+        exposure_g = summed(place, cells.impressions * self.attraction[cells.pair], self.curves.size)[seen]
         exposure_a = per_pair(cells, cells.impressions * self.curves.ravel()[place])
         attraction = with_interval(
             self.attraction_, "attraction", error_a, per_pair(cells, cells.clicks), exposure_a, level
@@ -123,7 +123,9 @@ class ProductModel(ClickModel):
     def summary(self) -> pl.DataFrame:
         """One row a query: what was seen, how well it fits, how hard the problem is (mu, p_max, gamma of the paper)."""
         cells, starts = self.cells_, self.cells_.query_pairs[:-1]
-        group = np.zeros(len(cells.queries), np.int64) if self.examination == "shared" else np.arange(len(cells.queries))
+        group = (
+            np.zeros(len(cells.queries), np.int64) if self.examination == "shared" else np.arange(len(cells.queries))
+        )
         seen = self._labels[group] >= 0
         curves = self.curves[group]
         mean_a = np.add.reduceat(self.attraction, starts) / np.diff(cells.query_pairs)
@@ -178,8 +180,8 @@ def _perplexities(cells: Cells, gain: Floats) -> Floats:
     """Per query: the average over its positions of the perplexity of a click at that position."""
     place = cells.query * cells.n_positions + cells.position
     size = len(cells.queries) * cells.n_positions
-    gains = np.bincount(place, gain, size).reshape(-1, cells.n_positions)
-    shown = np.bincount(place, cells.impressions, size).reshape(-1, cells.n_positions)
+    gains = summed(place, gain, size).reshape(-1, cells.n_positions)
+    shown = summed(place, cells.impressions, size).reshape(-1, cells.n_positions)
     perplexity = np.exp(-gains / np.where(shown > 0.0, shown, 1.0))
     average: Floats = np.where(shown > 0.0, perplexity, 0.0).sum(axis=1) / (shown > 0.0).sum(axis=1)
     return average

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from rankone.clicks.cells import Cells, Floats
-from rankone.clicks.em import Fit
+from rankone.clicks.em import start_fit
 from rankone.clicks.lists import Lists
 from rankone.clicks.models.base import ClickModel, FitProgress
 from rankone.clicks.models.pbm import check_prior, run_em
@@ -40,18 +40,10 @@ class UBM(ClickModel):
     def learn(self, cells: Cells, progress: FitProgress) -> None:
         """Run EM over all queries together."""
         places = cells.n_positions + 1
-        fit = Fit(
-            pair_starts=np.array([0, cells.n_pairs]),
-            pair_cells=cells.pair_cells,
-            place=cells.position * places + cells.previous,
-            impressions=cells.impressions,
-            clicks=cells.clicks,
-            attraction=np.full(cells.n_pairs, 0.5),
-            examination=np.full((1, cells.n_positions * places), 0.5),
-            trace=np.zeros(self.max_iterations + 1),
-            iterations=np.zeros(1, np.int64),
-            converged=np.zeros(1, np.bool_),
-        )
+        fit = start_fit(
+            np.array([0, cells.n_pairs]), cells.pair_cells, cells.position * places + cells.previous,
+            cells.impressions, cells.clicks, cells.n_positions * places, 0.5, self.max_iterations,
+        )  # fmt: skip
         trace = run_em(fit, check_prior(self.prior), self.tolerance, True, progress)
         self.n_iter_, self.converged_ = int(fit.iterations[0]), bool(fit.converged[0])
         self.log_likelihoods_ = trace[: self.n_iter_ + 1]
@@ -68,7 +60,7 @@ class UBM(ClickModel):
         )
 
     def predict(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
-        """Follow the distribution of the latest click down the list for the probabilities without knowledge of clicks."""
+        """Follow the distribution of the latest click down the list for the chances without knowledge of clicks."""
         positions = np.arange(attraction.shape[1])
         conditional = attraction * self.examination[positions, lists.previous]
         latest = np.zeros((len(attraction), len(positions) + 1))  # P(the latest click so far is at position k)
