@@ -10,6 +10,7 @@ item. Clicks follow the position-based model. Edge cases can be injected; how ma
 from __future__ import annotations
 
 import dataclasses
+import functools
 import gzip
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -64,11 +65,17 @@ class GeneratedLog:
     """A log, what is true in it, and what it holds."""
 
     path: Path
-    problems: list[RankOne]  # named as the reader of the format names the queries
+    world: World
+    suffix: str
     rows: int
     lists: int
     clicks: int
     injected: dict[str, int]
+
+    @functools.cached_property
+    def problems(self) -> list[RankOne]:
+        """The truth, one problem a query, named as the reader of the format names the queries."""
+        return [_problem(self.world, place, f"{place + 1}{self.suffix}") for place in range(len(self.world.popularity))]
 
 
 def generate_log(
@@ -128,32 +135,41 @@ def generate_log(
             file.write(buffer[:size].data)
             if progress is not None:
                 progress(last, lists)
-    suffix = "" if paired else "_0"
-    problems = [_problem(world, place, f"{place + 1}{suffix}") for place in range(queries)]
     injected = {name: int(number) for name, number in zip(EDGES, tally[:N_EDGES], strict=True)}
-    return GeneratedLog(target, problems, int(tally[N_ROWS]), int(tally[N_LISTS]), int(tally[N_CLICKS]), injected)
+    return GeneratedLog(
+        target, world, "" if paired else "_0", int(tally[N_ROWS]), int(tally[N_LISTS]), int(tally[N_CLICKS]), injected
+    )
 
 
 def _truth(place: int, items: int | None, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Attraction and examination of one query."""
     mu, p_max = HARDNESS[place % len(HARDNESS)]
     size = items or (PAPER_ITEMS[place] if place < len(PAPER_ITEMS) else int(rng.integers(800, 901)))
-    positions = np.arange(1, POSITIONS + 1)
-    eta = _root(lambda eta: float(np.mean(p_max * positions**-eta)) - mu)
-    best = float(rng.uniform(0.90, 0.99)) * p_max
+    attraction = rng.permutation(_attraction(mu, p_max, size, int(rng.integers(90, 100))))
+    return attraction, _examination(mu, p_max)
+
+
+@functools.cache
+def _attraction(mu: float, p_max: float, size: int, percent: int) -> Floats:
+    """Sorted attractions whose best is that many per cent of p_max."""
+    best = percent / 100.0 * p_max
     quantiles = (np.arange(size - 2) + 0.5) / (size - 2)
     rest_mean = (size * (1.25 * mu + 0.02) - best - (best - 0.05)) / (size - 2)
     power = _root(lambda power: float(np.mean((best - 0.05) * quantiles**power)) - rest_mean)
-    rest = (best - 0.05) * quantiles**power
-    attraction = rng.permutation(np.concatenate([[best, best - 0.05], rest]))
-    examination = np.asarray(p_max * positions**-eta, np.float64)
-    return attraction, examination
+    return np.concatenate([[best, best - 0.05], (best - 0.05) * quantiles**power])
+
+
+@functools.cache
+def _examination(mu: float, p_max: float) -> Floats:
+    positions = np.arange(1, POSITIONS + 1)
+    eta = _root(lambda eta: float(np.mean(p_max * positions**-eta)) - mu)
+    return np.asarray(p_max * positions**-eta, np.float64)
 
 
 def _root(falling: Callable[[float], float]) -> float:
     """Find where a falling function crosses 0, by bisection."""
     low, high = 0.0, 64.0
-    for _ in range(200):
+    for _ in range(50):
         middle = (low + high) / 2.0
         low, high = (middle, high) if falling(middle) > 0.0 else (low, middle)
     return low
