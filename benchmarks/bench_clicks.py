@@ -41,10 +41,8 @@ print(json.dumps({
 def job(path: Path, min_impressions: int = 20, progress: bool = False) -> dict[str, float]:
     """Read and fit in a fresh process; seconds include Python's imports."""
     code = _JOB.replace("MIN", str(min_impressions)).replace("PROGRESS", str(progress))
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(path)], check=True, capture_output=True, env=dict(os.environ)
-    )
-    return json.loads(done.stdout)
+    command = [sys.executable, "-c", code, str(path)]
+    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
 
 
 def baseline(path: Path) -> tuple[float, float]:
