@@ -53,7 +53,7 @@ _HOMES = {
     "sweep": "rankone.simulation",
     "upper_bound": "rankone.problems",
 }
-_MODULES = ("errors",)
+_MODULES = ("clicks", "errors")
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

@@ -10,7 +10,13 @@ from typing import Any
 
 from rankone.errors import InputError
 
-Pair = tuple[float, float]  # one number for the rows, one for the columns; written 0.1x0.2
+Pair = tuple[float, float]  # two numbers, one for the rows and one for the columns, say; written 0.1x0.2
+_EXAMPLES: dict[Any, tuple[str, str]] = {
+    bool: ("true or false", "1"),
+    int: ("a whole number", "1"),
+    float: ("a number", "1"),
+    Pair: ("two numbers", "1x2"),
+}
 
 
 def parse_settings(owner: str, text: str, hints: Mapping[str, Any]) -> dict[str, Any]:
@@ -33,9 +39,9 @@ def parse_settings(owner: str, text: str, hints: Mapping[str, Any]) -> dict[str,
 
 def parse_value(text: str, hint: Any, where: str) -> Any:
     """Turn a parameter's text into the type it was declared with."""
-    kinds = [kind for kind in typing.get_args(hint) or (hint,) if kind is not type(None)]
+    kinds = [hint] if hint == Pair else [kind for kind in typing.get_args(hint) or (hint,) if kind is not type(None)]
     try:
-        if Pair in kinds and "x" in text:
+        if Pair in kinds and ("x" in text or len(kinds) == 1):
             rows, cols = text.split("x")
             return float(rows), float(cols)
         if kinds[0] is float:
@@ -45,8 +51,8 @@ def parse_value(text: str, hint: Any, where: str) -> Any:
         if kinds == [bool]:
             return {"true": True, "1": True, "false": False, "0": False}[text]
     except (ValueError, KeyError):
-        expected = {bool: "true or false", int: "a whole number", float: "a number"}[kinds[0]]
-        raise InputError(f"{expected} for {where}", text, f"write {where}=1, say") from None
+        expected, example = _EXAMPLES[kinds[0]]
+        raise InputError(f"{expected} for {where}", text, f"write {where}={example}, say") from None
     return text
 
 

@@ -72,7 +72,7 @@ def source_key(module: str) -> str:
     """Hash of the package's sources and of the module (perhaps a user's) that defines a policy."""
     digest = hashlib.sha256(numba.__version__.encode())
     files = sorted(_PACKAGE.rglob("numerics/*.py")) + sorted(_PACKAGE.rglob("policies/*.py"))
-    files += sorted(_PACKAGE.rglob("simulation/*.py"))
+    files += sorted(_PACKAGE.rglob("simulation/*.py")) + sorted(_PACKAGE.rglob("clicks/**/*.py"))
     user_file = getattr(sys.modules.get(module), "__file__", None)
     if user_file and _PACKAGE not in Path(user_file).resolve().parents:
         files.append(Path(user_file))

@@ -1,0 +1,75 @@
+"""Fitted click models as in the paper's Figure 2a and 2b: sorted attraction, sorted examination, and its intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from rankone.charts.chart import COLOURS, DASHES, SHAPES, Chart
+
+MOST_QUERIES = len(COLOURS)
+
+
+def click_model_chart(attraction: pl.DataFrame, examination: pl.DataFrame, queries: Sequence[str]) -> Chart:
+    """Draw sorted attraction, sorted examination, and examination by position with its intervals.
+
+    Args:
+        attraction: columns query, attraction.
+        examination: columns position, examination, low, high, and query (without it, one curve for all queries).
+        queries: the queries to show, at most eight; a line each.
+    """
+    names = list(queries)[:MOST_QUERIES]
+    curves = examination if "query" in examination.columns else examination.with_columns(query=pl.lit("all queries"))
+    shown = curves["query"].unique(maintain_order=True).to_list() if "query" not in examination.columns else names
+    by_item = _ranked(attraction.filter(pl.col("query").is_in(names)), "attraction")
+    by_place = _ranked(curves.filter(pl.col("query").is_in(shown)), "examination")
+    left = _lines(by_item, names, "rank", "attraction", "item, best first", "attraction probability", False)
+    middle = _lines(by_place, shown, "rank", "examination", "position, best first", "examination probability", True)
+    right = _lines(by_place, shown, "position", "examination", "position", "examination, 95 % interval", True)
+    bars = alt.Chart(alt.InlineData(by_place.to_dicts())).mark_rule(opacity=0.5).encode(
+        x="position:Q", y=alt.Y("low:Q", title="examination, 95 % interval"), y2="high:Q", color=_colour(shown)
+    )  # fmt: skip
+    panels = [
+        panel.properties(width=280, height=240, title=title)
+        for panel, title in (
+            (left, "a. Attraction, sorted"),
+            (middle, "b. Examination, sorted"),
+            (alt.layer(right, bars), "Examination by position"),
+        )
+    ]
+    return Chart(alt.hconcat(*panels).resolve_scale(color="independent" if shown != names else "shared"))
+
+
+def _ranked(table: pl.DataFrame, value: str) -> pl.DataFrame:
+    """Add each value's rank within its query, the largest first."""
+    return table.with_columns(pl.col(value).rank("ordinal", descending=True).over("query").alias("rank")).sort(
+        "query", "rank"
+    )
+
+
+def _colour(names: Sequence[str]) -> Any:
+    return alt.Color(
+        "query:N", scale=alt.Scale(domain=list(names), range=COLOURS[: len(names)]), title="query", sort=None
+    )
+
+
+def _lines(table: pl.DataFrame, names: Sequence[str], x: str, y: str, x_title: str, y_title: str, points: bool) -> Any:
+    places = [int(place) for place in table[x].unique().sort()] if points else None
+    base = alt.Chart(alt.InlineData(table.to_dicts())).encode(
+        x=alt.X(f"{x}:Q", title=x_title, axis=alt.Axis(values=places, format="d") if places else alt.Axis(format="d")),
+        y=alt.Y(f"{y}:Q", title=y_title, scale=alt.Scale(domain=[0, 1])),
+        color=_colour(names),
+    )  # fmt: skip
+    dash = alt.StrokeDash(
+        "query:N", scale=alt.Scale(domain=list(names), range=DASHES[: len(names)]), title="query", sort=None
+    )
+    line = base.mark_line(strokeWidth=2).encode(strokeDash=dash)
+    if not points:
+        return line
+    shape = alt.Shape(
+        "query:N", scale=alt.Scale(domain=list(names), range=SHAPES[: len(names)]), title="query", sort=None
+    )
+    return alt.layer(line, base.mark_point(filled=True, size=45).encode(shape=shape))

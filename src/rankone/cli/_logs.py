@@ -1,0 +1,66 @@
+"""What the commands that read a click log share: options of the formats, progress, the account of what was read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from rankone.errors import InputError
+
+if TYPE_CHECKING:
+    from rankone.clicks.report import ReadReport
+
+LOGS = typer.Argument(..., help="The log: a file, several files or a glob; plain, gzip or zstd.")
+FORMAT = typer.Option(None, "--format", "-f", help="yandex-rpc, yandex-pwsc, open-bandit or table; found by itself.")
+OPTION = typer.Option(
+    None,
+    "--option",
+    "-o",
+    help="An option of the format, such as item=doc (table) or regions=merge (yandex-rpc); repeatable.",
+)
+POSITIONS = typer.Option(10, help="Positions of a result list that count.")
+TOP = typer.Option(20, help="Keep this many queries, the most frequent ones; 0 keeps all.")
+STRICT = typer.Option(False, "--strict", help="Stop at the first row that cannot be read.")
+MAX_BAD = typer.Option(0.01, help="Stop when a larger share of the rows cannot be read.")
+
+
+def format_options(texts: list[str] | None) -> dict[str, str]:
+    """Turn ``name=value`` texts into options."""
+    options = {}
+    for text in texts or []:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise InputError("options written name=value", text, "write --option item=doc, say")
+        options[name] = value
+    return options
+
+
+@contextmanager
+def reading_bar() -> Iterator[Callable[[int, int, int], None]]:
+    """Yield a progress function for reading that shows bytes and rows on standard error."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns: Any = (
+        TextColumn("reading"), BarColumn(), DownloadColumn(), TextColumn("{task.fields[rows]:,} rows"),
+        TimeElapsedColumn(), TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("reading", total=None, rows=0)
+        yield lambda done, total, rows: bar.update(task, completed=done, total=total, rows=rows)
+
+
+def show_account(report: ReadReport) -> None:
+    """Print what was read and what was set aside."""
+    import polars as pl
+
+    from rankone.cli._tables import show_table
+
+    lines = report.lines()
+    table = pl.DataFrame({"read": [what for what, _ in lines], "number": [number for _, number in lines]})
+    show_table(table, f"The log ({report.format})")
+    if report["files cut short"]:
+        print("Beware: a compressed file ends early or is damaged; what came before was read.")

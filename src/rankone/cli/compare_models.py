@@ -1,0 +1,52 @@
+"""``rankone compare-models``: which click model foretells held-out clicks best."""
+
+from __future__ import annotations
+
+import json
+
+import typer
+
+from rankone.cli import _logs
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(name="compare-models")(compare_models)
+
+
+def compare_models(
+    log: list[str] = _logs.LOGS,
+    format: str | None = _logs.FORMAT,
+    option: list[str] | None = _logs.OPTION,
+    model: list[str] | None = typer.Option(None, "--model", "-m", help="A click model; repeatable; default: all."),
+    top: int = _logs.TOP,
+    positions: int = _logs.POSITIONS,
+    holdout: float = typer.Option(0.25, help="Share of the sessions that is held out."),
+    holdout_lists: int = typer.Option(200_000, help="Hold out at most this many lists."),
+    seed: int = typer.Option(0, help="Which sessions are held out."),
+    strict: bool = _logs.STRICT,
+    max_bad: float = _logs.MAX_BAD,
+    as_json: bool = typer.Option(False, "--json", help="Print the table as JSON and nothing else."),
+) -> None:
+    """Fit click models to a log and score them on held-out sessions: log-likelihood and perplexity per rank."""
+    from rankone import clicks
+    from rankone.cli._tables import show_table
+
+    with _logs.reading_bar() as reading:
+        counts, lists = clicks.read_split(
+            log, format, positions=positions, holdout=holdout, holdout_lists=holdout_lists, seed=seed, strict=strict,
+            max_bad=max_bad, progress=reading, **_logs.format_options(option),
+        )  # fmt: skip
+    if top:
+        counts = counts.top(top)
+    table = clicks.compare_models(counts, lists, model or None)
+    if as_json:
+        print(json.dumps({"log": counts.report.to_dict(), "models": table.to_dicts()}, indent=1))
+        return
+    _logs.show_account(counts.report)
+    shown = table.drop("lists", "left_out").rename({"log_likelihood": "log-likelihood", "se": "± se"})
+    lists_used, left_out = table["lists"][0], table["left_out"][0]
+    title = (
+        f"On {lists_used:,} held-out lists ({left_out:,} of other queries left out); perplexity overall and per rank"
+    )
+    show_table(shown, title)

@@ -1,0 +1,138 @@
+"""``rankone fit``: from a click log to a click model and its problems."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from rankone.cli import _logs
+from rankone.errors import InputError
+
+if TYPE_CHECKING:
+    from rankone.clicks.models.base import ClickModel
+    from rankone.clicks.models.product import ProductModel
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(fit)
+
+
+def fit(
+    log: list[str] = _logs.LOGS,
+    format: str | None = _logs.FORMAT,
+    option: list[str] | None = _logs.OPTION,
+    model: str = typer.Option(
+        "pbm", "--model", "-m", help="A click model: pbm, pbm:scale=balanced, pbm-direct, ubm, ..."
+    ),
+    top: int = _logs.TOP,
+    min_impressions: int | None = typer.Option(
+        None, help="Leave out items that a query showed less often (default 20); 0 keeps all, as the paper does."
+    ),
+    positions: int = _logs.POSITIONS,
+    out: Path | None = typer.Option(
+        None, help="JSON file for the fitted problems; `rankone simulate --problem FILE#QUERY` plays one."
+    ),
+    chart: Path | None = typer.Option(None, help="Picture of attraction and examination (.png .svg .pdf .html)."),
+    quarantine: Path | None = typer.Option(None, help="File for rows that cannot be read; default: beside --out."),
+    strict: bool = _logs.STRICT,
+    max_bad: float = _logs.MAX_BAD,
+    as_json: bool = typer.Option(False, "--json", help="Print account and summary as JSON and nothing else."),
+) -> None:
+    """Read a click log and fit a click model to its queries."""
+    from rankone import clicks
+    from rankone.cli._progress import progress_bar
+    from rankone.clicks.models.product import ProductModel
+
+    chosen = clicks.model(model)
+    if min_impressions is not None:
+        chosen.min_impressions = min_impressions
+    if not isinstance(chosen, ProductModel) and (out or chart):
+        raise InputError("a model of problems with --out or --chart", chosen.name, "use --model pbm, or leave them out")
+    if quarantine is None and out is not None:
+        quarantine = out.with_suffix(".quarantine.tsv")
+    with _logs.reading_bar() as reading:
+        counts = clicks.read(
+            log, format, positions=positions, strict=strict, max_bad=max_bad, quarantine=quarantine, progress=reading,
+            **_logs.format_options(option),
+        )  # fmt: skip
+    if top:
+        counts = counts.top(top)
+    with progress_bar("fitting") as fitting:
+        chosen.fit(counts, progress=fitting)
+    most_frequent = counts.queries["query"].to_list()
+    summary = chosen.summary().sort("impressions", descending=True)
+    facts = _facts(chosen)
+    if isinstance(chosen, ProductModel):
+        if out is not None:
+            _save(chosen, most_frequent, out, facts, counts.report.to_dict())
+        if chart is not None or out is not None:
+            from rankone.charts.click_models import click_model_chart
+
+            picture = chart or out.with_suffix(".png")  # type: ignore[union-attr]
+            click_model_chart(*chosen.intervals(), most_frequent[:2] if len(most_frequent) > 4 else most_frequent).save(
+                picture
+            )
+    if as_json:
+        print(json.dumps({"log": counts.report.to_dict(), "model": facts, "queries": summary.to_dicts()}, indent=1))
+        return
+    _logs.show_account(counts.report)
+    from rankone.cli._tables import show_table
+
+    show_table(summary.drop("positions", "attraction", strict=False), f"{chosen.title}: {_words(facts)}")
+    written = [str(path) for path in (out, chart or (out and out.with_suffix(".png"))) if path]
+    if counts.report.rows_quarantined and quarantine is not None:
+        written.append(str(quarantine))
+    if written:
+        print(f"Written: {', '.join(written)}")
+    if out is not None:
+        print(f"Next: rankone simulate --problem '{out}#{most_frequent[0]}' --policy rank1elim-kl:c=0 --policy kl-ucb")
+
+
+def _facts(model: ClickModel) -> dict[str, Any]:
+    """Return what the fit says about itself."""
+    cells = model.cells_
+    facts: dict[str, Any] = {"model": model.name, "queries": len(cells.queries), "items": cells.n_pairs}
+    facts |= {"items_left_out": cells.dropped_items, "impressions_left_out": cells.dropped_impressions}
+    facts |= {"min_impressions": model.min_impressions}
+    for name in ("examination", "scale", "prior", "n_iter_", "converged_", "log_likelihood_"):
+        value = getattr(model, name, None)
+        if isinstance(value, str | int | float | tuple):
+            facts[name.rstrip("_")] = value
+    return facts
+
+
+def _words(facts: dict[str, Any]) -> str:
+    words = [f"{facts['items_left_out']:,} items with fewer than {facts['min_impressions']} impressions left out"]
+    if "scale" in facts:
+        words.append(f"scale {facts['scale']}, examination {facts['examination']}")
+    if "n_iter" in facts:
+        words.append(f"{facts['n_iter']} iterations" + ("" if facts["converged"] else ", NOT converged"))
+    if "log_likelihood" in facts:
+        words.append(f"log-likelihood {facts['log_likelihood']:,.1f}")
+    return "; ".join(words)
+
+
+def _save(model: ProductModel, queries: list[str], out: Path, facts: dict[str, Any], log: dict[str, Any]) -> None:
+    """Write the problems, the most frequent query first, with the intervals of their parameters."""
+    import polars as pl
+
+    from rankone.problems.files import save_problems
+
+    attraction, examination = model.intervals()
+    each = []
+    for query in queries:
+        own = attraction.filter(pl.col("query") == query)
+        curve = examination.filter(pl.col("query") == query) if "query" in examination.columns else examination
+        each.append(
+            {
+                "impressions": own["impressions"].to_list(),
+                "row_intervals": own.select("low", "high").rows(),
+                "col_intervals": curve.select("low", "high").rows(),
+            }
+        )
+    problems = [model.problem(query) for query in queries]
+    save_problems(out, problems, extra={"fit": facts, "log": log}, each=each)

@@ -1,0 +1,42 @@
+"""From a click log to a problem: read or count a log, fit a click model, take a query's problem."""
+
+from rankone.clicks.counts import Counts
+from rankone.clicks.evaluation import Evaluation, compare_models, evaluate
+from rankone.clicks.formats.base import FORMATS, Format
+from rankone.clicks.frames import count
+from rankone.clicks.generate import GeneratedLog, generate_log
+from rankone.clicks.models.base import MODELS, ClickModel, model
+from rankone.clicks.models.cascade import Cascade
+from rankone.clicks.models.ctr import DocumentCTR, GlobalCTR, RankCTR
+from rankone.clicks.models.dcm import DCM
+from rankone.clicks.models.pbm import PBM
+from rankone.clicks.models.pbm_direct import PBMDirect
+from rankone.clicks.models.sdbn import SDBN
+from rankone.clicks.models.ubm import UBM
+from rankone.clicks.reading import read, read_split
+
+__all__ = [
+    "DCM",
+    "FORMATS",
+    "MODELS",
+    "PBM",
+    "SDBN",
+    "UBM",
+    "Cascade",
+    "ClickModel",
+    "Counts",
+    "DocumentCTR",
+    "Evaluation",
+    "Format",
+    "GeneratedLog",
+    "GlobalCTR",
+    "PBMDirect",
+    "RankCTR",
+    "compare_models",
+    "count",
+    "evaluate",
+    "generate_log",
+    "model",
+    "read",
+    "read_split",
+]

@@ -1,0 +1,126 @@
+"""The driver that the formats of session logs share: blocks in, finished lists out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from rankone.clicks.collector import Collector
+from rankone.clicks.counter import ListCounter
+from rankone.clicks.counts import MOST_POSITIONS
+from rankone.clicks.formats.base import Format
+from rankone.clicks.sessions import (
+    FIRST_OPEN,
+    LINE,
+    N_BAD,
+    N_LISTS,
+    N_TALLIES,
+    NO_ITEM,
+    NO_OUTCOMES,
+    OPEN_LISTS,
+    QUERY,
+    REASONS,
+    REGION,
+    ROWS,
+    SESSION,
+    TALLY_NAMES,
+    Reading,
+    start_reading,
+)
+from rankone.clicks.source import Oversized, Source
+from rankone.errors import InputError
+from rankone.numerics.compiled import compiled
+
+
+class SessionLog(Format):
+    """A log of sessions with result lists and clicks, whose rows a compiled function parses.
+
+    A subclass states `parse(data, begin, reading, options)`, which reads rows from `begin` on until the data ends or
+    the reading is full, and returns where it stopped; and `options`, the whole numbers that function needs.
+    """
+
+    parse: ClassVar[Callable[..., Any]]
+    with_regions = False
+    options: tuple[int, ...] = (0,)
+
+    def __init__(self) -> None:
+        self._counter = ListCounter(self.with_regions)
+        self._n_held_out = 0
+
+    def read(self, source: Source, collector: Collector) -> int:
+        """Read one file."""
+        positions = collector.rules.positions
+        if not 1 <= positions <= MOST_POSITIONS:
+            raise InputError(f"1 to {MOST_POSITIONS} positions", positions, "pass positions=10, say")
+        reading = start_reading(positions)
+        parse = compiled(type(self).parse, __name__)
+        options = np.array(self.options, np.int64)
+        rows = 0
+        for block in source.blocks():
+            if isinstance(block, Oversized):
+                rows += 1
+                collector.report.rows += 1
+                collector.bad(block.line, "the line is longer than 1 MB", block.start)
+                continue
+            data = np.frombuffer(block.data, np.uint8)
+            reading.state[LINE] = block.first_line - 1
+            begin = 0
+            while begin < len(data):
+                begin = parse(data, begin, reading, options)
+                collector.report.rows += int(reading.state[ROWS])
+                rows += int(reading.state[ROWS])
+                for line, reason, start, end in reading.bad[: reading.state[N_BAD]].tolist():
+                    collector.bad(line, REASONS[reason], block.data[start:end])
+                for name, number in zip(TALLY_NAMES[1:], reading.state[1:N_TALLIES], strict=True):
+                    collector.report.add(name, number)
+                reading.state[:N_TALLIES] = 0
+                reading.state[N_BAD] = 0
+                if reading.state[N_LISTS] == OPEN_LISTS:
+                    self._take_finished(reading, collector)
+            collector.judge()
+            collector.show_progress(source)
+        reading.state[FIRST_OPEN] = reading.state[N_LISTS]  # a session ends with its file
+        self._take_finished(reading, collector)
+        return rows
+
+    def finish(self, collector: Collector) -> None:
+        """Deliver the counts."""
+        cells = self._counter.table()
+        if len(cells):
+            collector.table(cells)
+
+    def _take_finished(self, reading: Reading, collector: Collector) -> None:
+        """Count the lists of finished sessions and move those of the open session to the front."""
+        finished, filled = int(reading.state[FIRST_OPEN]), int(reading.state[N_LISTS])
+        if finished == 0 and filled == OPEN_LISTS:
+            finished = filled // 2  # one session with thousands of lists: its oldest ones take no more clicks
+        held_out = collector.holds_out(reading.heads[:finished, SESSION]) & (
+            reading.heads[:finished, QUERY] != NO_OUTCOMES
+        )
+        if held_out.any():
+            self._hold_out(reading, np.flatnonzero(held_out), collector)
+        self._counter.add(reading, ~held_out)
+        for array in (reading.heads, reading.items, reading.clicked):
+            array[: filled - finished] = array[finished:filled]
+        reading.state[N_LISTS] = filled - finished
+        reading.state[FIRST_OPEN] = 0
+
+    def _hold_out(self, reading: Reading, chosen: Any, collector: Collector) -> None:
+        positions = reading.items.shape[1]
+        numbers = np.arange(self._n_held_out, self._n_held_out + len(chosen))
+        self._n_held_out += len(chosen)
+        names = self._counter.query_names(reading.heads[chosen, QUERY], reading.heads[chosen, REGION])
+        table = pl.DataFrame(
+            {
+                "list": np.repeat(numbers, positions),
+                "query": names.gather(np.repeat(np.arange(len(chosen)), positions)),
+                "item": reading.items[chosen].ravel(),
+                "position": np.tile(np.arange(1, positions + 1, dtype=np.uint8), len(chosen)),
+                "clicked": reading.clicked[chosen].ravel(),
+            }
+        )
+        collector.held_out.append(table.filter(pl.col("item") != NO_ITEM).with_columns(pl.col("item").cast(pl.String)))
+        collector.report.add("lists held out", len(chosen))

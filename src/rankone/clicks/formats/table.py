@@ -1,0 +1,185 @@
+"""Any long table with one row an impression: delimited text with a header, or Parquet, with a mapping of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from rankone.clicks.collector import Collector
+from rankone.clicks.counts import MOST_POSITIONS
+from rankone.clicks.delimited import batches, guessed_separator, split_line
+from rankone.clicks.formats.base import Format
+from rankone.clicks.frames import ONLY_QUERY, count_rows
+from rankone.clicks.source import Source
+from rankone.errors import InputError
+
+_NO_POSITION = f"the position is no whole number from 1 to {MOST_POSITIONS}"
+_PARQUET = b"PAR1"
+_PARQUET_ROWS = 500_000
+_OUTCOMES = {"0": 0, "1": 1, "false": 0, "true": 1, "0.0": 0, "1.0": 1}
+
+
+class Table(Format):
+    """A long table.
+
+    Args:
+        query: column of the query. "query" if there is one, else all rows are one query.
+        item: column of the item shown.
+        position: column of the position, whole numbers from 1.
+        clicked: column of the outcome: 0/1 or true/false.
+        list: column that names a row's result list; the rows of a list must stand together. "list" if there is one.
+        separator: of delimited text; guessed from the header if left out.
+        encoding: of delimited text.
+    """
+
+    name = "table"
+    title = "long table (CSV, TSV or Parquet), one row an impression"
+    example = b"query,item,position,clicked\nq,a,1,0\nq,b,2,1\nq,b,1,0\nq,a,2,1\n"
+
+    def __init__(
+        self,
+        query: str | None = None,
+        item: str = "item",
+        position: str = "position",
+        clicked: str = "clicked",
+        list: str | None = None,
+        separator: str | None = None,
+        encoding: str = "utf-8",
+    ) -> None:
+        self.query, self.item, self.position, self.clicked, self.list = query, item, position, clicked, list
+        self.separator, self.encoding = separator, encoding
+        self._lists = 0
+
+    @classmethod
+    def recognises(cls, head: bytes) -> bool:
+        """Parquet, or a first line of at least three names."""
+        if head.startswith(_PARQUET):
+            return True
+        header = head.split(b"\n", 1)[0].rstrip(b"\r")
+        fields = split_line(header, guessed_separator(header), "latin-1")
+        return not isinstance(fields, str) and len(fields) >= 3 and not any(field.strip().isdigit() for field in fields)
+
+    def fixed_query(self, source: Source) -> str:
+        """Name of the query of a table without a column of queries."""
+        return ONLY_QUERY
+
+    def read(self, source: Source, collector: Collector) -> int:
+        """Read one file."""
+        before = collector.report.rows
+        rest: pl.DataFrame | None = None
+        columns = self._columns(source)
+        for batch in self._batches(source, collector, columns):
+            rows = self._usable(batch, columns, source, collector)
+            if "list" in columns:
+                rows = rows if rest is None else pl.concat([rest, rows])
+                rows, rest = _without_last_list(rows)
+            self._take(rows, "list" in columns, collector)
+        if rest is not None:
+            self._take(rest, True, collector)
+        return collector.report.rows - before
+
+    def _columns(self, source: Source) -> dict[str, str]:
+        """Return the columns that are needed, by what they hold; columns of query and list are optional."""
+        head = source.head()
+        if head.startswith(_PARQUET):
+            header = list(pl.read_parquet_schema(source.path))
+        else:
+            first = head.split(b"\n", 1)[0].rstrip(b"\r")
+            fields = split_line(first, self.separator or guessed_separator(first), self.encoding)
+            header = fields if isinstance(fields, list) else []
+        wanted = {
+            "query": self.query,
+            "item": self.item,
+            "position": self.position,
+            "clicked": self.clicked,
+            "list": self.list,
+        }
+        for optional in ("query", "list"):
+            if wanted[optional] is None and optional in header:
+                wanted[optional] = optional
+        return {what: column for what, column in wanted.items() if column is not None}
+
+    def _batches(self, source: Source, collector: Collector, columns: dict[str, str]) -> Iterator[pl.DataFrame]:
+        names = list(dict.fromkeys(columns.values()))
+        if not source.head().startswith(_PARQUET):
+            yield from batches(source, collector, names, self.separator, self.encoding)
+            return
+        scan = pl.scan_parquet(source.path, row_index_name="line", row_index_offset=1)
+        missing = [name for name in names if name not in scan.collect_schema()]
+        if missing:
+            got = f"the columns {', '.join(scan.collect_schema())}"
+            raise InputError(f"a column '{missing[0]}'", got, "name the columns of query, item, position and outcome")
+        offset = 0
+        while len(batch := scan.select("line", *names).slice(offset, _PARQUET_ROWS).collect()):
+            offset += len(batch)
+            collector.report.rows += len(batch)
+            yield batch.with_columns(pl.col(name).cast(pl.String) for name in names)
+            collector.judge()
+
+    def _usable(
+        self, batch: pl.DataFrame, columns: dict[str, str], source: Source, collector: Collector
+    ) -> pl.DataFrame:
+        """Turn texts into values; rows with values that cannot be used are set aside."""
+        texts = batch.select(pl.col("line"), *(pl.col(column).alias(what) for what, column in columns.items()))
+        if "query" not in columns:
+            texts = texts.with_columns(pl.lit(self.fixed_query(source)).alias("query"))
+        outcome = pl.col("clicked").str.strip_chars().str.to_lowercase()
+        rows = texts.with_columns(
+            pl.col("position").str.strip_chars().cast(pl.Int64, strict=False).alias("place"),
+            outcome.replace_strict(_OUTCOMES, default=None, return_dtype=pl.Int64).alias("outcome"),
+        ).with_columns(
+            pl.when(pl.col("query").fill_null("") == "").then(pl.lit("the query is missing"))
+            .when(pl.col("item").fill_null("") == "").then(pl.lit("the item is missing"))
+            .when(~pl.col("place").is_between(1, MOST_POSITIONS).fill_null(False)).then(pl.lit(_NO_POSITION))
+            .when(pl.col("outcome").is_null()).then(pl.lit("the outcome is not 0 or 1"))
+            .alias("reason")
+        )  # fmt: skip
+        shown = [name for name in texts.columns if name != "line"]
+        for bad in rows.filter(pl.col("reason").is_not_null()).iter_rows(named=True):
+            text = "\t".join("" if bad[name] is None else str(bad[name]) for name in shown)
+            collector.bad(bad["line"], bad["reason"], text.encode())
+        rows = rows.filter(pl.col("reason").is_null())
+        beyond = pl.col("place") > collector.rules.positions
+        collector.report.add("rows beyond the last position", rows.select(beyond.sum()).item())
+        collector.report.add("clicks", rows.select(pl.col("outcome").sum()).item())
+        rows = rows.filter(~beyond)
+        names = pl.col("list") if "list" in columns else pl.col("line").cast(pl.String).alias("list")
+        return rows.select(
+            names, "query", "item", pl.col("place").alias("position"), pl.col("outcome").alias("clicked")
+        )
+
+    def _take(self, rows: pl.DataFrame, with_lists: bool, collector: Collector) -> None:
+        """Count rows whose lists are complete, or hold them out."""
+        if rows.is_empty():
+            return
+        runs = _runs(rows)
+        rows = rows.with_columns(pl.Series("list", runs.to_numpy().astype(np.int64) + self._lists))
+        self._lists += int(runs[-1]) + 1
+        held_out = collector.holds_out(rows["list"].to_numpy())
+        if held_out.any():
+            collector.held_out.append(rows.filter(held_out))
+            collector.report.add("lists held out", collector.held_out[-1]["list"].n_unique())
+            rows = rows.filter(~held_out)
+        if len(rows):
+            collector.report.add("lists", rows["list"].n_unique() if with_lists else 0)
+            collector.table(count_rows(nw.from_native(rows), with_lists=with_lists))
+
+
+def _without_last_list(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Split off the rows of the last list, which may go on in the next batch."""
+    if rows.is_empty():
+        return rows, rows
+    runs = _runs(rows)
+    last = runs == runs[-1]
+    return rows.filter(~last), rows.filter(last)
+
+
+def _runs(rows: pl.DataFrame) -> pl.Series:
+    """Number the lists in the order of the rows; refuse rows whose lists do not stand together."""
+    runs = rows.select(pl.struct("list", "query").rle_id()).to_series()
+    if rows.select(pl.struct("list", "query").n_unique()).item() != int(runs[-1]) + 1:
+        raise InputError("the rows of a list together", "a list in several places", "sort the log by its lists")
+    return runs

@@ -1,0 +1,131 @@
+"""Counting any dataframe where it lives: pandas, Polars (eager or lazy), DuckDB relations, PySpark, through narwhals.
+
+Only the counts leave the engine; the rows stay where they are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import polars as pl
+
+from rankone.clicks.counts import CELL, MOST_POSITIONS, Counts
+from rankone.clicks.report import ReadReport
+from rankone.errors import InputError
+
+#: The query of a log that has none.
+ONLY_QUERY = "all"
+
+
+def count(
+    frame: Any,
+    *,
+    item: str,
+    position: str,
+    clicked: str,
+    query: str | None = None,
+    list: str | None = None,
+    strict: bool = False,
+    max_bad: float = 0.01,
+) -> Counts:
+    """Count a long table with one row an impression.
+
+    Args:
+        frame: any dataframe that narwhals knows; it is counted by its own engine.
+        item: column of the item shown.
+        position: column of the position, whole numbers from 1.
+        clicked: column of the outcome, 0/1 or true/false.
+        query: column of the query; without one, all rows are one query.
+        list: column that names the result list of a row. Needed by the models that look at the clicks above
+            (cascade, DCM, SDBN, UBM); the position-based model and the CTR baselines do without.
+        strict: refuse the first row that cannot be used.
+        max_bad: refuse a frame with a larger share of rows that cannot be used (missing values, positions below 1).
+
+    >>> frame = pl.DataFrame({"doc": ["a", "b", "a"], "rank": [1, 2, 2], "click": [1, 0, 1]})
+    >>> count(frame, item="doc", position="rank", clicked="click").cells.rows()
+    [('all', 'a', 1, 1, 1), ('all', 'a', 2, 1, 1), ('all', 'b', 2, 1, 0)]
+    """
+    columns = {"query": query, "item": item, "position": position, "clicked": clicked, "list": list}
+    wanted = {name: column for name, column in columns.items() if column is not None}
+    try:
+        table = nw.from_native(frame)
+    except TypeError:
+        kinds = "a pandas, Polars, DuckDB or PySpark frame"
+        raise InputError(kinds, type(frame).__name__, "make it a dataframe first") from None
+    if table.implementation.is_pyarrow():  # has no window functions; Polars takes its memory over as it is
+        table = nw.from_native(pl.from_arrow(frame))
+    schema = table.collect_schema()
+    for name, column in wanted.items():
+        if column not in schema:
+            raise InputError(f"a column '{column}' ({name})", f"the columns {', '.join(schema)}", f"pass {name}='...'")
+    for column in (position, clicked):
+        if not (schema[column].is_numeric() or schema[column] == nw.Boolean):
+            raise InputError(f"numbers in column '{column}'", str(schema[column]), "cast it to whole numbers")
+    table = table.select(**{name: nw.col(column) for name, column in wanted.items()})
+    if query is None:
+        table = table.with_columns(query=nw.lit(ONLY_QUERY))
+    table = table.with_columns(
+        nw.col("query").cast(nw.String),
+        nw.col("item").cast(nw.String),
+        nw.col("clicked").cast(nw.Int64 if schema[clicked] == nw.Boolean else schema[clicked]),
+    )
+    report = ReadReport(format="dataframe")
+    valid = usable(whole=schema[position].is_integer())
+    table = table.with_columns(usable=valid)
+    report.rows, good = _row(table.select(rows=nw.len(), good=nw.col("usable").cast(nw.Int64).sum()))
+    report.rows_quarantined = report.rows - (good or 0)
+    if report.rows_quarantined:
+        report.reasons["a value is missing or out of range"] = report.rows_quarantined
+        if strict or report.bad_share > max_bad:
+            limit = "no unusable rows (strict)" if strict else f"at most {max_bad:.0%} unusable rows"
+            got = f"{report.rows_quarantined} of {report.rows} rows with missing or impossible values"
+            raise InputError(limit, got, "clean the frame, or raise max_bad")
+    return Counts(count_rows(table.filter(nw.col("usable")), with_lists=list is not None), report)
+
+
+def usable(whole: bool) -> nw.Expr:
+    """Rows whose query, item, position and outcome can be counted."""
+    place, outcome = nw.col("position"), nw.col("clicked")
+    valid = ~nw.col("query").is_null() & ~nw.col("item").is_null() & (place >= 1) & (place <= MOST_POSITIONS)
+    if not whole:
+        valid &= place == place.round(0)
+    return (valid & ((outcome == 0) | (outcome == 1))).fill_null(False)
+
+
+def count_rows(table: Any, with_lists: bool) -> pl.DataFrame:
+    """Count usable rows (query, item, position, clicked and, with lists, list) by the engine that holds them."""
+    table = table.with_columns(nw.col("position").cast(nw.Int64), nw.col("clicked").cast(nw.Int64))
+    keys = CELL
+    numbers = [nw.len().alias("impressions"), nw.col("clicked").sum().alias("clicks")]
+    if with_lists:
+        table = _with_neighbours(table)
+        keys = [*CELL, "previous"]
+        numbers += [nw.col("examined").sum(), nw.col("last_click").sum().alias("last_clicks")]
+    return _polars(table.group_by(keys).agg(*numbers))
+
+
+def _with_neighbours(table: Any) -> Any:
+    """Add to each row the position of the click before it in its list, and whether it is at or above the last click."""
+    first_place = nw.col("position").min().over("list", "item")
+    table = table.with_columns(first_place=first_place).filter(nw.col("position") == nw.col("first_place"))
+    table = table.with_columns(mark=nw.col("clicked") * nw.col("position"))
+    table = table.with_columns(
+        before=nw.col("mark").shift(1).over("list", order_by="position").fill_null(0),
+        last=nw.col("mark").max().over("list"),
+    )
+    table = table.with_columns(previous=nw.col("before").cum_max().over("list", order_by="position"))
+    place, last = nw.col("position"), nw.col("last")
+    return table.with_columns(
+        examined=((last == 0) | (place <= last)).cast(nw.Int64),
+        last_click=((last > 0) & (place == last)).cast(nw.Int64),
+    )
+
+
+def _polars(table: Any) -> pl.DataFrame:
+    result = table.collect("polars") if isinstance(table, nw.LazyFrame) else table
+    return result.to_polars()
+
+
+def _row(table: Any) -> tuple[int, int]:
+    return _polars(table).row(0)

@@ -1,0 +1,137 @@
+"""What a click model is: parameters, `fit(counts)`, learned attributes that end in an underscore, and predictions."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import polars as pl
+
+from rankone.clicks.cells import Cells, Floats, cells_of, summed
+from rankone.clicks.counts import Counts
+from rankone.clicks.lists import Lists
+from rankone.clicks.registry import Registry
+from rankone.errors import InputError
+from rankone.problems import RankOne
+from rankone.specs import parse_settings
+
+MODELS: Registry[ClickModel] = Registry("click model", __package__)
+
+#: Called while a model is fitted: steps done, steps in all.
+FitProgress = Callable[[int, int], None]
+
+
+@dataclasses.dataclass(eq=False)
+class ClickModel:
+    """Base of all click models. Parameters go into the constructor, which does nothing else.
+
+    Args:
+        min_impressions: items that a query showed less often are left out; 0 keeps all, as the paper does.
+
+    A subclass states `name` and `title`, implements `learn` and `predict`, and sets `attraction` and whatever else it
+    learns. Models that look at the clicks above in the list set `needs_lists`.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    needs_lists: ClassVar[bool] = False
+
+    min_impressions: int = 20
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "name" in cls.__dict__:
+            MODELS.add(cls)
+
+    def fit(self, counts: Counts, progress: FitProgress | None = None) -> Self:
+        """Learn from counts; returns the model itself."""
+        if not isinstance(counts, Counts):
+            raise InputError(
+                "counts", type(counts).__name__, "make them with rankone.clicks.count or rankone.clicks.read"
+            )
+        self.cells_: Cells = cells_of(counts, self.min_impressions, self.needs_lists)
+        self.attraction: Floats = np.zeros(0)
+        self.learn(self.cells_, progress or (lambda done, total: None))
+        return self
+
+    def learn(self, cells: Cells, progress: FitProgress) -> None:
+        """Learn from numbered cells; must set `self.attraction`, one number a pair."""
+        raise TypeError(f"{type(self).__name__} must define learn(cells, progress)")
+
+    def predict(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
+        """Return for each list and position P(click | clicks above) and P(click); `attraction` has the same shape."""
+        raise TypeError(f"{type(self).__name__} must define predict(lists, attraction)")
+
+    @property
+    def attraction_(self) -> pl.DataFrame:
+        """One row an item of a query: impressions, clicks and attraction."""
+        self._check_fitted()
+        return self.cells_.pairs.with_columns(attraction=self.attraction)
+
+    def typical_attraction(self, attraction: Floats | None = None) -> Floats:
+        """Per query, the attraction of its average impression: what an item that was not seen is taken for."""
+        values = self.attraction if attraction is None else attraction
+        shown = self.cells_.pairs["impressions"].to_numpy()
+        starts = self.cells_.query_pairs[:-1]
+        typical: Floats = np.add.reduceat(values * shown, starts) / np.add.reduceat(shown, starts)
+        return typical
+
+    def summary(self) -> pl.DataFrame:
+        """One row a query: what was seen and what was learned."""
+        self._check_fitted()
+        return self.cells_.pairs.group_by("query", maintain_order=True).agg(
+            pl.len().alias("items"), pl.col("impressions", "clicks").sum()
+        ).with_columns(attraction=self.typical_attraction())  # fmt: skip
+
+    def problem(self, query: str | int) -> RankOne:
+        """Return the query as a problem, if the click probabilities of the model are a product."""
+        raise InputError(
+            "a model whose click probabilities are item times position", self.name, "fit PBM() to get a rank-1 problem"
+        )
+
+    def query_number(self, query: str | int) -> int:
+        """Number of a query that was fitted."""
+        self._check_fitted()
+        if str(query) not in self.cells_.queries:
+            examples = ", ".join(self.cells_.queries[:5])
+            raise InputError(f"a query that was fitted, such as {examples}", str(query), "see model.summary()")
+        return self.cells_.queries.index(str(query))
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "cells_"):
+            name = type(self).__name__
+            raise InputError("a model that was fitted", f"{name}() before fit", f"call {name}().fit(counts) first")
+
+
+def model(spec: str | ClickModel) -> ClickModel:
+    """Turn ``"name"`` or ``"name:parameter=value,..."`` into a click model; a model stays as it is.
+
+    >>> model("pbm:scale=balanced,min_impressions=0").min_impressions
+    0
+    """
+    if isinstance(spec, ClickModel):
+        return spec
+    name, _, settings = str(spec).partition(":")
+    kind = MODELS.get(name)
+    hints = {field.name: typing.get_type_hints(kind)[field.name] for field in dataclasses.fields(kind)}
+    return kind(**parse_settings(name, settings, hints))
+
+
+def smoothed_share(successes: Floats, trials: Floats, prior: tuple[float, float]) -> Floats:
+    """Share of successes with pseudo-counts (successes, trials) added; 0.5 where there is nothing at all."""
+    top, bottom = successes + prior[0], trials + prior[1]
+    return np.where(bottom > 0.0, top / np.where(bottom > 0.0, bottom, 1.0), 0.5)
+
+
+def per_pair(cells: Cells, numbers: Floats, mask: Any = None) -> Floats:
+    """Sum a number of the cells (where `mask` holds) over each pair."""
+    weights = numbers if mask is None else np.where(mask, numbers, 0.0)
+    return summed(cells.pair, weights, cells.n_pairs)
+
+
+def per_position(cells: Cells, numbers: Floats) -> Floats:
+    """Sum a number of the cells over each position."""
+    return summed(cells.position, numbers, cells.n_positions)

@@ -1,0 +1,44 @@
+"""Cascade model: the user reads from the top and stops at the first click.
+
+Craswell, Zoeter, Taylor, Ramsey, "An experimental comparison of click position-bias models" (WSDM 2008), section 3.4.
+Maximum likelihood in closed form: attraction = clicks / impressions, over impressions without a click above.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from rankone.clicks.cells import Cells, Floats
+from rankone.clicks.lists import Lists
+from rankone.clicks.models.base import ClickModel, FitProgress, per_pair, smoothed_share
+from rankone.clicks.models.pbm import check_prior
+
+
+@dataclasses.dataclass(eq=False)
+class Cascade(ClickModel):
+    """Cascade model.
+
+    Args:
+        prior: pseudo-counts (clicks, impressions) added to every parameter.
+    """
+
+    name = "cascade"
+    title = "cascade model"
+    needs_lists = True
+
+    prior: tuple[float, float] = (1.0, 2.0)
+
+    def learn(self, cells: Cells, progress: FitProgress) -> None:
+        """Count clicks and impressions up to the first click."""
+        reached = cells.previous == 0
+        clicks, shown = per_pair(cells, cells.clicks, reached), per_pair(cells, cells.impressions, reached)
+        self.attraction = smoothed_share(clicks, shown, check_prior(self.prior))
+
+    def predict(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
+        """Nothing is examined after a click."""
+        shown = np.where(lists.shown, attraction, 0.0)
+        reached = np.cumprod(1.0 - shown, axis=1)
+        above = np.concatenate([np.ones((len(shown), 1)), reached[:, :-1]], axis=1)
+        return np.where(lists.previous == 0, attraction, 0.0), attraction * above

@@ -1,0 +1,71 @@
+"""The three CTR baselines (Chuklin, Markov, de Rijke 2015, section 3.1-3.2): global, by rank, by document."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from rankone.clicks.cells import Cells, Floats
+from rankone.clicks.models.base import FitProgress, per_pair, per_position, smoothed_share
+from rankone.clicks.models.pbm import check_prior
+from rankone.clicks.models.product import ProductModel
+
+
+@dataclasses.dataclass(eq=False)
+class CTRModel(ProductModel):
+    """A click-through rate that ignores the item, the position or both.
+
+    Args:
+        prior: pseudo-counts (clicks, impressions) added to every rate.
+    """
+
+    examination: str = "shared"
+    scale: str = "as-is"
+    prior: tuple[float, float] = (0.0, 0.0)
+
+    def learn(self, cells: Cells, progress: FitProgress) -> None:
+        """Count clicks and impressions."""
+        self.examination, self.scale = "shared", "as-is"
+        attraction, examination = self.rates(cells, check_prior(self.prior))
+        self.learned(cells, np.clip(attraction, 1e-6, 1.0), np.clip(examination, 1e-6, 1.0)[None, :])
+
+    def rates(self, cells: Cells, prior: tuple[float, float]) -> tuple[Floats, Floats]:
+        """Return one attraction a pair and one examination a position."""
+        raise TypeError(f"{type(self).__name__} must define rates(cells, prior)")
+
+
+class GlobalCTR(CTRModel):
+    """One click-through rate for everything."""
+
+    name = "ctr-global"
+    title = "global click-through rate"
+
+    def rates(self, cells: Cells, prior: tuple[float, float]) -> tuple[Floats, Floats]:
+        """Return the rate of the whole log."""
+        share = smoothed_share(cells.clicks.sum(), cells.impressions.sum(), prior)
+        return np.full(cells.n_pairs, share), np.ones(cells.n_positions)
+
+
+class RankCTR(CTRModel):
+    """One click-through rate a position."""
+
+    name = "ctr-rank"
+    title = "click-through rate by position"
+
+    def rates(self, cells: Cells, prior: tuple[float, float]) -> tuple[Floats, Floats]:
+        """Return the rate of each position."""
+        shown = per_position(cells, cells.impressions)
+        return np.ones(cells.n_pairs), smoothed_share(per_position(cells, cells.clicks), shown, prior)
+
+
+class DocumentCTR(CTRModel):
+    """One click-through rate an item of a query."""
+
+    name = "ctr-document"
+    title = "click-through rate by item"
+
+    def rates(self, cells: Cells, prior: tuple[float, float]) -> tuple[Floats, Floats]:
+        """Return the rate of each item."""
+        share = smoothed_share(per_pair(cells, cells.clicks), per_pair(cells, cells.impressions), prior)
+        return share, np.ones(cells.n_positions)

@@ -1,0 +1,187 @@
+"""Models whose click probability is attraction times examination: scale, likelihood, problems, intervals."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import polars as pl
+
+from rankone.clicks.cells import Cells, Floats, Ints, summed
+from rankone.clicks.components import place_components
+from rankone.clicks.lists import Lists
+from rankone.clicks.models.base import ClickModel, per_pair
+from rankone.clicks.uncertainty import log_errors, with_interval
+from rankone.errors import InputError
+from rankone.problems import RankOne
+
+CURVES = ("per-query", "shared")
+SCALES = ("exam1", "balanced", "as-is")
+
+
+@dataclasses.dataclass(eq=False)
+class ProductModel(ClickModel):
+    """A click model with P(click) = attraction of the item times examination of the position.
+
+    Args:
+        examination: "per-query" for one examination curve a query, "shared" for one curve for all.
+        scale: only the products are identified, so a convention fixes the scale (in each connected component of items
+            and positions): "exam1" makes the highest examination 1, so attraction is the click probability at the
+            best position; "balanced" makes the highest attraction and the highest examination equal; "as-is" leaves
+            what the algorithm ended with, as PyClick does.
+
+    A subclass's `learn` calls `learned(cells, attraction, examination)`.
+    """
+
+    examination: str = "per-query"
+    scale: str = "exam1"
+
+    def learned(self, cells: Cells, attraction: Floats, examination: Floats) -> None:
+        """Take what was learned, one attraction a pair and one curve a group, to the scale of the convention."""
+        self._labels = place_components(self.pair_starts(cells), cells.pair_cells, cells.position, cells.n_positions)
+        self.attraction, self.curves = attraction.copy(), examination.copy()
+        if self.scale != "as-is":
+            self._rescale(cells)
+        product = self.cell_probabilities(cells)
+        gain = cells.clicks * np.log(product) + (cells.impressions - cells.clicks) * np.log1p(-product)
+        self._log_likelihoods = summed(cells.query, gain, len(cells.queries))
+        self.log_likelihood_ = float(gain.sum())
+        self._perplexities = _perplexities(cells, gain)
+
+    def check_settings(self) -> None:
+        """Refuse unknown conventions."""
+        for value, choices, what in ((self.examination, CURVES, "examination"), (self.scale, SCALES, "scale")):
+            if value not in choices:
+                raise InputError(f"{what} as one of {', '.join(choices)}", value, f"pass {what}='{choices[0]}'")
+
+    def pair_starts(self, cells: Cells) -> Ints:
+        """Where the pairs of each group start: a group is a query, or all queries if the curve is shared."""
+        return np.array([0, cells.n_pairs]) if self.examination == "shared" else cells.query_pairs
+
+    def group_of_pair(self, cells: Cells) -> Ints:
+        """Group of each pair."""
+        return np.zeros(cells.n_pairs, np.int64) if self.examination == "shared" else cells.query_of_pair
+
+    def cell_probabilities(self, cells: Cells) -> Floats:
+        """Click probability of each cell, kept off 0 and 1."""
+        group = self.group_of_pair(cells)[cells.pair]
+        product: Floats = self.attraction[cells.pair] * self.curves[group, cells.position]
+        return np.clip(product, 1e-12, 1.0 - 1e-12)
+
+    def predict(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
+        """Clicks above change nothing in these models."""
+        group = np.zeros_like(lists.query) if self.examination == "shared" else lists.query
+        product = attraction * self.curves[group]
+        return product, product
+
+    @property
+    def examination_(self) -> pl.DataFrame:
+        """One row a position (and query, unless the curve is shared): examination and connected component."""
+        self._check_fitted()
+        group, position = np.nonzero(self._labels >= 0)
+        table = pl.DataFrame(
+            {
+                "position": position + 1,
+                "examination": self.curves[group, position],
+                "component": self._labels[group, position] + 1,
+            }
+        )
+        if self.examination == "shared":
+            return table
+        return table.select(pl.Series("query", self.cells_.queries).gather(group), pl.all())
+
+    def intervals(self, level: float = 0.95) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """`attraction_` and `examination_` with standard errors and intervals (columns se, low, high)."""
+        self._check_fitted()
+        cells = self.cells_
+        starts = self.pair_starts(cells)
+        error_a, error_g = np.zeros(cells.n_pairs), np.zeros_like(self.curves)
+        for group in range(len(starts) - 1):
+            pairs = slice(starts[group], starts[group + 1])
+            inside = slice(cells.pair_cells[pairs.start], cells.pair_cells[pairs.stop])
+            error_a[pairs], error_g[group] = log_errors(
+                cells.pair[inside] - pairs.start,
+                cells.position[inside],
+                cells.impressions[inside],
+                self.attraction[pairs],
+                self.curves[group],
+                self._labels[group],
+                balanced=self.scale == "balanced",
+            )
+        place = self.group_of_pair(cells)[cells.pair] * cells.n_positions + cells.position
+        seen = (self._labels >= 0).ravel()
+        clicks_g = summed(place, cells.clicks, self.curves.size)[seen]
+        exposure_g = summed(place, cells.impressions * self.attraction[cells.pair], self.curves.size)[seen]
+        exposure_a = per_pair(cells, cells.impressions * self.curves.ravel()[place])
+        attraction = with_interval(
+            self.attraction_, "attraction", error_a, per_pair(cells, cells.clicks), exposure_a, level
+        )
+        return attraction, with_interval(
+            self.examination_, "examination", error_g.ravel()[seen], clicks_g, exposure_g, level
+        )
+
+    def summary(self) -> pl.DataFrame:
+        """One row a query: what was seen, how well it fits, how hard the problem is (mu, p_max, gamma of the paper)."""
+        cells, starts = self.cells_, self.cells_.query_pairs[:-1]
+        group = (
+            np.zeros(len(cells.queries), np.int64) if self.examination == "shared" else np.arange(len(cells.queries))
+        )
+        seen = self._labels[group] >= 0
+        curves = self.curves[group]
+        mean_a = np.add.reduceat(self.attraction, starts) / np.diff(cells.query_pairs)
+        mean_g = np.where(seen, curves, 0.0).sum(axis=1) / seen.sum(axis=1)
+        best_a, best_g = np.maximum.reduceat(self.attraction, starts), np.where(seen, curves, 0.0).max(axis=1)
+        mu, p_max = np.minimum(mean_a, mean_g), np.maximum(best_a, best_g)
+        own = self._labels[group] == np.arange(self._labels.shape[1])
+        return super().summary().with_columns(
+            positions=seen.sum(axis=1),
+            components=own.sum(axis=1),
+            log_likelihood=self._log_likelihoods,
+            perplexity=self._perplexities,
+            mu=mu,
+            p_max=p_max,
+            gamma=np.maximum(mu, 1.0 - p_max),
+        )  # fmt: skip
+
+    def problem(self, query: str | int) -> RankOne:
+        """Return one query as a problem: rows are its items, columns its positions."""
+        number = self.query_number(query)
+        pairs = slice(self.cells_.query_pairs[number], self.cells_.query_pairs[number + 1])
+        group = 0 if self.examination == "shared" else number
+        positions = np.flatnonzero(self._labels[group] >= 0)
+        return RankOne(
+            rows=self.attraction[pairs],
+            cols=self.curves[group, positions],
+            row_names=self.cells_.pairs["item"][pairs.start : pairs.stop].to_list(),
+            col_names=[f"position {position + 1}" for position in positions],
+            name=str(query),
+        )
+
+    def problems(self) -> list[RankOne]:
+        """Every query as a problem."""
+        self._check_fitted()
+        return [self.problem(query) for query in self.cells_.queries]
+
+    def _rescale(self, cells: Cells) -> None:
+        n_places = cells.n_positions
+        group = self.group_of_pair(cells)
+        component = group * n_places + self._labels[group, cells.position[cells.pair_cells[:-1]]]
+        seen = self._labels >= 0
+        component_g = (np.arange(len(self._labels))[:, None] * n_places + self._labels)[seen]
+        best_a, best_g = np.zeros(self._labels.size), np.zeros(self._labels.size)
+        np.maximum.at(best_a, component, self.attraction)
+        np.maximum.at(best_g, component_g, self.curves[seen])
+        factor = best_g if self.scale == "exam1" else np.sqrt(best_g / np.where(best_a > 0.0, best_a, 1.0))
+        self.attraction *= factor[component]
+        self.curves[seen] /= factor[component_g]
+
+
+def _perplexities(cells: Cells, gain: Floats) -> Floats:
+    """Per query: the average over its positions of the perplexity of a click at that position."""
+    place = cells.query * cells.n_positions + cells.position
+    size = len(cells.queries) * cells.n_positions
+    gains = summed(place, gain, size).reshape(-1, cells.n_positions)
+    shown = summed(place, cells.impressions, size).reshape(-1, cells.n_positions)
+    perplexity = np.exp(-gains / np.where(shown > 0.0, shown, 1.0))
+    average: Floats = np.where(shown > 0.0, perplexity, 0.0).sum(axis=1) / (shown > 0.0).sum(axis=1)
+    return average

@@ -1,0 +1,74 @@
+"""User browsing model: examination depends on the position and on the position of the click before, by EM on counts.
+
+Dupret, Piwowarski, "A user browsing model to predict search engine click data from past observations" (SIGIR 2008),
+section 3: P(click | clicks above) = attraction * g[position, position of the click before]. The steps are those of the
+position-based model, with a place for every (position, click before).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import polars as pl
+
+from rankone.clicks.cells import Cells, Floats
+from rankone.clicks.em import start_fit
+from rankone.clicks.lists import Lists
+from rankone.clicks.models.base import ClickModel, FitProgress
+from rankone.clicks.models.pbm import check_prior, run_em
+
+
+@dataclasses.dataclass(eq=False)
+class UBM(ClickModel):
+    """User browsing model; the examination probabilities are shared by all queries.
+
+    Args:
+        prior: pseudo-counts (clicks, impressions) added to every parameter.
+        tolerance: stop when no click probability moved by more than this in an iteration.
+        max_iterations: stop after this many iterations anyway (`converged_` says so).
+    """
+
+    name = "ubm"
+    title = "user browsing model (EM)"
+    needs_lists = True
+
+    prior: tuple[float, float] = (1.0, 2.0)
+    tolerance: float = 1e-6
+    max_iterations: int = 1_000
+
+    def learn(self, cells: Cells, progress: FitProgress) -> None:
+        """Run EM over all queries together."""
+        places = cells.n_positions + 1
+        fit = start_fit(
+            np.array([0, cells.n_pairs]), cells.pair_cells, cells.position * places + cells.previous,
+            cells.impressions, cells.clicks, cells.n_positions * places, 0.5, self.max_iterations,
+        )  # fmt: skip
+        trace = run_em(fit, check_prior(self.prior), self.tolerance, True, progress)
+        self.n_iter_, self.converged_ = int(fit.iterations[0]), bool(fit.converged[0])
+        self.log_likelihoods_ = trace[: self.n_iter_ + 1]
+        self.attraction = fit.attraction
+        self.examination = fit.examination.reshape(cells.n_positions, places)
+
+    @property
+    def examination_(self) -> pl.DataFrame:
+        """One row a position and position of the click before (0: none above)."""
+        self._check_fitted()
+        position, previous = np.tril_indices(len(self.examination))
+        return pl.DataFrame(
+            {"position": position + 1, "previous": previous, "examination": self.examination[position, previous]}
+        )
+
+    def predict(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
+        """Follow the distribution of the latest click down the list for the chances without knowledge of clicks."""
+        positions = np.arange(attraction.shape[1])
+        conditional = attraction * self.examination[positions, lists.previous]
+        latest = np.zeros((len(attraction), len(positions) + 1))  # P(the latest click so far is at position k)
+        latest[:, 0] = 1.0
+        marginal = np.empty_like(attraction)
+        for position in positions:
+            click = attraction[:, position, None] * self.examination[position] * lists.shown[:, position, None]
+            marginal[:, position] = (latest * click).sum(axis=1)
+            latest *= 1.0 - click
+            latest[:, position + 1] = marginal[:, position]
+        return conditional, marginal

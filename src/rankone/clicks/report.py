@@ -1,0 +1,75 @@
+"""What was read, what was set aside and why: the account that comes with every set of counts."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+#: What a reader tallies, in the order of the account.
+TALLIES = {
+    "lists": "result lists",
+    "clicks": "click rows",
+    "clicks repeated": "clicks on an item that was already clicked in its list (one success)",
+    "clicks off the list": "clicks on an item that no list of the session shows (ignored)",
+    "clicks before any list": "clicks that no list of their session precedes (ignored)",
+    "clicks on an earlier list": "clicks attached to an earlier list of the session",
+    "lists shown again": "lists with the query and the items of the list before, in one session",
+    "short lists": "lists with fewer items than positions",
+    "long lists": "lists with more items than positions (cut)",
+    "empty items": "places of a list without an item (skipped)",
+    "duplicate items": "items that their list already shows (the first place counts)",
+    "rows beyond the last position": "impressions below the positions that count (ignored)",
+    "cells clamped": "cells with more clicks than impressions (taken as all clicked)",
+    "lists without outcomes": "lists of a test period, logged without clicks (ignored)",
+    "lists held out": "lists kept for evaluation",
+    "blank lines": "empty lines (no rows)",
+    "byte order marks": "files that begin with a byte order mark",
+    "files cut short": "compressed files that end early or are damaged",
+    "empty files": "files without a row",
+}
+
+
+@dataclasses.dataclass
+class ReadReport:
+    """The account of one reading: ``rows_read + rows_quarantined == rows``.
+
+    >>> report = ReadReport(format="yandex-rpc", rows=10, rows_quarantined=1)
+    >>> report.rows_read, report.bad_share
+    (9, 0.1)
+    """
+
+    format: str = ""
+    files: int = 0
+    rows: int = 0
+    rows_quarantined: int = 0
+    reasons: dict[str, int] = dataclasses.field(default_factory=dict)
+    tallies: dict[str, int] = dataclasses.field(default_factory=dict)
+
+    @property
+    def rows_read(self) -> int:
+        """Rows that were understood (also those whose click was then ignored for a stated reason)."""
+        return self.rows - self.rows_quarantined
+
+    @property
+    def bad_share(self) -> float:
+        """Share of the rows that could not be read."""
+        return self.rows_quarantined / self.rows if self.rows else 0.0
+
+    def add(self, tally: str, number: int) -> None:
+        """Add to one tally."""
+        if number:
+            self.tallies[tally] = self.tallies.get(tally, 0) + int(number)
+
+    def __getitem__(self, tally: str) -> int:
+        return self.tallies.get(tally, 0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return dataclasses.asdict(self) | {"rows_read": self.rows_read}
+
+    def lines(self) -> list[tuple[str, int]]:
+        """Return the account as (what, number) lines, for a table."""
+        account = [("files", self.files), ("rows", self.rows), ("rows read", self.rows_read)]
+        account += [("rows set aside", self.rows_quarantined)]
+        account += [(f"  {reason}", number) for reason, number in sorted(self.reasons.items())]
+        return account + [(tally, self.tallies[tally]) for tally in TALLIES if self.tallies.get(tally)]

@@ -1,0 +1,115 @@
+"""Any dataframe is counted by its own engine, with the same result."""
+
+import shutil
+import warnings
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pytest
+
+from rankone import clicks
+from rankone.errors import InputError
+from tests.clicks.logs import long_table, random_sessions
+
+COLUMNS = {"query": "q", "item": "doc", "position": "rank", "clicked": "click"}
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return long_table(random_sessions(seed=5)).rename(
+        {"query": "q", "item": "doc", "position": "rank", "clicked": "click", "list": "serp"}
+    )
+
+
+def spark_frame(frame):
+    if shutil.which("java") is None:
+        pytest.skip("PySpark needs Java")
+    sql = pytest.importorskip("pyspark.sql")
+    builder = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    session = (
+        builder.config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.sql.shuffle.partitions", "1")
+        .getOrCreate()
+    )
+    return session.createDataFrame(frame.rows(), frame.columns)
+
+
+ENGINES = {
+    "polars": lambda frame: frame,
+    "polars lazy": lambda frame: frame.lazy(),
+    "pandas": lambda frame: pd.DataFrame(frame.to_dict(as_series=False)),
+    "pyarrow": lambda frame: frame.to_arrow(),
+    "duckdb": lambda frame: duckdb.from_arrow(frame.to_arrow()),
+    "pyspark": spark_frame,
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_gives_the_same_counts(engine, frame):
+    frame = frame.head(100) if engine == "pyspark" else frame
+    expected = clicks.count(frame, **COLUMNS, list="serp")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # engines warn about one another's versions
+        native = ENGINES[engine](frame)
+        counts = clicks.count(native, **COLUMNS, list="serp")
+    assert counts.table.equals(expected.table)
+    assert counts.report.rows == len(frame)
+
+
+@pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine != "pyspark"])
+def test_without_lists_every_engine_gives_the_cells(engine, frame):
+    counts = clicks.count(ENGINES[engine](frame), **COLUMNS)
+    assert counts.table.equals(clicks.count(frame, **COLUMNS, list="serp").cells)
+    assert not counts.has_lists
+
+
+def test_whole_numbers_may_come_as_floats_and_outcomes_as_numbers(frame):
+    other = frame.with_columns(pl.col("rank").cast(pl.Float64), pl.col("click").cast(pl.Int8))
+    assert clicks.count(other, **COLUMNS).table.equals(clicks.count(frame, **COLUMNS).table)
+
+
+@pytest.mark.parametrize(
+    "bad", [{"rank": None}, {"rank": 0}, {"rank": 300}, {"doc": None}, {"q": None}, {"click": None}]
+)
+def test_rows_that_cannot_be_used_are_counted(bad, frame):
+    wrong = frame.head(1).with_columns(
+        pl.lit(value).cast(frame.schema[name]).alias(name) for name, value in bad.items()
+    )
+    counts = clicks.count(pl.concat([frame, wrong]), **COLUMNS)
+    assert counts.report.rows_quarantined == 1
+    assert counts.table.equals(clicks.count(frame, **COLUMNS).table)
+    with pytest.raises(InputError, match="strict"):
+        clicks.count(pl.concat([frame, wrong]), **COLUMNS, strict=True)
+    with pytest.raises(InputError, match="at most 1% unusable"):
+        clicks.count(pl.concat([frame.head(10), wrong]), **COLUMNS)
+
+
+def test_wrong_columns_and_kinds_are_refused(frame):
+    with pytest.raises(InputError, match="a column 'nope'"):
+        clicks.count(frame, **COLUMNS | {"item": "nope"})
+    with pytest.raises(InputError, match="numbers in column 'doc'"):
+        clicks.count(frame, **COLUMNS | {"position": "doc"})
+    with pytest.raises(InputError, match="dataframe"):
+        clicks.count([1, 2], **COLUMNS)
+
+
+def test_an_item_twice_in_a_list_counts_at_its_first_place():
+    frame = pl.DataFrame({"serp": [1, 1, 1], "doc": ["a", "b", "a"], "rank": [1, 2, 3], "click": [0, 1, 0]})
+    counts = clicks.count(frame, item="doc", position="rank", clicked="click", list="serp")
+    assert counts.cells.select("item", "position").rows() == [("a", 1), ("b", 2)]
+
+
+def test_counts_say_what_is_in_them(frame):
+    counts = clicks.count(frame, **COLUMNS)
+    top = counts.top(1)
+    assert top.queries["query"].to_list() == [counts.queries["query"][0]]
+    assert counts.queries["lists"].is_sorted(descending=True)
+    with pytest.raises(InputError, match="a query of the counts"):
+        counts.only(["nope"])
+    with pytest.raises(InputError, match="at least 1 query"):
+        counts.top(0)
+    with pytest.raises(InputError, match="at least one impression"):
+        clicks.Counts(counts.table.head(0))
+    with pytest.raises(InputError, match="no clicks"):
+        clicks.Counts(counts.table.drop("clicks"))

@@ -1,0 +1,172 @@
+"""What every click model must do; a new model is tested by itself."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from rankone import RankOne, clicks
+from rankone.clicks.lists import lists_of
+from rankone.errors import InputError
+from tests.clicks.logs import long_table, random_sessions
+from tests.oracles.list_models import browsing_attraction, cascade_attraction, ubm_probabilities, walk_probabilities
+
+COLUMNS = {"query": "query", "item": "item", "position": "position", "clicked": "clicked"}
+MODELS = sorted(clicks.MODELS.known())
+PRODUCTS = [name for name in MODELS if not clicks.MODELS.get(name).needs_lists]
+
+
+@pytest.fixture(scope="module")
+def sessions():
+    return random_sessions(seed=6, lists=800)
+
+
+@pytest.fixture(scope="module")
+def counts(sessions):
+    return clicks.count(long_table(sessions), **COLUMNS, list="list")
+
+
+@pytest.fixture(scope="module")
+def held_out():
+    return long_table(random_sessions(seed=7, lists=200))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_learns_probabilities_and_says_so(name, counts, held_out):
+    model = clicks.MODELS.get(name)()
+    assert model.fit(counts) is model
+    assert model.attraction_["attraction"].is_between(0.0, 1.0).all()
+    assert model.attraction_.height == counts.n_items
+    assert model.summary()["query"].to_list() == sorted(counts.queries["query"])
+    assert name in repr(model).lower() or type(model).__name__ in repr(model)
+    scores = clicks.evaluate(model, held_out)
+    assert scores.lists == 200
+    assert -np.log(1e6) <= scores.log_likelihood < 0.0
+    assert 1.0 < scores.perplexity < 2.5
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_conditional_chances_of_all_click_patterns_add_up(name, counts):
+    """The product of P(click | above) over a list is a distribution over click patterns, and its margins are P(click)."""
+    model = clicks.MODELS.get(name)().fit(counts)
+    items = [f"{item}" for item in (0, 3, 5, 7)]
+    patterns = [[bool(pattern >> rank & 1) for rank in range(4)] for pattern in range(16)]
+    rows = [
+        (number, "0_0", item, rank, clicked)
+        for number, pattern in enumerate(patterns)
+        for rank, (item, clicked) in enumerate(zip(items, pattern, strict=True), 1)
+    ]
+    frame = pl.DataFrame(rows, schema=["list", "query", "item", "position", "clicked"], orient="row")
+    lists = lists_of(frame, model.cells_, 5)
+    conditional, marginal = model.predict(lists, model.attraction[lists.pair])
+    chance = np.where(lists.clicked, conditional, 1.0 - conditional)[:, :4].prod(axis=1)
+    assert chance.sum() == pytest.approx(1.0, abs=1e-9)
+    margins = (chance[:, None] * lists.clicked[:, :4]).sum(axis=0)
+    assert margins == pytest.approx(marginal[0, :4], abs=1e-9)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_refuses_what_it_cannot_use(name, counts):
+    kind = clicks.MODELS.get(name)
+    with pytest.raises(InputError, match="counts"):
+        kind().fit(counts.table)
+    with pytest.raises(InputError, match="before fit"):
+        kind().attraction_  # noqa: B018
+    with pytest.raises(InputError, match="lower min_impressions"):
+        kind(min_impressions=10_000).fit(counts)
+    if kind.needs_lists:
+        with pytest.raises(InputError, match="whole result lists"):
+            kind().fit(clicks.Counts(counts.cells))
+        with pytest.raises(InputError, match="rank-1 problem"):
+            kind().fit(counts).problem("0_0")
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_problem_has_the_names_and_chances_of_the_query(name, counts):
+    model = clicks.MODELS.get(name)().fit(counts)
+    problem = model.problem("1_0")
+    assert isinstance(problem, RankOne)
+    assert problem.name == "1_0"
+    assert problem.row_names == counts.only(["1_0"]).cells["item"].unique().sort().to_list()
+    assert problem.col_names == [f"position {position}" for position in range(1, 6)]
+    cells = model.cells_
+    query = cells.query == 1
+    rows, cols = cells.pair[query] - cells.query_pairs[1], cells.position[query]
+    assert problem.means[rows, cols] == pytest.approx(model.cell_probabilities(cells)[query], abs=1e-9)
+    row = model.summary().row(1, named=True)
+    assert (row["mu"], row["p_max"], row["gamma"]) == pytest.approx((problem.mu, problem.p_max, problem.gamma))
+    with pytest.raises(InputError, match="a query that was fitted"):
+        model.problem("nope")
+
+
+def test_few_impressions_are_left_out_and_reported(counts):
+    rare = pl.DataFrame({"query": "0_0", "item": "rare", "position": 1, "impressions": 19, "clicks": 10})
+    more = clicks.Counts(pl.concat([counts.cells, rare.cast(counts.cells.schema)]))
+    model = clicks.PBM().fit(more)
+    assert (model.cells_.dropped_items, model.cells_.dropped_impressions) == (1, 19)
+    assert "rare" not in model.problem("0_0").row_names
+    assert "rare" in clicks.PBM(min_impressions=0).fit(more).problem("0_0").row_names
+
+
+def test_closed_forms_agree_with_slow_twins(sessions, counts):
+    for model, expected in (
+        (clicks.Cascade(), cascade_attraction(sessions)),
+        (clicks.DCM(), browsing_attraction(sessions)),
+        (clicks.SDBN(), browsing_attraction(sessions)),
+    ):
+        table = model.fit(counts).attraction_
+        assert dict(
+            zip(zip(table["query"], table["item"], strict=True), table["attraction"], strict=True)
+        ) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", ["cascade", "dcm", "sdbn"])
+def test_predictions_agree_with_every_walk_down_the_list(name, counts, held_out):
+    model = clicks.MODELS.get(name)().fit(counts)
+    lists = lists_of(held_out.filter(pl.col("list") < 10), model.cells_, 5)
+    attraction = model.attraction[lists.pair]
+    conditional, marginal = model.predict(lists, attraction)
+    going_on = np.zeros_like(attraction) if name == "cascade" else model.continuation(lists)
+    for number in range(len(attraction)):
+        chances = walk_probabilities(
+            attraction[number], lambda rank, clicked, on=going_on[number]: on[rank] if clicked else 1.0, lists.clicked[number]
+        ) if name != "cascade" or lists.clicked[number].sum() <= 1 else None  # fmt: skip
+        if chances is not None:
+            assert conditional[number] == pytest.approx(chances[0], abs=1e-9)
+            assert marginal[number] == pytest.approx(chances[1], abs=1e-9)
+
+
+def test_ubm_agrees_with_every_pattern(counts, held_out):
+    model = clicks.UBM().fit(counts)
+    lists = lists_of(held_out.filter(pl.col("list") < 10), model.cells_, 5)
+    attraction = model.attraction[lists.pair]
+    conditional, marginal = model.predict(lists, attraction)
+    for number in range(len(attraction)):
+        slow = ubm_probabilities(attraction[number], model.examination, lists.clicked[number])
+        assert conditional[number] == pytest.approx(slow[0])
+        assert marginal[number] == pytest.approx(slow[1])
+    assert model.converged_
+    assert (np.diff(model.log_likelihoods_) >= -1e-9).all()
+    assert model.examination_["examination"].is_between(0, 1).all()
+
+
+def test_comparison_ranks_all_models(counts, held_out):
+    table = clicks.compare_models(counts, held_out)
+    assert sorted(table["model"]) == MODELS
+    assert table["log_likelihood"].is_sorted(descending=True)
+    assert {f"rank {rank}" for rank in range(1, 6)} <= set(table.columns)
+    only_cells = clicks.compare_models(clicks.Counts(counts.cells), held_out)
+    assert sorted(only_cells["model"]) == PRODUCTS
+    with pytest.raises(InputError, match="the columns"):
+        clicks.evaluate(clicks.PBM().fit(counts), held_out.drop("item"))
+    with pytest.raises(InputError, match="queries that were fitted"):
+        clicks.evaluate(clicks.PBM().fit(counts), held_out.with_columns(query=pl.lit("new")))
+
+
+def test_models_by_name_and_parameters():
+    model = clicks.model("pbm:scale=balanced,prior=1x2,min_impressions=0")
+    assert (model.scale, model.prior, model.min_impressions) == ("balanced", (1.0, 2.0), 0)
+    assert clicks.model(model) is model
+    with pytest.raises(InputError, match="one of the click models"):
+        clicks.model("bbm")
+    with pytest.raises(InputError, match="as parameters of 'pbm'"):
+        clicks.model("pbm:speed=9")

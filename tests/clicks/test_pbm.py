@@ -1,0 +1,185 @@
+"""The position-based model: PyClick's rule, convergence, scale, components, uncertainty."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from rankone import clicks
+from rankone.errors import InputError
+from rankone.numerics.seeds import generator
+from tests.clicks.logs import long_table, random_sessions
+from tests.oracles import pbm_em
+
+
+def simulated(seed, items=30, positions=6, shown=400, attraction=None, examination=None):
+    """Counts of one query with known truth: every item is shown at two or three positions."""
+    rng = generator(seed, "simulated counts")
+    a = np.linspace(0.05, 0.9, items) if attraction is None else attraction
+    g = 0.9 / np.arange(1, positions + 1) ** 0.7 if examination is None else examination
+    places = [(item, (item + step) % positions) for item in range(items) for step in range(3)]
+    item, position = np.array(places).T
+    n = np.full(len(places), shown)
+    table = pl.DataFrame(
+        {"query": "q", "item": [f"i{value:03}" for value in item], "position": position + 1, "impressions": n,
+         "clicks": rng.binomial(n, a[item] * g[position])}
+    )  # fmt: skip
+    return clicks.Counts(table), a, g
+
+
+@pytest.mark.parametrize("examination", ["shared", "per-query"])
+def test_pyclicks_rule_agrees_with_the_loop_over_sessions(examination):
+    sessions = random_sessions(seed=8, lists=250)
+    counts = clicks.count(long_table(sessions), query="query", item="item", position="position", clicked="clicked")
+    model = clicks.PBM.pyclick(examination=examination).fit(counts)
+    attraction, curves = pbm_em.fit(sessions, 50, shared=examination == "shared")
+    table = model.attraction_
+    fast = dict(zip(zip(table["query"], table["item"], strict=True), table["attraction"], strict=True))
+    assert fast == pytest.approx(attraction, abs=1e-9)
+    queries = [""] * 5 if examination == "shared" else model.examination_["query"]
+    places = zip(queries, model.examination_["position"], strict=True)
+    assert dict(zip(places, model.examination_["examination"], strict=True)) == pytest.approx(curves, abs=1e-9)
+    assert model.n_iter_ == 50
+    assert (np.diff(model.log_likelihoods_) >= 0.0).all()
+
+
+def test_likelihood_never_falls_and_acceleration_gets_further():
+    counts, _, _ = simulated(1)
+    plain = clicks.PBM(accelerate=False, tolerance=-1.0, max_iterations=90).fit(counts)
+    fast = clicks.PBM(tolerance=-1.0, max_iterations=30).fit(counts)  # as many EM steps
+    for model in (plain, fast):
+        assert (np.diff(model.log_likelihoods_) >= -1e-9).all()
+        assert model.log_likelihoods_[-1] == pytest.approx(model.log_likelihood_)
+    assert fast.log_likelihood_ > plain.log_likelihood_
+
+
+@pytest.mark.parametrize("examination", ["shared", "per-query"])
+def test_em_and_direct_maximum_likelihood_meet(examination):
+    tables = []
+    for query in range(3):
+        counts, _, _ = simulated(10 + query)
+        tables.append(counts.cells.with_columns(pl.lit(f"q{query}").alias("query")))
+    counts = clicks.Counts(pl.concat(tables))
+    em = clicks.PBM(examination=examination, tolerance=1e-10).fit(counts)
+    direct = clicks.PBMDirect(examination=examination).fit(counts)
+    assert em.converged_
+    assert direct.log_likelihood_ == pytest.approx(em.log_likelihood_, abs=1e-4)
+    assert direct.cell_probabilities(direct.cells_) == pytest.approx(em.cell_probabilities(em.cells_), abs=1e-4)
+    assert (np.diff(direct.log_likelihoods_) > -1e-6).all()
+
+
+def test_truth_is_found_within_its_standard_errors():
+    counts, a, g = simulated(2, shown=20_000)
+    model = clicks.PBM().fit(counts)
+    attraction, examination = model.intervals()
+    z_a = (attraction["attraction"].to_numpy() - a * g.max()) / attraction["se"].to_numpy()
+    z_g = (examination["examination"].to_numpy() - g / g.max())[1:] / examination["se"].to_numpy()[1:]
+    assert np.abs(z_a).max() < 4.5
+    assert np.abs(z_g).max() < 4.5
+    assert examination["se"][0] == 0.0  # the reference of the scale
+
+
+def covered(table, truth):
+    return (table["low"].to_numpy() <= truth + 1e-12) & (truth <= table["high"].to_numpy() + 1e-12)
+
+
+@pytest.mark.parametrize("scale", ["exam1", "balanced"])
+def test_intervals_cover_the_truth_as_often_as_they_say(scale):
+    """95 % intervals, 150 simulated logs: coverage within 4 standard errors (of correlated intervals: a log each)."""
+    logs, hits_a, hits_g = 150, [], []
+    for seed in range(logs):
+        counts, a, g = simulated(1_000 + seed, items=24, shown=150)
+        factor = g.max() if scale == "exam1" else np.sqrt(g.max() / a.max())
+        attraction, examination = clicks.PBM(scale=scale).fit(counts).intervals(0.95)
+        truth_a, truth_g = a * factor, g / factor
+        hits_a.append(np.mean(covered(attraction, truth_a)))
+        inside = covered(examination, truth_g)
+        hits_g.append(np.mean(inside[1:] if scale == "exam1" else inside))
+    for hits in (hits_a, hits_g):
+        assert abs(np.mean(hits) - 0.95) < 4 * np.std(hits) / np.sqrt(logs)
+
+
+def test_items_and_positions_without_clicks_have_intervals_that_cover():
+    """A true attraction of 0.004 over 3 x 150 impressions is often not clicked at all; its upper bound must hold."""
+    misses, logs = 0, 200
+    for seed in range(logs):
+        a = np.linspace(0.05, 0.9, 12)
+        a[0] = 0.004
+        counts, a, g = simulated(5_000 + seed, items=12, shown=150, attraction=a)
+        attraction, _ = clicks.PBM().fit(counts).intervals(0.95)
+        row = attraction.row(0, named=True)
+        if row["clicks"] == 0:
+            assert row["low"] == 0.0
+            assert row["se"] is None
+        misses += not row["low"] <= a[0] * g.max() <= row["high"]
+    assert misses / logs < 0.05 + 4 * np.sqrt(0.05 * 0.95 / logs)
+
+
+def test_scales_change_parameters_but_no_click_probability():
+    counts, _, _ = simulated(3)
+    models = {scale: clicks.PBM(scale=scale).fit(counts) for scale in ("as-is", "exam1", "balanced")}
+    products = [model.cell_probabilities(model.cells_) for model in models.values()]
+    assert products[0] == pytest.approx(products[1], abs=1e-12)
+    assert products[0] == pytest.approx(products[2], abs=1e-12)
+    assert models["exam1"].problem("q").cols.max() == pytest.approx(1.0)
+    balanced = models["balanced"].problem("q")
+    assert balanced.rows.max() == pytest.approx(balanced.cols.max())
+    for wrong in (
+        {"scale": "metric"},
+        {"examination": "mine"},
+        {"start": 0.0},
+        {"max_iterations": 0},
+        {"prior": (2, 1)},
+    ):
+        with pytest.raises(InputError):
+            clicks.PBM(**wrong).fit(counts)
+
+
+def test_components_are_found_and_scaled_apart():
+    table = pl.DataFrame(
+        {"query": "q", "item": ["a", "a", "b", "b", "c"], "position": [1, 2, 1, 2, 3], "impressions": 1000,
+         "clicks": [400, 100, 200, 50, 70]}
+    )  # fmt: skip
+    model = clicks.PBM().fit(clicks.Counts(table))
+    assert model.examination_["component"].to_list() == [1, 1, 3]
+    assert model.summary()["components"].to_list() == [2]
+    assert model.examination_["examination"].to_list() == pytest.approx([1.0, 0.25, 1.0], abs=1e-3)
+    assert model.attraction_["attraction"].to_list() == pytest.approx([0.4, 0.2, 0.07], abs=1e-3)
+
+
+def test_a_shared_curve_connects_queries():
+    one = pl.DataFrame(
+        {"query": "q1", "item": ["a", "a"], "position": [1, 2], "impressions": 1000, "clicks": [400, 100]}
+    )
+    two = pl.DataFrame(
+        {"query": "q2", "item": ["a", "a"], "position": [2, 3], "impressions": 1000, "clicks": [100, 50]}
+    )
+    counts = clicks.Counts(pl.concat([one, two]))
+    assert clicks.PBM(examination="shared").fit(counts).summary()["components"].to_list() == [1, 1]
+    curve = clicks.PBM(examination="shared").fit(counts).examination_["examination"]
+    assert curve.to_list() == pytest.approx([1.0, 0.25, 0.125], abs=1e-3)
+
+
+def test_unclicked_positions_and_items_stay_off_zero():
+    table = pl.DataFrame(
+        {
+            "query": "q",
+            "item": ["a", "a", "b", "b"],
+            "position": [1, 2, 1, 2],
+            "impressions": 100,
+            "clicks": [50, 0, 0, 0],
+        }
+    )
+    for model in (clicks.PBM(), clicks.PBMDirect()):
+        model.fit(clicks.Counts(table))
+        assert 0.0 < model.attraction_["attraction"][1] < 1e-4
+        assert 0.0 < model.examination_["examination"][1] < 1e-4
+        assert np.isfinite(model.log_likelihood_)
+
+
+def test_progress_reaches_the_end():
+    counts, _, _ = simulated(4)
+    for examination in ("per-query", "shared"):
+        calls = []
+        clicks.PBM(examination=examination).fit(counts, progress=lambda *call: calls.append(call))  # noqa: B023
+        assert calls
+        assert all(done <= total for done, total in calls)

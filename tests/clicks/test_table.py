@@ -1,0 +1,117 @@
+"""Long tables: columns, values, quotes, encodings, lists, Parquet."""
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankone import clicks
+from rankone.clicks.collector import Collector, Rules
+from rankone.clicks.delimited import _fast_fields, _slow_fields
+from rankone.clicks.source import Block
+from rankone.errors import InputError
+from tests.clicks.logs import long_table, random_sessions, write
+
+COLUMNS = {"query": "query", "item": "item", "position": "position", "clicked": "clicked", "list": "list"}
+
+
+@pytest.fixture(scope="module")
+def sessions():
+    return random_sessions(seed=3)
+
+
+def test_csv_parquet_and_frame_give_the_same_counts(sessions, tmp_path):
+    frame = long_table(sessions)
+    frame.write_csv(tmp_path / "log.csv")
+    frame.write_parquet(tmp_path / "log.parquet")
+    expected = clicks.count(frame, **COLUMNS)
+    for name in ("log.csv", "log.parquet"):
+        counts = clicks.read(tmp_path / name)
+        assert counts.table.equals(expected.table)
+        assert counts.report["lists"] == len(sessions)
+        assert counts.report.rows == len(frame)
+
+
+def test_blocks_cut_lists_and_put_them_together_again(sessions, tmp_path, monkeypatch):
+    long_table(sessions).write_csv(tmp_path / "log.csv")
+    whole = clicks.read(tmp_path / "log.csv")
+    monkeypatch.setattr("rankone.clicks.source._BLOCK", 300)
+    assert clicks.read(tmp_path / "log.csv").table.equals(whole.table)
+
+
+def test_column_mapping_and_separator(tmp_path):
+    path = write(tmp_path / "log", b"q;doc;rank;click\nx;a;1;true\nx;b;2;FALSE\n")
+    counts = clicks.read(path, "table", query="q", item="doc", position="rank", clicked="click")
+    assert counts.cells.rows() == [("x", "a", 1, 1, 1), ("x", "b", 2, 1, 0)]
+    with pytest.raises(InputError, match="one column 'item'"):
+        clicks.read(path)
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("q,,1,0", "the item is missing"),
+        (",a,1,0", "the query is missing"),
+        ("q,a,0,0", "the position is no whole number from 1 to 255"),
+        ("q,a,first,0", "the position is no whole number from 1 to 255"),
+        ("q,a,1,2", "the outcome is not 0 or 1"),
+        ("q,a,1", "wrong number of fields"),
+        ('q,"a,1,0', "a quote is not closed"),
+        ("q,a,1,0,9", "wrong number of fields"),
+    ],
+)
+def test_bad_values_are_set_aside(row, reason, tmp_path):
+    path = write(tmp_path / "log", f"query,item,position,clicked\nq,a,1,1\n{row}\nq,b,2,0\n".encode())
+    report = clicks.read(path, max_bad=0.5).report
+    assert report.reasons == {reason: 1}
+    assert (report.rows, report.rows_read) == (3, 2)
+
+
+def test_quotes_and_latin_1(tmp_path):
+    data = 'query,item,position,clicked\n"a, b","say ""hi""",1,1\ncafé,x,1,0\n'
+    counts = clicks.read(write(tmp_path / "utf", data.encode()))
+    assert counts.cells["query"].to_list() == ["a, b", "café"]
+    assert counts.cells["item"].to_list() == ['say "hi"', "x"]
+    latin = write(tmp_path / "latin", data.encode("latin-1"))
+    assert clicks.read(latin, max_bad=0.6).report.reasons == {"the row is not utf-8": 1}
+    assert clicks.read(latin, encoding="latin-1").table.equals(counts.table)
+
+
+def test_rows_beyond_the_last_position_are_counted(tmp_path):
+    path = write(tmp_path / "log", b"query,item,position,clicked\nq,a,1,1\nq,b,11,0\n")
+    assert clicks.read(path).report["rows beyond the last position"] == 1
+    assert clicks.read(path, positions=20).positions == [1, 11]
+
+
+def test_scattered_lists_are_refused(tmp_path):
+    path = write(tmp_path / "log", b"list,query,item,position,clicked\n1,q,a,1,1\n2,q,a,1,0\n1,q,b,2,0\n")
+    with pytest.raises(InputError, match="sort the log by its lists"):
+        clicks.read(path)
+
+
+def test_open_bandit_names_the_campaign_after_the_file(tmp_path):
+    path = write(tmp_path / "women.csv.gz", clicks.FORMATS.get("open-bandit").example)
+    assert clicks.read(path).queries["query"].to_list() == ["women"]
+
+
+@given(st.lists(st.lists(st.text("ab é\t1", max_size=3), min_size=2, max_size=4), min_size=1, max_size=6))
+def test_fast_and_slow_splitting_agree(rows):
+    block = Block("".join(",".join(row) + "\n" for row in rows).encode(), 7)
+    header = ["x", "y", "z"]
+    fast = _fast_fields(block, header, ",")
+    collector = Collector(Rules(max_bad=1.0))
+    slow = _slow_fields(block, header, ",", "utf-8", collector)
+    if fast is None:
+        assert any(len(row) != 3 for row in rows)
+    else:
+        assert fast.equals(slow)
+        assert collector.report.rows_quarantined == 0
+
+
+def test_split_without_lists_holds_out_rows(tmp_path):
+    frame = long_table(random_sessions(seed=4)).drop("list")
+    frame.write_csv(tmp_path / "log.csv")
+    train, lists = clicks.read_split(tmp_path / "log.csv")
+    assert train.impressions + len(lists) == len(frame)
+    assert not train.has_lists
+    assert isinstance(lists, pl.DataFrame)
