@@ -69,8 +69,8 @@ def value_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def whole_number(what: str, value: Any, least: float = 1) -> int:
-    """Return `value` if it is a whole number of at least `least`, of whatever integer type."""
+def whole_number(what: str, value: Any, least: float = 1, most: float = math.inf) -> int:
+    """Return `value` if it is a whole number from `least` to `most`, of whatever integer type."""
     is_whole = hasattr(value, "__index__") and not isinstance(value, bool)
     if not is_whole or operator.index(value) < least:
         bound = f" of at least {least}" if least > -math.inf else ""

@@ -19,7 +19,7 @@ from rankone.numerics.compiled import cache_root, compiled, source_key
 @pytest.fixture(autouse=True)
 def _fresh_answers() -> Iterator[None]:
     """The functions answer once a process; here the world changes between questions."""
-    answers = (source_key, compiled, module._drop_old_caches)
+    answers = (source_key, compiled, module._cache_directory)
     for function in answers:
         function.cache_clear()
     yield
@@ -103,7 +103,7 @@ def test_a_compiled_function_is_kept_under_its_key(
 ) -> None:
     monkeypatch.setenv("RANKONE_CACHE_DIR", str(tmp_path / "cache"))
     assert compiled(users_module.double, "my_policies")(21) == 42
-    kept = tmp_path / "cache" / key("my_policies")
+    kept = tmp_path / "cache" / "kernels" / key("my_policies")
     assert list(kept.rglob("*.nbi"))  # the index that Numba writes for a cached function
     compiled.cache_clear()
     again = compiled(users_module.double, "my_policies")
@@ -111,12 +111,22 @@ def test_a_compiled_function_is_kept_under_its_key(
     assert sum(again.stats.cache_hits.values()) == 1  # type: ignore[attr-defined]
 
 
-def test_old_caches_are_pruned_by_last_use(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for age in range(12):
-        folder = tmp_path / f"old-{age}"
-        folder.mkdir()
+def test_old_caches_are_pruned_by_last_use_and_nothing_else_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("RANKONE_CACHE_DIR", str(tmp_path))
+    foreign = [tmp_path / "photos", tmp_path / "kernels" / "notes"]
+    old = [tmp_path / "kernels" / f"{age:016x}" for age in range(12)]
+    for age, folder in enumerate([*old, *foreign]):
+        folder.mkdir(parents=True)
         (folder / "kernel.nbc").write_text("x")
         os.utime(folder, (1_000_000 - age, 1_000_000 - age))
-    module._drop_old_caches(tmp_path / "current")
-    left = {folder.name for folder in tmp_path.iterdir()}
-    assert left == {"current", *(f"old-{age}" for age in range(module._KEPT_CACHES - 1))}
+    current = module._cache_directory("f" * 16)
+    left = {folder.name for folder in (tmp_path / "kernels").iterdir()}
+    assert left == {current.name, "notes", *(folder.name for folder in old[: module._KEPT_CACHES - 1])}
+    assert (tmp_path / "photos" / "kernel.nbc").exists()
+
+
+def test_a_home_that_cannot_be_written_does_no_harm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    monkeypatch.setenv("RANKONE_CACHE_DIR", str(blocked))
+    assert module._cache_directory("f" * 16).is_dir()

@@ -9,8 +9,8 @@ import numpy as np
 
 from rankone.policies.base import Policy
 from rankone.policies.kernels import chooses
-from rankone.policies.pairs import PairState, remember_choice, start_pairs
 from rankone.policies.thompson import N_COLS
+from tests.oracles.pairs import PairState, remember_choice, start_pairs
 
 
 class NaiveThompsonState(PairState):

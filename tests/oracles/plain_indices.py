@@ -15,8 +15,8 @@ from rankone.numerics.index_groups import CHOSEN, IndexState
 from rankone.numerics.kl import bernoulli_kl, kl_upper
 from rankone.policies.kernels import chooses
 from rankone.policies.kl_ucb import KLUCB
-from rankone.policies.pairs import ASKED, PairState, remember_choice, shuffle_first_choices, start_pairs
 from rankone.policies.ucb1 import UCB1
+from tests.oracles.pairs import ASKED, PairState, remember_choice, shuffle_first_choices, start_pairs
 
 
 class PlainUCB1State(PairState):

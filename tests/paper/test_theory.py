@@ -9,24 +9,47 @@ import pytest
 import rankone
 from rankone.paper import theory
 from rankone.paper.stages import play_stages, promised_stage
+from rankone.policies.sweeps import CONFIDENCE
 
 
 def test_stages_of_a_certain_problem():
     # One sweep's outcomes are sure: row 0 always clicks with column 0 only, so stage 0 cannot be misjudged.
     problem = rankone.RankOne([1.0, 0.0], [1.0, 0.0])
     log = play_stages(problem, rankone.Rank1ElimKL(horizon=10_000), seed=0, run=0)
-    assert log.row_eliminated == {1: 0}
-    assert log.col_eliminated == {1: 0}
+    assert log.eliminated["row"] == {1: 0}
+    assert log.eliminated["column"] == {1: 0}
     assert (log.stages, log.misses) == (1, 0)
 
 
-def test_narrow_intervals_miss():
-    # With a level near 0 the intervals are points, and must miss.
-    problem = rankone.RankOne([0.5, 0.5], [0.5, 0.5])
-    logs = [play_stages(problem, rankone.Rank1ElimKL(horizon=100, c=0), seed=0, run=run) for run in range(50)]
-    wide = [play_stages(problem, rankone.Rank1ElimKL(horizon=100, c=9), seed=0, run=run) for run in range(50)]
-    assert sum(log.misses for log in logs) >= sum(log.misses for log in wide)
-    assert sum(log.misses for log in wide) == 0
+class Pointlike(rankone.Rank1ElimKL):
+    """Rank1ElimKL whose intervals are points: they must miss, whatever is drawn."""
+
+    def start(self, n_rows, n_cols):
+        state = super().start(n_rows, n_cols)
+        state.level[CONFIDENCE] = 1e-12
+        return state
+
+
+def test_intervals_that_are_points_miss_on_both_sides():
+    # Irrational means: no empirical mean can hit them.
+    problem = rankone.RankOne([math.sqrt(0.5), math.sqrt(0.3)], [math.sqrt(0.2), math.sqrt(0.4)])
+    log = play_stages(problem, Pointlike(horizon=1_000), seed=0, run=0)
+    assert log.stages >= 1
+    assert log.misses == 2 * log.stages
+
+
+def test_conditional_means_follow_the_partners():
+    # Sure clicks: after column 1 is eliminated, row sweeps meet column 0 only, and c_l is a weighted average of both.
+    problem = rankone.RankOne([1.0, 1.0], [1.0, 0.0])
+    log = play_stages(problem, rankone.Rank1ElimKL(horizon=100_000), seed=0, run=0)
+    assert log.eliminated["column"] == {1: 0}
+    assert log.stages >= 2
+    assert log.misses == 0, "a wrong c_l would put the sure mean outside"
+
+
+def test_chance_of_so_many():
+    assert theory.at_least(0, 10, 0.3) == 1.0
+    assert theory.at_least(10, 10, 0.5) == pytest.approx(0.5**10)
 
 
 @pytest.mark.parametrize(("gap", "stage"), [(0.5, 3), (0.25, 4), (0.2, 5)])

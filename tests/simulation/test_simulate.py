@@ -1,5 +1,6 @@
 """Studies: the same numbers whatever the workers, kept as they finish, continued and never asked twice."""
 
+import contextlib
 import importlib
 import json
 import os
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -130,6 +132,100 @@ def test_a_script_needs_no_main_guard(tmp_path):
     assert output.split() == ["started", "400"]
 
 
+OWN_POLICY = """
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+import numpy as np, rankone
+from rankone.policies.kernels import chooses, updates
+
+class CornerState(NamedTuple):
+    nothing: np.ndarray
+
+@dataclass(frozen=True)
+class Corner(rankone.Policy):
+    name: ClassVar[str] = "corner"
+    def start(self, n_rows, n_cols):
+        return CornerState(np.zeros(1))
+
+@chooses.register(CornerState)
+def _choose(state, rng):
+    return 0, 0, 0
+
+@updates.register(CornerState)
+def _update(state, row, col, tag, reward):
+    pass
+
+study = rankone.simulate(rankone.RankOne([0.5, 1.0], [1.0]), [Corner(), "uniform"], horizon=100, runs=4, workers=2)
+print(study.summary()["regret_mean"][0])
+"""
+
+
+def test_a_policy_of_the_users_script_reaches_the_workers(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(OWN_POLICY)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) == 50.0
+
+
+def test_runs_of_other_code_are_asked_again(tmp_path):
+    whole = study(out=tmp_path).table
+    runs = tmp_path / "runs.jsonl"
+    old = [json.loads(line) | {"code": "other", "regret": [0.0]} for line in runs.read_text().splitlines()]
+    runs.write_text("".join(json.dumps(line) + "\n" for line in old))
+    assert study(out=tmp_path).table.equals(whole)
+
+
+def test_damage_is_named(tmp_path):
+    study(out=tmp_path)
+    lines = (tmp_path / "runs.jsonl").read_text().splitlines()
+    (tmp_path / "runs.jsonl").write_text("\n".join([lines[0][:-9], *lines[1:]]) + "\n")
+    with pytest.raises(InputError, match="expected JSON in .*line 1"):
+        study(out=tmp_path)
+    (tmp_path / "study.json").write_text("{")
+    with pytest.raises(InputError, match="expected JSON in .*study.json"):
+        study(out=tmp_path)
+
+
+def loky_workers():
+    """Command lines of this process's children that are workers of a pool."""
+    found = []
+    for status in Path("/proc").glob("[0-9]*/status"):
+        with contextlib.suppress(OSError):
+            parent = next(line for line in status.read_text().splitlines() if line.startswith("PPid"))
+            command = (status.parent / "cmdline").read_bytes()
+            if int(parent.split()[1]) == os.getpid() and b"LokyProcess" in command:
+                found.append(command)
+    return found
+
+
+def test_a_failing_progress_leaves_no_worker_behind(tmp_path):
+    def fail(finished, total):
+        if finished:
+            raise RuntimeError("the caller's own")
+
+    with pytest.raises(RuntimeError, match="the caller's own"):
+        study(workers=2, progress=fail)
+    assert not loky_workers()
+
+
+def test_only_runs_are_timed_not_compilation(monkeypatch):
+    work = importlib.import_module("rankone.simulation.work")
+    steps = []
+    real = work.compiled
+
+    def spied(entry, module):
+        loop = real(entry, module)
+        return lambda state, rows, cols, best, checkpoints, *rest: (
+            steps.append(int(checkpoints[-1])) or loop(state, rows, cols, best, checkpoints, *rest)
+        )
+
+    monkeypatch.setattr(work, "compiled", spied)
+    study(runs=3)
+    assert steps[:2] == [1, 2_000], "a step before any run is timed"
+    assert steps.count(2_000) == 6
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -139,8 +235,10 @@ def test_a_script_needs_no_main_guard(tmp_path):
         ({"workers": 0}, "expected workers as a whole number"),
         ({"seed": -3}, "expected seed as a whole number"),
         ({"checkpoints": "never"}, "'log' or a list of steps"),
-        ({"checkpoints": [5, 4, 2_000]}, "expected increasing checkpoints"),
+        ({"checkpoints": [5, 4, 2_000]}, "expected increasing whole checkpoints"),
         ({"checkpoints": [5]}, "end them at the horizon"),
+        ({"checkpoints": [1.5, 1.7, 2_000]}, "expected increasing whole checkpoints"),
+        ({"horizon": 10**20}, "at most"),
     ],
 )
 def test_bad_input(settings, message):
@@ -155,5 +253,19 @@ def test_bad_problems_and_policies():
         rankone.simulate(PROBLEM, [], horizon=10)
     with pytest.raises(InputError, match="distinct policies"):
         rankone.simulate(PROBLEM, ["ucb1", rankone.UCB1()], horizon=10)
+    with pytest.raises(InputError, match="expected problems or their names - got 5"):
+        rankone.simulate(5, "ucb1", horizon=10)
+    with pytest.raises(InputError, match="expected policies or their names - got 5"):
+        rankone.simulate(PROBLEM, 5, horizon=10)
+    with pytest.raises(InputError, match="expected c as a number of at least 0"):
+        rankone.simulate(PROBLEM, rankone.Rank1ElimKL(c="x"), horizon=10)
     with pytest.raises(InputError, match="distinct names"):
         rankone.simulate([PROBLEM, PROBLEM], "ucb1", horizon=10)
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path):
+    numbers = study(
+        seed=np.int64(3), runs=np.int64(5), horizon=np.int64(2_000), checkpoints=np.array([5, 2_000]), out=tmp_path
+    )
+    assert numbers.table.equals(study(checkpoints=[5, 2_000]).table)
+    study(seed=2**200, runs=1)

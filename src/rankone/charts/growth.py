@@ -12,10 +12,13 @@ from rankone.charts.chart import COLOURS, DASHES, SHAPES, Chart
 
 def growth_chart(table: pl.DataFrame, slopes: Mapping[str, float]) -> Chart:
     """Draw regret_mean against size, a line per policy; `slopes` are the exponents the legend shows."""
-    labels = {policy: f"{policy}: grows as K^{slope:.2f}" for policy, slope in slopes.items()}
+    labels = {
+        policy: f"{policy}: grows as K^{slopes[policy]:.2f}" if policy in slopes else policy
+        for policy in table["policy"].unique(maintain_order=True)
+    }
     shown = table.with_columns(
         label=pl.col("policy").replace_strict(labels),
-        low=pl.col("regret_mean") - 2 * pl.col("regret_se"),
+        low=pl.max_horizontal(pl.col("regret_mean") - 2 * pl.col("regret_se"), pl.col("regret_mean") * 1e-2),
         high=pl.col("regret_mean") + 2 * pl.col("regret_se"),
     )
     names = list(labels.values())

@@ -52,6 +52,3 @@ def main() -> None:
     except RankoneError as error:
         print(f"rankone: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("rankone: stopped; what was finished is kept", file=sys.stderr)
-        sys.exit(130)

@@ -20,6 +20,11 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     )
 
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda finished, total: bar.update(task, completed=finished, total=total)
+    console = Console(stderr=True)
+    try:
+        with Progress(*columns, console=console) as bar:
+            task = bar.add_task(what, total=None)
+            yield lambda finished, total: bar.update(task, completed=finished, total=total)
+    except KeyboardInterrupt:
+        console.print("rankone: stopped; what was finished is kept where --out names a directory")
+        raise SystemExit(130) from None

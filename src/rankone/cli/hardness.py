@@ -38,10 +38,11 @@ def hardness(
 
 def _show(found: Hardness) -> None:
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     problem, bound = found.problem, found.upper_bound
-    table = Table(title=problem.name, title_justify="left", box=None, show_header=False, pad_edge=False)
+    table = Table(title=escape(problem.name), title_justify="left", box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold")
     table.add_column(justify="right")
     table.add_column(style="dim")
@@ -62,7 +63,7 @@ def _show(found: Hardness) -> None:
         ("most regret", f"{found.most_regret:,.0f}", _verdict(found)),
         ("lower bound", f"{found.lower_bound:,.1f}", f"C(u, v) log n with C = {found.lower_bound_constant:.6g}"),
     ):
-        table.add_row(*line)
+        table.add_row(*map(escape, line))
     Console().print(table)
 
 

@@ -20,11 +20,13 @@ def policies(as_json: bool = typer.Option(False, "--json", help="Print JSON and 
 
     from rankone.cli._tables import show_table
     from rankone.policies import known_policies
+    from rankone.specs import value_text
 
     found = [
         {
             "policy": name,
-            "parameters": ", ".join(f"{field.name}={field.default}" for field in dataclasses.fields(kind)) or "none",
+            "parameters": ", ".join(f"{field.name}={value_text(field.default)}" for field in dataclasses.fields(kind))
+            or "none",
             "what it does": (kind.__doc__ or "").strip().splitlines()[0],
             "suits": kind.suits,
         }

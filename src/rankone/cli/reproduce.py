@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from rankone.paper.claims import Reproduction
 
-_QUICK = typer.Option(False, "--quick", help="A minute's version: fewer runs, a shorter horizon.")
+_QUICK = typer.Option(False, "--quick", help="A quick look: fewer runs.")
 _WORKERS = typer.Option(None, "--workers", help="Processes; default: one a core.")
 
 

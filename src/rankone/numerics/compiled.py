@@ -7,11 +7,15 @@ process compiles afresh, change nothing and it starts at once.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
+import re
 import shutil
 import sys
+import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -37,6 +41,7 @@ _config: Any = numba_config  # its settings are made at run time, unknown to typ
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _KEPT_CACHES = 8
+_CACHE_DIR_LOCK = threading.Lock()
 
 
 def function(python: Function) -> Function:
@@ -60,7 +65,7 @@ def inlined(python: Function) -> Function:
 
 
 def cache_root() -> Path:
-    """Directory that holds the compiled kernels: $RANKONE_CACHE_DIR, or the user's cache directory."""
+    """Directory of what rankone keeps for speed: $RANKONE_CACHE_DIR, or a folder in the user's cache directory."""
     named = os.environ.get("RANKONE_CACHE_DIR")
     if named:
         return Path(named)
@@ -84,24 +89,33 @@ def source_key(module: str) -> str:
 @functools.cache
 def compiled(entry: Callable[..., Any], module: str) -> Callable[..., Any]:
     """Compile `entry` for the policies of `module`, cached on disk under the hash of their sources."""
-    directory = cache_root() / source_key(module)
-    _drop_old_caches(directory)
-    previous = _config.CACHE_DIR
-    _config.CACHE_DIR = str(directory)  # read once, when the decorator sets up the function's cache
-    try:
-        return numba.njit(cache=True, nogil=True, **_SEMANTICS, **_BORROWED)(entry)
-    finally:
-        _config.CACHE_DIR = previous
+    options = {"nogil": True, **_SEMANTICS, **_BORROWED}
+    if module == "__main__":  # a script or a notebook: its types are new in every process, so a cache would only grow
+        return numba.njit(**options)(entry)
+    directory = _cache_directory(source_key(module))
+    with _CACHE_DIR_LOCK:
+        previous = _config.CACHE_DIR
+        _config.CACHE_DIR = str(directory)  # read once, when the decorator sets up the function's cache
+        try:
+            return numba.njit(cache=True, **options)(entry)
+        finally:
+            _config.CACHE_DIR = previous
 
 
 @functools.cache
-def _drop_old_caches(current: Path) -> None:
-    """Keep the few most recently used caches, so that upgrades do not fill the disk."""
-    current.mkdir(parents=True, exist_ok=True)
-    os.utime(current)
-    others = sorted(
-        (folder for folder in current.parent.iterdir() if folder.is_dir() and folder != current),
-        key=lambda folder: folder.stat().st_mtime,
-    )
-    for folder in others[: max(0, len(others) - _KEPT_CACHES + 1)]:
+def _cache_directory(key: str) -> Path:
+    """Return the directory of one cache; keep the few most recently used, so that upgrades do not fill the disk."""
+    current = cache_root() / "kernels" / key
+    try:
+        current.mkdir(parents=True, exist_ok=True)
+        os.utime(current)
+    except OSError:  # a home that cannot be written: compile afresh in every process rather than not at all
+        return Path(tempfile.mkdtemp(prefix="rankone-"))
+    used = {}
+    for folder in current.parent.iterdir():
+        if re.fullmatch("[0-9a-f]{16}", folder.name) and folder != current:
+            with contextlib.suppress(FileNotFoundError):  # another process cleans up too
+                used[folder] = folder.stat().st_mtime
+    for folder in sorted(used, key=lambda folder: used[folder])[: max(0, len(used) - _KEPT_CACHES + 1)]:
         shutil.rmtree(folder, ignore_errors=True)
+    return current

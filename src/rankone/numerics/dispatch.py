@@ -19,32 +19,32 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Dispatched:
-    """One kernel's implementations by class of state; subclasses inherit, as methods do."""
+    """One kernel's implementations by class of state; subclasses inherit, as methods do.
+
+    An implementation is kept on the class itself, so that it goes wherever the class goes: to a worker process, too,
+    when a script or a notebook defines the policy.
+    """
 
     def __init__(self, name: str, default: Callable[..., Any] | None = None) -> None:
         self.name = name
         self._default = default
-        self._of_class: dict[type, Callable[..., Any]] = {}
+        self._attribute = f"_kernel_{name}"
 
     def register(self, state_class: type) -> Callable[[Function], Function]:
         """Decorator: the function implements this kernel for `state_class` and its subclasses."""
 
         def keep(function: Function) -> Function:
-            self._of_class[state_class] = function
+            setattr(state_class, self._attribute, staticmethod(function))
             return function
 
         return keep
 
     def of(self, state_class: type) -> Callable[..., Any]:
         """Return the plain Python implementation for a class of state."""
-        for ancestor in state_class.__mro__:
-            if ancestor in self._of_class:
-                return self._of_class[ancestor]
-        if self._default is None:
-            raise TypeError(
-                f"{state_class.__name__} has no kernel '{self.name}': register one with @{self.name}s.register(...)"
-            )
-        return self._default
+        found: Callable[..., Any] | None = getattr(state_class, self._attribute, self._default)
+        if found is None:
+            raise TypeError(f"{state_class.__name__} has no kernel '{self.name}': register one for it")
+        return found
 
 
 def overloaded(kernel: Dispatched) -> Callable[[Function], Function]:

@@ -20,9 +20,11 @@ def generator(*path: int | str) -> np.random.Generator:
     words: list[int] = []
     for part in path:
         # The kind comes first: 1 and "1" differ, while a NumPy integer is the number it holds.
-        data = (
-            b"str" + part.encode() if isinstance(part, str) else b"int" + int(part).to_bytes(16, "little", signed=True)
-        )
+        if isinstance(part, str):
+            data = b"str" + part.encode()
+        else:
+            length = max(16, int(part).bit_length() // 8 + 1)
+            data = b"int" + int(part).to_bytes(length, "little", signed=True)
         digest = hashlib.sha256(data).digest()
         words += np.frombuffer(digest[:16], dtype=np.uint32).tolist()
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(words)))

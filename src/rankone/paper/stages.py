@@ -16,7 +16,7 @@ import numpy.typing as npt
 from rankone.numerics.compiled import compiled
 from rankone.numerics.kl import kl_lower, kl_upper
 from rankone.numerics.seeds import generator
-from rankone.policies.kernels import choose, update
+from rankone.policies.kernels import choose, settled, update
 from rankone.policies.rank1elim_kl import Rank1ElimKL
 from rankone.policies.sweeps import COLS_LEFT, CONFIDENCE, N_ROWS, OPEN, ROWS_LEFT, STAGE, SWEEPS_LEFT
 from rankone.problems import RankOne
@@ -30,8 +30,8 @@ class StageLog:
 
     stages: int = 0
     misses: int = 0  # stages and sides in which some interval missed its conditional mean
-    row_eliminated: dict[int, int] = field(default_factory=dict)  # row: stage at whose end it was eliminated
-    col_eliminated: dict[int, int] = field(default_factory=dict)
+    # By side ("row" or "column"): the line and the stage at whose end it was eliminated.
+    eliminated: dict[str, dict[int, int]] = field(default_factory=lambda: {"row": {}, "column": {}})
 
 
 def finish_stage(state: Any, rows: Floats, cols: Floats, limit: int, rng: Any) -> int:
@@ -39,6 +39,8 @@ def finish_stage(state: Any, rows: Floats, cols: Floats, limit: int, rng: Any) -
     steps = 0
     while steps < limit and (steps == 0 or state.clock[SWEEPS_LEFT] > 0 or state.clock[OPEN] > 0):
         row, col, tag = choose(state, rng)
+        if settled(state):  # one pair is left: no stage will end again
+            return limit
         update(state, row, col, tag, 1 if rng.random() < rows[row] * cols[col] else 0)
         steps += 1
     return steps
@@ -102,6 +104,6 @@ def _remaining(state: Any) -> set[int]:
 def _note_eliminations(log: StageLog, before: set[int], after: set[int], stage: int, n_rows: int) -> None:
     for line in before - after:
         if line < n_rows:
-            log.row_eliminated[line] = stage
+            log.eliminated["row"][line] = stage
         else:
-            log.col_eliminated[line - n_rows] = stage
+            log.eliminated["column"][line - n_rows] = stage

@@ -11,6 +11,7 @@ from rankone.numerics.compiled import compiled
 from rankone.numerics.seeds import generator
 from rankone.policies import kernels
 from rankone.policies.base import Policy
+from rankone.specs import whole_number
 
 
 class Decision(NamedTuple):
@@ -58,7 +59,7 @@ class Agent:
     def __init__(self, policy: Policy, n_rows: int, n_cols: int, seed: int = 0) -> None:
         self.policy, self.n_rows, self.n_cols = policy, n_rows, n_cols
         self.state = policy.start(n_rows, n_cols)
-        self.rng = generator(seed, "agent", policy.label)
+        self.rng = generator(whole_number("seed", seed, least=0), "agent", policy.label)
         self._asked = 0
         self._open: dict[int, Decision] = {}
         module = type(policy).__module__

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
+import math
 import pkgutil
 import types
 import typing
@@ -110,6 +111,12 @@ def check_sizes(n_rows: int, n_cols: int) -> None:
     """Refuse sizes that no policy can play."""
     whole_number("n_rows", n_rows)
     whole_number("n_cols", n_cols)
+
+
+def check_c(c: float) -> None:
+    """Refuse a coefficient of log log that is not one."""
+    if not isinstance(c, (int, float)) or not 0.0 <= c < math.inf:
+        raise InputError("c as a number of at least 0", c, "use c=0 (in practice) or c=3 (in theory)")
 
 
 def needed_horizon(policy: Policy, horizon: int | None) -> int:

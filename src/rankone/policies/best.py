@@ -38,7 +38,9 @@ class Best(Policy):
 
     def for_problem(self, best_row: int, best_col: int) -> Self:
         """Fill in the pair where none is given."""
-        return self if self.row is not None else dataclasses.replace(self, row=best_row, col=best_col)
+        row = best_row if self.row is None else self.row
+        col = best_col if self.col is None else self.col
+        return dataclasses.replace(self, row=row, col=col)
 
     def start(self, n_rows: int, n_cols: int) -> BestState:
         """Return the state before the first decision."""

@@ -13,12 +13,11 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rankone.errors import InputError
 from rankone.numerics.index_groups import CONSTANT, IndexState, start_groups
 from rankone.numerics.index_race import exploration_levels, index_ats, index_slopes, level_neededs
 from rankone.numerics.kl import bernoulli_kl, kl_upper
 from rankone.policies import optimism  # noqa: F401  registers choosing and learning
-from rankone.policies.base import Policy, check_sizes
+from rankone.policies.base import Policy, check_c, check_sizes
 
 
 class KLUCBState(IndexState):
@@ -43,8 +42,7 @@ class KLUCB(Policy):
     def start(self, n_rows: int, n_cols: int) -> KLUCBState:
         """Return the state before the first decision."""
         check_sizes(n_rows, n_cols)
-        if not math.isfinite(self.c) or self.c < 0.0:
-            raise InputError("c of at least 0", self.c, "use c=0 (in practice) or c=3 (as in the theorem)")
+        check_c(self.c)
         state: KLUCBState = start_groups(KLUCBState, n_rows, n_cols, self.c)
         return state
 

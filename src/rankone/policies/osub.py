@@ -14,9 +14,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from rankone.errors import InputError
 from rankone.numerics.kl import bernoulli_kl, kl_upper
-from rankone.policies.base import Policy, check_sizes
+from rankone.policies.base import Policy, check_c, check_sizes
 from rankone.policies.kernels import chooses
 from rankone.policies.leaders import (
     LeaderState,
@@ -50,8 +49,7 @@ class OSUB(Policy):
     suits: ClassVar[str] = "the unimodal index policy that later ones improve on; outcomes at once"
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.c < math.inf:
-            raise InputError("c as a number of at least 0", self.c, "use c=0 (practice) or c=3 (theorem)")
+        check_c(self.c)
 
     def start(self, n_rows: int, n_cols: int) -> OSUBState:
         """Return the state before the first decision."""

@@ -11,9 +11,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from rankone.errors import InputError
 from rankone.numerics.kl import kl_lower, kl_upper
-from rankone.policies.base import Policy, check_sizes, needed_horizon
+from rankone.policies.base import Policy, check_c, check_sizes, needed_horizon
 from rankone.policies.sweeps import CONFIDENCE, SweepState, boundss, start_sweeps
 
 
@@ -47,12 +46,6 @@ class Rank1ElimKL(Policy):
         level = math.log(horizon) + self.c * math.log(max(1.0, math.log(horizon)))
         state: Rank1ElimKLState = start_sweeps(Rank1ElimKLState, n_rows, n_cols, horizon, 16.0, level)
         return state
-
-
-def check_c(c: float) -> None:
-    """Refuse a coefficient that is not one."""
-    if not math.isfinite(c) or c < 0.0:
-        raise InputError("c of at least 0", c, "use c=3 (as printed) or c=0 (as in the paper's figures)")
 
 
 @boundss.register(Rank1ElimKLState)

@@ -28,9 +28,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from rankone.numerics.compiled import kernel
-from rankone.policies.base import Policy, check_sizes
+from rankone.policies.base import Policy, check_c, check_sizes
 from rankone.policies.kernels import FILLER, chooses, updates, voids
-from rankone.policies.rank1elim_kl import check_c, kl_bounds
+from rankone.policies.rank1elim_kl import kl_bounds
 from rankone.policies.sweeps import (
     COLS,
     COLS_LEFT,

@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from rankone.numerics.compiled import kernel
 from rankone.policies.base import Policy, check_sizes, needed_horizon
 from rankone.policies.kernels import FILLER, chooses, settleds, syncss, updates, voids
 from rankone.policies.live import recalls
-from rankone.policies.pairs import Ints
+
+Ints = npt.NDArray[np.int64]
 
 # Fields of `UCB1ElimState.clock`.
 ROUND, LAST_ROUND, ASKED, WANTED, POSITION, OPEN, LEFT, N_COLS, HORIZON = range(9)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from rankone.policies.base import Policy, check_sizes
-from rankone.policies.kernels import chooses, syncss
-from rankone.policies.pairs import PairState, remember_choice, start_pairs
+from rankone.policies.kernels import FILLER, chooses, syncss, updates
 
 
-class UniformState(PairState):
-    """Pulls and clicks of every pair: counted, never used."""
+class UniformState(NamedTuple):
+    """Nothing to learn: only the sizes."""
+
+    sizes: npt.NDArray[np.int64]  # (2,) rows and columns
 
 
 @dataclass(frozen=True)
@@ -28,15 +32,19 @@ class Uniform(Policy):
     def start(self, n_rows: int, n_cols: int) -> UniformState:
         """Return the state before the first decision."""
         check_sizes(n_rows, n_cols)
-        state: UniformState = start_pairs(UniformState, n_rows, n_cols)
-        return state
+        return UniformState(np.array([n_rows, n_cols]))
 
 
 @chooses.register(UniformState)
-def _choose(state: PairState, rng: Any) -> tuple[int, int, int]:
-    return remember_choice(state, int(rng.random() * len(state.pulls)))
+def _choose(state: UniformState, rng: Any) -> tuple[int, int, int]:
+    return int(rng.random() * state.sizes[0]), int(rng.random() * state.sizes[1]), FILLER
+
+
+@updates.register(UniformState)
+def _update(state: UniformState, row: int, col: int, tag: int, reward: int) -> None:
+    pass
 
 
 @syncss.register(UniformState)
-def _syncs(state: PairState) -> int:
+def _syncs(state: UniformState) -> int:
     return 0

@@ -132,8 +132,16 @@ class RankOne:
 
         save_problem(self, path)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as plain values: a copy has read-only arrays again, whoever made it."""
+        return _from_dict, (self.to_dict(),)
+
     def __repr__(self) -> str:
         return f"<RankOne {self.name}: {self.n_rows} x {self.n_cols}, best {self.best_mean:.4g}>"
+
+
+def _from_dict(values: dict[str, Any]) -> RankOne:
+    return RankOne(**values)
 
 
 def _probabilities(values: Sequence[float] | Vector, side: str) -> Vector:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 
 from rankone.errors import RankoneError, WorkerError
@@ -14,7 +15,7 @@ from rankone.simulation.units import Units
 from rankone.simulation.work import Run, do
 
 
-def carry_out(units: Units, workers: int, executor: Executor | None) -> Iterator[list[Run]]:
+def carry_out(units: Units, workers: int, executor: Executor | None) -> Generator[list[Run], None, None]:
     """Yield the results of every unit, as they come."""
     if executor is None and workers == 1:
         while (unit := units.next(1)) is not None:
@@ -33,7 +34,7 @@ def carry_out(units: Units, workers: int, executor: Executor | None) -> Iterator
                 if not pending:
                     return
                 finished, pending = wait(pending, return_when=FIRST_COMPLETED)
-                for future in finished:
+                for future in sorted(finished, key=lambda future: future.exception() is not None):  # keep what is good
                     results = _result(future)
                     units.learn(results)
                     yield results
@@ -79,7 +80,11 @@ def local_pool(workers: int) -> Iterator[Executor]:
 
 
 def _end_with(parent: int) -> None:
-    """End this worker when its parent is gone, killed perhaps: nobody is left to give results to."""
+    """End this worker when its parent is gone, killed perhaps: nobody is left to give results to.
+
+    Ctrl-C reaches every process of a terminal; what it means is the parent's to say.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rankone.errors import InputError
+from rankone.numerics.compiled import source_key
 from rankone.policies import Policy, policy
 from rankone.problems import RankOne, problem
 from rankone.simulation.executors import carry_out
@@ -20,10 +22,12 @@ from rankone.simulation.feedback import feedback as parse_feedback
 from rankone.simulation.store import RunStore
 from rankone.simulation.study import Study
 from rankone.simulation.units import Units
-from rankone.simulation.work import Run
+from rankone.simulation.work import Run, ready_for
 from rankone.specs import whole_number
 
 Progress = Callable[[int, int], None]
+
+MOST_STEPS = 10**15  # step numbers stay exact as floats
 
 
 def simulate(
@@ -65,10 +69,13 @@ def simulate(
     worlds = _problems(problems)
     players = _policies(policies)
     late = parse_feedback(feedback)
-    steps = _steps(checkpoints, whole_number("horizon", horizon))
-    whole_number("runs", runs)
-    whole_number("seed", seed, least=0)
+    steps = _steps(checkpoints, whole_number("horizon", horizon, most=MOST_STEPS))
+    runs = whole_number("runs", runs)
+    seed = whole_number("seed", seed, least=0)
     workers = whole_number("workers", workers) if workers is not None else os.cpu_count() or 1
+    for world in worlds:
+        for player in players:  # bad parameters are refused here, not by a worker half-way
+            ready_for(player, world, horizon).start(world.n_rows, world.n_cols)
     done: dict[tuple[str, str, int], Run] = {}
     wanted = len(worlds) * len(players) * runs
     with contextlib.ExitStack() as stack:
@@ -83,7 +90,11 @@ def simulate(
                 "runs": runs,
                 **({} if late.is_immediate else {"feedback": late.label}),
             }
-            store = stack.enter_context(RunStore(Path(out), description))
+            store = stack.enter_context(
+                RunStore(
+                    Path(out), description, {player.label: source_key(type(player).__module__) for player in players}
+                )
+            )
             done = _already_done(store, worlds, players, runs)
         report = progress or (lambda finished, total: None)
         report(len(done), wanted)
@@ -94,7 +105,7 @@ def simulate(
         }
         units = Units(worlds, players, steps, late, seed, missing)
         digests = {world.name: world.digest for world in worlds}
-        for results in carry_out(units, workers, executor):
+        for results in stack.enter_context(contextlib.closing(carry_out(units, workers, executor))):
             if store is not None:
                 store.append(digests[results[0].problem], results)
             for result in results:
@@ -116,8 +127,16 @@ def _already_done(
     }
 
 
+def _listed(given: Any, one: tuple[type, ...], what: str, example: str) -> list[Any]:
+    if isinstance(given, one):
+        return [given]
+    if not isinstance(given, Iterable):
+        raise InputError(f"{what} or their names", given, f"pass '{example}', say")
+    return list(given)
+
+
 def _problems(given: RankOne | str | Sequence[RankOne | str]) -> list[RankOne]:
-    found = [problem(item) for item in ([given] if isinstance(given, (RankOne, str)) else given)]
+    found = [problem(item) for item in _listed(given, (RankOne, str), "problems", "needle:8x8")]
     if not found:
         raise InputError("at least one problem", "none", "pass rankone.needle(32, 32), say")
     if len({world.name for world in found}) < len(found):
@@ -128,7 +147,7 @@ def _problems(given: RankOne | str | Sequence[RankOne | str]) -> list[RankOne]:
 
 
 def _policies(given: Policy | str | Sequence[Policy | str]) -> list[Policy]:
-    found = [policy(item) for item in ([given] if isinstance(given, (Policy, str)) else given)]
+    found = [policy(item) for item in _listed(given, (Policy, str), "policies", "ucb1")]
     if not found:
         raise InputError("at least one policy", "none", "pass ['rank1elim-kl', 'ucb1'], say")
     labels = [player.label for player in found]
@@ -138,15 +157,18 @@ def _policies(given: Policy | str | Sequence[Policy | str]) -> list[Policy]:
 
 
 def _steps(checkpoints: int | str | Sequence[int], horizon: int) -> npt.NDArray[np.int64]:
-    if checkpoints == "log":
-        steps = np.unique(np.geomspace(1, horizon, 100).round())
-    elif isinstance(checkpoints, str):
+    if isinstance(checkpoints, str):
+        if checkpoints == "log":
+            return np.unique(np.geomspace(1, horizon, 100).round()).astype(np.int64)
         raise InputError("checkpoints as a number, 'log' or a list of steps", checkpoints, "pass checkpoints=100, say")
-    elif isinstance(checkpoints, int):
+    if np.ndim(checkpoints) == 0:
         count = min(whole_number("checkpoints", checkpoints), horizon)
         steps = np.unique(np.linspace(0, horizon, count + 1)[1:].round())
     else:
         steps = np.asarray(checkpoints, dtype=np.float64)
-        if steps.ndim != 1 or len(steps) == 0 or (np.diff(steps) <= 0).any() or steps[0] < 1 or steps[-1] != horizon:
-            raise InputError(f"increasing checkpoints from 1 to {horizon}", checkpoints, "end them at the horizon")
+        rising = steps.ndim == 1 and len(steps) > 0 and steps[0] >= 1 and (np.diff(steps) > 0).all()
+        if not rising or steps[-1] != horizon or (steps != steps.round()).any():
+            raise InputError(
+                f"increasing whole checkpoints from 1 to {horizon}", checkpoints, "end them at the horizon"
+            )
     return steps.astype(np.int64)

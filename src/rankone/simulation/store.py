@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -35,9 +35,12 @@ def room_under(directory: Path) -> Iterator[None]:
 class RunStore:
     """The runs of one study directory: ``study.json`` says what they are, ``runs.jsonl`` holds them."""
 
-    def __init__(self, directory: Path, description: dict[str, Any]) -> None:
-        """Open or continue a study; `description` must agree with what the directory already holds."""
-        self.directory = directory
+    def __init__(self, directory: Path, description: dict[str, Any], code: Mapping[str, str]) -> None:
+        """Open or continue a study; `description` must agree with what the directory already holds.
+
+        `code` names the sources behind each policy: runs of other sources are left alone and asked again.
+        """
+        self.directory, self._code = directory, code
         description = {"format": _FORMAT, "version": __version__, **description}
         with room_under(directory):
             directory.mkdir(parents=True, exist_ok=True)
@@ -52,7 +55,7 @@ class RunStore:
     def _describe(self, description: dict[str, Any]) -> None:
         header = self.directory / "study.json"
         if header.exists():
-            present = json.loads(header.read_text())
+            present = self._read(header.read_text(), str(header))
             for key in ("format", "version", "horizon", "seed", "checkpoints", "feedback"):
                 if present.get(key) != description.get(key):
                     raise InputError(
@@ -64,6 +67,15 @@ class RunStore:
         whole.write_text(json.dumps(description, indent=1))
         whole.replace(header)
 
+    @staticmethod
+    def _read(text: str, where: str) -> dict[str, Any]:
+        try:
+            return dict(json.loads(text))
+        except ValueError:
+            raise InputError(
+                f"JSON in {where}", "a damaged text", "choose another directory, or delete this one"
+            ) from None
+
     def _mend(self) -> None:
         """Cut a last line that a killed process or a full disk left unfinished."""
         if self._path.exists():
@@ -71,18 +83,24 @@ class RunStore:
             os.truncate(self._path, data.rfind(b"\n") + 1)
 
     def __iter__(self) -> Iterator[tuple[str, Run]]:
-        """Every finished run with the digest of its problem."""
+        """Every finished run of the present code with the digest of its problem."""
         if self._path.exists():
             with self._path.open() as lines:
-                for line in lines:
-                    entry = json.loads(line)
-                    digest, regret = entry.pop("digest"), np.array(entry.pop("regret"))
-                    yield digest, Run(**entry, regret=regret)
+                for number, line in enumerate(lines, start=1):
+                    entry = self._read(line, f"{self._path}, line {number}")
+                    digest, code, regret = entry.pop("digest"), entry.pop("code"), np.array(entry.pop("regret"))
+                    if code == self._code.get(entry["policy"]):
+                        yield digest, Run(**entry, regret=regret)
 
     def append(self, digest: str, runs: Iterable[Run]) -> None:
         """Add finished runs; they survive a kill from here on."""
         for run in runs:
-            entry = {"digest": digest, **run._asdict(), "regret": [float(value) for value in run.regret]}
+            entry = {
+                "digest": digest,
+                "code": self._code[run.policy],
+                **run._asdict(),
+                "regret": [float(value) for value in run.regret],
+            }
             line = json.dumps(entry, separators=(",", ":")).encode() + b"\n"
             with room_under(self.directory):
                 while line:  # a disk that fills up takes a part first, and refuses the rest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -54,7 +55,7 @@ class Study:
     def _problem_names(self) -> list[str]:
         return [problem.name for problem in self.problems]
 
-    @property
+    @functools.cached_property
     def table(self) -> pl.DataFrame:
         """Long table: problem, policy, run, step, regret (cumulative pseudo-regret after `step` decisions).
 

@@ -59,11 +59,16 @@ class Run(NamedTuple):
     sync_points: int | None = None  # unknown in studies written before they were counted
 
 
+def ready_for(policy: Policy, problem: RankOne, horizon: int) -> Policy:
+    """Return the policy with what a study tells it: the horizon, and to a yardstick the best pair."""
+    return policy.with_horizon(horizon).for_problem(*problem.best_pairs[0])
+
+
 def do(unit: Unit) -> list[Run]:
     """Play a unit's runs. Each run's randomness is named by (seed, problem, policy, run) and late feedback alone."""
     _check_versions(unit.versions)
     problem, policy, checkpoints, late = unit.problem, unit.policy, unit.checkpoints, unit.feedback
-    ready = policy.with_horizon(int(checkpoints[-1])).for_problem(*problem.best_pairs[0])
+    ready = ready_for(policy, problem, int(checkpoints[-1]))
     loop = compiled(play if late.is_immediate else play_late, type(policy).__module__)
     extra = () if late.is_immediate else (late.steps, float(late.mean), late.size)
 
