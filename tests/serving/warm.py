@@ -5,6 +5,8 @@ from pathlib import Path
 
 from rankone.serving import Experiment
 
-with tempfile.TemporaryDirectory() as folder:
-    with Experiment("warm", 2, 2, "ucb1", Path(folder) / "warm.db", durability="off") as experiment:
-        experiment.tell(experiment.ask().id, True)
+with (
+    tempfile.TemporaryDirectory() as folder,
+    Experiment("warm", 2, 2, "ucb1", Path(folder) / "warm.db", durability="off") as experiment,
+):
+    experiment.tell(experiment.ask().id, True)

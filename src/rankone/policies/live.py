@@ -58,8 +58,8 @@ def recall(state: Any, row: int, col: int, pulls: int, clicks: int) -> None:
 def advance(state: Any, rng: Any, what: Ints, rows: Ints, cols: Ints, tags: Ints, rewards: Ints) -> int:
     """Move the policy over a stretch of events; return how many it passed (fewer than all: the next choice differs).
 
-    An event ASK with a negative row is a live one: the choice is filled in. RECALL has the pulls in place of the tag and
-    the clicks in place of the reward.
+    An event ASK with a negative row is a live one: the choice is filled in. RECALL has the pulls in place of the tag
+    and the clicks in place of the reward.
     """
     for place in range(len(what)):
         if what[place] == ASK:
@@ -79,7 +79,7 @@ def advance(state: Any, rng: Any, what: Ints, rows: Ints, cols: Ints, tags: Ints
     return len(what)
 
 
-def known_events(pulls: Ints, clicks: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+def known_events(pulls: Ints, clicks: Ints) -> tuple[Ints, ...]:
     """Return the stretch of events that feeds known outcomes, (K, L) arrays, to a policy that has just started."""
     rows, cols = np.nonzero(pulls)
     what = np.concatenate([[PREPARE], np.full(len(rows), RECALL)])

@@ -279,8 +279,11 @@ class Database:
         fold = folded.fold
         if fold is None or self.read_only or fold.state is None:
             return
+        new = fold.seq - folded.snapshot_seq
+        if new < _SNAPSHOT_EVERY:
+            return
         size = sum(array.nbytes for array in (*fold.state, fold.pulls, fold.clicks, fold.asked))
-        if fold.seq - folded.snapshot_seq < max(_SNAPSHOT_EVERY, size // _BYTES_PER_EVENT):
+        if new < size // _BYTES_PER_EVENT:
             return
         folded.snapshot_seq = fold.seq
         body = snapshot.save(fold)

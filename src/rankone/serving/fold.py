@@ -23,6 +23,7 @@ from rankone.policies.kernels import FILLER
 from rankone.serving.journal import AT, COL, DECISION, KIND, ROW, SEQ, TAG, VALUE, Events, Ints, Kind, each_mark
 from rankone.serving.settings import Lines, Settings
 
+_ASK, _HOLD, _EXPIRE = int(Kind.ASK), int(Kind.HOLD), int(Kind.EXPIRE)
 # What each kind of event means to the policy, and which kinds close a decision or are learned.
 _MEANING = np.full(max(Kind) + 1, live.NOTHING)
 _MEANING[[Kind.ASK, Kind.TELL, Kind.LEARN, Kind.EXPIRE, Kind.VOID]] = (
@@ -120,26 +121,32 @@ class Fold:
 
     def _apply_plain(self, events: Events) -> None:
         numbers = events.numbers
-        kinds, decisions = numbers[:, KIND], numbers[:, DECISION]
+        kinds = numbers[:, KIND]
         if self.state is not None:
-            self._advance(numbers, kinds, decisions)
-        asks = kinds == Kind.ASK
-        np.add.at(self.asked, (numbers[asks, ROW], numbers[asks, COL]), 1)
-        learned = _LEARNED[kinds]
-        for exclusion in self.exclusions:
-            learned &= ~exclusion.fits(events)
-        self.learned += int(np.count_nonzero(learned))
-        self.expired += int(np.count_nonzero(learned & (kinds == Kind.EXPIRE)))
-        pairs = numbers[learned, ROW], numbers[learned, COL]
-        np.add.at(self.pulls, pairs, 1)
-        np.add.at(self.clicks, pairs, numbers[learned, VALUE])
-        self.tallies += np.bincount(kinds, minlength=len(self.tallies))
-        self.fillers += int(np.count_nonzero(asks & (numbers[:, TAG] < 0)))
-        self._follow_decisions(events, asks, _CLOSES[kinds])
-        self.decisions += int(np.count_nonzero(asks))
+            self._advance(numbers, kinds)
+        counts = np.bincount(kinds, minlength=len(self.tallies))
+        self.tallies += counts
+        if counts[_ASK]:
+            asks = numbers[kinds == _ASK]
+            np.add.at(self.asked, (asks[:, ROW], asks[:, COL]), 1)
+            self.fillers += int(np.count_nonzero(asks[:, TAG] < 0))
+        if counts[_LEARNED].any():
+            self._learn(events, _LEARNED[kinds])
+        self._follow_decisions(events, counts)
+        self.decisions += int(counts[_ASK])
         self.seq, self.at = int(numbers[-1, SEQ]), int(numbers[-1, AT])
 
-    def _advance(self, numbers: Ints, kinds: Ints, decisions: Ints) -> None:
+    def _learn(self, events: Events, learned: Any) -> None:
+        for exclusion in self.exclusions:
+            learned &= ~exclusion.fits(events)
+        outcomes = events.numbers[learned]
+        self.learned += len(outcomes)
+        self.expired += int(np.count_nonzero(outcomes[:, KIND] == _EXPIRE))
+        pairs = outcomes[:, ROW], outcomes[:, COL]
+        np.add.at(self.pulls, pairs, 1)
+        np.add.at(self.clicks, pairs, outcomes[:, VALUE])
+
+    def _advance(self, numbers: Ints, kinds: Ints) -> None:
         """Let the policy choose and learn."""
         what = _MEANING[kinds]
         asks, fresh = what == live.ASK, numbers[:, ROW] < 0
@@ -149,8 +156,8 @@ class Fold:
         what[(numbers[:, TAG] < 0) & ~asks] = live.NOTHING  # outcomes of fillers
         rows, cols = self._row_place[numbers[:, ROW]], self._col_place[numbers[:, COL]]
         rows[fresh] = -1
-        earlier = (decisions < self.era_first) & ~asks  # decisions of an earlier era know another state's tags
-        if earlier.any():
+        earlier = (numbers[:, DECISION] < self.era_first) & ~asks
+        if earlier.any():  # decisions of an earlier era: their tags mean nothing to this state
             known = earlier & (what == live.LEARN) & (rows >= 0) & (cols >= 0)
             what[earlier] = live.NOTHING
             what[known] = live.RECALL
@@ -163,22 +170,28 @@ class Fold:
             numbers[chosen, ROW], numbers[chosen, COL] = self.live_rows[rows[chosen]], self.live_cols[cols[chosen]]
             numbers[chosen, TAG] = tags[chosen]
 
-    def _follow_decisions(self, events: Events, asks: Any, closes: Any) -> None:
-        numbers = events.numbers
-        closed = set(numbers[closes, DECISION].tolist())
-        for decision in closed:
-            self.open.pop(decision, None)
-            self.held.pop(decision, None)
-        for place in np.flatnonzero(asks).tolist():
-            _, _, at, decision, row, col, tag, _ = numbers[place].tolist()
-            if decision not in closed:
-                self.open[decision] = Open(row, col, tag, at, events.texts[place].secret or b"")
-                if self.settings.window:
-                    self.due.append(decision)
-        for place in np.flatnonzero(numbers[:, KIND] == Kind.HOLD).tolist():
-            decision = int(numbers[place, DECISION])
-            if decision not in closed:
-                self.held[decision] = Held(int(numbers[place, VALUE]), events.texts[place].source)
+    def _follow_decisions(self, events: Events, counts: Ints) -> None:
+        numbers, kinds = events.numbers, events.numbers[:, KIND]
+        closed: set[int] = set()
+        if counts[_CLOSES].any():
+            closed.update(numbers[_CLOSES[kinds], DECISION].tolist())
+            for decision in closed:
+                self.open.pop(decision, None)
+                self.held.pop(decision, None)
+        if counts[_ASK]:
+            places = np.flatnonzero(kinds == _ASK)
+            for place, (_, _, at, decision, row, col, tag, _) in zip(
+                places.tolist(), numbers[places].tolist(), strict=True
+            ):
+                if decision not in closed:
+                    self.open[decision] = Open(row, col, tag, at, events.texts[place].secret or b"")
+                    if self.settings.window:
+                        self.due.append(decision)
+        if counts[_HOLD]:
+            for place in np.flatnonzero(kinds == _HOLD).tolist():
+                decision = int(numbers[place, DECISION])
+                if decision not in closed:
+                    self.held[decision] = Held(int(numbers[place, VALUE]), events.texts[place].source)
 
     def _apply_mark(self, mark: Events) -> None:
         kind, details = Kind(int(mark.numbers[0, KIND])), mark.texts[0].details()

@@ -52,6 +52,7 @@ class Kind(enum.IntEnum):
     CREATE, ERA, STOP, ASK, TELL, HOLD, LEARN, EXPIRE, LATE, VOID = range(1, 11)
 
 
+_LAST_MARK = int(Kind.STOP)
 MARKS = (Kind.CREATE, Kind.ERA, Kind.STOP)  # rare events that change what the others mean
 OUTCOMES = (Kind.TELL, Kind.HOLD, Kind.LEARN, Kind.EXPIRE, Kind.LATE, Kind.VOID)
 
@@ -167,7 +168,7 @@ def damaged(seq: int) -> JournalError:
 def each_mark(events: Events) -> Iterator[tuple[Events, Events | None]]:
     """Split events at the rare marks: yield (plain events, the mark that follows them or None)."""
     start = 0
-    for place in np.flatnonzero(events.numbers[:, KIND] <= Kind.STOP).tolist():
+    for place in np.flatnonzero(events.numbers[:, KIND] <= _LAST_MARK).tolist():
         yield events[slice(start, place)], events[slice(place, place + 1)]
         start = place + 1
     yield events[slice(start, None)], None

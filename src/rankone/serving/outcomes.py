@@ -157,6 +157,8 @@ class Planner:
         """Return the outcome that a decision has been told, if it has."""
         if isinstance(opened, Open):
             held = self._fold.held.get(number)
+            if held is None and number not in self._new:
+                return None
             events = [] if held is None else [(int(Kind.HOLD), held.clicked)]
         else:
             events = [(event[KIND], event[VALUE]) for event in opened if event[KIND] in OUTCOMES]

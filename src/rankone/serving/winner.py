@@ -13,8 +13,8 @@ that share the error, and the smaller probability counts:
 * *spread* (a tenth of the error): over all columns, the product of M(x) M'(x) at the likeliest common x. This is how
   policies that sweep over all pairs gather evidence; it grows fast, so a small share is enough.
 * *focus* (the rest): in the leader's column some x separates the two: M'(x) >= 1 / (0.9 a) for the other pair and
-  M(x) >= 1 / (0.1 a) for the leader, which has the traffic to prove it. This is much stronger where one pair has most of
-  the traffic: the leader's regret R costs nothing.
+  M(x) >= 1 / (0.1 a) for the leader, which has the traffic to prove it. This is much stronger where one pair has most
+  of the traffic: the leader's regret R costs nothing.
 
 How many true statements can be rejected wrongly? Let (i*, j*) be the best pair. Claiming a row i other than i* needs
 "row i* is at least as good as row i" rejected: K - 1 statements by spread, (K - 1) L by focus (one for each column the
@@ -86,7 +86,7 @@ def _spread(pulls: Ints, clicks: Ints, other_pulls: Ints, other_clicks: Ints) ->
 
 @function
 def _focus(pulls: int, clicks: int, other_pulls: int, other_clicks: int) -> float:
-    """Log evidence that a pair beats another: the largest e with M(x) >= exp(e) / 0.1, M'(x) >= exp(e) / 0.9 at an x."""
+    """Log evidence that a pair beats another: the largest log(1 / a) that some x allows."""
     if pulls == 0 or other_pulls == 0:
         return -math.inf
     high, low = clicks / pulls, other_clicks / other_pulls

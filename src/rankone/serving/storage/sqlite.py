@@ -10,14 +10,15 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from rankone.errors import JournalError, StorageError
+from rankone.errors import ExplainedError, JournalError, StorageError
 from rankone.serving.storage.sql import Row, Storage
 
+_ERRORS = (sqlite3.Error, UnicodeError)  # damaged texts cannot be decoded
 _DAMAGE = ("malformed", "not a database", "corrupt")
 
 
@@ -31,31 +32,31 @@ class SQLiteStorage(Storage):
     ) -> None:
         self.where = str(path)
         self._patience = patience
-        with self._explained():
-            mode = "ro" if read_only else "rwc"
-            uri = f"file:{quote(str(Path(path).absolute()))}?mode={mode}"
-            self._connection = sqlite3.connect(
-                uri, uri=True, timeout=patience, isolation_level=None, check_same_thread=False, cached_statements=64
-            )
+        uri = f"file:{quote(str(Path(path).absolute()))}?mode={'ro' if read_only else 'rwc'}"
         try:
-            with self._explained():
-                if read_only:
-                    self.check_version()
-                else:
-                    self._prepare(durability)
+            self._connection = sqlite3.connect(
+                uri, uri=True, timeout=patience, isolation_level=None, check_same_thread=False
+            )
+        except _ERRORS as error:
+            raise self._explain(error) from error
+        try:
+            if read_only:
+                self.check_version()
+            else:
+                self._prepare(durability)
         except BaseException:
             self._connection.close()
             raise
 
     def _prepare(self, durability: str) -> None:
         self._wait_for("PRAGMA journal_mode = WAL")
-        self._connection.execute(f"PRAGMA synchronous = {durability.upper()}")
-        self._connection.execute("BEGIN IMMEDIATE")
+        self.query(f"PRAGMA synchronous = {durability.upper()}")
+        self.begin(())
         try:
             for statement in self.tables():
-                self._connection.execute(statement)
+                self.query(statement)
             self.check_version()
-            self._connection.execute("COMMIT")
+            self.commit()
         except BaseException:
             self.rollback()
             raise
@@ -65,24 +66,18 @@ class SQLiteStorage(Storage):
         deadline = time.monotonic() + self._patience
         while True:
             try:
-                self._connection.execute(statement)
+                self.query(statement)
                 return
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > deadline:
+            except StorageError as error:
+                if "locked" not in error.got or time.monotonic() > deadline:
                     raise
                 time.sleep(0.005)
 
-    @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.Error, UnicodeError) as error:
-            if isinstance(error, UnicodeError) or any(word in str(error) for word in _DAMAGE):
-                raise JournalError(
-                    f"an undamaged SQLite file at {self.where}", str(error), "restore it from a backup"
-                ) from error
-            do = "nothing was half written: make room or give access, then try again"
-            raise StorageError(f"the database {self.where} to answer", str(error), do) from error
+    def _explain(self, error: Exception) -> ExplainedError:
+        if isinstance(error, UnicodeError) or any(word in str(error) for word in _DAMAGE):
+            return JournalError(f"an undamaged SQLite file at {self.where}", str(error), "restore it from a backup")
+        do = "nothing was half written: make room or give access, then try again"
+        return StorageError(f"the database {self.where} to answer", str(error), do)
 
     def begin(self, experiments: Iterable[int]) -> None:
         """Take the file's only write lock; others wait."""
@@ -100,13 +95,17 @@ class SQLiteStorage(Storage):
 
     def query(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Run a statement and return its rows."""
-        with self._explained():
+        try:
             return self._connection.execute(statement, parameters).fetchall()
+        except _ERRORS as error:
+            raise self._explain(error) from error
 
     def insert_many(self, statement: str, rows: Sequence[Row]) -> None:
         """Run a statement once per row."""
-        with self._explained():
+        try:
             self._connection.executemany(statement, rows)
+        except _ERRORS as error:
+            raise self._explain(error) from error
 
     def damage(self) -> list[str]:
         """Return the findings of SQLite's own integrity check."""
