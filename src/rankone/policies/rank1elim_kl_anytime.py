@@ -133,7 +133,9 @@ def other_side(state: AnytimeState, side: int) -> tuple[int, int]:
 def begin_round(state: AnytimeState) -> None:
     """Double the guess, raise the level to it, and let all lines remain again."""
     clock, lines = state.clock, len(state.pulls)
-    clock[GUESS] = max(2 * clock[GUESS], 2 * _FIRST_LENGTH * lines)
+    clock[GUESS] = max(clock[GUESS], 2 * _FIRST_LENGTH * lines)
+    while clock[GUESS] <= clock[ASKED]:
+        clock[GUESS] *= 2
     log_guess = math.log(clock[GUESS])
     state.level[CONFIDENCE] = log_guess + state.level[C] * math.log(max(1.0, log_guess))
     for line in range(lines):
@@ -161,7 +163,8 @@ def open_stage(state: AnytimeState, rng: Any) -> None:
     clock[OPENED] = max(clock[OPENED], stage + 1)
     clock[TO_PLAY] = stage_length(stage) * state.behind_left.sum()
     clock[SIDE] = ROWS if state.behind_left[ROWS] > 0 else COLS
-    begin_side(state, rng)
+    if clock[TO_PLAY] > 0:
+        begin_side(state, rng)
 
 
 @kernel
