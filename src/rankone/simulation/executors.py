@@ -26,15 +26,17 @@ def carry_out(units: Units, workers: int, executor: Executor | None) -> Iterator
         pending: set[Future[list[Run]]] = set()
         try:
             while True:
-                parallel = workers if executor is None else parallelism(executor, workers)
-                # Two units a worker: the next one is there when a worker is done.
-                while len(pending) < 2 * parallel and (unit := units.next(parallel)) is not None:
-                    pending.add(pool.submit(do, unit))
+                with explained():
+                    parallel = workers if executor is None else parallelism(executor, workers)
+                    # Two units a worker: the next one is there when a worker is done.
+                    while len(pending) < 2 * parallel and (unit := units.next(parallel)) is not None:
+                        pending.add(pool.submit(do, unit))
                 if not pending:
                     return
                 finished, pending = wait(pending, return_when=FIRST_COMPLETED)
                 for future in finished:
-                    results = _result(future)
+                    with explained():
+                        results = future.result()
                     units.learn(results)
                     yield results
         finally:
@@ -50,9 +52,11 @@ def parallelism(executor: Executor, otherwise: int) -> int:
     return int(getattr(executor, "_max_workers", otherwise))
 
 
-def _result(future: Future[list[Run]]) -> list[Run]:
+@contextlib.contextmanager
+def explained() -> Iterator[None]:
+    """Say in one sentence what goes wrong between here and the workers."""
     try:
-        return future.result()
+        yield
     except RankoneError:
         raise
     except (ImportError, AttributeError) as error:  # what a worker says that cannot unpack the unit
