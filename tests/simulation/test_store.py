@@ -43,11 +43,11 @@ def test_a_full_disk_loses_no_finished_run(tmp_path):
 
 def test_a_directory_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match="expected to write under .*file/study - got Not a directory"):
+    with pytest.raises(StorageError, match=r"expected to write under .*file/study - got Not a directory"):
         study(out=tmp_path / "file" / "study")
 
 
-def test_pictures_and_tables_on_a_full_disk(tmp_path, monkeypatch):
+def test_pictures_and_tables_on_a_full_disk(tmp_path):
     result = study(runs=2)
     old = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
