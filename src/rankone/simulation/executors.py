@@ -27,15 +27,18 @@ def carry_out(units: Units, workers: int, executor: Executor | None) -> Generato
         pending: set[Future[list[Run]]] = set()
         try:
             while True:
-                parallel = workers if executor is None else parallelism(executor, workers)
-                # Two units a worker: the next one is there when a worker is done.
-                while len(pending) < 2 * parallel and (unit := units.next(parallel)) is not None:
-                    pending.add(pool.submit(do, unit))
+                with explained():
+                    parallel = workers if executor is None else parallelism(executor, workers)
+                    # Two units a worker: the next one is there when a worker is done.
+                    while len(pending) < 2 * parallel and (unit := units.next(parallel)) is not None:
+                        pending.add(pool.submit(do, unit))
                 if not pending:
                     return
                 finished, pending = wait(pending, return_when=FIRST_COMPLETED)
-                for future in sorted(finished, key=lambda future: future.exception() is not None):  # keep what is good
-                    results = _result(future)
+                finished_well = [future for future in finished if not future.cancelled() and not future.exception()]
+                for future in (*finished_well, *finished.difference(finished_well)):  # what is good is kept first
+                    with explained():
+                        results = future.result()
                     units.learn(results)
                     yield results
         finally:
@@ -51,9 +54,11 @@ def parallelism(executor: Executor, otherwise: int) -> int:
     return int(getattr(executor, "_max_workers", otherwise))
 
 
-def _result(future: Future[list[Run]]) -> list[Run]:
+@contextlib.contextmanager
+def explained() -> Iterator[None]:
+    """Say in one sentence what goes wrong between here and the workers."""
     try:
-        return future.result()
+        yield
     except RankoneError:
         raise
     except (ImportError, AttributeError) as error:  # what a worker says that cannot unpack the unit

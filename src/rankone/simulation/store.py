@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
+import polars as pl
 
 from rankone._version import __version__
 from rankone.errors import InputError, StorageError
@@ -24,10 +25,10 @@ def room_under(directory: Path) -> Iterator[None]:
     """Say in one sentence that a disk is full or a directory cannot be written."""
     try:
         yield
-    except OSError as error:
+    except (OSError, pl.exceptions.ComputeError) as error:  # the latter is what Polars makes of a full disk
         raise StorageError(
             f"to write under {directory}",
-            error.strerror or str(error),
+            getattr(error, "strerror", None) or str(error),
             "make room, then start again with the same directory: what was finished is kept there",
         ) from error
 

@@ -1,0 +1,208 @@
+"""Studies on a real Dask cluster: worker processes on this machine, one of them killed in the middle."""
+
+import collections
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+import rankone
+from rankone.errors import InputError, MissingExtra, WorkerError
+from rankone.simulation.cluster import cluster as connect
+from rankone.simulation.executors import explained, parallelism
+from rankone.simulation.work import Unit, do
+
+distributed = pytest.importorskip("distributed")
+PROBLEM = rankone.needle(24, 24)
+POLICIES = ["kl-ucb", "rank1elim"]
+
+
+def study(**settings):
+    return rankone.simulate(PROBLEM, POLICIES, **{"horizon": 60_000, "runs": 40, "seed": 3} | settings)
+
+
+@pytest.fixture(scope="module")
+def local_table():
+    return study(workers=1).table
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    settings = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "host": "127.0.0.1"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Dask's own, about ports and clocks
+        folder = str(tmp_path_factory.mktemp("dask"))
+        local = distributed.LocalCluster(**settings, dashboard_address="127.0.0.1:0", local_directory=folder)
+        with local, distributed.Client(local, set_as_default=False) as client:
+            yield client
+
+
+def loaded_loops():
+    """On a worker: how often the play loop was compiled or loaded, by the state of its policy."""
+    from rankone.numerics.compiled import compiled
+    from rankone.simulation.play import play
+
+    counts = collections.Counter()
+    for module in ("rankone.policies.kl_ucb", "rankone.policies.rank1elim"):
+        stats = compiled(play, module).stats
+        for signature, count in (stats.cache_hits + stats.cache_misses).items():
+            counts[str(signature[0])] += count
+    return dict(counts)
+
+
+def test_a_cluster_gives_the_numbers_of_one_process(client, local_table, monkeypatch):
+    executor, sent = client.get_executor(), []
+    submit = executor.submit
+    monkeypatch.setattr(executor, "submit", lambda function, unit: sent.append(unit) or submit(function, unit))
+    assert parallelism(executor, otherwise=99) == 2
+    assert study(executor=executor).table.equals(local_table)
+    assert 4 < len(sent) < 60, "units are sized by cost: neither one a policy nor one a run"
+    for counts in client.run(loaded_loops).values():
+        assert counts, "both workers worked"
+        assert set(counts.values()) == {1}, "a policy's loop is compiled or loaded once a worker, not once a unit"
+
+
+def test_a_killed_worker_costs_only_its_unfinished_work(client, local_table, tmp_path):
+    victims = list(client.run(os.getpid).values())
+    killed = []
+
+    def kill_one(finished, total):
+        if finished and not killed:
+            killed.append(victims[0])
+            os.kill(victims[0], signal.SIGKILL)
+
+    result = study(executor=client.get_executor(), out=tmp_path, progress=kill_one)
+    assert killed
+    assert result.table.equals(local_table)
+    lines = [json.loads(line) for line in (tmp_path / "runs.jsonl").read_text().splitlines()]
+    keys = collections.Counter((line["policy"], line["run"]) for line in lines)
+    assert len(keys) == 80
+    assert set(keys.values()) == {1}, "no run lost, none twice"
+    client.wait_for_workers(2, timeout=60)
+    assert victims[0] not in client.run(os.getpid).values()
+
+
+def test_results_are_compact():
+    import pickle
+
+    unit = Unit(PROBLEM, rankone.Rank1Elim(), study(horizon=100, runs=1, workers=1).checkpoints, 0, range(10))
+    assert len(pickle.dumps(unit)) < 5_000
+    assert len(pickle.dumps(do(unit))) < 10 * (100 * 8 + 150)
+
+
+def start(*words, **env):
+    command = [sys.executable, "-m", "distributed.cli." + words[0], *words[1:]]
+    return subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ | env, start_new_session=True
+    )
+
+
+@pytest.fixture
+def scheduler(tmp_path):
+    """A scheduler and a way to start workers, as on a cluster: processes of their own."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    processes = [start("dask_scheduler", "--host", address, "--no-dashboard")]
+
+    def worker(**env):
+        folder = ["--local-directory", str(tmp_path / "worker")]
+        processes.append(
+            start("dask_worker", address, "--no-nanny", "--no-dashboard", "--nthreads", "1", *folder, **env)
+        )
+
+    try:
+        yield address, worker, processes[0]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def test_the_command_works_on_a_cluster(scheduler, tmp_path):
+    address, worker, _ = scheduler
+    worker()
+    common = ["-p", "needle:4x4", "-P", "uts", "--horizon", "2000", "--runs", "4"]
+    for name, where in {"far": ["--cluster", address], "near": ["--workers", "1"]}.items():
+        command = [sys.executable, "-m", "rankone", "simulate", *common, "--out", str(tmp_path / name), *where]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "far" / "table.parquet").read_bytes() == (tmp_path / "near" / "table.parquet").read_bytes()
+
+
+def test_a_worker_with_another_version_is_named(scheduler, tmp_path):
+    address, worker, _ = scheduler
+    shutil.copytree(Path(rankone.__file__).parent, tmp_path / "other" / "rankone")
+    (tmp_path / "other" / "rankone" / "_version.py").write_text('__version__ = "0.0.1"\n')
+    worker(PYTHONPATH=str(tmp_path / "other"))
+    with connect(address, timeout=60) as executor, pytest.raises(WorkerError) as error:
+        study(executor=executor, horizon=100)
+    assert f"expected rankone {rankone.__version__} on every worker" in str(error.value)
+    assert "got rankone 0.0.1 on " in str(error.value)
+    assert "install the same versions everywhere" in str(error.value)
+
+
+def test_a_lost_scheduler_loses_no_finished_run(scheduler, tmp_path, local_table):
+    address, worker, process = scheduler
+    worker()
+
+    def lose(finished, total):
+        if finished:
+            process.kill()
+
+    with connect(address, timeout=60) as executor, pytest.raises(WorkerError, match="what was finished is kept"):
+        study(executor=executor, out=tmp_path, progress=lose)
+    kept = len((tmp_path / "runs.jsonl").read_text().splitlines())
+    assert 0 < kept < 80
+    asked = []
+    again = study(workers=1, out=tmp_path, progress=lambda finished, total: asked.append(finished))
+    assert asked[0] == kept
+    assert again.table.equals(local_table)
+
+
+def test_an_unreachable_scheduler_is_said_so():
+    silent = re.escape("expected a Dask scheduler at tcp://127.0.0.1:9 - got no answer within 0.5 s - start one")
+    with pytest.raises(WorkerError, match=silent), connect("tcp://127.0.0.1:9", timeout=0.5):
+        pass
+    with pytest.raises(InputError, match="an address like tcp://host:port"), connect("ftp://nowhere", timeout=0.5):
+        pass
+
+
+def test_without_dask_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'rankone\[cluster\]'"), connect("tcp://127.0.0.1:9"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("problem", "message"),
+    [
+        (
+            ModuleNotFoundError("No module named 'rankone'"),
+            "the same rankone on every worker - got one that says: No mod",
+        ),
+        (
+            RuntimeError("killed"),
+            "workers that stay until the study is done - got RuntimeError: killed - start the study",
+        ),
+        (InputError("a", "b", "c"), "expected a - got b - c"),
+    ],
+)
+def test_what_goes_wrong_on_a_worker_is_explained(problem, message):
+    with pytest.raises((WorkerError, InputError), match=message), explained():
+        raise problem
+
+
+def test_other_versions_of_what_numbers_depend_on_are_refused():
+    checkpoints = study(horizon=10, runs=1, workers=1).checkpoints
+    unit = Unit(PROBLEM, rankone.Rank1Elim(), checkpoints, 0, range(1), versions={"Numba": "0.1"})
+    with pytest.raises(WorkerError, match=r"expected Numba 0\.1 on every worker"):
+        do(unit)

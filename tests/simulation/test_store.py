@@ -1,0 +1,60 @@
+"""A full disk under the study's directory: a clear sentence, and nothing finished is lost."""
+
+import resource
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import rankone
+from rankone.errors import StorageError
+
+SCRIPT = """
+import resource, signal, sys
+import rankone
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)                     # the limit then answers like a full disk
+rankone.simulate(rankone.needle(2, 2), "rank1elim", horizon=100, runs=1, workers=1)  # kernels are on disk from here on
+resource.setrlimit(resource.RLIMIT_FSIZE, (15_000, 15_000))
+try:
+    rankone.simulate(rankone.needle(3, 4), "rank1elim", horizon=2_000, runs=40, seed=3, workers=1, out=sys.argv[1])
+except rankone.errors.StorageError as error:
+    print(error)
+"""
+
+
+def study(**settings):
+    wanted = {"horizon": 2_000, "runs": 40, "seed": 3, "workers": 1} | settings
+    return rankone.simulate(rankone.needle(3, 4), "rank1elim", **wanted)
+
+
+def test_a_full_disk_loses_no_finished_run(tmp_path):
+    done = subprocess.run([sys.executable, "-c", SCRIPT, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(
+        f"expected to write under {tmp_path} - got File too large - make room, then start again"
+    )
+    kept = (tmp_path / "runs.jsonl").read_bytes()
+    assert len(kept) == 15_000, "the disk took a part of a line"
+    asked = []
+    again = study(out=tmp_path, progress=lambda finished, total: asked.append(finished))
+    assert asked[0] == kept.count(b"\n") > 0, "finished runs are not played again"
+    assert again.table.equals(study().table)
+
+
+def test_a_directory_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match=r"expected to write under .*file/study - got Not a directory"):
+        study(out=tmp_path / "file" / "study")
+
+
+def test_pictures_and_tables_on_a_full_disk(tmp_path):
+    result = study(runs=2)
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10, old[1]))
+        with pytest.raises(StorageError, match="expected to write under"):
+            result.save(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+        signal.signal(signal.SIGXFSZ, handler)
