@@ -72,8 +72,9 @@ def value_text(value: Any) -> str:
 def whole_number(what: str, value: Any, least: float = 1, most: float = math.inf) -> int:
     """Return `value` if it is a whole number from `least` to `most`, of whatever integer type."""
     is_whole = hasattr(value, "__index__") and not isinstance(value, bool)
-    if not is_whole or operator.index(value) < least:
+    if not is_whole or not least <= operator.index(value) <= most:
         bound = f" of at least {least}" if least > -math.inf else ""
+        bound += f" and at most {most:,}" if most < math.inf else ""
         raise InputError(f"{what} as a whole number{bound}", value, f"pass {max(least, 8)}, say")
     return operator.index(value)
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import rankone
-from oracles.winner import log_doubt
 from rankone.numerics.compiled import compiled
 from rankone.numerics.seeds import generator
 from rankone.policies.kernels import choose, update

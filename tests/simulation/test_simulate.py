@@ -180,10 +180,10 @@ def test_damage_is_named(tmp_path):
     study(out=tmp_path)
     lines = (tmp_path / "runs.jsonl").read_text().splitlines()
     (tmp_path / "runs.jsonl").write_text("\n".join([lines[0][:-9], *lines[1:]]) + "\n")
-    with pytest.raises(InputError, match="expected JSON in .*line 1"):
+    with pytest.raises(InputError, match=r"expected JSON in .*line 1"):
         study(out=tmp_path)
     (tmp_path / "study.json").write_text("{")
-    with pytest.raises(InputError, match="expected JSON in .*study.json"):
+    with pytest.raises(InputError, match=r"expected JSON in .*study\.json"):
         study(out=tmp_path)
 
 
