@@ -77,7 +77,7 @@ def report() -> str:
         clicks.generate_log(large, 10 * LISTS, items=200)
         ten = job(large)
         large.unlink()
-        clicks.generate_log(tail, LISTS, queries=130_000, items=60, steepness=0.5, epochs=1)
+        clicks.generate_log(tail, LISTS, queries=150_000, items=60, steepness=0.5, epochs=1)
         long_tail = job(tail, min_impressions=0, progress=True)
     rows = [
         ["", "lists", "distinct cells", "seconds", "CPU seconds", "peak memory, MB"],

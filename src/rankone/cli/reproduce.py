@@ -10,7 +10,10 @@ import typer
 if TYPE_CHECKING:
     from rankone.paper.claims import Reproduction
 
-_QUICK = typer.Option(False, "--quick", help="A quick look: fewer runs.")
+_QUICK = typer.Option(False, "--quick", help="A quick look: fewer runs (and for fig2 and fig3 a shorter horizon).")
+_LOG = typer.Option(None, "--log", help="Your click log; without one, a generated log is used and labelled so.")
+_FORMAT = typer.Option(None, "--format", "-f", help="Format of the log; found by itself.")
+_TRUTH = typer.Option(False, "--truth", help="Play on the truth of the generated log instead of on its fit.")
 _WORKERS = typer.Option(None, "--workers", help="Processes; default: one a core.")
 
 
@@ -18,6 +21,8 @@ def register(app: typer.Typer) -> None:
     """Add the command group."""
     group = typer.Typer(no_args_is_help=True, help="Reproduce the paper's figures and check its claims.")
     group.command()(fig1)
+    group.command()(fig2)
+    group.command()(fig3)
     group.command()(theory)
     app.add_typer(group, name="reproduce")
 
@@ -34,6 +39,40 @@ def fig1(
 
     with progress_bar("runs") as progress:
         result = reproduce(out=out, quick=quick, workers=workers, progress=progress, today=today)
+    _show(result, out)
+
+
+def fig2(
+    log: str | None = _LOG,
+    format: str | None = _FORMAT,
+    truth: bool = _TRUTH,
+    quick: bool = _QUICK,
+    out: Path = typer.Option(Path("out/fig2"), help="Directory for the generated log, runs, tables and figures."),
+    workers: int | None = _WORKERS,
+) -> None:
+    """Figure 2: two queries of a click log, their models and the regret on them."""
+    from rankone.cli._progress import progress_bar
+    from rankone.paper.fig2 import reproduce
+
+    with progress_bar("runs") as progress:
+        result = reproduce(out, log, format, truth, quick, workers, progress)
+    _show(result, out)
+
+
+def fig3(
+    log: str | None = _LOG,
+    format: str | None = _FORMAT,
+    truth: bool = _TRUTH,
+    quick: bool = _QUICK,
+    out: Path = typer.Option(Path("out/fig3"), help="Directory for the generated log, runs, tables and figures."),
+    workers: int | None = _WORKERS,
+) -> None:
+    """Figure 3: regret averaged over the 20 most frequent queries of a click log."""
+    from rankone.cli._progress import progress_bar
+    from rankone.paper.fig3 import reproduce
+
+    with progress_bar("runs") as progress:
+        result = reproduce(out, log, format, truth, quick, workers, progress)
     _show(result, out)
 
 

@@ -16,7 +16,7 @@ from rankone.numerics.compiled import lean
 Ints = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 
-OPEN_LISTS = 1 << 14
+OPEN_LISTS = 1 << 12
 _BAD_ROWS = 1 << 10
 _MOST_FIELDS = 512
 _MOST_DIGITS = 18

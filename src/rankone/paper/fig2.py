@@ -1,0 +1,106 @@
+"""Figure 2 of the paper: two queries, their models (a, b) and the regret on them (c, d) (section 5.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from rankone.charts.click_models import click_model_chart
+from rankone.paper.claims import Claim, Reproduction
+from rankone.paper.yandex import BASELINES, READINGS, Models, models, shown, studies
+from rankone.problems import RankOne
+from rankone.simulation import Study
+from rankone.simulation.simulate import Progress
+
+# What the paper prints about its two queries: items, mu, p_max, gamma.
+PRINTED = ((871, 0.13, 0.85, 0.15), (807, 0.28, 0.66, 0.34))
+
+
+def reproduce(
+    out: Path,
+    log: str | None = None,
+    format: str | None = None,
+    truth: bool = False,
+    quick: bool = False,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Reproduction:
+    """Fit, choose two queries that differ in hardness, play, judge and draw.
+
+    Args:
+        out: directory that keeps the generated log and the finished runs.
+        log: a click log; without one, a generated log is used and labelled so.
+        format: format of the log.
+        truth: play on the truth of the generated log instead of on its fit.
+        quick: one run and short horizons, for a first look.
+        workers: processes to use.
+        progress: called with (finished runs, all runs).
+    """
+    fitted = models(out, log, format, truth, quick)
+    pair = two_queries(fitted.problems, generated=log is None)
+    played = studies(pair, out / "fig2", quick, workers, progress)
+    claims = [judge_hardness(pair, fitted.source)]
+    for horizon, study in played.items():
+        for policy, reading in READINGS.items():
+            claims += judge(study, policy, f"{reading}, n = {horizon:,}")
+    charts = {"fig2_regret": shown(played).chart(lower_bound=False)}
+    if fitted.model is not None:
+        attraction, examination = fitted.model.intervals()
+        charts["fig2_models"] = click_model_chart(attraction, examination, [problem.name for problem in pair])
+    summaries = [study.summary().with_columns(source=pl.lit(fitted.source)) for study in played.values()]
+    return Reproduction({"queries": _hardness(fitted, pair), "summary": pl.concat(summaries)}, claims, charts)
+
+
+def two_queries(problems: Sequence[RankOne], generated: bool) -> tuple[RankOne, RankOne]:
+    """Return Queries 1 and 2 of a generated log; of any other, the hardest and the easiest query by mu * gamma."""
+    if generated:
+        return problems[0], problems[1]
+    by_hardness = sorted(problems, key=lambda problem: problem.mu * problem.gamma)
+    return by_hardness[0], by_hardness[-1]
+
+
+def judge_hardness(pair: Sequence[RankOne], source: str) -> Claim:
+    """Judge the order of the two queries in mu, p_max and gamma; their values depend on the scale of the fit."""
+    hard, easy = pair
+    printed = "; ".join(f"{mu:.2f}, {p_max:.2f}, {gamma:.2f}" for _, mu, p_max, gamma in PRINTED)
+    measured = "; ".join(f"{p.mu:.2f}, {p.p_max:.2f}, {p.gamma:.2f}" for p in pair)
+    ordered = hard.mu < easy.mu and hard.p_max > easy.p_max and hard.gamma < easy.gamma
+    return Claim(f"Query 1 has lower mu, higher p_max, lower gamma ({printed})", source, measured, ordered)
+
+
+def judge(study: Study, policy: str, reading: str) -> list[Claim]:
+    """Judge the sentences about Figure 2c and 2d for one reading of Rank1ElimKL at one horizon."""
+    rows = {(row["problem"], row["policy"]): row for row in study.summary().to_dicts()}
+    hard, easy = (problem.name for problem in study.problems)
+    ratios = {
+        problem: [rows[problem, name]["regret_mean"] / rows[problem, policy]["regret_mean"] for name in BASELINES]
+        for problem in (hard, easy)
+    }
+    own = [rows[problem, policy]["regret_mean"] for problem in (hard, easy)]
+    errors = sum((rows[hard, name]["regret_se"] or 0.0) ** 2 for name in (policy, "ucb1")) ** 0.5
+    no_worse = own[0] <= rows[hard, "ucb1"]["regret_mean"] + 2.0 * errors
+    return [
+        Claim(
+            "Query 1: better than Rank1Elim and UCB1Elim, no worse than UCB1", reading,
+            f"their regret / its: {_list(ratios[hard])}", min(ratios[hard][:2]) > 1.0 and no_worse,
+        ),
+        Claim(
+            "Query 2: better than Rank1Elim, UCB1Elim and UCB1", reading,
+            f"their regret / its: {_list(ratios[easy])}", min(ratios[easy]) > 1.0,
+        ),
+        Claim(
+            "less regret on Query 2 than on Query 1", reading, f"{own[1]:,.0f} and {own[0]:,.0f}", own[1] < own[0]
+        ),
+    ]  # fmt: skip
+
+
+def _hardness(fitted: Models, pair: Sequence[RankOne]) -> pl.DataFrame:
+    names = [problem.name for problem in pair]
+    table = fitted.hardness().filter(pl.col("query").is_in(names))
+    return table.with_columns(source=pl.lit(fitted.source))
+
+
+def _list(values: Sequence[float]) -> str:
+    return ", ".join(f"{value:.2f}" for value in values)

@@ -1,0 +1,97 @@
+"""Figure 3 of the paper: regret averaged over the 20 most frequent queries, 5 runs each (section 5.2).
+
+As the paper does it, the regret of a run is the average over the queries, and the standard error is over the runs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from rankone.charts.regret import regret_chart
+from rankone.paper.claims import Claim, Reproduction
+from rankone.paper.yandex import BASELINES, READINGS, models, shown, studies
+from rankone.simulation import Study
+from rankone.simulation.simulate import Progress
+
+# How much lower than another policy's the paper says Rank1ElimKL's regret is.
+PRINTED = {"ucb1": 0.109, "rank1elim": 0.79}
+
+
+def reproduce(
+    out: Path,
+    log: str | None = None,
+    format: str | None = None,
+    truth: bool = False,
+    quick: bool = False,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Reproduction:
+    """Fit, play on every query, average, judge and draw; the arguments are those of `rankone.paper.fig2.reproduce`."""
+    fitted = models(out, log, format, truth, quick)
+    played = studies(fitted.problems, out / "fig3", quick, workers, progress)
+    claims, averages, charts = [], [], {}
+    for horizon, study in played.items():
+        curves = averaged(study, fitted.source)
+        averages.append(final(curves).with_columns(horizon=pl.lit(horizon), source=pl.lit(fitted.source)))
+        if study is shown(played):
+            charts["fig3"] = regret_chart(curves, {}, columns=1)
+        for policy, reading in READINGS.items():
+            claims += judge(curves, policy, f"{reading}, n = {horizon:,}")
+    tables = {"average": pl.concat(averages), "by_horizon": by_horizon(claims), "queries": fitted.hardness()}
+    return Reproduction(tables, claims, charts)
+
+
+def averaged(study: Study, source: str) -> pl.DataFrame:
+    """Return regret averaged over the problems of a study: policy, run, step, regret."""
+    return (
+        study.table.group_by("policy", "run", "step", maintain_order=True)
+        .agg(pl.col("regret").mean())
+        .with_columns(problem=pl.lit(f"average of {len(study.problems)} queries, {source}"))
+    )
+
+
+def final(curves: pl.DataFrame) -> pl.DataFrame:
+    """Return the regret at the end: mean over runs and its standard error."""
+    last = curves.filter(pl.col("step") == pl.col("step").max())
+    return last.group_by("policy", maintain_order=True).agg(
+        regret_mean=pl.col("regret").mean(), regret_se=pl.col("regret").std() / pl.len().sqrt()
+    )
+
+
+def judge(curves: pl.DataFrame, policy: str, reading: str) -> list[Claim]:
+    """Judge the sentences about Figure 3 for one reading of Rank1ElimKL at one horizon."""
+    last = curves.filter(pl.col("step") == pl.col("step").max())
+    runs = {
+        name: last.filter(pl.col("policy") == name).sort("run")["regret"].to_numpy() for name in (policy, *BASELINES)
+    }
+    means = {name: float(regrets.mean()) for name, regrets in runs.items()}
+    lowest = min(BASELINES, key=lambda name: means[name])
+    claims = [
+        Claim(
+            "lowest regret of the paper's four", reading,
+            f"{means[policy]:,.0f}; lowest other: {lowest} {means[lowest]:,.0f}", means[policy] < means[lowest],
+        )
+    ]  # fmt: skip
+    for name, printed in PRINTED.items():
+        reductions = 1.0 - runs[policy] / runs[name]
+        reduction = float(reductions.mean())
+        error = float(reductions.std(ddof=1)) / len(reductions) ** 0.5 if len(reductions) > 1 else 0.0
+        claims.append(
+            Claim(
+                f"regret {printed:.1%} lower than {name}'s", reading, f"{reduction:.1%} ± {error:.1%} lower",
+                reduction + 2.0 * error >= printed,
+            )
+        )  # fmt: skip
+    return claims
+
+
+def by_horizon(claims: list[Claim]) -> pl.DataFrame:
+    """Return how the verdicts change with the horizon: a line a claim and level, a column a horizon."""
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    for claim in claims:
+        level, _, horizon = claim.reading.partition(", ")
+        verdict = "holds" if claim.holds else "does not hold"
+        rows.setdefault((claim.claim, level), {})[horizon] = f"{verdict}: {claim.measured}"
+    return pl.DataFrame([{"claim": claim, "reading": level} | cells for (claim, level), cells in rows.items()])

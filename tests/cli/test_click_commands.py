@@ -1,0 +1,75 @@
+"""The commands of click logs, as a user runs them."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import rankone
+from rankone.cli import build_app
+from rankone.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    place = tmp_path_factory.mktemp("cli")
+    run("generate-log", place / "log.tsv.gz", "--lists", "3e3", "--queries", 3, "--items", 30, "--edges",
+        "--truth", place / "truth.json")  # fmt: skip
+    return place
+
+
+def run(*words):
+    done = CliRunner().invoke(build_app(), [str(word) for word in words], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_fit_writes_problems_picture_and_quarantine(place):
+    text = run("fit", place / "log.tsv.gz", "--top", 2, "--out", place / "models.json")
+    for word in ("rows set aside", "perplexity", "gamma", "scale exam1", "models.json#1_0"):
+        assert word in text
+    assert (place / "models.png").stat().st_size > 10_000
+    assert (place / "models.quarantine.tsv").read_text().startswith("file\tline\treason\ttext\n")
+    saved = json.loads((place / "models.json").read_text())
+    assert saved["fit"]["model"] == "pbm"
+    assert saved["fit"]["scale"] == "exam1"
+    assert saved["log"]["rows"] == saved["log"]["rows_read"] + saved["log"]["rows_quarantined"]
+    problem = rankone.problem(f"{place / 'models.json'}#2_0")
+    assert problem.name == "2_0"
+    assert problem.col_names[0] == "position 1"
+    low, high = saved["problems"][1]["row_intervals"][0]
+    assert low <= problem.rows[0] <= high
+
+
+def test_fit_json_is_only_json(place):
+    out = json.loads(run("fit", place / "log.tsv.gz", "--json", "--model", "ubm", "--min-impressions", 0))
+    assert out["model"]["model"] == "ubm"
+    assert out["model"]["min_impressions"] == 0
+    assert len(out["queries"]) == 3
+
+
+def test_compare_models_ranks_them(place):
+    out = json.loads(run("compare-models", place / "log.tsv.gz", "--json", "-m", "pbm", "-m", "ctr-global"))
+    assert [row["model"] for row in out["models"]] == ["pbm", "ctr-global"]
+    assert "perplexity" in run("compare-models", place / "log.tsv.gz", "-m", "pbm")
+
+
+def test_a_table_with_columns_of_its_own(place):
+    (place / "log.csv").write_text("q,doc,rank,click\n" + "x,a,1,1\nx,b,2,0\nx,b,1,1\nx,a,2,0\n" * 20)
+    options = [word for pair in ("query=q", "item=doc", "position=rank", "clicked=click") for word in ("-o", pair)]
+    out = json.loads(run("fit", place / "log.csv", "--json", *options))
+    assert out["log"]["format"] == "table"
+    assert out["queries"][0]["items"] == 2
+
+
+def test_wrong_input_is_a_sentence(place):
+    for words in (
+        ("fit", place / "nope.tsv"),
+        ("fit", place / "log.tsv.gz", "--format", "open-bandit"),
+        ("fit", place / "log.tsv.gz", "--model", "dcm", "--out", place / "x.json"),
+        ("fit", place / "log.tsv.gz", "-o", "regions"),
+        ("compare-models", place / "log.tsv.gz", "--holdout", 2),
+        ("generate-log", place / "x", "--format", "csv"),
+    ):
+        with pytest.raises(InputError, match="expected .* - got .* - "):
+            run(*words)
