@@ -19,6 +19,7 @@ from rankone.policies.base import Policy, check_sizes, needed_horizon
 from rankone.policies.kernels import FILLER, chooses, settleds, syncss, updates, voids
 from rankone.policies.live import recalls
 from rankone.policies.pairs import Ints
+from rankone.policies.race import Race, races
 
 # Fields of `UCB1ElimState.clock`.
 ROUND, LAST_ROUND, ASKED, WANTED, POSITION, OPEN, LEFT, N_COLS, HORIZON = range(9)
@@ -168,3 +169,10 @@ def _recall(state: UCB1ElimState, row: int, col: int, pulls: int, clicks: int) -
 @syncss.register(UCB1ElimState)
 def _syncs(state: UCB1ElimState) -> int:
     return max(0, int(state.clock[ROUND]))  # within a round no choice depends on an outcome
+
+
+@races.register(UCB1ElimState)
+def _race(state: UCB1ElimState) -> Race:
+    left = np.zeros((len(state.pulls) // state.clock[N_COLS], state.clock[N_COLS]), bool)
+    left.flat[state.remaining[: state.clock[LEFT]]] = True
+    return Race(max(0, int(state.clock[ROUND])), left.any(axis=1), left.any(axis=0))
