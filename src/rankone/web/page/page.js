@@ -134,6 +134,7 @@ function traffic(timeline) {
     points.push({ at: point.at * 1000, rate: point.decisions / timeline.seconds });
     next = point.at + timeline.seconds;
   }
+  if (points.length) points.push({ at: next * 1000, rate: points.at(-1).rate }); // the last step has a width, too
   return points;
 }
 
@@ -150,13 +151,17 @@ async function showCharts(view) {
   if (view.timeline.points.length) await trafficChart($("traffic-chart"), traffic(view.timeline));
 }
 
+// The chart library keeps labels as keys of objects, where "__proto__" and its like do harm: an invisible character
+// before each makes them harmless.
+const asKey = (label) => `\u200b${label}`;
+
 function cells(view, valueOf) {
   const { heat, report } = view;
   const made = heat.rows.flatMap((row, i) => heat.cols.map((col, j) => {
     const counts = { decisions: heat.decisions[i][j], outcomes: heat.outcomes[i][j], clicks: heat.clicks[i][j] };
     const value = valueOf(counts);
     const leads = counts.outcomes > 0 && row === report.best_row && col === report.best_col;
-    return { row, col, value, text: value === null ? "–" : short(value), leads, ...counts };
+    return { row: asKey(row), col: asKey(col), value, text: value === null ? "–" : short(value), leads, ...counts };
   }));
   const most = Math.max(...made.map((cell) => cell.value ?? 0));
   for (const cell of made) cell.dark = cell.value !== null && cell.value > 0.55 * most;
