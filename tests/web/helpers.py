@@ -94,21 +94,16 @@ class ServerProcess:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._command = [sys.executable, "-m", "rankone", "serve", "--db", str(db), "--port", str(self.port), *options]
-        self.log = []
+        self._log = Path(db).parent / f"server-{self.port}.log"
         self.start()
 
     def start(self):
         env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-        self.process = subprocess.Popen(self._command, env=env, stderr=subprocess.PIPE, text=True)
-        for line in self.process.stderr:
-            self.log.append(line)
-            if "running on" in line:
-                threading.Thread(target=self._read, args=(self.process,), daemon=True).start()
-                return
-        raise AssertionError("".join(self.log))
-
-    def _read(self, process):
-        self.log.extend(process.stderr)
+        with self._log.open("w") as log:
+            self.process = subprocess.Popen(self._command, env=env, stderr=log)
+        while "running on" not in self._log.read_text():
+            assert self.process.poll() is None, self._log.read_text()
+            time.sleep(0.01)
 
     def end(self, how=signal.SIGTERM):
         self.process.send_signal(how)

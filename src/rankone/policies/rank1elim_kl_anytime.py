@@ -30,6 +30,7 @@ import numpy as np
 from rankone.numerics.compiled import kernel
 from rankone.policies.base import Policy, check_sizes
 from rankone.policies.kernels import FILLER, chooses, updates, voids
+from rankone.policies.race import races
 from rankone.policies.rank1elim_kl import check_c, kl_bounds
 from rankone.policies.sweeps import (
     COLS,
@@ -50,6 +51,7 @@ from rankone.policies.sweeps import (
     forget,
     leading_pair,
     one_pair_left,
+    race_of_sweeps,
     start_clock,
 )
 
@@ -115,6 +117,7 @@ class Rank1ElimKLAnytime(Policy):
 
 boundss.register(AnytimeState)(kl_bounds)
 voids.register(AnytimeState)(forget)
+races.register(AnytimeState)(race_of_sweeps)
 
 
 @kernel

@@ -222,6 +222,7 @@ def _syncs(state: SweepState) -> int:
 
 
 @races.register(SweepState)
-def _race(state: SweepState) -> Race:
+def race_of_sweeps(state: Any) -> Race:
+    """Return the stage and the lines that no other has defeated."""
     left, n_rows = state.defeated_by == np.arange(len(state.defeated_by)), state.clock[N_ROWS]
     return Race(int(state.clock[STAGE]), left[:n_rows], left[n_rows:])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -68,4 +69,9 @@ def serve(
         proxy_headers=False,  # the gate wants to see that a proxy passed the request on
         timeout_graceful_shutdown=30,
     )
+    signal.signal(signal.SIGTERM, _ended)  # the server raises the signal again when all is finished
     uvicorn.Server(config).run()
+
+
+def _ended(number: int, frame: object) -> None:
+    """Being told to end, and having ended well, is a success."""
