@@ -42,7 +42,9 @@ def fuzz(url, cases, seed=0):
     """Send about `cases` requests; return how many got which status. Any broken promise raises."""
     assert Api(url)("POST", "/v1/experiments", HOMEPAGE).status in (200, 201)
     schema = schemathesis.openapi.from_url(f"{url}/openapi.json")
-    operations = {found.definition.raw["operationId"]: found for found in (one.ok() for one in schema.get_all_operations())}
+    operations = {
+        found.definition.raw["operationId"]: found for found in (one.ok() for one in schema.get_all_operations())
+    }
     rich = [name for name, found in operations.items() if _takes(found) and name not in SLOW]
     statuses = Counter()
     for name, operation in operations.items():

@@ -40,7 +40,9 @@ def drive(experiment):
         said.append(decision._replace(id=""))
         if place < 3:
             said.append(experiment.tell(decision.id, place == 0, source="shop")._replace(id=""))
-    said += [answer._replace(id="") for answer in experiment.tell_many([(decisions[3].id, True), (decisions[4].id, False)])]
+    said += [
+        answer._replace(id="") for answer in experiment.tell_many([(decisions[3].id, True), (decisions[4].id, False)])
+    ]
     said.append(experiment.void(decisions[5].id)._replace(id=""))
     said.append(experiment.add_row("Z"))
     said.append(experiment.retire_col("2"))
@@ -64,7 +66,9 @@ def test_it_raises_the_same_errors(client):
     decision = experiment.ask(key="one")
     assert experiment.ask(key="one") == decision
     experiment.tell(decision.id, True)
-    with pytest.raises(Contradiction, match="expected 'clicked' again, or nothing - got not clicked - tell each decision"):
+    with pytest.raises(
+        Contradiction, match="'clicked' again, or nothing - got not clicked - tell each decision"
+    ):
         experiment.tell(decision.id, False)
     with pytest.raises(UnknownDecision):
         experiment.tell("nonsense", False)

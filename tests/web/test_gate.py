@@ -39,7 +39,7 @@ def test_pages_of_this_machine_are_served(api):
 
 def test_a_public_address_needs_a_token_first(tmp_path):
     db = tmp_path / "rankone.db"
-    with pytest.raises(InputError, match="a token before the service listens on 0.0.0.0"):
+    with pytest.raises(InputError, match=r"a token before the service listens on 0\.0\.0\.0"):
         check_public(db, "0.0.0.0")
     database = Database(db)
     create_token(database, ["read"])

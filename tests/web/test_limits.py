@@ -198,7 +198,9 @@ def test_exports(small):
     good = [answer for answer in answers if answer.status == 200]
     refused = [answer for answer in answers if answer.status != 200]
     assert len(good) == 1
-    assert {(answer.status, answer.code, answer.headers["Retry-After"]) for answer in refused} == {(429, "exports-busy", "5")}
+    assert {(answer.status, answer.code, answer.headers["Retry-After"]) for answer in refused} == {
+        (429, "exports-busy", "5")
+    }
 
 
 def test_every_limit_has_its_test():

@@ -100,7 +100,9 @@ def test_who_may_do_what(closed, operation):
             assert (answer.status, answer.code) == (401, "no-valid-token"), kind
         else:
             scope, experiment = kind
-            there = experiment in ("homepage", "*") or (operation.name in WHOLE and operation.name != "create_experiment")
+            there = experiment in ("homepage", "*") or (
+                operation.name in WHOLE and operation.name != "create_experiment"
+            )
             if scope == needed and there:
                 assert answer.status not in (401, 403), (kind, answer.body)
             else:
@@ -160,7 +162,12 @@ def test_no_token_in_any_log(tmp_path, caplog, capfd):
 
 def test_tokens_that_cannot_be(tmp_path):
     database = Database(tmp_path / "rankone.db")
-    for wrong in ({"scopes": []}, {"scopes": ["root"]}, {"scopes": ["ask"], "days": -1}, {"scopes": ["ask"], "rate": 0}):
+    for wrong in (
+        {"scopes": []},
+        {"scopes": ["root"]},
+        {"scopes": ["ask"], "days": -1},
+        {"scopes": ["ask"], "rate": 0},
+    ):
         with pytest.raises(InputError):
             create_token(database, **wrong)
     create_token(database, ["ask"])
@@ -176,7 +183,9 @@ def test_the_command_makes_lists_and_revokes(tmp_path):
     from rankone.cli import build_app
 
     run = lambda *words: CliRunner().invoke(build_app(), ["token", *words, "--db", str(tmp_path / "x.db")])  # noqa: E731
-    text = run("create", "--scope", "ask", "--scope", "tell", "--experiment", "homepage", "--note", "shop").stdout.strip()
+    text = run(
+        "create", "--scope", "ask", "--scope", "tell", "--experiment", "homepage", "--note", "shop"
+    ).stdout.strip()
     prefix, id, secret = text.split("_", 2)
     assert (prefix, len(secret)) == ("rk", 43)
     (listed,) = json.loads(run("list", "--json").stdout)

@@ -22,13 +22,13 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 REQUIRED = os.environ.get("RANKONE_REQUIRE_CHROMIUM") == "1"
 pytestmark = pytest.mark.skipif(not CHROMIUM and not REQUIRED, reason="Chromium is not installed")
 
-ARGUMENTS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
+ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 HOSTILE = [
-    "<img src=x onerror=\"window.hacked=1\">",
+    '<img src=x onerror="window.hacked=1">',
     "<script>window.hacked=1</script>",
     "'];window.hacked=1;//",
     "${window.hacked=1}",
@@ -67,7 +67,9 @@ def open_page(browser):
         page.on("pageerror", lambda error: page.problems.append(str(error)))
         page.on("console", lambda message: message.type == "error" and page.problems.append(message.text))
         home = re.match(r"https?://[^/]+", url)[0]
-        page.on("request", lambda asked: asked.url.startswith((home, "data:", *allowed)) or page.problems.append(asked.url))
+        page.on(
+            "request", lambda asked: asked.url.startswith((home, "data:", *allowed)) or page.problems.append(asked.url)
+        )
         page.goto(url)
         return page
 
@@ -122,7 +124,9 @@ def test_it_shows_what_leads_and_updates_by_itself(alive, open_page):
     assert "all traffic is simulated" in page.inner_text("#labels")
     assert page.inner_text("#figures div:first-child dd").startswith("1,500")
     page.wait_for_selector("#rates-chart svg")
-    assert page.locator("#rates-chart .mark-text.role-mark text").count() == 12  # a figure in every cell: no colour needed
+    assert (
+        page.locator("#rates-chart .mark-text.role-mark text").count() == 12
+    )  # a figure in every cell: no colour needed
     client.experiment("homepage").ask(5)
     page.locator("#figures dd", has_text="1,505").wait_for()
     assert page.inner_text("#figures div:nth-child(5) dd").startswith("5")
@@ -130,7 +134,7 @@ def test_it_shows_what_leads_and_updates_by_itself(alive, open_page):
 
 
 def test_it_shows_the_stage_and_the_survivors(alive, open_page):
-    url, client = alive
+    url, _ = alive
     page = open_page(url)
     shown(page, "checkout")
     view = Api(url).on("checkout", "GET", "/view").json()

@@ -37,9 +37,7 @@ def create(
     print(text)
 
 
-def list_(
-    db: str = _DB, as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else.")
-) -> None:
+def list_(db: str = _DB, as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else.")) -> None:
     """List tokens: their ids and what they allow, never their secrets."""
     import time
 
@@ -59,12 +57,20 @@ def list_(
     table = Table("id", "scopes", "experiment", "rate", "expires", "state", "note")
     for token in tokens:
         state = "revoked" if token.revoked else "valid" if token.valid(time.time()) else "expired"
-        facts = (token.id, " ".join(token.scopes), escape(token.experiment), str(token.rate or "-"), _day(token.expires))
+        facts = (
+            token.id,
+            " ".join(token.scopes),
+            escape(token.experiment),
+            str(token.rate or "-"),
+            _day(token.expires),
+        )
         table.add_row(*facts, state, escape(token.note))
     Console().print(table if tokens else "no tokens yet: the service is open to this machine only")
 
 
-def revoke(id: str = typer.Argument(..., help="Id of the token, as `rankone token list` shows it."), db: str = _DB) -> None:
+def revoke(
+    id: str = typer.Argument(..., help="Id of the token, as `rankone token list` shows it."), db: str = _DB
+) -> None:
     """End a token; running servers notice within a second."""
     from rankone.serving.database import Database
     from rankone.web.tokens import revoke_token

@@ -18,7 +18,21 @@ from typing import Any, NamedTuple
 
 from rankone.errors import Contradiction, InputError, KeyReused, TooManyOpen, UnknownDecision
 from rankone.serving.fold import Fold, Open
-from rankone.serving.journal import COL, DECISION, KIND, NUMBERS, OUTCOMES, ROW, TAG, TEXTS, VALUE, Draft, Events, Kind, Texts
+from rankone.serving.journal import (
+    COL,
+    DECISION,
+    KIND,
+    NUMBERS,
+    OUTCOMES,
+    ROW,
+    TAG,
+    TEXTS,
+    VALUE,
+    Draft,
+    Events,
+    Kind,
+    Texts,
+)
 from rankone.serving.storage import Storage
 
 MAX_BATCH = 1_000

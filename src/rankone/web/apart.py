@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,8 @@ def bundle() -> None:
 
 def _main() -> None:
     arguments = json.load(sys.stdin)
-    {"export": export, "bundle": bundle}[arguments.pop("task")](**arguments)
+    tasks: dict[str, Callable[..., None]] = {"export": export, "bundle": bundle}
+    tasks[arguments.pop("task")](**arguments)
 
 
 if __name__ == "__main__":

@@ -69,7 +69,9 @@ async def _problem(request: Request, error: Exception) -> Response:
     details = {404: "expected a path of /openapi.json - got another", 405: "expected another method for this path"}
     detail = details.get(error.status_code, str(error.detail))
     code = {404: "unknown-path", 405: "wrong-method"}.get(error.status_code, "refused")
-    return Problem(error.status_code, code, f"{detail} - see /openapi.json", headers=dict(error.headers or {})).response()
+    return Problem(
+        error.status_code, code, f"{detail} - see /openapi.json", headers=dict(error.headers or {})
+    ).response()
 
 
 class ByMethod:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import tempfile
 from pathlib import Path
 
@@ -24,5 +23,5 @@ def make_bundle() -> None:
 
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
-        file.write(vl_convert.javascript_bundle())
-    os.replace(file.name, path)  # whoever looks meanwhile sees all of it or nothing
+        file.write(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
+    Path(file.name).replace(path)  # whoever looks meanwhile sees all of it or nothing

@@ -57,7 +57,7 @@ class Client:
         """Create an experiment, or find that it is there with these settings."""
         label = policy.label if isinstance(policy, Policy) else policy
         lines = [side if isinstance(side, int) else list(side) for side in (rows, cols)]
-        settings = {"name": name, "rows": lines[0], "cols": lines[1], "policy": label}
+        settings: dict[str, Any] = {"name": name, "rows": lines[0], "cols": lines[1], "policy": label}
         settings |= {"window": window, "auto_stop": auto_stop, "seed": seed, "max_open": max_open}
         given = {key: value for key, value in settings.items() if value is not None}
         self.transport.send("POST", "/v1/experiments", given)

@@ -100,7 +100,9 @@ class Gate:
         token = self._tokens.get(id, _NOBODY)
         right = token.proves(secret) and token is not _NOBODY
         if kind.lower() != "bearer" or prefix != "rk" or not right or not token.valid(now):
-            detail = "expected a valid token in the header 'Authorization: Bearer rk_...' - got none - see `rankone token`"
+            detail = (
+                "expected a valid token in the header 'Authorization: Bearer rk_...' - got none - see `rankone token`"
+            )
             raise Problem(401, "no-valid-token", detail, headers=_CHALLENGE)
         return token
 
@@ -123,5 +125,7 @@ class Gate:
             or (origin is not None and urlsplit(origin).netloc != headers.get("host"))
         )
         if foreign and origin not in self._allowed_origins:
-            detail = "expected a request from this machine - got one from elsewhere - make a token: `rankone token create`"
+            detail = (
+                "expected a request from this machine - got one from elsewhere - make a token: `rankone token create`"
+            )
             raise Problem(403, "local-only", detail)

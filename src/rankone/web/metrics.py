@@ -83,10 +83,12 @@ class Meters:
         yield from self.commits.lines("rankone_commit_seconds")
         yield from _head("rankone_commit_requests", "histogram", "requests committed together")
         yield from self.sizes.lines("rankone_commit_requests")
-        yield from _head("rankone_outcomes_refused_total", "counter", "outcomes told to this server that changed nothing")
+        yield from _head(
+            "rankone_outcomes_refused_total", "counter", "outcomes told to this server that changed nothing"
+        )
         for (experiment, why), count in sorted(self.refused.items()):
             if experiment in visible:
-                yield f"rankone_outcomes_refused_total{{{_label(experiment)},why=\"{why}\"}} {count}"
+                yield f'rankone_outcomes_refused_total{{{_label(experiment)},why="{why}"}} {count}'
 
 
 def figures(fold: Fold) -> dict[str, Any]:
@@ -122,7 +124,10 @@ def experiment_lines(all_figures: dict[str, dict[str, Any]]) -> Iterator[str]:
         for kind, count in found["outcomes"].items():
             if kind not in ("open", "held"):
                 yield f'rankone_outcomes_total{{{_label(experiment)},kind="{kind}"}} {count}'
-    for kind, text in (("open", "decisions that wait for an outcome"), ("held", "outcomes that wait for a window's end")):
+    for kind, text in (
+        ("open", "decisions that wait for an outcome"),
+        ("held", "outcomes that wait for a window's end"),
+    ):
         yield from _head(f"rankone_{kind}_decisions", "gauge", text)
         for experiment, found in all_figures.items():
             yield f"rankone_{kind}_decisions{{{_label(experiment)}}} {found['outcomes'][kind]}"

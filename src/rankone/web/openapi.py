@@ -57,7 +57,10 @@ def _operation(operation: Operation) -> dict[str, Any]:
         found["responses"][str(status)] = _answer(status, ProblemAnswer, MEDIA_TYPE)
     if operation.body is not None:
         needed = any(field.is_required() for field in operation.body.model_fields.values())
-        found["requestBody"] = {"required": needed, "content": {"application/json": {"schema": _reference(operation.body)}}}
+        found["requestBody"] = {
+            "required": needed,
+            "content": {"application/json": {"schema": _reference(operation.body)}},
+        }
     if operation.scope is not None:
         found["description"] += f"\n\nNeeds the scope `{operation.scope}`."
         found["security"] = [{"token": []}, {}]
@@ -70,13 +73,21 @@ def _parameters(operation: Operation) -> Any:
     if operation.keyed:
         description = "makes a retry safe: the same key and body get the same decisions"
         schema = {"type": "string", "minLength": 1, "maxLength": 256, "pattern": r"^[\x21-\x7e]+$"}
-        yield {"name": "Idempotency-Key", "in": "header", "required": False, "schema": schema, "description": description}
+        yield {
+            "name": "Idempotency-Key",
+            "in": "header",
+            "required": False,
+            "schema": schema,
+            "description": description,
+        }
     if operation.query is not None:
         for name, schema in operation.query.model_json_schema()["properties"].items():
             yield {"name": name, "in": "query", "required": False, "schema": schema}
 
 
-def _answer(status: int, content: type[BaseModel] | tuple[str, ...], media_type: str = "application/json") -> dict[str, Any]:
+def _answer(
+    status: int, content: type[BaseModel] | tuple[str, ...], media_type: str = "application/json"
+) -> dict[str, Any]:
     found: dict[str, Any] = {"description": HTTPStatus(status).phrase}
     if isinstance(content, tuple):
         found["content"] = {kind: {} for kind in content}

@@ -1,7 +1,7 @@
 """Tokens: who may do what, to which experiment, until when. Kept in the database of the experiments, as hashes.
 
-A token is ``rk_<id>_<secret>``. The id finds it, the SHA-256 of the secret proves it (the secret has 256 random bits, so
-a slow hash would add nothing); the secret itself is shown once and stored nowhere.
+A token is ``rk_<id>_<secret>``. The id finds it, the SHA-256 of the secret proves it (the secret has 256 random bits,
+so a slow hash would add nothing); the secret itself is shown once and stored nowhere.
 """
 
 from __future__ import annotations
@@ -58,9 +58,10 @@ def create_token(
     now: float | None = None,
 ) -> str:
     """Store a new token and return its text, which cannot be had again."""
-    wanted = tuple(scope for scope in SCOPES if scope in (scopes := set(scopes)))
-    if not wanted or len(wanted) != len(scopes):
-        raise InputError(f"some of the scopes {', '.join(SCOPES)}", ", ".join(sorted(scopes)), "name those only")
+    given = set(scopes)
+    wanted = tuple(scope for scope in SCOPES if scope in given)
+    if not wanted or len(wanted) != len(given):
+        raise InputError(f"some of the scopes {', '.join(SCOPES)}", ", ".join(sorted(given)), "name those only")
     if experiment != EVERY:
         checked_name(experiment, "experiment name")
     if note:

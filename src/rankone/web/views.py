@@ -31,7 +31,11 @@ class Views:
     """Views of one experiment; for any thread."""
 
     def __init__(
-        self, experiment: Experiment, reader: Database, turn: threading.Lock, clock: Callable[[], float] = time.monotonic
+        self,
+        experiment: Experiment,
+        reader: Database,
+        turn: threading.Lock,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._experiment, self._clock = experiment, clock
         self._reading = turn  # the reader's connection is for one thread at a time
