@@ -14,6 +14,7 @@ _HOMES = {
     "Agent": "rankone.policies",
     "Arena": "rankone.simulation",
     "Best": "rankone.policies.best",
+    "Client": "rankone.web.client",
     "Database": "rankone.serving",
     "Decision": "rankone.policies",
     "Experiment": "rankone.serving",

@@ -25,6 +25,7 @@ from rankone.numerics.compiled import kernel
 from rankone.numerics.dispatch import Dispatched, overloaded
 from rankone.policies.kernels import FILLER, chooses, settleds, syncss, updates, voids
 from rankone.policies.live import adopts, defeatss, recalls
+from rankone.policies.race import Race, races
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -218,3 +219,10 @@ def _adopt(state: SweepState, defeated_by: Ints) -> None:
 @syncss.register(SweepState)
 def _syncs(state: SweepState) -> int:
     return int(state.clock[STAGE])  # within a stage no choice depends on an outcome
+
+
+@races.register(SweepState)
+def race_of_sweeps(state: Any) -> Race:
+    """Return the stage and the lines that no other has defeated."""
+    left, n_rows = state.defeated_by == np.arange(len(state.defeated_by)), state.clock[N_ROWS]
+    return Race(int(state.clock[STAGE]), left[:n_rows], left[n_rows:])

@@ -18,12 +18,27 @@ from typing import Any, NamedTuple
 
 from rankone.errors import Contradiction, InputError, KeyReused, TooManyOpen, UnknownDecision
 from rankone.serving.fold import Fold, Open
-from rankone.serving.journal import COL, DECISION, KIND, NUMBERS, OUTCOMES, ROW, TAG, VALUE, Draft, Events, Kind, Texts
+from rankone.serving.journal import (
+    COL,
+    DECISION,
+    KIND,
+    NUMBERS,
+    OUTCOMES,
+    ROW,
+    TAG,
+    TEXTS,
+    VALUE,
+    Draft,
+    Events,
+    Kind,
+    Texts,
+)
 from rankone.serving.storage import Storage
 
 MAX_BATCH = 1_000
 _ID = re.compile(r"(0|[1-9][0-9]{0,17})-([0-9a-f]{32})")
 _SECRET = len(NUMBERS)
+_SOURCE = len(NUMBERS) + TEXTS.index("source")
 
 
 class Decision(NamedTuple):
@@ -80,7 +95,7 @@ class Planner:
         self._fold, self._storage, self._experiment = fold, storage, experiment
         self.draft = Draft(fold.seq, max(now, fold.at))
         self._new: dict[int, list[tuple[int, int]]] = {}  # outcomes drafted here: decision -> [(kind, value)]
-        self._keys: dict[str, tuple[int, int]] = {}  # keys drafted here -> (first decision, count)
+        self._keys: dict[str, tuple[int, int, str | None]] = {}  # keys drafted here -> (first decision, count, source)
         self._asked = 0
         self._end_windows()
 
@@ -119,7 +134,7 @@ class Planner:
             self.draft.add(Kind.ASK, first + place, value=0 if place else request.count, texts=texts)
         self._asked += request.count
         if request.key is not None:
-            self._keys[request.key] = first, request.count
+            self._keys[request.key] = first, request.count, request.source
         return first, request.count
 
     def _end_windows(self) -> None:
@@ -189,16 +204,16 @@ class Planner:
     def _asked_before(self, request: Ask) -> tuple[int, int] | list[Decision] | None:
         key = request.key or ""
         if key in self._keys:
-            first, count = self._keys[key]
+            first, count, source = self._keys[key]
         else:
             found = self._storage.of_key(self._experiment, key)
             if not found:
                 return None
-            first, count = found[0][DECISION], found[0][VALUE]
-        if count != request.count:
-            raise KeyReused(
-                f"key '{key}' for {count} decisions, as before", request.count, "use a new key for a new request"
-            )
+            first, count, source = found[0][DECISION], found[0][VALUE], found[0][_SOURCE]
+        if (count, source) != (request.count, request.source):
+            before = f"key '{key}' for {count} decisions of source {source!r}, as before"
+            now = f"{request.count} of source {request.source!r}"
+            raise KeyReused(before, now, "use a new key for a new request")
         if key in self._keys:
             return first, count
         events = [self._storage.of_decision(self._experiment, number)[0] for number in range(first, first + count)]

@@ -1,0 +1,26 @@
+"""``rankone serve``: experiments over HTTP, and a page to watch them."""
+
+from __future__ import annotations
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("serve")(serve)
+
+
+def serve(
+    db: str = typer.Option("rankone.db", "--db", help="SQLite file or postgresql:// address; made if it is missing."),
+    host: str = typer.Option("127.0.0.1", help="Address to listen on; a public one needs a token first."),
+    port: int = typer.Option(8000, help="Port to listen on."),
+    durability: str = typer.Option("full", help="full: survives power cuts; normal: survives crashes; off."),
+    allow_origin: list[str] = typer.Option(
+        [], help="A web site whose pages may call the service, such as https://shop.example; repeatable."
+    ),
+    access_log: bool = typer.Option(False, "--access-log", help="Log every request."),
+) -> None:
+    """Serve experiments over HTTP until Ctrl-C or SIGTERM: REST under /v1, the page at /, metrics at /metrics."""
+    from rankone.web.serve import serve as run
+
+    run(db, host, port, durability=durability, allowed_origins=allow_origin, access_log=access_log)

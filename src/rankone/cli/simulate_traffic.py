@@ -1,0 +1,51 @@
+"""``rankone simulate-traffic``: a simulated audience against a running service."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from rankone.cli._options import whole_number
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("simulate-traffic")(simulate_traffic)
+
+
+def simulate_traffic(
+    url: str = typer.Argument(..., help="Address of the service, such as http://127.0.0.1:8000."),
+    name: str = typer.Argument(..., help="Name of the experiment; made if it is missing."),
+    problem: str = typer.Option(..., "--problem", "-p", help="How visitors click: needle:8x8, a file, ..."),
+    policy: str = typer.Option(None, "--policy", "-P", help="Who chooses, if the experiment is made."),
+    rate: float = typer.Option(200.0, help="Visits a second.", min=0.1),
+    visits: int | None = typer.Option(None, parser=whole_number, help="Stop after so many.", metavar="N"),
+    batch: int = typer.Option(10, help="Visits that come together.", min=1, max=1000),
+    seed: int = typer.Option(0, help="Seed of the clicks."),
+    token: str = typer.Option(None, envvar="RANKONE_TOKEN", help="Token with the scopes ask, tell, read and admin."),
+) -> None:
+    """Send simulated visitors to an experiment, labelled as simulated in all they store; watch it on the page."""
+    from rich.console import Console
+
+    import rankone
+    from rankone.web.client import Client
+    from rankone.web.traffic import simulate_traffic as run
+
+    found = rankone.problem(problem)
+    row, col = found.best_pairs[0]
+    best = f"'{found.row_names[row]}' with '{found.col_names[col]}', {found.best_mean:.1%} clicks"
+    console = Console(stderr=True, markup=False, highlight=False)
+    console.print(f"Simulated visitors for '{name}'. The truth, which the experiment does not know: {best}.")
+    console.print(f"Watch it at {url} - Ctrl-C ends it.")
+    with Client(url, token) as client, console.status("") as status:
+
+        def progress(visits: int, clicks: int) -> None:
+            status.update(f"{visits} visits, {clicks} clicks ({clicks / max(1, visits):.1%})")
+
+        total, clicks = run(
+            client, name, found, policy=policy, rate=rate, visits=visits, batch=batch, seed=seed, progress=progress
+        )
+        sentence = client.experiment(name).report().sentence
+    print(f"{total} visits, {clicks} clicks.", file=sys.stderr)
+    print(sentence)

@@ -1,0 +1,83 @@
+"""``rankone token``: make, list and revoke the tokens of a database."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import sys
+
+import typer
+
+_DB = typer.Option("rankone.db", "--db", help="SQLite file or postgresql:// address.")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command and its three parts."""
+    tokens = typer.Typer(help="Tokens: who may ask, tell, read or administer which experiment.", no_args_is_help=True)
+    tokens.command("create")(create)
+    tokens.command("list")(list_)
+    tokens.command("revoke")(revoke)
+    app.add_typer(tokens, name="token")
+
+
+def create(
+    scope: list[str] = typer.Option(..., "--scope", help="ask, tell, read or admin; repeatable."),
+    experiment: str = typer.Option("*", help="Name of the experiment it is for; * is every one."),
+    note: str = typer.Option("", help="What it is for."),
+    days: float = typer.Option(365.0, help="Days until it expires; 0 is never."),
+    rate: int | None = typer.Option(None, help="Requests a second; default: the service's limit."),
+    db: str = _DB,
+) -> None:
+    """Make a token and print it, once: only its hash is stored."""
+    from rankone.serving.database import Database
+    from rankone.web.tokens import create_token
+
+    text = create_token(Database(db), scope, experiment, note, days or None, rate)
+    print("This is the only time you see it:", file=sys.stderr)
+    print(text)
+
+
+def list_(db: str = _DB, as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else.")) -> None:
+    """List tokens: their ids and what they allow, never their secrets."""
+    import time
+
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from rankone.serving.database import Database
+    from rankone.web.tokens import list_tokens, make_table
+
+    database = Database(db)
+    make_table(database)
+    tokens = list_tokens(database)
+    if as_json:
+        print(json.dumps([{k: v for k, v in token._asdict().items() if k != "digest"} for token in tokens], indent=2))
+        return
+    table = Table("id", "scopes", "experiment", "rate", "expires", "state", "note")
+    for token in tokens:
+        state = "revoked" if token.revoked else "valid" if token.valid(time.time()) else "expired"
+        facts = (
+            token.id,
+            " ".join(token.scopes),
+            escape(token.experiment),
+            str(token.rate or "-"),
+            _day(token.expires),
+        )
+        table.add_row(*facts, state, escape(token.note))
+    Console().print(table if tokens else "no tokens yet: the service is open to this machine only")
+
+
+def revoke(
+    id: str = typer.Argument(..., help="Id of the token, as `rankone token list` shows it."), db: str = _DB
+) -> None:
+    """End a token; running servers notice within a second."""
+    from rankone.serving.database import Database
+    from rankone.web.tokens import revoke_token
+
+    revoke_token(Database(db), id)
+    print(f"token {id} is revoked", file=sys.stderr)
+
+
+def _day(seconds: int | None) -> str:
+    return "never" if seconds is None else datetime.datetime.fromtimestamp(seconds, datetime.UTC).date().isoformat()

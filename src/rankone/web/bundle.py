@@ -1,0 +1,27 @@
+"""The page's chart library, Vega-Lite: taken out of the installed vl-convert, never out of the network."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import tempfile
+from pathlib import Path
+
+from rankone.numerics.compiled import cache_root
+
+
+def bundle_path() -> Path:
+    """Return where the bundle of the installed vl-convert is kept."""
+    return cache_root() / "web" / f"vega-{importlib.metadata.version('vl-convert-python')}.js"
+
+
+def make_bundle() -> None:
+    """Write the bundle unless it is there; this takes some seconds, once."""
+    path = bundle_path()
+    if path.exists():
+        return
+    import vl_convert
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
+        file.write(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
+    Path(file.name).replace(path)  # whoever looks meanwhile sees all of it or nothing

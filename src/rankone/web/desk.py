@@ -1,0 +1,77 @@
+"""One experiment at the service: requests that wait together go to the database together."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from typing import Any
+
+from rankone.serving import Ask, Experiment, Tell, Void
+from rankone.web.metrics import Meters
+from rankone.web.problem_json import Problem
+from rankone.web.views import Views
+
+Request = Ask | Tell | Void
+
+
+class Desk:
+    """Takes requests for one experiment. While one group is carried out, the next one gathers."""
+
+    def __init__(self, experiment: Experiment, pool: Executor, views: Views, meters: Meters, room: int) -> None:
+        self.experiment, self.views = experiment, views
+        self._pool, self._meters, self._room = pool, meters, room
+        self._waiting: list[tuple[Sequence[Request], asyncio.Future[list[Any]]]] = []
+        self._size = 0
+        self._pump: asyncio.Task[None] | None = None
+
+    async def do(self, requests: Sequence[Request]) -> list[Any]:
+        """Carry out requests in one durable commit with others; return answers and errors as `Experiment.do` does."""
+        if self._size + len(requests) > self._room:
+            detail = f"expected at most {self._room} requests to wait - got more - try again in a second"
+            raise Problem(503, "busy", detail, retry_after=1)
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[list[Any]] = loop.create_future()
+        self._waiting.append((requests, answer))
+        self._size += len(requests)
+        if self._pump is None or self._pump.done():
+            self._pump = loop.create_task(self._carry_out_groups())
+        return await answer
+
+    async def one(self, request: Request) -> Any:
+        """Carry out one request; return its answer or raise its error."""
+        (answer,) = await self.do((request,))
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def call(self, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
+        """Call something that may wait for the database, off the event loop."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pool, lambda: function(*arguments, **keywords))
+
+    async def drain(self) -> None:
+        """Wait until all that was accepted is answered."""
+        while self._pump is not None and not self._pump.done():
+            await asyncio.wait([self._pump])
+
+    async def _carry_out_groups(self) -> None:
+        while self._waiting:
+            group, self._waiting = self._waiting, []
+            requests = [request for asked, _ in group for request in asked]
+            self._size = 0
+            began = time.perf_counter()
+            try:
+                answers = await self.call(self.experiment.do, requests)
+            except Exception as error:
+                for _, answer in group:
+                    if not answer.done():
+                        answer.set_exception(error)
+                continue
+            self._meters.committed(len(requests), time.perf_counter() - began)
+            first = 0
+            for asked, answer in group:
+                if not answer.done():
+                    answer.set_result(answers[first : first + len(asked)])
+                first += len(asked)

@@ -1,0 +1,131 @@
+"""Who comes in: every request passes here before its body is read.
+
+Without tokens the service is open to this machine alone: it answers only requests that name a loopback host, that no
+proxy passed on and that no foreign page sent. As soon as the database holds a token, or the service listens on a public
+address, every request needs one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from rankone.web.limits import Limits
+from rankone.web.problem_json import Problem
+from rankone.web.tokens import Token
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_REFRESH = 1.0  # seconds between looks at the table of tokens
+_NOBODY = Token("", hashlib.sha256(b"").digest(), "", (), "", None, 0, None, None)
+_CHALLENGE = {"WWW-Authenticate": "Bearer"}
+
+
+class Caller(Protocol):
+    """Whoever was let in."""
+
+    def may(self, scope: str, experiment: str | None) -> bool:
+        """Return whether it may do something to an experiment; None: to any."""
+
+
+class ThisMachine:
+    """A caller on this machine, where no tokens are in use: may do everything."""
+
+    def may(self, scope: str, experiment: str | None) -> bool:
+        """Yes."""
+        return True
+
+
+class Bucket:
+    """Lets `rate` requests through at once, and `rate` a second in the long run."""
+
+    def __init__(self, rate: int, now: float) -> None:
+        self._rate, self._left, self._at = rate, float(rate), now
+
+    def take(self, now: float) -> bool:
+        """Take one; False: there is none left."""
+        self._left = min(float(self._rate), self._left + (now - self._at) * self._rate)
+        self._at = now
+        if self._left < 1.0:
+            return False
+        self._left -= 1.0
+        return True
+
+
+class Gate:
+    """Lets callers in.
+
+    Args:
+        load: reads all tokens.
+        limits: the rate of tokens without one of their own.
+        public: the service listens on a public address.
+        allowed_origins: web sites whose pages may call the service.
+        clock: seconds since 1970; for tests.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[], Awaitable[Sequence[Token]]],
+        limits: Limits,
+        public: bool = False,
+        allowed_origins: Sequence[str] = (),
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._load, self._limits, self._public, self._clock = load, limits, public, clock
+        self._allowed_origins = allowed_origins
+        self._tokens: dict[str, Token] = {}
+        self._loaded = float("-inf")
+        self._buckets: dict[str, Bucket] = {}
+
+    async def admit(self, headers: Mapping[str, str]) -> Caller:
+        """Return the caller, or raise why it must stay outside."""
+        now = self._clock()
+        if not 0.0 <= now - self._loaded < _REFRESH:
+            self._loaded = now
+            self._tokens = {token.id: token for token in await self._load()}
+        if not self._tokens and not self._public:
+            self._check_local(headers)
+            self._take_turn("", self._limits.requests_per_second, now)
+            return ThisMachine()
+        token = self._proved(headers.get("authorization", ""), now)
+        self._take_turn(token.id, token.rate or self._limits.requests_per_second, now)
+        return token
+
+    def _proved(self, text: str, now: float) -> Token:
+        kind, _, credentials = text.partition(" ")
+        prefix, _, rest = credentials.strip().partition("_")
+        id, _, secret = rest.partition("_")
+        token = self._tokens.get(id, _NOBODY)
+        right = token.proves(secret) and token is not _NOBODY
+        if kind.lower() != "bearer" or prefix != "rk" or not right or not token.valid(now):
+            detail = (
+                "expected a valid token in the header 'Authorization: Bearer rk_...' - got none - see `rankone token`"
+            )
+            raise Problem(401, "no-valid-token", detail, headers=_CHALLENGE)
+        return token
+
+    def _take_turn(self, who: str, rate: int, now: float) -> None:
+        bucket = self._buckets.get(who)
+        if bucket is None:
+            bucket = self._buckets[who] = Bucket(rate, now)
+        if not bucket.take(now):
+            detail = f"expected at most {rate} requests a second - got more - wait, or ask and tell in batches"
+            raise Problem(429, "too-many-requests", detail, retry_after=1)
+
+    def _check_local(self, headers: Mapping[str, str]) -> None:
+        """Refuse what comes from elsewhere through a proxy, a foreign page or a name that was bent to this machine."""
+        host = urlsplit(f"//{headers.get('host', '')}").hostname
+        origin = headers.get("origin")
+        foreign = (
+            host not in LOOPBACK
+            or "forwarded" in headers
+            or "x-forwarded-for" in headers
+            or (origin is not None and urlsplit(origin).netloc != headers.get("host"))
+        )
+        if foreign and origin not in self._allowed_origins:
+            detail = (
+                "expected a request from this machine - got one from elsewhere - make a token: `rankone token create`"
+            )
+            raise Problem(403, "local-only", detail)

@@ -1,0 +1,43 @@
+"""The limits of the service: one table, which the code obeys, the tests try and the documentation prints."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from rankone.serving.outcomes import MAX_BATCH
+from rankone.serving.settings import MAX_LINES, MAX_NAME
+
+
+def _limit(default: int, what: str, answer: str) -> Any:
+    return dataclasses.field(default=default, metadata={"what": what, "answer": answer})
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """What one client may ask of the service. Above a limit the answer is an error, and nothing is done."""
+
+    body_bytes: int = _limit(256 * 1024, "bytes of a request's body", "413")
+    create_body_bytes: int = _limit(8 * 1024 * 1024, "bytes of the body that creates an experiment", "413")
+    batch: int = _limit(MAX_BATCH, "decisions of one ask, outcomes of one tell", "422")
+    name_length: int = _limit(MAX_NAME, "characters of a name, a label, a source or an Idempotency-Key", "422")
+    lines: int = _limit(MAX_LINES, "rows of an experiment, and columns", "422")
+    pairs: int = _limit(1_000_000, "pairs, rows x columns, of an experiment", "422")
+    max_open: int = _limit(1_000_000, "what an experiment's own max_open may be", "422")
+    open_decisions: int = _limit(100_000, "open decisions where the experiment's max_open does not say", "429")
+    experiments: int = _limit(1_000, "experiments of a database", "422")
+    requests_per_second: int = _limit(10_000, "requests a second of one token that has no rate of its own", "429")
+    waiting: int = _limit(20_000, "requests that wait for the database at once", "503")
+    exports: int = _limit(2, "exports at the same time", "429")
+
+    def table(self) -> str:
+        """Return the limits as a Markdown table.
+
+        >>> print(Limits().table().splitlines()[2])
+        | `body_bytes` | 262,144 | bytes of a request's body | 413 |
+        """
+        rows = ["| limit | default | counts | answer above it |", "|---|---|---|---|"]
+        for field in dataclasses.fields(self):
+            value, notes = getattr(self, field.name), field.metadata
+            rows.append(f"| `{field.name}` | {value:,} | {notes['what']} | {notes['answer']} |")
+        return "\n".join(rows)

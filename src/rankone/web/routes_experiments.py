@@ -1,0 +1,207 @@
+"""Experiments: create, list, show, stop, change and look at them."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from starlette.background import BackgroundTask
+from starlette.responses import FileResponse, Response
+
+from rankone.errors import InputError
+from rankone.serving.fold import Fold
+from rankone.serving.report import outcome_counts
+from rankone.web.apart import apart
+from rankone.web.desk import Desk
+from rankone.web.operations import Call, answer, forbidden, operation
+from rankone.web.problem_json import Problem
+from rankone.web.schemas import (
+    ExcludeAnswer,
+    ExcludeBody,
+    ExperimentAnswer,
+    Experiments,
+    ExportQuery,
+    LineAnswer,
+    LineBody,
+    NewExperiment,
+    ReportAnswer,
+    StopBody,
+    ViewAnswer,
+)
+
+_ONE = "/v1/experiments/{name}"
+_MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "application/vnd.apache.parquet"}
+
+
+@operation("GET", "/v1/experiments", "read", answers={200: Experiments})
+async def list_experiments(call: Call) -> Response:
+    """List the experiments that the token may read."""
+    names = [name for name in await call.service.names() if call.caller.may("read", name)]
+    return answer({"experiments": [await _shown(await call.service.desk(name)) for name in names]})
+
+
+@operation(
+    "POST",
+    "/v1/experiments",
+    "admin",
+    body=NewExperiment,
+    answers={200: ExperimentAnswer, 201: ExperimentAnswer},
+    problems=(409,),
+    large=True,
+)
+async def create_experiment(call: Call) -> Response:
+    """Create an experiment; 200 if it is there with these settings, 409 if it is there with others."""
+    settings = call.body.model_dump()
+    name = settings.pop("name")
+    if not call.caller.may("admin", name):
+        raise forbidden("admin", name)
+    limits = call.service.limits
+    sizes = [lines if isinstance(lines, int) else len(lines) for lines in (settings["rows"], settings["cols"])]
+    if sizes[0] * sizes[1] > limits.pairs:
+        raise InputError(f"at most {limits.pairs} pairs", sizes[0] * sizes[1], "leave out some lines")
+    if (settings["max_open"] or 0) > limits.max_open:
+        raise InputError(f"max_open of at most {limits.max_open}", settings["max_open"], "give less")
+    desk, new = await call.service.create(name, settings)
+    return answer(await _shown(desk), 201 if new else 200)
+
+
+@operation("GET", _ONE, "read", answers={200: ExperimentAnswer})
+async def show_experiment(call: Call) -> Response:
+    """Show an experiment and its settings."""
+    return answer(await _shown(await call.service.desk(call.name)))
+
+
+@operation("GET", f"{_ONE}/report", "read", answers={200: ReportAnswer})
+async def report(call: Call) -> Response:
+    """Report what leads, how sure that is, who got how much traffic and what is still in the race."""
+    desk = await call.service.desk(call.name)
+    return answer((await desk.call(desk.views.report)).as_dict())
+
+
+@operation("GET", f"{_ONE}/view", "read", answers={200: ViewAnswer})
+async def view(call: Call) -> Response:
+    """Return what the page shows; it may be a second old."""
+    desk = await call.service.desk(call.name)
+    return answer(await desk.call(desk.views.view))
+
+
+@operation("GET", f"{_ONE}/export", "read", query=ExportQuery, answers={200: tuple(_MEDIA.values())}, problems=(429,))
+async def export(call: Call) -> Response:
+    """Export all decisions, one row each, as csv, jsonl or parquet."""
+    service, name, kind = call.service, call.name, call.query.format
+    await service.desk(name)
+    if service.exporting.locked():
+        detail = f"expected at most {service.limits.exports} exports at once - got more - try again in some seconds"
+        raise Problem(429, "exports-busy", detail, retry_after=5)
+    async with service.exporting:
+        with tempfile.NamedTemporaryFile(prefix="rankone-", suffix=f".{kind}", delete=False) as file:
+            path = Path(file.name)
+        try:
+            await apart("export", db=str(service.db), name=name, out=str(path))
+        except BaseException:
+            path.unlink()
+            raise
+    filename = f"decisions.{kind}"
+    return FileResponse(path, media_type=_MEDIA[kind], filename=filename, background=BackgroundTask(path.unlink))
+
+
+@operation("POST", f"{_ONE}/stop", "admin", body=StopBody, answers={200: ExperimentAnswer})
+async def stop(call: Call) -> Response:
+    """Stop experimenting: from now on every decision is one pair."""
+    return await _changed(call, "stop", **call.body.model_dump())
+
+
+@operation("POST", f"{_ONE}/resume", "admin", answers={200: ExperimentAnswer}, problems=(422,))
+async def resume(call: Call) -> Response:
+    """Experiment again after a stop, on all that is known."""
+    return await _changed(call, "resume")
+
+
+@operation("POST", f"{_ONE}/exclude", "admin", body=ExcludeBody, answers={200: ExcludeAnswer})
+async def exclude(call: Call) -> Response:
+    """Undo false clicks: outcomes that fit everything given no longer count."""
+    desk = await call.service.desk(call.name)
+    return answer({"excluded": await desk.call(desk.experiment.exclude, **call.body.model_dump())})
+
+
+@operation("POST", f"{_ONE}/rows/add", "admin", body=LineBody, answers={200: LineAnswer})
+async def add_row(call: Call) -> Response:
+    """Add a row; what is known of the others stays known."""
+    return await _change_line(call, "add_row")
+
+
+@operation("POST", f"{_ONE}/rows/retire", "admin", body=LineBody, answers={200: LineAnswer})
+async def retire_row(call: Call) -> Response:
+    """Withdraw a row: it is never chosen again."""
+    return await _change_line(call, "retire_row")
+
+
+@operation("POST", f"{_ONE}/cols/add", "admin", body=LineBody, answers={200: LineAnswer})
+async def add_col(call: Call) -> Response:
+    """Add a column."""
+    return await _change_line(call, "add_col")
+
+
+@operation("POST", f"{_ONE}/cols/retire", "admin", body=LineBody, answers={200: LineAnswer})
+async def retire_col(call: Call) -> Response:
+    """Withdraw a column."""
+    return await _change_line(call, "retire_col")
+
+
+async def _changed(call: Call, method: str, **keywords: Any) -> Response:
+    desk = await call.service.desk(call.name)
+    await desk.call(getattr(desk.experiment, method), **keywords)
+    return answer(await _shown(desk))
+
+
+async def _change_line(call: Call, method: str) -> Response:
+    desk = await call.service.desk(call.name)
+    if method.startswith("add"):
+        await desk.call(desk.experiment.look, lambda fold: _check_room(fold, method, call.service.limits.pairs))
+    return answer({"number": await desk.call(getattr(desk.experiment, method), call.body.name)})
+
+
+def _check_room(fold: Fold, method: str, pairs: int) -> None:
+    sizes = len(fold.rows.names) + (method == "add_row"), len(fold.cols.names) + (method == "add_col")
+    if sizes[0] * sizes[1] > pairs:
+        raise InputError(f"at most {pairs} pairs", sizes[0] * sizes[1], "retired lines count: use a new experiment")
+
+
+async def _shown(desk: Desk) -> dict[str, Any]:
+    return await desk.call(desk.experiment.look, _show)
+
+
+def _show(fold: Fold) -> dict[str, Any]:
+    settings, counts = fold.settings, outcome_counts(fold)
+    return {
+        "name": settings.name,
+        "policy": fold.policy.label,
+        "rows": fold.rows.names_living(),
+        "cols": fold.cols.names_living(),
+        "window": settings.window / 1e6 or None,
+        "auto_stop": settings.auto_stop or None,
+        "max_open": settings.max_open,
+        "decisions": fold.decisions,
+        "clicks": counts["clicked"],
+        "open": counts["open"],
+        "stopped": None if fold.stopped is None else fold.stopped["why"],
+        "eras": list(fold.eras),
+    }
+
+
+OPERATIONS = (
+    list_experiments,
+    create_experiment,
+    show_experiment,
+    report,
+    view,
+    export,
+    stop,
+    resume,
+    exclude,
+    add_row,
+    retire_row,
+    add_col,
+    retire_col,
+)

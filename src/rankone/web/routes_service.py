@@ -1,0 +1,101 @@
+"""The service itself: health, metrics, the OpenAPI document and the page."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+
+from rankone import __version__
+from rankone.web.apart import apart
+from rankone.web.bundle import bundle_path
+from rankone.web.metrics import experiment_lines, figures
+from rankone.web.operations import Call, answer, operation
+from rankone.web.schemas import Health
+
+PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+_PAGE = Path(__file__).parent / "page"
+# The page runs its own scripts only, talks to its own server only, and can be put into nobody's frame. Charts need
+# styles in elements; they run without eval.
+_POLICY = (
+    "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "style-src 'self' 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",  # ask every time: the ETag makes that cheap
+}
+
+
+@operation("GET", "/health", None, answers={200: Health})
+async def health(call: Call) -> Response:
+    """Answer if the service and its database do."""
+    await call.service.names()
+    return answer({"status": "ok", "version": __version__})
+
+
+@operation("GET", "/metrics", "read", answers={200: (PROMETHEUS,)})
+async def metrics(call: Call) -> Response:
+    """Return the figures of this server and of the experiments that the token may read, for Prometheus."""
+    names = [name for name in await call.service.names() if call.caller.may("read", name)]
+    desks = [await call.service.desk(name) for name in names]
+    found = {desk.experiment.name: await desk.call(desk.experiment.look, figures) for desk in desks}
+    lines = [*experiment_lines(found), *call.service.meters.lines(set(names))]
+    return Response("\n".join(lines) + "\n", headers={"Content-Type": PROMETHEUS})
+
+
+@operation("GET", "/openapi.json", None, answers={200: ("application/json",)})
+async def openapi(call: Call) -> Response:
+    """Return the description of this service."""
+    return answer(call.service.description)
+
+
+@operation("GET", "/", None, answers={200: ("text/html",)})
+async def page(call: Call) -> Response:
+    """Return the page to watch experiments."""
+    return await _file(call, _PAGE / "index.html", "text/html")
+
+
+@operation("GET", "/page.css", None, answers={200: ("text/css",)})
+async def page_style(call: Call) -> Response:
+    """Return the page's style."""
+    return await _file(call, _PAGE / "page.css", "text/css")
+
+
+@operation("GET", "/page.js", None, answers={200: ("text/javascript",)})
+async def page_script(call: Call) -> Response:
+    """Return the page's script."""
+    return await _file(call, _PAGE / "page.js", "text/javascript")
+
+
+@operation("GET", "/charts.js", None, answers={200: ("text/javascript",)})
+async def page_charts(call: Call) -> Response:
+    """Return the page's charts."""
+    return await _file(call, _PAGE / "charts.js", "text/javascript")
+
+
+@operation("GET", "/vega.js", None, answers={200: ("text/javascript",)})
+async def chart_library(call: Call) -> Response:
+    """Return the chart library, as it comes with vl-convert."""
+    if not bundle_path().exists():
+        await apart("bundle")
+    return await _file(call, bundle_path(), "text/javascript")
+
+
+async def _file(call: Call, path: Path, media_type: str) -> Response:
+    content = await call.service.off_loop(path.read_bytes)
+    tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    if _matches(call.headers, tag):
+        return Response(status_code=304, headers={"ETag": tag, **_HEADERS})
+    return Response(content, media_type=media_type, headers={"ETag": tag, **_HEADERS})
+
+
+def _matches(headers: Headers, tag: str) -> bool:
+    return tag in [given.strip().removeprefix("W/") for given in headers.get("if-none-match", "").split(",")]
+
+
+OPERATIONS = (health, metrics, openapi, page, page_style, page_script, page_charts, chart_library)

@@ -1,0 +1,259 @@
+"""What goes in and out: the bodies of requests and answers. The OpenAPI document is made of these."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from rankone.errors import InputError
+from rankone.serving.outcomes import MAX_BATCH
+from rankone.serving.settings import MAX_LINES, MAX_NAME, checked_name
+
+
+def _printable(value: str) -> str:
+    try:
+        return checked_name(value, "text")
+    except InputError as error:
+        raise ValueError(str(error)) from None
+
+
+def _addressable(value: str) -> str:
+    if value in (".", ".."):
+        raise ValueError("expected a name that can be part of an address - got only dots - give another name")
+    return value
+
+
+# JSON Schema cannot say "printable": the pattern leaves out control characters, `checked_name` the rest.
+Text = Annotated[
+    str, Field(min_length=1, max_length=MAX_NAME, pattern=r"^[^\x00-\x1f\x7f]+$"), AfterValidator(_printable)
+]
+Name = Annotated[Text, AfterValidator(_addressable)]
+Count = Annotated[int, Field(ge=1, le=MAX_BATCH)]
+Seconds = Annotated[float, Field(gt=0, le=366 * 86_400)]
+Lines = Annotated[list[Text], Field(min_length=1, max_length=MAX_LINES)]
+
+
+class Body(BaseModel):
+    """A request's body: nothing is guessed, nothing unknown is let pass."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+
+class NewExperiment(Body):
+    """An experiment to create. Left out: as `rankone.Experiment` has it."""
+
+    name: Name
+    rows: Lines | Annotated[int, Field(ge=1, le=MAX_LINES)]
+    cols: Lines | Annotated[int, Field(ge=1, le=MAX_LINES)]
+    policy: Text | None = None
+    window: Seconds | None = Field(None, description="seconds after which silence means: not clicked")
+    auto_stop: Annotated[float, Field(gt=0, le=0.5)] | None = Field(
+        None, description="stop when a winner is known with at most this probability of error"
+    )
+    seed: Annotated[int, Field(ge=0, lt=2**62)] | None = None
+    max_open: Annotated[int, Field(ge=1)] | None = None
+
+
+class AskBody(Body):
+    """Ask for one decision or a batch."""
+
+    count: Count = 1
+    source: Text | None = Field(None, description="who asks; kept with the decision")
+
+
+class OutcomeBody(Body):
+    """Whether the pair of a decision was clicked."""
+
+    clicked: bool
+    source: Text | None = Field(None, description="who tells; false clicks can be excluded by it")
+
+
+class Told(Body):
+    """One outcome of a batch."""
+
+    id: Annotated[str, Field(max_length=MAX_NAME)]
+    clicked: bool
+
+
+class TellBody(Body):
+    """Outcomes to tell together."""
+
+    outcomes: Annotated[list[Told], Field(min_length=1, max_length=MAX_BATCH)]
+    source: Text | None = None
+
+
+class StopBody(Body):
+    """Which pair to play from now on (the leading one if left out), and why."""
+
+    row: Text | None = None
+    col: Text | None = None
+    why: Text = "by hand"
+
+
+class ExcludeBody(Body):
+    """Which outcomes shall no longer count: those that fit everything given."""
+
+    source: Text | None = None
+    row: Text | None = None
+    col: Text | None = None
+    since: Annotated[float, Field(ge=0, le=1e11)] | None = Field(None, description="seconds since 1970")
+    until: Annotated[float, Field(ge=0, le=1e11)] | None = Field(None, description="seconds since 1970")
+    why: Text = "outcomes excluded"
+
+
+class LineBody(Body):
+    """A row or a column by its name."""
+
+    name: Text
+
+
+class ExportQuery(Body):
+    """How to write the export."""
+
+    format: Literal["csv", "jsonl", "parquet"] = "jsonl"
+
+
+class Empty(Body):
+    """Nothing."""
+
+
+class DecisionAnswer(BaseModel):
+    """A pair to show. Whoever has the id can tell the outcome, at any time and once."""
+
+    id: str
+    row: int
+    col: int
+    row_name: str
+    col_name: str
+    number: int
+    filler: bool = Field(description="the policy does not learn from its outcome: it waits, or the experiment stopped")
+
+
+class Decisions(BaseModel):
+    """The decisions asked for."""
+
+    decisions: list[DecisionAnswer]
+
+
+class ProblemAnswer(BaseModel):
+    """An error."""
+
+    type: str
+    title: str
+    status: int
+    code: str = Field(description="the kind of error, for programs")
+    detail: str = Field(description="what was expected, what came, what to do")
+
+
+class OutcomeAnswer(BaseModel):
+    """What became of a decision."""
+
+    id: str
+    clicked: bool | None = Field(description="null: void")
+    status: Literal["learned", "held", "late", "void"]
+    learned: bool
+    repeated: bool = Field(description="told before; this time changed nothing")
+
+
+class Outcomes(BaseModel):
+    """For each outcome told, in the same order, what became of it or why it was refused."""
+
+    outcomes: list[OutcomeAnswer | ProblemAnswer]
+
+
+class ExperimentAnswer(BaseModel):
+    """An experiment and its settings."""
+
+    name: str
+    policy: str
+    rows: list[str] = Field(description="living rows")
+    cols: list[str] = Field(description="living columns")
+    window: float | None
+    auto_stop: float | None
+    max_open: int
+    decisions: int
+    clicks: int
+    open: int
+    stopped: str | None
+    eras: list[str]
+
+
+class Experiments(BaseModel):
+    """The experiments that the token may read."""
+
+    experiments: list[ExperimentAnswer]
+
+
+class LineAnswer(BaseModel):
+    """The number of a line that came or went."""
+
+    number: int
+
+
+class ExcludeAnswer(BaseModel):
+    """How many outcomes no longer count."""
+
+    excluded: int
+
+
+class Health(BaseModel):
+    """The service answers, and so does its database."""
+
+    status: Literal["ok"]
+    version: str
+
+
+class LineOfReport(BaseModel):
+    """One row or column; its rate is measured with the leading partner."""
+
+    name: str
+    live: bool
+    decisions: int
+    share: float
+    outcomes: int
+    clicks: int
+    rate: float | None
+    low: float
+    high: float
+    in_race: bool
+    doubt: float
+
+
+class ReportAnswer(BaseModel):
+    """What leads, how sure that is, who got how much traffic, what is still in the race."""
+
+    name: str
+    policy: str
+    seq: int
+    decisions: int
+    outcomes: dict[str, int]
+    fillers: int
+    best_row: str
+    best_col: str
+    rate: float | None
+    low: float
+    high: float
+    confidence: float
+    error_rate: float
+    decided: bool
+    stopped: str | None
+    rows: list[LineOfReport]
+    cols: list[LineOfReport]
+    eras: list[str]
+    sentence: str
+
+
+class ViewAnswer(BaseModel):
+    """What the page shows: the report, heat maps of the busiest lines, and the course of time. At most seconds old."""
+
+    report: ReportAnswer
+    heat: dict[str, Any]
+    timeline: dict[str, Any]
+    stage: int | None
+    rows_left: list[str] | None = Field(description="rows the policy has not eliminated; null: it eliminates none")
+    cols_left: list[str] | None
+    click_rate: float | None
+    uniform_rate: float | None = Field(description="estimated click rate had all pairs been shown equally often")
+    simulated: int = Field(description="decisions that a simulated audience asked for")
+    window: float | None

@@ -1,0 +1,127 @@
+"""The service behind the routes: the database, a desk for each experiment, the gate, and what is counted."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from rankone.errors import InputError, RankoneError
+from rankone.serving import Database, Experiment
+from rankone.web.desk import Desk
+from rankone.web.gate import Gate
+from rankone.web.limits import Limits
+from rankone.web.metrics import Meters
+from rankone.web.problem_json import Problem
+from rankone.web.tokens import Token, list_tokens, make_table
+from rankone.web.views import Views
+
+log = logging.getLogger("rankone.web")
+_TICK = 1.0  # seconds between looks for windows that are over
+_THREADS = 32
+
+
+class Service:
+    """Everything the routes need. Made by `create_app`; started and stopped by the server."""
+
+    def __init__(
+        self, db: str | Path, durability: str, limits: Limits, public: bool, allowed_origins: Sequence[str]
+    ) -> None:
+        self.db, self.limits = db, limits
+        self.database = Database(db, durability)
+        try:
+            make_table(self.database)
+            self.reader = Database(db, read_only=True)
+        except BaseException:
+            self.database.close()
+            raise
+        self._reading = threading.Lock()
+        self.meters = Meters()
+        self.gate = Gate(self._tokens, limits, public, allowed_origins)
+        self.exporting = asyncio.Semaphore(limits.exports)
+        self._desks: dict[str, Desk] = {}
+        self._opening = asyncio.Lock()
+        self._pool: Executor = ThreadPoolExecutor(_THREADS, "rankone")
+        self.description: dict[str, Any] = {}  # the OpenAPI document
+        self._ticking: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begin to end windows in time, and open all experiments so that nobody has to wait for the first answer."""
+        self._ticking = asyncio.create_task(self._tick())
+
+    async def stop(self) -> None:
+        """Finish what was accepted, then close."""
+        if self._ticking is not None:
+            self._ticking.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._ticking
+        for desk in self._desks.values():
+            await desk.drain()
+        self._pool.shutdown()
+        self.reader.close()
+        self.database.close()
+
+    async def off_loop(self, function: Any, *arguments: Any) -> Any:
+        """Call something that may wait, off the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, function, *arguments)
+
+    async def names(self) -> list[str]:
+        """Return the names of all experiments."""
+        return await self.off_loop(lambda: list(self._read(self.reader.storage.names)))
+
+    async def desk(self, name: str) -> Desk:
+        """Return the desk of an experiment, or raise that there is none."""
+        desk = self._desks.get(name)
+        if desk is not None:
+            return desk
+        if name not in await self.names():
+            detail = f"expected the name of an experiment - got '{name[:300]}' - create it, or see the list"
+            raise Problem(404, "unknown-experiment", detail)
+        return await self._open(name, {})
+
+    async def create(self, name: str, settings: dict[str, Any]) -> tuple[Desk, bool]:
+        """Return the desk of an experiment, made if it is new, and whether it is."""
+        known = await self.names()
+        new = name not in known
+        if new and len(known) >= self.limits.experiments:
+            raise InputError(f"at most {self.limits.experiments} experiments", len(known) + 1, "use another database")
+        try:
+            return await self._open(name, settings), new
+        except InputError as error:
+            if new:
+                raise
+            raise Problem(409, "settings-differ", str(error)) from None
+
+    async def _open(self, name: str, settings: dict[str, Any]) -> Desk:
+        async with self._opening:
+            desk = self._desks.get(name)
+            if desk is not None and not settings:
+                return desk
+            experiment = await self.off_loop(lambda: Experiment(name, db=self.database, **settings))
+            if desk is None:
+                views = await self.off_loop(Views, experiment, self.reader, self._reading)
+                desk = self._desks[name] = Desk(experiment, self._pool, views, self.meters, self.limits.waiting)
+            return desk
+
+    async def _tokens(self) -> list[Token]:
+        return await self.off_loop(self._read, list_tokens, self.reader)
+
+    def _read(self, function: Any, *arguments: Any) -> Any:
+        with self._reading:
+            return function(*arguments)
+
+    async def _tick(self) -> None:
+        while True:
+            try:
+                for name in await self.names():
+                    await self.off_loop((await self.desk(name)).views.settle)
+            except RankoneError as error:
+                log.warning("looking for windows that are over: %s", error)
+            except Exception:
+                log.exception("looking for windows that are over")
+            await asyncio.sleep(_TICK)

@@ -1,0 +1,68 @@
+"""The course of an experiment: decisions, outcomes and clicks over time, from the journal.
+
+The journal is read once; later looks read only what came since. Counting is left to the database, which neither holds
+up this program nor its writers meanwhile. Outcomes excluded later stay in the picture: they did happen.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rankone.serving.database import Database
+from rankone.serving.journal import Kind
+
+MAX_POINTS = 240
+SIMULATED = "simulated"  # the source that a simulated audience gives
+_LEARNED = (Kind.TELL, Kind.LEARN, Kind.EXPIRE)
+
+_KINDS = ", ".join(str(int(kind)) for kind in (Kind.ASK, *_LEARNED))
+# `at / width` divides whole numbers in SQLite and PostgreSQL alike.
+_COUNT = f"""SELECT at / ?, kind, count(*), sum(value), sum(CASE WHEN source = ? THEN 1 ELSE 0 END), max(seq)
+    FROM rankone_journal WHERE experiment = ? AND seq > ? AND kind IN ({_KINDS}) GROUP BY 1, 2"""  # noqa: S608 - constants
+_END = "(SELECT max(seq) FROM rankone_journal WHERE experiment = ?)"
+_SPAN = f"SELECT min(at), max(at) FROM rankone_journal WHERE experiment = ? AND seq IN (1, {_END})"  # noqa: S608 - constants
+
+
+class Timeline:
+    """Counts per stretch of time; the stretches double when there are too many of them."""
+
+    def __init__(self, database: Database, number: int) -> None:
+        self._database, self._number = database, number
+        self._width = 1_000_000  # microseconds
+        self._seq = 0
+        self._points: dict[int, list[int]] = {}  # stretch -> [decisions, outcomes, clicks]
+        self.simulated = 0
+
+    def catch_up(self) -> None:
+        """Count what the journal has by now; for one thread at a time, whose the database must be."""
+        query = self._database.storage.query
+        if self._seq == 0:
+            first, last = query(_SPAN, (self._number, self._number))[0]
+            while (last or 0) // self._width - (first or 0) // self._width >= MAX_POINTS:
+                self._width *= 2
+        counted = query(_COUNT, (self._width, SIMULATED, self._number, self._seq))
+        for stretch, kind, count, value, simulated, seq in counted:
+            point = self._points.setdefault(int(stretch), [0, 0, 0])
+            if kind == Kind.ASK:
+                point[0] += int(count)
+                self.simulated += int(simulated)
+            else:
+                point[1] += int(count)
+                point[2] += int(value)
+            self._seq = max(self._seq, int(seq))
+        while self._points and max(self._points) - min(self._points) >= MAX_POINTS:
+            self._coarsen()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the points, oldest first; `at` is the beginning of a stretch in seconds since 1970."""
+        seconds = self._width / 1e6
+        names = ("decisions", "outcomes", "clicks")
+        points = [{"at": at * seconds} | dict(zip(names, self._points[at], strict=True)) for at in sorted(self._points)]
+        return {"seconds": seconds, "points": points}
+
+    def _coarsen(self) -> None:
+        self._width *= 2
+        points, self._points = self._points, {}
+        for stretch, counts in points.items():
+            merged = self._points.setdefault(stretch // 2, [0, 0, 0])
+            merged[:] = [old + new for old, new in zip(merged, counts, strict=True)]

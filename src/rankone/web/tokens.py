@@ -1,0 +1,112 @@
+"""Tokens: who may do what, to which experiment, until when. Kept in the database of the experiments, as hashes.
+
+A token is ``rk_<id>_<secret>``. The id finds it, the SHA-256 of the secret proves it (the secret has 256 random bits,
+so a slow hash would add nothing); the secret itself is shown once and stored nowhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from rankone.errors import InputError
+from rankone.serving.database import Database, Folded
+from rankone.serving.settings import checked_name
+
+SCOPES = ("ask", "tell", "read", "admin")
+EVERY = "*"  # every experiment
+_COLUMNS = "id, digest, note, scopes, experiment, rate, created, expires, revoked"
+
+
+class Token(NamedTuple):
+    """A token as it is stored; times in seconds since 1970."""
+
+    id: str
+    digest: bytes
+    note: str
+    scopes: tuple[str, ...]
+    experiment: str  # its name, or "*"
+    rate: int | None  # requests a second; None: the service's limit
+    created: int
+    expires: int | None
+    revoked: int | None
+
+    def valid(self, now: float) -> bool:
+        """Return whether it has neither expired nor been revoked."""
+        return self.revoked is None and (self.expires is None or now < self.expires)
+
+    def may(self, scope: str, experiment: str | None) -> bool:
+        """Return whether it allows something on an experiment; None: on the service as a whole."""
+        return scope in self.scopes and (self.experiment == EVERY or experiment in (None, self.experiment))
+
+    def proves(self, secret: str) -> bool:
+        """Return whether this is the token's secret, in a time that tells nothing."""
+        return hmac.compare_digest(hashlib.sha256(secret.encode()).digest(), self.digest)
+
+
+def create_token(
+    database: Database,
+    scopes: Iterable[str],
+    experiment: str = EVERY,
+    note: str = "",
+    days: float | None = 365.0,
+    rate: int | None = None,
+    now: float | None = None,
+) -> str:
+    """Store a new token and return its text, which cannot be had again."""
+    given = set(scopes)
+    wanted = tuple(scope for scope in SCOPES if scope in given)
+    if not wanted or len(wanted) != len(given):
+        raise InputError(f"some of the scopes {', '.join(SCOPES)}", ", ".join(sorted(given)), "name those only")
+    if experiment != EVERY:
+        checked_name(experiment, "experiment name")
+    if note:
+        checked_name(note, "note")
+    if days is not None and not 0 < days <= 36_500:
+        raise InputError("a lifetime of at most 36500 days", days, "pass --days 365, or --days 0 for no end")
+    if rate is not None and not 1 <= rate <= 1_000_000:
+        raise InputError("a rate of 1 to 1000000 requests a second", rate, "pass --rate 100, say")
+    created = int(time.time() if now is None else now)
+    id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
+    expires = None if days is None else created + int(days * 86_400)
+    digest = hashlib.sha256(secret.encode()).digest()
+    row = (id, digest, note, " ".join(wanted), experiment, rate, created, expires, None)
+    make_table(database)
+    _query(database, f"INSERT INTO rankone_tokens ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)  # noqa: S608
+    return f"rk_{id}_{secret}"
+
+
+def list_tokens(database: Database) -> list[Token]:
+    """Return all tokens, also those that are no longer valid, oldest first."""
+    rows = _query(database, f"SELECT {_COLUMNS} FROM rankone_tokens ORDER BY created, id")  # noqa: S608 - constants
+    return [Token(row[0], bytes(row[1]), row[2], tuple(row[3].split()), *row[4:]) for row in rows]
+
+
+def revoke_token(database: Database, id: str, now: float | None = None) -> None:
+    """End a token at once; servers notice within a second."""
+    make_table(database)
+    known = {token.id: token for token in list_tokens(database)}
+    if id not in known:
+        raise InputError(f"the id of a token ({', '.join(known) or 'there are none'})", id, "see `rankone token list`")
+    at = int(time.time() if now is None else now)
+    _query(database, "UPDATE rankone_tokens SET revoked = ? WHERE id = ? AND revoked IS NULL", (at, id))
+
+
+def make_table(database: Database) -> None:
+    """Make the table of tokens; harmless where it exists."""
+    integer, data = database.storage.kinds["integer"], database.storage.kinds["bytes"]
+    _query(
+        database,
+        f"""CREATE TABLE IF NOT EXISTS rankone_tokens (id TEXT PRIMARY KEY, digest {data} NOT NULL, note TEXT NOT NULL,
+            scopes TEXT NOT NULL, experiment TEXT NOT NULL, rate {integer}, created {integer} NOT NULL,
+            expires {integer}, revoked {integer})""",
+    )
+
+
+def _query(database: Database, statement: str, parameters: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Run a statement in the database's turn."""
+    return database.run(Folded(-1), lambda: database.storage.query(statement, parameters), alone=True)

@@ -1,0 +1,122 @@
+"""A simulated audience: visitors who click by the probabilities of a problem, labelled as simulated in the journal."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from rankone.errors import InputError
+from rankone.numerics.seeds import generator
+from rankone.problems import RankOne
+from rankone.web.client import Client, RemoteExperiment
+from rankone.web.timeline import SIMULATED
+
+
+def simulate_traffic(
+    client: Client,
+    name: str,
+    problem: RankOne,
+    *,
+    policy: str | None = None,
+    rate: float = 200.0,
+    visits: int | None = None,
+    batch: int = 10,
+    workers: int = 2,
+    seed: int = 0,
+    progress: Callable[[int, int], None] = lambda visits, clicks: None,
+) -> tuple[int, int]:
+    """Send visitors to an experiment, which is made if it is missing; return (visits, clicks).
+
+    Args:
+        client: the service.
+        name: the experiment.
+        problem: how the visitors click.
+        policy: who chooses, if the experiment is made.
+        rate: visits a second, at most.
+        visits: stop after this many; None: go on until interrupted.
+        batch: visits that come together.
+        workers: connections.
+        seed: seed of the clicks.
+        progress: called with visits and clicks so far.
+    """
+    names = [found["name"] for found in client.experiments()]
+    rows, cols = problem.n_rows, problem.n_cols
+    if name not in names:
+        client.create(name, problem.row_names, problem.col_names, policy)
+    experiment = client.experiment(name)
+    report = experiment.report()
+    if (len(report.rows), len(report.cols)) != (rows, cols):
+        shape = f"{len(report.rows)} x {len(report.cols)}"
+        raise InputError(f"a problem of {shape}, as experiment '{name}' is", f"{rows} x {cols}", "change --problem")
+    audience = _Audience(experiment, problem, rate, visits, batch, seed, progress)
+    threads = [threading.Thread(target=audience.visit, args=(number,), daemon=True) for number in range(workers)]
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            while thread.is_alive():
+                thread.join(0.1)
+    except KeyboardInterrupt:
+        audience.end()
+        for thread in threads:
+            thread.join()
+    if audience.failure is not None:
+        raise audience.failure
+    return audience.visits, audience.clicks
+
+
+class _Audience:
+    """What the workers share."""
+
+    def __init__(
+        self,
+        experiment: RemoteExperiment,
+        problem: RankOne,
+        rate: float,
+        limit: int | None,
+        batch: int,
+        seed: int,
+        progress: Callable[[int, int], None],
+    ) -> None:
+        self._experiment, self._problem, self._rate, self._limit = experiment, problem, rate, limit
+        self._batch, self._seed, self._progress = batch, seed, progress
+        self._mutex, self._started, self._began = threading.Lock(), 0, time.monotonic()
+        self._over = threading.Event()
+        self.visits, self.clicks = 0, 0
+        self.failure: BaseException | None = None
+
+    def end(self) -> None:
+        """Send no more visitors."""
+        self._over.set()
+
+    def visit(self, worker: int) -> None:
+        """Send batch after batch of visitors until it is over."""
+        rng = generator(self._seed, "audience", worker)
+        try:
+            while (count := self._next()) and not self._over.is_set():
+                decisions = self._experiment.ask(count, source=SIMULATED)
+                chances = [self._problem.rows[made.row] * self._problem.cols[made.col] for made in decisions]
+                clicks = [bool(rng.random() < chance) for chance in chances]
+                told = zip((decision.id for decision in decisions), clicks, strict=True)
+                for answer in self._experiment.tell_many(told, source=SIMULATED):
+                    if isinstance(answer, Exception):
+                        raise answer
+                with self._mutex:
+                    self.visits += count
+                    self.clicks += sum(clicks)
+                    self._progress(self.visits, self.clicks)
+        except BaseException as error:
+            self.failure = error
+            self.end()
+        finally:
+            self._experiment.close()
+
+    def _next(self) -> int:
+        """Return how many visitors come next, when it is time for them; 0: no more."""
+        with self._mutex:
+            count = self._batch if self._limit is None else min(self._batch, self._limit - self._started)
+            due = self._began + self._started / self._rate
+            self._started += count
+        self._over.wait(max(0.0, due - time.monotonic()))
+        return count

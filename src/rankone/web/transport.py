@@ -1,0 +1,131 @@
+"""One connection for each thread to a service, with retries where they are safe. Standard library only."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import ssl
+import threading
+import time
+from typing import Any
+from urllib.parse import urlsplit
+
+from rankone import errors
+from rankone.errors import InputError, RankoneError, StorageError
+
+_AGAIN = (429, 503)
+_ERRORS: dict[str, type[errors.ExplainedError]] = {
+    "unknown-decision": errors.UnknownDecision,
+    "contradiction": errors.Contradiction,
+    "key-reused": errors.KeyReused,
+    "too-many-open": errors.TooManyOpen,
+    "storage": StorageError,
+    "damaged": errors.JournalError,
+}
+
+
+class Transport:
+    """Sends requests to a service.
+
+    Args:
+        url: address of the service.
+        token: sent with every request, in a header.
+        patience: seconds to go on trying while the service is away, busy or restarting.
+        timeout: seconds to wait for one answer.
+    """
+
+    def __init__(self, url: str, token: str | None, patience: float, timeout: float) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+            raise InputError("the address of a service, http:// or https://", url, "pass 'http://127.0.0.1:8000', say")
+        self._parts, self._base = parts, parts.path.rstrip("/")
+        self._headers = {"Accept": "application/json, application/problem+json"}
+        if token:
+            self._headers["Authorization"] = f"Bearer {token}"
+        self._patience, self._timeout = patience, timeout
+        self._own = threading.local()
+
+    def send(
+        self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None, again: bool = True
+    ) -> Any:
+        """Send a request; return the answer's JSON or raise the error it tells.
+
+        `again`: it may be carried out twice without harm, so it is sent again where no answer came.
+        """
+        return json.loads(self.fetch(method, path, body, headers, again))
+
+    def fetch(
+        self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None, again: bool = True
+    ) -> bytes:
+        """Send a request; return the answer as it came."""
+        deadline = time.monotonic() + self._patience
+        pause = 0.05
+        while True:
+            wait: float = pause
+            try:
+                status, answer, retry_after = self._exchange(method, path, body, headers or {})
+                if status < 300:
+                    return answer
+                failure = _error(status, answer)
+                if status not in _AGAIN:
+                    raise failure
+                wait = max(wait, float(retry_after or 0))
+            except (OSError, http.client.HTTPException) as error:
+                self.close()
+                do = "see that `rankone serve` runs there, then try again"
+                failure = StorageError(f"the service {self._parts.netloc} to answer", _plain(error), do)
+                if not again and not isinstance(error, ConnectionRefusedError):
+                    raise failure from error
+            if time.monotonic() + wait > deadline:
+                raise failure
+            time.sleep(wait * random.uniform(0.5, 1.0) if wait == pause else wait)  # noqa: S311 - not for secrets
+            pause = min(1.0, 2 * pause)
+
+    def _exchange(self, method: str, path: str, body: Any, headers: dict[str, str]) -> tuple[int, bytes, str | None]:
+        connection = self._connection()
+        content = None if body is None else json.dumps(body).encode()
+        sent = self._headers | headers | ({} if content is None else {"Content-Type": "application/json"})
+        connection.request(method, self._base + path, content, sent)
+        response = connection.getresponse()
+        return response.status, response.read(), response.getheader("Retry-After")
+
+    def _connection(self) -> http.client.HTTPConnection:
+        connection: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
+        if connection is None:
+            host, port = self._parts.hostname or "", self._parts.port
+            if self._parts.scheme == "https":
+                context = ssl.create_default_context()
+                connection = http.client.HTTPSConnection(host, port, timeout=self._timeout, context=context)
+            else:
+                connection = http.client.HTTPConnection(host, port, timeout=self._timeout)
+            self._own.connection = connection
+        return connection
+
+    def close(self) -> None:
+        """Close this thread's connection; the next request opens another."""
+        connection = getattr(self._own, "connection", None)
+        if connection is not None:
+            connection.close()
+            self._own.connection = None
+
+
+def _error(status: int, answer: bytes) -> RankoneError:
+    """Return the error that an answer tells, of the class that the embedded experiment would have raised."""
+    try:
+        return problem_error(json.loads(answer))
+    except (ValueError, KeyError, TypeError):
+        kind = StorageError if status >= 500 or status == 429 else InputError
+        return kind("an answer of a rankone service", f"status {status}", "check the address of the service")
+
+
+def problem_error(problem: dict[str, Any]) -> errors.ExplainedError:
+    """Return a problem as the error it stands for."""
+    expected, _, rest = problem["detail"].removeprefix("expected ").partition(" - got ")
+    got, _, do = rest.rpartition(" - ")
+    default = StorageError if problem["status"] >= 500 or problem["code"] == "too-many-requests" else InputError
+    return _ERRORS.get(problem["code"], default)(expected, got or rest, do)
+
+
+def _plain(error: Exception) -> str:
+    return str(error) or type(error).__name__

@@ -1,0 +1,137 @@
+"""What the page shows of an experiment. Readers must not slow down writers: the newest state is copied in the writer's
+turn, everything else happens outside it, and a view is used again until it is a second old (longer for large ones)."""
+
+from __future__ import annotations
+
+import copy
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.serving import Database, Experiment
+from rankone.serving.fold import Fold
+from rankone.serving.report import Report, make_report
+from rankone.serving.settings import Lines
+from rankone.web.standing import survivors
+from rankone.web.timeline import Timeline
+
+MAX_SHOWN = 24  # rows, and columns, of a heat map
+_FRESH = 1.0  # seconds
+_SHARE = 0.05  # of the time, at most, is spent on views of one experiment
+_ROUNDS = 30
+
+Ints = npt.NDArray[np.int64]
+
+
+class Views:
+    """Views of one experiment; for any thread."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        reader: Database,
+        turn: threading.Lock,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._experiment, self._clock = experiment, clock
+        self._reading = turn  # the reader's connection is for one thread at a time
+        self._making = threading.Lock()
+        with turn:
+            self._timeline = Timeline(reader, reader.storage.names()[experiment.name])
+        self._view: dict[str, Any] | None = None
+        self._until = float("-inf")
+
+    def settle(self) -> None:
+        """End the windows that are over."""
+        if self._experiment.look(lambda fold: fold.settings.window and len(fold.open)):
+            self._experiment.settle()
+
+    def report(self) -> Report:
+        """Return the report of this moment."""
+        self.settle()
+        return make_report(self._experiment.look(_still))
+
+    def view(self) -> dict[str, Any]:
+        """Return what the page shows, at most a little old."""
+        with self._making:
+            began = self._clock()
+            if self._view is None or began >= self._until:
+                self._view = self._make()
+                now = self._clock()
+                self._until = now + max(_FRESH, (now - began) / _SHARE)
+            return self._view
+
+    def _make(self) -> dict[str, Any]:
+        fold, (rows_left, cols_left, stage) = self._experiment.look(lambda fold: (_still(fold), survivors(fold)))
+        with self._reading:
+            self._timeline.catch_up()
+        report = make_report(fold)
+        outcomes = int(fold.pulls.sum())
+        return {
+            "report": report.as_dict(),
+            "heat": _heat(fold, report),
+            "timeline": self._timeline.as_dict(),
+            "stage": stage,
+            "rows_left": rows_left,
+            "cols_left": cols_left,
+            "click_rate": int(fold.clicks.sum()) / outcomes if outcomes else None,
+            "uniform_rate": uniform_rate(fold.pulls, fold.clicks),
+            "simulated": self._timeline.simulated,
+            "window": fold.settings.window / 1e6 or None,
+        }
+
+
+def _still(fold: Fold) -> Fold:
+    """Return a copy of what a report needs, so that it can be made while the experiment goes on."""
+    still = copy.copy(fold)
+    still.asked, still.pulls, still.clicks = fold.asked.copy(), fold.pulls.copy(), fold.clicks.copy()
+    still.tallies = fold.tallies.copy()
+    still.open, still.held, still.eras = fold.open.copy(), fold.held.copy(), list(fold.eras)
+    still.state = None
+    return still
+
+
+def _heat(fold: Fold, report: Report) -> dict[str, Any]:
+    """Return the counts of the busiest lines, the leading ones always among them, in their own order."""
+    rows = _busiest(fold.rows, fold.asked.sum(axis=1), report.best_row)
+    cols = _busiest(fold.cols, fold.asked.sum(axis=0), report.best_col)
+    part = np.ix_(rows, cols)
+    return {
+        "rows": [fold.rows.names[row] for row in rows],
+        "cols": [fold.cols.names[col] for col in cols],
+        "n_rows": len(fold.live_rows),
+        "n_cols": len(fold.live_cols),
+        "decisions": fold.asked[part].tolist(),
+        "outcomes": fold.pulls[part].tolist(),
+        "clicks": fold.clicks[part].tolist(),
+    }
+
+
+def _busiest(lines: Lines, traffic: Ints, leader: str) -> list[int]:
+    living = lines.numbers()
+    by_traffic = sorted(living, key=lambda line: (lines.names[line] != leader, -traffic[line], line))
+    return sorted(by_traffic[:MAX_SHOWN])
+
+
+def uniform_rate(pulls: Ints, clicks: Ints) -> float | None:
+    """Return the click rate to expect had all pairs been shown equally often, by the rank-1 model.
+
+    With clicks of pair (i, j) about pulls * u_i * v_j, the likeliest u given v is (clicks of row i) / sum_j pulls v_j,
+    and the same with sides changed (the Poisson likelihood, by coordinate ascent). Lines without outcomes say nothing
+    and are left out.
+
+    >>> round(uniform_rate(np.full((2, 2), 1000), np.array([[400, 200], [200, 100]])), 3)
+    0.225
+    """
+    pulls, clicks = (counts[np.ix_(pulls.any(axis=1), pulls.any(axis=0))] for counts in (pulls, clicks))
+    if not pulls.size or not clicks.any():
+        return 0.0 if pulls.size else None
+    rows, cols = np.ones(len(pulls)), np.ones(pulls.shape[1])
+    for _ in range(_ROUNDS):
+        rows = clicks.sum(axis=1) / np.maximum(pulls @ cols, 1e-12)
+        cols = clicks.sum(axis=0) / np.maximum(rows @ pulls, 1e-12)
+    return float(min(1.0, rows.mean() * cols.mean()))

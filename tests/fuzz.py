@@ -1,0 +1,97 @@
+"""Fuzz the service over real HTTP with schemathesis: ``python -m tests.fuzz [CASES]`` (10,000 unless told).
+
+Every operation of the OpenAPI document gets the same number of cases, half of them valid by the document and half not;
+every answer is checked: never 500 or above, a documented status with its documented content, the one shape of errors,
+methods that do not exist refused, tokens not ignored.
+"""
+
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import hypothesis
+import schemathesis
+from hypothesis import HealthCheck
+from hypothesis.errors import Unsatisfiable
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+    unsupported_method,
+)
+
+from tests.web.helpers import HOMEPAGE, Api, running
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    unsupported_method,
+]
+SLOW = ("export",)  # starts a process each time
+FEW = 4  # cases of operations that are slow or take nothing
+
+
+def fuzz(url, cases, seed=0):
+    """Send about `cases` requests; return how many got which status. Any broken promise raises."""
+    assert Api(url)("POST", "/v1/experiments", HOMEPAGE).status in (200, 201)
+    schema = schemathesis.openapi.from_url(f"{url}/openapi.json")
+    operations = {
+        found.definition.raw["operationId"]: found for found in (one.ok() for one in schema.get_all_operations())
+    }
+    rich = [name for name, found in operations.items() if _takes(found) and name not in SLOW]
+    statuses = Counter()
+    for name, operation in operations.items():
+        examples = -(-cases // len(rich)) if name in rich else FEW
+        try:
+            _fuzz_operation(operation, GenerationMode.NEGATIVE, examples // 2, seed, statuses)
+            examples -= examples // 2
+        except Unsatisfiable:
+            pass  # nothing that it takes can be invalid
+        _fuzz_operation(operation, GenerationMode.POSITIVE, examples, seed, statuses)
+    return statuses
+
+
+def _fuzz_operation(operation, mode, examples, seed, statuses):
+    if mode is GenerationMode.NEGATIVE and not _takes(operation):
+        raise Unsatisfiable
+
+    @hypothesis.seed(seed)
+    @hypothesis.settings(max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @hypothesis.given(case=operation.as_strategy(generation_mode=mode))
+    def send(case):
+        # Half of the cases meet the experiment that is there, so that they get past the first door.
+        if "name" in (case.path_parameters or {}) and len(str(case.path_parameters["name"])) % 2:
+            case.path_parameters["name"] = HOMEPAGE["name"]
+        response = case.call(timeout=60)
+        statuses[response.status_code] += 1
+        case.validate_response(response, checks=CHECKS)
+        if response.status_code >= 400 and case.method != "HEAD":
+            assert "application/problem+json" in response.headers["content-type"]
+
+    send()
+
+
+def _takes(operation):
+    """Whether an operation takes anything."""
+    return bool(operation.definition.raw.get("parameters") or operation.definition.raw.get("requestBody"))
+
+
+def main():
+    cases = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    with tempfile.TemporaryDirectory() as folder, running(Path(folder) / "fuzz.db") as url:
+        statuses = fuzz(url, cases)
+    total = sum(statuses.values())
+    print(f"{total} cases, answers by status: {dict(sorted(statuses.items()))}")
+    assert total >= cases, "fewer cases than asked for"
+    assert not any(status >= 500 for status in statuses)
+
+
+if __name__ == "__main__":
+    main()

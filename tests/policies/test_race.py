@@ -1,0 +1,30 @@
+"""Elimination policies tell who is still in the race."""
+
+import numpy as np
+import pytest
+
+from rankone import RankOne, policy
+from rankone.numerics.seeds import generator
+from rankone.policies.race import race
+
+SHARP = RankOne([0.99, 0.01, 0.01], [0.99, 0.01])
+
+
+@pytest.mark.parametrize("spec", ["rank1elim-kl:horizon=2000,c=0", "rank1elim-kl-anytime", "ucb1-elim:horizon=4000"])
+def test_losers_leave_the_race(spec):
+    agent, rng = policy(spec).agent(3, 2), generator(0, spec)
+    begin = race(agent.state)
+    assert begin.rows.tolist() == [True] * 3
+    assert begin.cols.tolist() == [True] * 2
+    for _ in range(4000):
+        decision = agent.ask()
+        agent.tell(decision, int(rng.random() < SHARP.rows[decision.row] * SHARP.cols[decision.col]))
+    end = race(agent.state)
+    assert end.stage > begin.stage
+    assert end.rows[0]
+    assert end.cols[0]
+    assert np.count_nonzero(end.rows) + np.count_nonzero(end.cols) < 5
+
+
+def test_others_have_no_race():
+    assert race(policy("ucb1").start(3, 2)) is None

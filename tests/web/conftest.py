@@ -1,0 +1,22 @@
+"""Services for the tests."""
+
+import pytest
+
+from tests.serving.conftest import db, postgres, sqlite_db  # noqa: F401 - fixtures
+
+from .helpers import HOMEPAGE, Api, running
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory):
+    """A service that the tests of one file share."""
+    with running(tmp_path_factory.mktemp("service") / "rankone.db") as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def api(url):
+    """The shared service, with the experiment 'homepage'."""
+    api = Api(url)
+    assert api("POST", "/v1/experiments", HOMEPAGE).status == 201
+    return api

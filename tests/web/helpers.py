@@ -1,0 +1,110 @@
+"""What the tests of the service share: a server in a thread, a server in a process, and plain requests."""
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import uvicorn
+
+from rankone.web.app import create_app
+
+ROOT = Path(__file__).parents[2]
+HOMEPAGE = {"name": "homepage", "rows": ["A", "B", "C"], "cols": ["1", "2"], "policy": "ucb1", "seed": 7}
+
+
+class Answer:
+    """A response: status, headers and body."""
+
+    def __init__(self, response):
+        self.status, self.headers, self.body = response.status, response.headers, response.read()
+
+    def json(self):
+        return json.loads(self.body)
+
+    @property
+    def code(self):
+        """The code of a problem; asserts that the answer has the one shape of errors."""
+        assert self.headers["Content-Type"] == "application/problem+json", self.body
+        problem = self.json()
+        assert set(problem) == {"type", "title", "status", "code", "detail"}
+        assert problem["status"] == self.status
+        return problem["code"]
+
+
+class Api:
+    """Sends requests as they are."""
+
+    def __init__(self, url, token=None):
+        self.url, self.token = url, token
+
+    def __call__(self, method, path, body=None, headers=None, raw=None):
+        connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=60)
+        content = raw if raw is not None else None if body is None else json.dumps(body).encode()
+        sent = {"Content-Type": "application/json"} if content is not None else {}
+        if self.token:
+            sent["Authorization"] = f"Bearer {self.token}"
+        try:
+            connection.request(method, path, content, sent | (headers or {}))
+            return Answer(connection.getresponse())
+        finally:
+            connection.close()
+
+    def on(self, name, method, path, body=None, **more):
+        """Send a request about one experiment."""
+        return self(method, f"/v1/experiments/{quote(name, safe='')}{path}", body, **more)
+
+
+@contextlib.contextmanager
+def running(db, durability="off", **options):
+    """Run the service in a thread; yield its address."""
+    app = create_app(db, durability=durability, **options)
+    config = uvicorn.Config(app, port=0, log_config=None, access_log=options.get("access_log", False))
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive(), "the service does not start"
+        time.sleep(0.005)
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+class ServerProcess:
+    """``rankone serve`` as a process, to be killed and started again at the same address."""
+
+    def __init__(self, db, *options):
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._command = [sys.executable, "-m", "rankone", "serve", "--db", str(db), "--port", str(self.port), *options]
+        self._log = Path(db).parent / f"server-{self.port}.log"
+        self.start()
+
+    def start(self):
+        env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+        with self._log.open("w") as log:
+            self.process = subprocess.Popen(self._command, env=env, stderr=log)
+        while "running on" not in self._log.read_text():
+            assert self.process.poll() is None, self._log.read_text()
+            time.sleep(0.01)
+
+    def end(self, how=signal.SIGTERM):
+        self.process.send_signal(how)
+        return self.process.wait()

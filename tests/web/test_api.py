@@ -1,0 +1,265 @@
+"""Every operation over real HTTP: what it does, and how it refuses."""
+
+import json
+import threading
+
+import pytest
+
+from rankone.serving import Experiment
+from rankone.web.app import OPERATIONS
+
+from .helpers import HOMEPAGE, Api, running
+
+
+def make(api, name, **settings):
+    answer = api("POST", "/v1/experiments", HOMEPAGE | {"name": name} | settings)
+    assert answer.status == 201, answer.body
+    return name
+
+
+def ask(api, name="homepage", body=None, **more):
+    answer = api.on(name, "POST", "/ask", body, **more)
+    assert answer.status == 200, answer.body
+    return answer.json()["decisions"]
+
+
+def tell(api, decision, clicked, name="homepage"):
+    return api.on(name, "PUT", f"/decisions/{decision['id']}/outcome", {"clicked": clicked})
+
+
+def test_create_show_list(api):
+    name = make(api, "created", window=600, auto_stop=0.05, max_open=10)
+    shown = api.on(name, "GET", "").json()
+    assert shown["rows"] == ["A", "B", "C"]
+    assert (shown["window"], shown["auto_stop"], shown["max_open"]) == (600.0, 0.05, 10)
+    again = HOMEPAGE | {"name": name}
+    assert api("POST", "/v1/experiments", again).status == 200
+    assert api("POST", "/v1/experiments", again | {"policy": "kl-ucb"}).code == "settings-differ"
+    assert name in [found["name"] for found in api("GET", "/v1/experiments").json()["experiments"]]
+
+
+def test_ask_and_tell_one_and_many(api):
+    (decision,) = ask(api)
+    assert set(decision) == {"id", "row", "col", "row_name", "col_name", "number", "filler"}
+    told = tell(api, decision, True)
+    assert (told.status, told.json()["status"], told.json()["repeated"]) == (200, "learned", False)
+    assert tell(api, decision, True).json()["repeated"] is True
+    assert tell(api, decision, False).code == "contradiction"
+    decisions = ask(api, body={"count": 5, "source": "newsletter"})
+    outcomes = [{"id": found["id"], "clicked": False} for found in decisions] + [{"id": "nonsense", "clicked": True}]
+    answers = api.on("homepage", "POST", "/tell", {"outcomes": outcomes, "source": "newsletter"}).json()["outcomes"]
+    assert [answer["status"] for answer in answers] == ["learned"] * 5 + [404]
+    assert answers[-1]["code"] == "unknown-decision"
+
+
+def test_void(api):
+    (decision,) = ask(api)
+    voided = api.on("homepage", "PUT", f"/decisions/{decision['id']}/void")
+    assert (voided.json()["status"], voided.json()["clicked"]) == ("void", None)
+    assert tell(api, decision, True).code == "contradiction"
+    assert tell(api, {"id": "0-" + "0" * 32}, True).code == "unknown-decision"
+
+
+def test_the_same_key_gets_the_same_decision_and_another_body_is_refused(api):
+    key = {"Idempotency-Key": "visitor 17"}
+    first = ask(api, body={"count": 2, "source": "a"}, headers=key)
+    assert ask(api, body={"count": 2, "source": "a"}, headers=key) == first
+    for other in ({"count": 3, "source": "a"}, {"count": 2, "source": "b"}, {"count": 2}):
+        refused = api.on("homepage", "POST", "/ask", other, headers=key)
+        assert (refused.status, refused.code) == (422, "key-reused")
+
+
+def test_the_same_key_at_the_same_moment_gets_one_decision(api):
+    found, barrier = [], threading.Barrier(16)
+
+    def client():
+        barrier.wait()
+        found.extend(ask(api, headers={"Idempotency-Key": "at once"}))
+
+    threads = [threading.Thread(target=client) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 16
+    assert len({decision["id"] for decision in found}) == 1
+
+
+def test_late_outcomes_are_answered_202(api):
+    name = make(api, "hasty", window=0.001)
+    (decision,) = ask(api, name)
+    answer = tell(api, decision, True, name)
+    while answer.status == 200:  # held: the window was not over yet
+        (decision,) = ask(api, name)
+        answer = tell(api, decision, True, name)
+    assert (answer.status, answer.json()["learned"], answer.json()["status"]) == (202, False, "late")
+
+
+def test_windows_end_by_themselves(api):
+    name = make(api, "quiet", window=0.05)
+    ask(api, name, {"count": 3})
+    while api.on(name, "GET", "").json()["open"]:  # no request but looks: the service ends them
+        pass
+    assert api.on(name, "GET", "/report").json()["outcomes"]["expired"] == 3
+
+
+def test_report_is_the_experiments_own(tmp_path):
+    db = tmp_path / "rankone.db"
+    with running(db) as url:
+        api = Api(url)
+        make(api, "homepage")
+        for number in range(60):
+            (decision,) = ask(api)
+            tell(api, decision, number % 3 == 0)
+        over_http = api.on("homepage", "GET", "/report").json()
+    with Experiment("homepage", db=db) as experiment:
+        assert over_http == json.loads(json.dumps(experiment.report().as_dict()))
+
+
+def test_stop_resume_lines_and_exclude(api):
+    name = make(api, "changing")
+    stopped = api.on(name, "POST", "/stop", {"row": "B", "col": "2", "why": "enough"}).json()
+    assert stopped["stopped"] == "enough"
+    (decision,) = ask(api, name)
+    assert (decision["row_name"], decision["col_name"], decision["filler"]) == ("B", "2", True)
+    assert api.on(name, "POST", "/resume").json()["stopped"] is None
+    assert api.on(name, "POST", "/resume").code == "invalid"
+    assert api.on(name, "POST", "/rows/add", {"name": "D"}).json() == {"number": 3}
+    assert api.on(name, "POST", "/cols/retire", {"name": "1"}).json() == {"number": 0}
+    assert api.on(name, "POST", "/cols/add", {"name": "1"}).json() == {"number": 0}
+    assert api.on(name, "POST", "/rows/retire", {"name": "A"}).json() == {"number": 0}
+    assert api.on(name, "POST", "/rows/retire", {"name": "A"}).code == "invalid"
+    for found in ask(api, name, {"count": 7}):
+        api.on(name, "PUT", f"/decisions/{found['id']}/outcome", {"clicked": True, "source": "robot"})
+    assert api.on(name, "POST", "/exclude", {"source": "robot"}).json() == {"excluded": 7}
+    assert api.on(name, "POST", "/exclude", {}).code == "invalid"
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_export(api, kind):
+    import io
+
+    import polars as pl
+
+    name = make(api, f"exported as {kind}")
+    decisions = ask(api, name, {"count": 3})
+    tell(api, decisions[0], True, name)
+    content = api.on(name, "GET", f"/export?format={kind}").body
+    read = {"csv": pl.read_csv, "jsonl": pl.read_ndjson, "parquet": pl.read_parquet}[kind]
+    table = read(io.BytesIO(content))
+    assert table["id"].to_list() == [decision["id"] for decision in decisions]
+    assert table["outcome"].to_list() == ["told", "open", "open"]
+
+
+def test_names_may_hold_anything_printable(api):
+    for name in ("a/b", "50% off?", "größe & #1", "%2F", 'x"y', "..hidden", "日本"):
+        make(api, name)
+        (decision,) = ask(api, name)
+        assert tell(api, decision, True, name).status == 200
+        assert api.on(name, "GET", "").json()["name"] == name
+        assert f'experiment="{name}"'.replace('x"y', 'x\\"y') in api("GET", "/metrics").body.decode()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/nothing", 404, "unknown-path"),
+        ("GET", "/v1/experiments/missing", 404, "unknown-experiment"),
+        ("POST", "/v1/experiments/missing/ask", 404, "unknown-experiment"),
+        ("DELETE", "/v1/experiments", 405, "wrong-method"),
+        ("PATCH", "/", 405, "wrong-method"),
+        ("GET", "/v1/experiments/homepage/export?format=xml", 422, "invalid"),
+        ("GET", "/v1/experiments/homepage/export?path=/etc/passwd", 422, "invalid"),
+        ("GET", "/../../etc/passwd", 404, "unknown-path"),
+        ("GET", "/%2e%2e/%2e%2e/etc/passwd", 404, "unknown-path"),
+        ("GET", "/page/../app.py", 404, "unknown-path"),
+        ("GET", "/v1/experiments/..%2f..%2fetc%2fpasswd/report", 404, "unknown-experiment"),
+        ("GET", "/v1/experiments/%00/report", 404, "unknown-experiment"),
+        ("GET", "/v1/experiments/%ff%fe/report", 404, "unknown-experiment"),
+    ],
+)
+def test_errors_have_one_shape(api, method, path, status, code):
+    answer = api(method, path)
+    assert (answer.status, answer.code) == (status, code)
+    if status == 405:
+        assert "GET" in answer.headers["Allow"]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"nonsense",
+        b"[]",
+        b'{"clicked": 1}',
+        b'{"clicked": "true"}',
+        b'{"clicked": NaN}',
+        b'{"clicked": true, "more": 1}',
+        b'{"clicked": true, "source": "\\ud800"}',
+        b'{"clicked": true, "source": "a\\u0000b"}',
+        b'{"clicked": true, "source": "\xff"}',
+        b'{"clicked": true, "source": ' + b"9" * 5000 + b"}",
+        b"[" * 100_000,
+        b'{"clicked": true} trailing',
+    ],
+)
+def test_bodies_that_are_not_what_they_should_be(api, raw):
+    answer = api.on("homepage", "PUT", "/decisions/x/outcome", raw=raw)
+    assert (answer.status, answer.code) == (422, "invalid")
+    assert answer.json()["detail"].startswith("expected ")
+    assert len(answer.body) < 3000
+
+
+def test_a_body_that_is_not_json_is_refused(api):
+    answer = api.on("homepage", "POST", "/ask", raw=b"count=1", headers={"Content-Type": "text/plain"})
+    assert (answer.status, answer.code) == (415, "not-json")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"policy": "no-such-policy"},
+        {"policy": "rank1elim-kl"},
+        {"rows": []},
+        {"rows": ["A", "A"]},
+        {"rows": ["a\nb"]},
+        {"name": ".."},
+        {"name": ""},
+        {"auto_stop": 0.9},
+        {"window": -1},
+        {"seed": 1e3},
+    ],
+)
+def test_experiments_that_cannot_be(api, change):
+    answer = api("POST", "/v1/experiments", HOMEPAGE | {"name": "impossible"} | change)
+    assert (answer.status, answer.code) == (422, "invalid")
+
+
+def test_a_database_that_is_gone_is_503_and_heals(postgres):
+    import signal
+
+    with running(postgres.new_database(), durability="full") as url:
+        api = Api(url)
+        make(api, "homepage")
+        (decision,) = ask(api)
+        postgres.stop(signal.SIGKILL)
+        answer = api.on("homepage", "POST", "/ask")
+        assert (answer.status, answer.code, answer.headers["Retry-After"]) == (503, "storage", "1")
+        postgres.start()
+        assert tell(api, decision, True).status == 200
+        while api("GET", "/health").status != 200:  # its own connection is made again when next needed
+            pass
+
+
+def test_health_and_description(api):
+    assert api("GET", "/health").json()["status"] == "ok"
+    document = api("GET", "/openapi.json").json()
+    described = {(method.upper(), path) for path, found in document["paths"].items() for method in found}
+    assert described == {(operation.method, operation.path) for operation in OPERATIONS}
+
+
+def test_files_of_the_page_are_cached_by_their_tag(api):
+    first = api("GET", "/page.js")
+    assert first.status == 200
+    again = api("GET", "/page.js", headers={"If-None-Match": first.headers["ETag"]})
+    assert (again.status, again.body) == (304, b"")

@@ -1,0 +1,176 @@
+"""The client does what the embedded experiment does, with the same methods, answers and errors."""
+
+import inspect
+import socket
+import threading
+
+import pytest
+
+import rankone
+from rankone.errors import Contradiction, InputError, KeyReused, StorageError, TooManyOpen, UnknownDecision
+from rankone.serving import Experiment, Outcome
+from rankone.web.client import Client, RemoteExperiment
+
+from .helpers import running
+
+# What makes no sense at a distance: the service settles windows itself, and looks are its own business.
+NOT_REMOTE = {"do", "look", "settle"}
+
+
+@pytest.fixture
+def client(url):
+    with Client(url) as client:
+        yield client
+
+
+def test_it_has_the_methods_of_the_experiment():
+    methods = {name for name, _ in inspect.getmembers(Experiment, inspect.isfunction) if not name.startswith("_")}
+    for name in methods - NOT_REMOTE:
+        embedded = inspect.signature(getattr(Experiment, name))
+        remote = inspect.signature(getattr(RemoteExperiment, name))
+        assert remote.parameters == embedded.parameters, name
+    assert rankone.Client is Client
+
+
+def drive(experiment):
+    """A little of everything; return all answers, without the secrets that differ."""
+    said = []
+    decisions = [experiment.ask(), *experiment.ask(6, source="shop")]
+    for place, decision in enumerate(decisions):
+        said.append(decision._replace(id=""))
+        if place < 3:
+            said.append(experiment.tell(decision.id, place == 0, source="shop")._replace(id=""))
+    said += [
+        answer._replace(id="") for answer in experiment.tell_many([(decisions[3].id, True), (decisions[4].id, False)])
+    ]
+    said.append(experiment.void(decisions[5].id)._replace(id=""))
+    said.append(experiment.add_row("Z"))
+    said.append(experiment.retire_col("2"))
+    experiment.stop("Z", "1", "enough")
+    said.append(experiment.ask()._replace(id=""))
+    experiment.resume()
+    said.append(experiment.exclude(source="shop"))
+    said.append(experiment.report())
+    said.append(str(experiment.report()))
+    return said
+
+
+def test_it_answers_as_the_embedded_experiment_does(client, tmp_path):
+    settings = {"rows": ["A", "B", "C"], "cols": ["1", "2"], "policy": "ucb1", "seed": 3, "max_open": 40}
+    with Experiment("twin", db=tmp_path / "twin.db", durability="off", **settings) as embedded:
+        assert drive(client.create("twin", **settings)) == drive(embedded)
+
+
+def test_it_raises_the_same_errors(client):
+    experiment = client.create("errors", 2, 2, "ucb1", max_open=3)
+    decision = experiment.ask(key="one")
+    assert experiment.ask(key="one") == decision
+    experiment.tell(decision.id, True)
+    with pytest.raises(Contradiction, match="'clicked' again, or nothing - got not clicked - tell each decision"):
+        experiment.tell(decision.id, False)
+    with pytest.raises(UnknownDecision):
+        experiment.tell("nonsense", False)
+    with pytest.raises(KeyReused):
+        experiment.ask(2, key="one")
+    with pytest.raises(InputError, match=r"1 to 1000|less than or equal to 1000"):
+        experiment.ask(1001)
+    with pytest.raises(InputError, match="the name of an experiment"):
+        client.experiment("missing").ask()
+    with pytest.raises(InputError, match="policy"):
+        client.create("errors", 2, 2, "kl-ucb")
+    assert experiment.tell_many([]) == []
+    good, bad = experiment.tell_many([(decision.id, True), (decision.id, False)])
+    assert isinstance(good, Outcome)
+    assert isinstance(bad, Contradiction)
+
+
+def test_too_many_open_is_tried_again_until_there_is_room(url):
+    with Client(url, patience=30) as client:
+        experiment = client.create("crowded", 2, 2, "ucb1", max_open=1)
+        first = experiment.ask()
+        timer = threading.Timer(0.2, lambda: (experiment.tell(first.id, True), experiment.close()))
+        timer.start()
+        assert experiment.ask().number == 1
+        timer.join()
+    with Client(url, patience=0) as hasty, pytest.raises(TooManyOpen):
+        hasty.experiment("crowded").ask()
+
+
+def test_no_service_at_all():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    with pytest.raises(StorageError, match="see that `rankone serve` runs there"):
+        Client(f"http://127.0.0.1:{port}", patience=0.1).experiments()
+    for wrong in ("rankone.db", "ftp://x", "http://", "http://host/?x=1"):
+        with pytest.raises(InputError, match="the address of a service"):
+            Client(wrong)
+
+
+def test_answers_of_something_else():
+    """Whatever listens there, the error is one of ours."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer(text):
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(text)
+
+        for text, kind in (
+            (b"HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nno!\n", InputError),
+            (b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n", StorageError),
+            (b"SSH-2.0-OpenSSH\r\n", StorageError),
+        ):
+            thread = threading.Thread(target=answer, args=(text,))
+            thread.start()
+            with Client(f"http://127.0.0.1:{server.getsockname()[1]}", patience=0) as client, pytest.raises(kind):
+                client.experiments()
+            thread.join()
+
+
+def test_lost_answers_are_asked_again_and_nothing_is_doubled(tmp_path):
+    """A proxy that loses every third answer: decisions = distinct asks, each outcome counts once."""
+    with running(tmp_path / "rankone.db") as url, Client(url) as direct:
+        direct.create("homepage", 2, 2, "ucb1")
+        port = int(url.rpartition(":")[2])
+        with socket.create_server(("127.0.0.1", 0)) as proxy:
+            proxy.settimeout(0.2)
+            over = threading.Event()
+            served = threading.Thread(target=_lossy, args=(proxy, port, over))
+            served.start()
+            with Client(f"http://127.0.0.1:{proxy.getsockname()[1]}", patience=60) as client:
+                experiment = client.experiment("homepage")
+                for number in range(30):
+                    experiment.tell(experiment.ask().id, number % 2 == 0)
+            over.set()
+            served.join()
+        report = direct.experiment("homepage").report()
+        assert report.decisions == 30
+        assert (report.outcomes["clicked"], report.outcomes["not_clicked"]) == (15, 15)
+
+
+def _lossy(proxy, port, over):
+    """Pass on one request a connection; drop every third answer after the service has given it."""
+    count = 0
+    while not over.is_set():
+        try:
+            connection, _ = proxy.accept()
+        except TimeoutError:
+            continue
+        with connection, socket.create_connection(("127.0.0.1", port)) as service:
+            connection.settimeout(5)
+            request = connection.recv(65536)
+            head, _, body = request.partition(b"\r\n\r\n")
+            for line in head.split(b"\r\n"):
+                if line.lower().startswith(b"content-length:"):
+                    while len(body) < int(line.split(b":")[1]):
+                        more = connection.recv(65536)
+                        request, body = request + more, body + more
+            service.sendall(request.replace(b"\r\n", b"\r\nConnection: close\r\n", 1))
+            answer = b""
+            while part := service.recv(65536):
+                answer += part
+            count += 1
+            if count % 3:
+                connection.sendall(answer)

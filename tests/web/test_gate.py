@@ -1,0 +1,102 @@
+"""Closed by default: what is not from this machine stays outside until there are tokens."""
+
+import asyncio
+
+import pytest
+
+from rankone.errors import InputError
+from rankone.serving import Database
+from rankone.web.gate import Gate
+from rankone.web.limits import Limits
+from rankone.web.problem_json import Problem
+from rankone.web.serve import check_public, is_loopback
+from rankone.web.tokens import create_token
+
+from .helpers import HOMEPAGE, Api, running
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "rankone.example"},
+        {"Host": "127.0.0.1.evil.example"},
+        {"X-Forwarded-For": "203.0.113.7"},
+        {"Forwarded": "for=203.0.113.7"},
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+    ],
+)
+def test_without_tokens_only_this_machine_is_served(api, headers):
+    answer = api("GET", "/v1/experiments", headers=headers)
+    assert (answer.status, answer.code) == (403, "local-only")
+    assert api.on("homepage", "POST", "/ask", headers=headers).status == 403
+
+
+def test_pages_of_this_machine_are_served(api):
+    host = api.url.removeprefix("http://")
+    assert api("GET", "/v1/experiments", headers={"Origin": f"http://{host}"}).status == 200
+
+
+def test_a_public_address_needs_a_token_first(tmp_path):
+    db = tmp_path / "rankone.db"
+    with pytest.raises(InputError, match=r"a token before the service listens on 0\.0\.0\.0"):
+        check_public(db, "0.0.0.0")
+    database = Database(db)
+    create_token(database, ["read"])
+    database.close()
+    check_public(db, "0.0.0.0")
+    assert [is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "::", "rankone.example")] == [
+        True, True, True, False, False, False,
+    ]  # fmt: skip
+
+
+def test_the_command_refuses_a_public_address(tmp_path):
+    from typer.testing import CliRunner
+
+    from rankone.cli import build_app
+
+    found = CliRunner().invoke(build_app(), ["serve", "--db", str(tmp_path / "x.db"), "--host", "0.0.0.0"])
+    assert isinstance(found.exception, InputError)
+    assert "rankone token create" in str(found.exception)
+
+
+def test_a_public_service_without_tokens_serves_nobody(tmp_path):
+    with running(tmp_path / "rankone.db", public=True) as url:
+        assert Api(url)("GET", "/v1/experiments").status == 401
+        assert Api(url)("GET", "/health").status == 200
+
+
+def test_allowed_sites_may_call_and_others_may_not(tmp_path):
+    with running(tmp_path / "rankone.db", allowed_origins=["https://shop.example"]) as url:
+        api = Api(url)
+        api("POST", "/v1/experiments", HOMEPAGE)
+        ours, theirs = {"Origin": "https://shop.example"}, {"Origin": "https://evil.example"}
+        asked = {"Access-Control-Request-Method": "POST"}
+        before = api.on("homepage", "OPTIONS", "/ask", headers=ours | asked)
+        assert (before.status, before.headers["Access-Control-Allow-Origin"]) == (204, "https://shop.example")
+        assert api.on("homepage", "OPTIONS", "/ask", headers=theirs | asked).status == 405
+        answer = api.on("homepage", "POST", "/ask", headers=ours)
+        assert (answer.status, answer.headers["Access-Control-Allow-Origin"]) == (200, "https://shop.example")
+        refused = api.on("homepage", "POST", "/ask", headers=theirs)
+        assert (refused.status, refused.headers["Access-Control-Allow-Origin"]) == (403, None)
+
+
+def test_tokens_expire_to_the_second(tmp_path):
+    database = Database(tmp_path / "rankone.db")
+    token = create_token(database, ["read"], days=1, now=1000)
+    from rankone.web.tokens import list_tokens
+
+    tokens, now = list_tokens(database), [0.0]
+    database.close()
+
+    async def load():
+        return tokens
+
+    gate = Gate(load, Limits(), clock=lambda: now[0])
+    headers = {"authorization": f"Bearer {token}"}
+    now[0] = 1000 + 86_399.9
+    assert asyncio.run(gate.admit(headers)).may("read", "anything")
+    now[0] = 1000 + 86_400.0
+    with pytest.raises(Problem) as refused:
+        asyncio.run(gate.admit(headers))
+    assert refused.value.status == 401

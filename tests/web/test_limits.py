@@ -1,0 +1,208 @@
+"""Every limit at it and one above it. `CASES` must name every limit there is."""
+
+import asyncio
+import dataclasses
+import json
+import threading
+
+import pytest
+
+from rankone.serving import Database
+from rankone.web.desk import Desk
+from rankone.web.gate import Gate
+from rankone.web.limits import Limits
+from rankone.web.metrics import Meters
+from rankone.web.problem_json import Problem
+from rankone.web.tokens import create_token, list_tokens
+
+from .helpers import HOMEPAGE, Api, running
+
+SMALL = Limits(body_bytes=2_000, create_body_bytes=400_000, pairs=600, max_open=50, experiments=9, exports=1)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A service with small limits."""
+    with running(tmp_path_factory.mktemp("small") / "rankone.db", limits=SMALL) as url:
+        api = Api(url)
+        assert api("POST", "/v1/experiments", HOMEPAGE).status == 201
+        yield api
+
+
+@pytest.fixture(scope="module")
+def usual(api):
+    """A service with the limits everybody has."""
+    return api
+
+
+def create(api, **changes):
+    return api("POST", "/v1/experiments", HOMEPAGE | changes)
+
+
+def padded(size, body):
+    """JSON of exactly `size` bytes."""
+    content = json.dumps(body).encode()
+    return content + b" " * (size - len(content))
+
+
+def test_body_bytes(small):
+    assert small.on("homepage", "POST", "/ask", raw=padded(2_000, {})).status == 200
+    for size in (2_001, 7_999, 50_000):
+        above = small.on("homepage", "POST", "/ask", raw=padded(size, {}))
+        assert (above.status, above.code) == (413, "body-too-large")
+
+
+def test_create_body_bytes(small):
+    body = HOMEPAGE | {"name": "padded"}
+    assert small("POST", "/v1/experiments", raw=padded(400_000, body)).status == 201
+    assert small("POST", "/v1/experiments", raw=padded(400_001, body)).code == "body-too-large"
+
+
+def test_batch(usual):
+    decisions = usual.on("homepage", "POST", "/ask", {"count": 1000}).json()["decisions"]
+    above = usual.on("homepage", "POST", "/ask", {"count": 1001})
+    assert (len(decisions), above.status, above.code) == (1000, 422, "invalid")
+    outcomes = [{"id": decision["id"], "clicked": False} for decision in decisions]
+    assert usual.on("homepage", "POST", "/tell", {"outcomes": outcomes}).status == 200
+    above = usual.on("homepage", "POST", "/tell", {"outcomes": [*outcomes, outcomes[0]]})
+    assert (above.status, above.code) == (422, "invalid")
+
+
+def test_name_length(usual):
+    assert create(usual, name="n" * 256, rows=["r" * 256, "B"]).status == 201
+    assert create(usual, name="n" * 257).code == "invalid"
+    assert create(usual, name="long row", rows=["r" * 257, "B"]).code == "invalid"
+    for size, status in ((256, 200), (257, 422)):
+        assert usual.on("homepage", "POST", "/ask", {"source": "s" * size}).status == status
+        key = {"Idempotency-Key": "k" * size}
+        assert usual.on("homepage", "POST", "/ask", headers=key).status == status
+
+
+def test_lines(usual):
+    names = [str(number) for number in range(10_001)]
+    assert create(usual, name="many rows", rows=names[:10_000], cols=["1"]).status == 201
+    assert create(usual, name="too many rows", rows=names, cols=["1"]).code == "invalid"
+    assert create(usual, name="too many", rows=10_001, cols=1).code == "invalid"
+
+
+def test_pairs(small):
+    assert create(small, name="pairs", rows=30, cols=20).status == 201
+    assert create(small, name="more pairs", rows=601, cols=1).code == "invalid"
+    assert small.on("pairs", "POST", "/rows/add", {"name": "one more"}).code == "invalid"
+
+
+def test_max_open(small):
+    assert create(small, name="max open", max_open=50).status == 201
+    assert create(small, name="more open", max_open=51).code == "invalid"
+
+
+def test_open_decisions(small):
+    assert create(small, name="few open", max_open=3).status == 201
+    assert small.on("few open", "POST", "/ask", {"count": 3}).status == 200
+    above = small.on("few open", "POST", "/ask")
+    assert (above.status, above.code, above.headers["Retry-After"]) == (429, "too-many-open", "1")
+    from rankone.serving.experiment import MAX_OPEN
+
+    assert Limits().open_decisions == MAX_OPEN
+
+
+def test_experiments(tmp_path):
+    with running(tmp_path / "rankone.db", limits=dataclasses.replace(Limits(), experiments=2)) as url:
+        api = Api(url)
+        assert [create(api, name=name).status for name in ("one", "two")] == [201, 201]
+        above = create(api, name="three")
+        assert (above.status, above.code) == (422, "invalid")
+        assert create(api, name="two").status == 200  # those that are there stay
+
+
+@pytest.mark.parametrize("own", [None, 5])
+def test_requests_per_second(tmp_path, own):
+    database = Database(tmp_path / "rankone.db")
+    token = create_token(database, ["read"], rate=own)
+    tokens, now = list_tokens(database), [100.0]
+    database.close()
+
+    async def load():
+        return tokens
+
+    limits = dataclasses.replace(Limits(), requests_per_second=8)
+    gate = Gate(load, limits, clock=lambda: now[0])
+
+    def knock():
+        return asyncio.run(gate.admit({"authorization": f"Bearer {token}"}))
+
+    rate = own or 8
+    for _ in range(rate):
+        knock()
+    with pytest.raises(Problem) as refused:
+        knock()
+    assert (refused.value.status, refused.value.code, refused.value.retry_after) == (429, "too-many-requests", 1)
+    now[0] += 1.0
+    for _ in range(rate):
+        knock()
+    with pytest.raises(Problem):
+        knock()
+
+
+def test_requests_per_second_over_http(tmp_path):
+    limits = dataclasses.replace(Limits(), requests_per_second=1)
+    with running(tmp_path / "rankone.db", limits=limits) as url:
+        answers = [Api(url)("GET", "/v1/experiments") for _ in range(20)]
+        refused = [answer for answer in answers if answer.status == 429]
+        assert refused
+        assert {(answer.code, answer.headers["Retry-After"]) for answer in refused} == {("too-many-requests", "1")}
+
+
+def test_waiting():
+    from concurrent.futures import ThreadPoolExecutor
+
+    gate = threading.Event()
+
+    class Slow:
+        name = "slow"
+
+        def do(self, requests):
+            gate.wait()
+            return [None for _ in requests]
+
+    async def crowd():
+        with ThreadPoolExecutor(1) as pool:
+            desk = Desk(Slow(), pool, None, Meters(), room=3)
+            first = asyncio.create_task(desk.do([1]))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # the first is being carried out; three more may wait
+            waiting = [asyncio.create_task(desk.do([number])) for number in range(3)]
+            await asyncio.sleep(0)
+            with pytest.raises(Problem) as refused:
+                await desk.do([4])
+            gate.set()
+            assert await asyncio.gather(first, *waiting) == [[None]] * 4
+            return refused.value
+
+    refused = asyncio.run(crowd())
+    assert (refused.status, refused.code, refused.retry_after) == (503, "busy", 1)
+
+
+def test_exports(small):
+    answers, barrier = [], threading.Barrier(4)
+
+    def export():
+        barrier.wait()
+        answers.append(small.on("homepage", "GET", "/export"))
+
+    threads = [threading.Thread(target=export) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    good = [answer for answer in answers if answer.status == 200]
+    refused = [answer for answer in answers if answer.status != 200]
+    assert len(good) == 1
+    assert {(answer.status, answer.code, answer.headers["Retry-After"]) for answer in refused} == {
+        (429, "exports-busy", "5")
+    }
+
+
+def test_every_limit_has_its_test():
+    tested = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
+    assert {field.name for field in dataclasses.fields(Limits)} <= tested

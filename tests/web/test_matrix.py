@@ -1,0 +1,196 @@
+"""Who may do what: every operation with every kind of token, cell by cell."""
+
+import json
+import time
+from urllib.parse import quote
+
+import pytest
+
+from rankone.errors import InputError
+from rankone.serving import Database
+from rankone.web.app import OPERATIONS
+from rankone.web.tokens import SCOPES, create_token, list_tokens, revoke_token
+
+from .helpers import HOMEPAGE, Api, running
+
+BODIES = {
+    "ask": {},
+    "tell": {"clicked": True},
+    "tell_many": {"outcomes": [{"id": "x", "clicked": True}]},
+    "create_experiment": HOMEPAGE,
+    "stop": {},
+    "exclude": {"source": "robot"},
+    "add_row": {"name": "new"},
+    "retire_row": {"name": "new"},
+    "add_col": {"name": "new"},
+    "retire_col": {"name": "new"},
+}
+# Written by hand, not taken from the table of operations: what each operation needs.
+NEEDS = {
+    "ask": "ask",
+    "tell": "tell",
+    "void": "tell",
+    "tell_many": "tell",
+    "list_experiments": "read",
+    "create_experiment": "admin",
+    "show_experiment": "read",
+    "report": "read",
+    "view": "read",
+    "export": "read",
+    "stop": "admin",
+    "resume": "admin",
+    "exclude": "admin",
+    "add_row": "admin",
+    "retire_row": "admin",
+    "add_col": "admin",
+    "retire_col": "admin",
+    "metrics": "read",
+    "health": None,
+    "openapi": None,
+    "page": None,
+    "page_style": None,
+    "page_script": None,
+    "page_charts": None,
+    "chart_library": None,
+}
+WHOLE = ("list_experiments", "metrics", "create_experiment")  # their path names no experiment
+
+
+@pytest.fixture(scope="module")
+def closed(tmp_path_factory):
+    """A service with an experiment and a token of every kind: scope x (this experiment, another, every)."""
+    db = tmp_path_factory.mktemp("closed") / "rankone.db"
+    with running(db) as url:
+        assert Api(url)("POST", "/v1/experiments", HOMEPAGE).status == 201
+        database = Database(db)
+        tokens = {
+            (scope, experiment): create_token(database, [scope], experiment)
+            for scope in SCOPES
+            for experiment in ("homepage", "elsewhere", "*")
+        }
+        tokens["expired"] = create_token(database, SCOPES, now=time.time() - 2 * 86_400, days=1)
+        tokens["revoked"] = create_token(database, SCOPES)
+        revoke_token(database, tokens["revoked"].split("_")[1])
+        tokens["forged"] = tokens["admin", "*"][:-4] + "aaaa"
+        tokens["unknown"] = "rk_000000000000_" + "a" * 43
+        while Api(url)("GET", "/v1/experiments").status != 401:  # the service notices within a second
+            time.sleep(0.05)
+        yield url, tokens, db
+        database.close()
+
+
+def send(url, operation, token):
+    path = operation.path.replace("{name}", quote("homepage")).replace("{id}", "x")
+    return Api(url, token)(operation.method, path, BODIES.get(operation.name))
+
+
+def test_the_matrix_knows_every_operation():
+    assert {operation.name for operation in OPERATIONS} == set(NEEDS)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_who_may_do_what(closed, operation):
+    url, tokens, _ = closed
+    needed = NEEDS[operation.name]
+    for kind, token in tokens.items():
+        answer = send(url, operation, token)
+        if needed is None:
+            assert answer.status == 200, kind
+        elif isinstance(kind, str):
+            assert (answer.status, answer.code) == (401, "no-valid-token"), kind
+        else:
+            scope, experiment = kind
+            there = experiment in ("homepage", "*") or (
+                operation.name in WHOLE and operation.name != "create_experiment"
+            )
+            if scope == needed and there:
+                assert answer.status not in (401, 403), (kind, answer.body)
+            else:
+                assert (answer.status, answer.code) == (403, "forbidden"), kind
+    nobody = send(url, operation, None)
+    if needed is not None:
+        assert nobody.status == 401
+        assert nobody.headers["WWW-Authenticate"] == "Bearer"
+
+
+def test_lists_show_only_what_the_token_may_read(closed):
+    url, tokens, _ = closed
+    for experiment, seen in (("homepage", ["homepage"]), ("elsewhere", []), ("*", ["homepage"])):
+        api = Api(url, tokens["read", experiment])
+        assert [found["name"] for found in api("GET", "/v1/experiments").json()["experiments"]] == seen
+        assert ('experiment="homepage"' in api("GET", "/metrics").body.decode()) == bool(seen)
+
+
+def test_a_revoked_token_ends_within_a_second_or_two(closed):
+    url, _, db = closed
+    database = Database(db)
+    token = create_token(database, ["read"])
+    api = Api(url, token)
+    while api("GET", "/v1/experiments").status != 200:
+        time.sleep(0.05)
+    revoke_token(database, token.split("_")[1])
+    while api("GET", "/v1/experiments").status == 200:
+        time.sleep(0.05)
+    database.close()
+
+
+def test_tokens_are_stored_as_hashes(closed):
+    _, tokens, db = closed
+    stored = b"".join(file.read_bytes() for file in db.parent.glob("rankone.db*"))
+    for token in tokens.values():
+        assert token.split("_", 2)[2].encode() not in stored
+
+
+def test_no_token_in_any_log(tmp_path, caplog, capfd):
+    import logging
+
+    db = tmp_path / "rankone.db"
+    database = Database(db)
+    token = create_token(database, SCOPES)
+    with caplog.at_level(logging.DEBUG), running(db, public=True) as url:
+        api = Api(url, token)
+        api("POST", "/v1/experiments", HOMEPAGE)
+        api("GET", "/v1/experiments/missing/report")
+        api.on("homepage", "POST", "/ask", raw=token.encode())
+        Api(url, token[:-1])("GET", "/metrics")
+        seen = api("GET", "/metrics").body.decode()
+    database.close()
+    written = caplog.text + "".join(capfd.readouterr()) + seen
+    assert token[:-1] not in written
+    assert token.split("_", 2)[2][:-1] not in written
+
+
+def test_tokens_that_cannot_be(tmp_path):
+    database = Database(tmp_path / "rankone.db")
+    for wrong in (
+        {"scopes": []},
+        {"scopes": ["root"]},
+        {"scopes": ["ask"], "days": -1},
+        {"scopes": ["ask"], "rate": 0},
+    ):
+        with pytest.raises(InputError):
+            create_token(database, **wrong)
+    create_token(database, ["ask"])
+    with pytest.raises(InputError, match="the id of a token"):
+        revoke_token(database, "nothing")
+    assert len(list_tokens(database)) == 1
+    database.close()
+
+
+def test_the_command_makes_lists_and_revokes(tmp_path):
+    from typer.testing import CliRunner
+
+    from rankone.cli import build_app
+
+    run = lambda *words: CliRunner().invoke(build_app(), ["token", *words, "--db", str(tmp_path / "x.db")])  # noqa: E731
+    text = run(
+        "create", "--scope", "ask", "--scope", "tell", "--experiment", "homepage", "--note", "shop"
+    ).stdout.strip()
+    prefix, id, secret = text.split("_", 2)
+    assert (prefix, len(secret)) == ("rk", 43)
+    (listed,) = json.loads(run("list", "--json").stdout)
+    assert (listed["id"], listed["scopes"], listed["experiment"]) == (id, ["ask", "tell"], "homepage")
+    assert secret not in run("list").stdout
+    assert "valid" in run("list").stdout
+    assert run("revoke", id).exit_code == 0
+    assert "revoked" in run("list").stdout

@@ -1,0 +1,257 @@
+"""The page in a real Chromium: it comes alive, it is safe, it is honest, it can be read on a phone.
+
+RANKONE_SCREENSHOTS=folder keeps the pictures.
+"""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from rankone import RankOne
+from rankone.serving import Database, Experiment
+from rankone.web.client import Client
+from rankone.web.tokens import create_token
+from rankone.web.traffic import simulate_traffic
+
+from .helpers import Api, running
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+REQUIRED = os.environ.get("RANKONE_REQUIRE_CHROMIUM") == "1"
+pytestmark = pytest.mark.skipif(not CHROMIUM and not REQUIRED, reason="Chromium is not installed")
+
+ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+HOSTILE = [
+    '<img src=x onerror="window.hacked=1">',
+    "<script>window.hacked=1</script>",
+    "'];window.hacked=1;//",
+    "${window.hacked=1}",
+    "{{constructor.constructor('window.hacked=1')()}}",
+    "javascript:window.hacked=1",
+    "__proto__",
+    "constructor",
+    "hasOwnProperty",
+    "datum.value",
+    "&lt;b&gt;bold&lt;/b&gt;",
+    "a" * 256,
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    assert CHROMIUM, "RANKONE_REQUIRE_CHROMIUM=1, but Chromium is not installed"
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Open an address; fail on any error in the page and on any request that leaves the service."""
+    contexts = []
+
+    def open_page(url, size=DESKTOP, allowed=(), **options):
+        context = browser.new_context(viewport=size, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.problems = []
+        page.on("pageerror", lambda error: page.problems.append(str(error)))
+        page.on("console", lambda message: message.type == "error" and page.problems.append(message.text))
+        home = re.match(r"https?://[^/]+", url)[0]
+        page.on(
+            "request", lambda asked: asked.url.startswith((home, "data:", *allowed)) or page.problems.append(asked.url)
+        )
+        page.goto(url)
+        return page
+
+    yield open_page
+    for context in contexts:
+        for page in context.pages:
+            page.screenshot(path=_picture(), full_page=True) if _picture() else None
+            # A test may have asked for these two: a token that is not valid, a service that has ended.
+            assert [text for text in page.problems if not re.search("401|ERR_CONNECTION_REFUSED", text)] == []
+        context.close()
+
+
+def _picture():
+    folder = os.environ.get("RANKONE_SCREENSHOTS")
+    if not folder:
+        return None
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    name = os.environ["PYTEST_CURRENT_TEST"].partition("::")[2].partition(" ")[0]
+    return Path(folder) / f"{name}.png"
+
+
+@pytest.fixture(scope="module")
+def alive(tmp_path_factory):
+    """A service with three experiments: a lively one, an eliminating one and an empty one."""
+    db = tmp_path_factory.mktemp("alive") / "rankone.db"
+    with running(db) as url:
+        client = Client(url)
+        problem = RankOne([0.9, 0.5, 0.3, 0.2], [0.8, 0.4, 0.2])
+        simulate_traffic(client, "homepage", problem, policy="ucb1", rate=1e6, visits=1500, batch=50)
+        sharp = RankOne([0.99, 0.01, 0.01], [0.99, 0.01])
+        simulate_traffic(client, "checkout", sharp, policy="rank1elim-kl:horizon=2000,c=0", rate=1e6, visits=2000)
+        client.create("empty", 3, 3, "ucb1")
+        yield url, client
+        client.close()
+
+
+def shown(page, name):
+    from playwright.sync_api import expect
+
+    page.get_by_role("button", name=name, exact=True).click()
+    expect(page).to_have_title(f"{name} · rankone")
+    page.wait_for_selector("#status:not(.bad)")
+
+
+def test_it_shows_what_leads_and_updates_by_itself(alive, open_page):
+    url, client = alive
+    page = open_page(url)
+    shown(page, "homepage")
+    report = client.experiment("homepage").report()
+    assert page.inner_text("#sentence") == report.sentence
+    assert "'row 1' with 'col 1'" in report.sentence
+    assert "all traffic is simulated" in page.inner_text("#labels")
+    assert page.inner_text("#figures div:first-child dd").startswith("1,500")
+    page.wait_for_selector("#rates-chart svg")
+    assert (
+        page.locator("#rates-chart .mark-text.role-mark text").count() == 12
+    )  # a figure in every cell: no colour needed
+    client.experiment("homepage").ask(5)
+    page.locator("#figures dd", has_text="1,505").wait_for()
+    assert page.inner_text("#figures div:nth-child(5) dd").startswith("5")
+    assert "1,500 of 1,505 decisions are simulated" in page.inner_text("#labels")
+
+
+def test_it_shows_the_stage_and_the_survivors(alive, open_page):
+    url, _ = alive
+    page = open_page(url)
+    shown(page, "checkout")
+    view = Api(url).on("checkout", "GET", "/view").json()
+    assert view["stage"] >= 1
+    assert (view["rows_left"], view["cols_left"]) == (["row 1"], ["col 1"])
+    assert f"stage {view['stage'] + 1}: 1 of 3 rows and 1 of 2 columns survive" in page.inner_text("#race-note")
+    assert page.locator("#rows td", has_text="eliminated").count() == 2
+
+
+def test_it_is_honest_without_data(alive, open_page):
+    url, _ = alive
+    page = open_page(url)
+    shown(page, "empty")
+    assert "No outcomes yet" in page.inner_text("#sentence")
+    text = page.inner_text("main")
+    assert "Too few outcomes yet" in text
+    assert "nothing to compare yet" in text
+    assert "★" not in text
+    assert "NaN" not in text
+
+
+def test_it_is_honest_without_experiments(tmp_path, open_page):
+    with running(tmp_path / "rankone.db") as url:
+        page = open_page(url)
+        page.wait_for_selector("#empty:not([hidden])")
+        assert f"rankone simulate-traffic {url} demo --problem needle:8x8" in page.inner_text("#empty")
+
+
+@pytest.mark.parametrize("name", ["homepage", "checkout"])
+def test_it_can_be_used_on_a_phone(alive, open_page, name):
+    page = open_page(alive[0], PHONE, device_scale_factor=2)
+    shown(page, name)
+    page.wait_for_selector("#shares-chart svg")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert page.evaluate("Math.min(...[...document.querySelectorAll('nav button')].map((b) => b.clientHeight))") >= 32
+
+
+def test_it_can_be_read_in_the_dark(alive, open_page):
+    page = open_page(alive[0], color_scheme="dark")
+    shown(page, "homepage")
+    page.wait_for_selector("#shares-chart svg")
+    ratios = page.evaluate(
+        """() => {
+          const light = (text) => { const [r, g, b] = text.match(/[0-9.]+/g).map((v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+          const paper = light(getComputedStyle(document.body).backgroundColor);
+          return ["#sentence", "#status", ".note", "#figures dt", "td"].map((where) => {
+            const ink = light(getComputedStyle(document.querySelector(where)).color);
+            return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
+          });
+        }"""
+    )
+    assert min(ratios) >= 4.5  # WCAG AA
+
+
+def test_hostile_labels_are_only_text(tmp_path, open_page):
+    db = tmp_path / "rankone.db"
+    with Experiment(HOSTILE[0], HOSTILE, HOSTILE, "ucb1", db, durability="off") as experiment:
+        for decision in experiment.ask(200, source=HOSTILE[1]):
+            experiment.tell(decision.id, decision.row == 1, source=HOSTILE[2])
+        experiment.stop(why=HOSTILE[0])
+    with running(db) as url:
+        page = open_page(url)
+        shown(page, HOSTILE[0])
+        page.wait_for_selector("#shares-chart svg")
+        page.hover("#rates-chart svg .mark-rect path >> nth=3", force=True)
+        page.wait_for_timeout(200)
+        page.hover("#rows tr:nth-child(2)")
+        assert page.evaluate("window.hacked") is None
+        assert page.evaluate("({}).polluted") is None
+        assert page.locator("main img, main script, nav img").count() == 0
+        text = page.inner_text("#rows")
+        for label in HOSTILE:
+            assert label in text
+        assert HOSTILE[0] in page.inner_text("#labels")
+
+
+def test_it_asks_for_a_token_and_keeps_it_out_of_the_address(tmp_path, open_page):
+    db = tmp_path / "rankone.db"
+    database = Database(db)
+    token = create_token(database, ["read"], "homepage")
+    Experiment("homepage", 2, 2, "ucb1", db=database)
+    Experiment("secret", 2, 2, "ucb1", db=database)
+    with running(db) as url:
+        page = open_page(url)
+        page.wait_for_selector("#sign-in:not([hidden])")
+        page.fill("#token", "rk_wrong_wrong")
+        page.click("#sign-in button")
+        page.wait_for_selector("#status.bad")
+        assert page.is_visible("#sign-in")
+        page.fill("#token", token)
+        page.click("#sign-in button")
+        shown(page, "homepage")
+        assert page.locator("nav button").all_inner_texts() == ["homepage"]
+        assert token not in page.url
+        assert token not in page.content()
+    database.close()
+
+
+def test_it_says_so_when_the_service_is_away(tmp_path, open_page):
+    with running(tmp_path / "rankone.db") as url:
+        page = open_page(url)
+        page.wait_for_selector("#empty:not([hidden])")
+    page.wait_for_selector("#status.bad")
+    assert "no answer" in page.inner_text("#status")
+
+
+def test_the_policy_of_the_page_forbids_foreign_scripts_and_eval(alive, open_page):
+    page = open_page(alive[0])
+    shown(page, "homepage")
+    page.evaluate("""() => {
+        setTimeout("window.evaluated = 1");
+        document.body.append(Object.assign(document.createElement("script"), { textContent: "window.inlined = 1" }));
+    }""")
+    page.wait_for_timeout(100)
+    assert page.evaluate("[window.evaluated, window.inlined]") == [None, None]
+    assert len(page.problems) == 2  # the browser reports both
+    page.problems.clear()
+    policy = Api(alive[0])("GET", "/").headers["Content-Security-Policy"]
+    assert "script-src 'self';" in policy
+    assert "unsafe-eval" not in policy
