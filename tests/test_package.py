@@ -1,5 +1,6 @@
 """The package as a whole: what it exports, what an import costs, how long its files are."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -25,3 +26,10 @@ def test_import_is_light():
 def test_files_stay_short():
     long = {str(file): count for file in PACKAGE.rglob("*.py") if (count := len(file.read_text().splitlines())) > 400}
     assert not long
+
+
+def test_type_checkers_see_every_public_name():
+    stub = (PACKAGE / "__init__.pyi").read_text()
+    named = {name: home for home, name in re.findall(r"^from ([\w.]+) import (\w+) as \2$", stub, re.MULTILINE)}
+    assert set(named) == set(rankone.__all__)
+    assert {name: home for name, home in named.items() if name in rankone._HOMES} == rankone._HOMES
