@@ -10,9 +10,16 @@ from rankone.paper import fig2, fig3, yandex
 from rankone.simulation.study import Study
 from rankone.simulation.work import Run
 
-HARD = rankone.RankOne([0.9, 0.1], [0.85, 0.05], name="hard")
+HARD = rankone.RankOne([0.9, 0.05, 0.05], [0.85, 0.05, 0.05], name="hard")
 EASY = rankone.RankOne([0.6, 0.3], [0.6, 0.3], name="easy")
-REGRETS = {"rank1elim-kl": 80.0, "rank1elim-kl:c=0": 70.0, "rank1elim": 400.0, "ucb1-elim": 300.0, "ucb1": 90.0, "kl-ucb": 9.0}
+REGRETS = {
+    "rank1elim-kl": 80.0,
+    "rank1elim-kl:c=0": 70.0,
+    "rank1elim": 400.0,
+    "ucb1-elim": 300.0,
+    "ucb1": 90.0,
+    "kl-ucb": 9.0,
+}
 
 
 def made_up_study(changes=None, easy_share=0.5):
