@@ -71,5 +71,5 @@ def test_wrong_input_is_a_sentence(place):
         ("compare-models", place / "log.tsv.gz", "--holdout", 2),
         ("generate-log", place / "x", "--format", "csv"),
     ):
-        with pytest.raises(InputError, match="expected .* - got .* - "):
+        with pytest.raises(InputError, match=r"expected .* - got .* - "):
             run(*words)
