@@ -10,7 +10,7 @@ from rankone.paper import fig2, fig3, yandex
 from rankone.simulation.study import Study
 from rankone.simulation.work import Run
 
-HARD = rankone.RankOne([0.9, 0.1], [0.85, 0.05], name="hard")
+HARD = rankone.RankOne([0.9, 0.05, 0.05], [0.85, 0.05, 0.05], name="hard")
 EASY = rankone.RankOne([0.6, 0.3], [0.6, 0.3], name="easy")
 REGRETS = {
     "rank1elim-kl": 80.0,

@@ -118,15 +118,14 @@ def _words(facts: dict[str, Any]) -> str:
 
 def _save(model: ProductModel, queries: list[str], out: Path, facts: dict[str, Any], log: dict[str, Any]) -> None:
     """Write the problems, the most frequent query first, with the intervals of their parameters."""
-    import polars as pl
-
     from rankone.problems.files import save_problems
 
     attraction, examination = model.intervals()
+    items = attraction.partition_by("query", as_dict=True)
+    curves = examination.partition_by("query", as_dict=True) if "query" in examination.columns else {}
     each = []
     for query in queries:
-        own = attraction.filter(pl.col("query") == query)
-        curve = examination.filter(pl.col("query") == query) if "query" in examination.columns else examination
+        own, curve = items[(query,)], curves.get((query,), examination)
         each.append(
             {
                 "impressions": own["impressions"].to_list(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +39,11 @@ class Cells:
     last_clicks: Floats
     dropped_items: int
     dropped_impressions: int
+
+    @functools.cached_property
+    def query_numbers(self) -> dict[str, int]:
+        """Number of each query by its name."""
+        return {query: number for number, query in enumerate(self.queries)}
 
     @property
     def n_pairs(self) -> int:

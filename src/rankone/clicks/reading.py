@@ -114,9 +114,9 @@ def _format_of(sources: list[Source], name: str | None) -> type[Format]:
             looks = (
                 f"{source.path.name}, which looks like {seen[0].name}"
                 if seen
-                else f"{source.path.name}, which does not"
+                else f"{source.path.name}, which looks like none"
             )
-            raise InputError(expected, looks, "name its format, or convert it to a table with a header")
+            raise InputError(expected, looks, "name the right format, or convert it to a table with a header")
     if wanted is None:
         raise InputError("at least one result list or impression", "nothing but empty files", "check the path")
     return wanted

@@ -68,7 +68,7 @@ def models(
 def studies(
     problems: Sequence[RankOne], out: Path, quick: bool, workers: int | None, progress: Progress | None
 ) -> dict[int, Study]:
-    """Play every policy on the problems, a study for each horizon: elimination policies plan for theirs."""
+    """Play every policy on the problems at every horizon; elimination policies plan for theirs: a study each."""
     horizons = QUICK_HORIZONS if quick else HORIZONS
     runs = 1 if quick else RUNS
     each = len(problems) * len(POLICIES) * runs

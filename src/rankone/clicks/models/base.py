@@ -95,10 +95,11 @@ class ClickModel:
     def query_number(self, query: str | int) -> int:
         """Number of a query that was fitted."""
         self._check_fitted()
-        if str(query) not in self.cells_.queries:
+        number = self.cells_.query_numbers.get(str(query))
+        if number is None:
             examples = ", ".join(self.cells_.queries[:5])
             raise InputError(f"a query that was fitted, such as {examples}", str(query), "see model.summary()")
-        return self.cells_.queries.index(str(query))
+        return number
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "cells_"):
