@@ -1,0 +1,123 @@
+"""The arena: its problems, its figures, its halves; resumed, and refused when asked for what it has not."""
+
+import importlib
+import math
+
+import polars as pl
+import pytest
+
+import rankone
+from rankone.errors import InputError
+from rankone.problems import RankOne, lower_bound, save_problems
+from rankone.simulation.arena import Arena
+from rankone.simulation.arena_problems import PROBLEMS
+
+SMALL = ["two-by-two", "trap-6"]
+
+
+def arena(**settings):
+    chosen = {"policies": ["uts", "uniform"], "problems": SMALL, "runs": 4, "quick": True, "workers": 1} | settings
+    return rankone.arena(**chosen)
+
+
+def test_problems_are_named_once_and_split_in_two_like_halves():
+    assert 16 <= len(PROBLEMS) <= 24
+    assert (
+        len({entry.name for entry in PROBLEMS}) == len({entry.problem().digest for entry in PROBLEMS}) == len(PROBLEMS)
+    )
+    halves = {half: [entry for entry in PROBLEMS if entry.half == half] for half in ("tune", "report")}
+    assert len(halves["tune"]) == len(halves["report"]) == len(PROBLEMS) / 2
+    assert all(any(entry.trap for entry in half) for half in halves.values())
+    assert all(lower_bound(entry.problem(), entry.horizon) > 0 for entry in PROBLEMS)
+
+
+def test_figures_are_those_of_the_runs():
+    found = arena(runs=20)
+    assert found.table.height == 4
+    line = found.table.row(by_predicate=(pl.col("problem") == "trap-6") & (pl.col("policy") == "uts"), named=True)
+    entry = next(entry for entry in PROBLEMS if entry.name == "trap-6")
+    study = rankone.simulate(entry.problem(), "uts", entry.horizon // 10, 20, workers=1, checkpoints=[2_000])
+    assert line["horizon"] == 2_000
+    assert line["trap"]
+    regret = study.table["regret"]
+    assert line["regret_mean"] == pytest.approx(regret.mean())
+    assert line["regret_p99"] == pytest.approx(regret.quantile(0.99, "linear"))
+    assert line["times_bound"] == pytest.approx(regret.mean() / lower_bound(entry.problem(), 2_000))
+
+
+def test_scores_are_geometric_means_of_ratios():
+    found = arena()
+    means = dict(
+        zip(zip(found.table["problem"], found.table["policy"], strict=True), found.table["regret_mean"], strict=True)
+    )
+    ratios = [means[problem, "uniform"] / means[problem, "uts"] for problem in SMALL]
+    scores = found.scores()
+    assert scores["policy"].to_list() == ["uts", "uniform"], "the best comes first"
+    uniform = scores.row(1, named=True)
+    assert uniform["against_mean"] == pytest.approx(math.sqrt(ratios[0] * ratios[1]))
+    assert uniform["against_worst"] == pytest.approx(max(ratios))
+    assert uniform["worst_problem"] == SMALL[ratios.index(max(ratios))]
+    assert scores.row(0, named=True)["against_trap_p99"] == 1.0
+
+
+def test_ratio_noise_comes_from_both_policies():
+    lines = [
+        {"problem": "p", "half": None, "trap": False, "policy": policy, "horizon": 10, "times_bound": 1.0}
+        | {"regret_mean": mean, "regret_se": error, "regret_p99": mean}
+        for policy, mean, error in (("uts", 10.0, 1.0), ("other", 20.0, 1.0))
+    ]
+    ratios = Arena(pl.DataFrame(lines, schema_overrides={"half": pl.String}), "uts").ratios()
+    other = ratios.row(by_predicate=pl.col("policy") == "other", named=True)
+    assert other["mean_ratio"] == 2.0
+    assert other["mean_ratio_se"] == pytest.approx(2.0 * math.hypot(0.1, 0.05))
+
+
+def test_the_reference_always_plays():
+    found = arena(policies="uniform", problems=["two-by-two"])
+    assert found.table["policy"].to_list() == ["uts", "uniform"]
+    found = arena(policies="uniform", problems=["two-by-two"], against="uniform")
+    assert found.table["policy"].to_list() == ["uniform"]
+
+
+def test_halves_models_and_stretch(tmp_path):
+    path = tmp_path / "models.json"
+    save_problems(path, [RankOne([0.5, 0.2], [0.4, 0.1], name="a query")])
+    found = arena(problems=SMALL, half="tune", models=path, stretch=2, policies="uts", runs=1)
+    assert found.table["problem"].to_list() == ["trap-6", "two-by-two", "a query"]
+    assert found.table["horizon"].to_list() == [4_000, 2_000, 20_000]
+    assert found.table["half"].to_list() == ["tune", "tune", None]
+
+
+def test_continues_where_it_stopped(tmp_path, monkeypatch):
+    asked = []
+    module = importlib.import_module("rankone.simulation.simulate")
+    do = module.do
+    monkeypatch.setattr(module, "do", lambda unit: asked.extend(unit.runs) or do(unit))
+    reports = []
+    first = arena(out=tmp_path, runs=2)
+    assert len(asked) == 8
+    again = arena(out=tmp_path, runs=3, progress=lambda finished, total: reports.append((finished, total)))
+    assert len(asked) == 12
+    assert reports[0] == (4, 12)
+    assert reports[-1] == (12, 12)
+    assert first.table.height == again.table.height
+    again.save(tmp_path)
+    assert {"arena.csv", "scores.csv", "arena.png", "arena.svg", "arena.html"} <= {
+        file.name for file in tmp_path.iterdir()
+    }
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"problems": ["three-by-three"]}, "expected a problem of the arena - got three-by-three"),
+        ({"half": "third"}, "expected half 'tune' or 'report'"),
+        ({"problems": ["two-by-two"], "half": "report"}, "problems of the half 'report'"),
+        ({"runs": 0}, "runs as a whole number"),
+        ({"stretch": 0}, "stretch as a whole number"),
+        ({"policies": ["ucb9"]}, "one of the policies"),
+    ],
+)
+def test_bad_input(settings, message):
+    with pytest.raises(InputError, match=message):
+        arena(**settings)
