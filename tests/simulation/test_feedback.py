@@ -9,30 +9,32 @@ from rankone.numerics.calendar import drop_first, enter
 from rankone.numerics.compiled import compiled, function
 from rankone.numerics.seeds import generator
 from rankone.simulation.feedback import Feedback, feedback
-from rankone.simulation.play import play, play_late
+from rankone.simulation.late import drive, play_late
+from rankone.simulation.play import play
 from tests.oracles.feedback import plain_late_play
 
 PROBLEM = rankone.RankOne([0.9, 0.3, 0.5], [0.2, 0.8])
 CHECKPOINTS = np.array([1, 10, 999, 2_000])
-WAYS = ["delay:steps=7", "delay:mean=12.5", "batch:size=64", "delay:steps=3,mean=5+batch:size=10"]
+WAYS = ["delay:steps=7", "delay:mean=12.5", "batch:size=64", "delay:steps=3,mean=5+batch:size=10", "delay:steps=1500"]
 
 
-def compiled_play(loop, policy, rng, *late):
-    state, regrets = policy.start(3, 2), np.empty(len(CHECKPOINTS))
-    inputs = (state, PROBLEM.rows, PROBLEM.cols, PROBLEM.best_mean, CHECKPOINTS, regrets, rng)
-    returned = compiled(loop, type(policy).__module__)(*inputs, *late)
-    return regrets, returned
+def compiled_late_play(policy, rng, late, problem=PROBLEM, checkpoints=CHECKPOINTS):
+    state, regrets = policy.start(problem.n_rows, problem.n_cols), np.empty(len(checkpoints))
+    loop = compiled(play_late, type(policy).__module__)
+    return regrets, drive(loop, late, state, problem, checkpoints, regrets, rng), state
 
 
 @pytest.mark.parametrize("name", sorted(rankone.known_policies()))
 def test_same_as_the_plain_loops(name):
     policy = rankone.policy(name).with_horizon(2_000).for_problem(0, 1)
-    at_once, _ = compiled_play(play, policy, generator(5))
-    without_delay, _ = compiled_play(play_late, policy, generator(5), 0, 0.0, 1)
+    at_once = np.empty(len(CHECKPOINTS))
+    loop = compiled(play, type(policy).__module__)
+    loop(policy.start(3, 2), PROBLEM.rows, PROBLEM.cols, PROBLEM.best_mean, CHECKPOINTS, at_once, generator(5))
+    without_delay, _, _ = compiled_late_play(policy, generator(5), Feedback())
     assert without_delay.tolist() == at_once.tolist(), "no delay is no delay, bit for bit"
     for spec in WAYS:
         late = feedback(spec)
-        regrets, with_news = compiled_play(play_late, policy, generator(5), late.steps, late.mean, late.size)
+        regrets, with_news, _ = compiled_late_play(policy, generator(5), late)
         expected, _, expected_news = plain_late_play(policy, PROBLEM, CHECKPOINTS.tolist(), generator(5), late)
         assert regrets == pytest.approx(expected, abs=1e-9), spec
         assert with_news <= expected_news, "a settled policy is not played to the end"
@@ -41,9 +43,9 @@ def test_same_as_the_plain_loops(name):
 def test_calendar_keeps_the_order():
     @function
     def sorted_by_calendar(keys, out):
-        records = np.empty((1, 2), np.int64)
+        records = np.empty((len(keys), 2), np.int64)
         for place in range(len(keys)):
-            records = enter(records, place, (keys[place], place))
+            enter(records, place, (keys[place], place))
         for place in range(len(keys)):
             out[place] = records[0]
             drop_first(records, len(keys) - place)
@@ -57,12 +59,11 @@ def test_calendar_keeps_the_order():
 
 
 def test_random_delays_have_the_mean_and_law_asked_for():
-    policy, mean, ones, regrets = rankone.UTS(), 30.0, np.ones(2), np.empty(1)
-    loop = compiled(play_late, type(policy).__module__)
+    policy, mean, sure = rankone.UTS(), 30.0, rankone.RankOne([1.0, 1.0], [1.0, 1.0])
 
     def played(horizon, seed):
-        state = policy.start(2, 2)
-        news = loop(state, ones, ones, 1.0, np.array([horizon]), regrets, generator(seed), 0, mean, 1)
+        late = Feedback(mean=mean)
+        _, news, state = compiled_late_play(policy, generator(seed), late, sure, np.array([horizon]))
         return news, state.pulls.sum()
 
     # What arrives at a step is a sum of independent Bernoulli(p q^age), p = 1 - q; none arrives with this probability:

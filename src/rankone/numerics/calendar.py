@@ -1,4 +1,4 @@
-"""A calendar of things to come: a binary heap of records, the earliest on top, that grows as it needs to.
+"""A calendar of things to come: a binary heap of records, the earliest on top.
 
 A record is a row of whole numbers; records are ordered by their first two entries, say when they are due and which
 comes first among those due at the same time.
@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from rankone.numerics.compiled import kernel
+from rankone.numerics.compiled import lean
 
 Records = npt.NDArray[np.int64]
 
 
-@kernel
+@lean
 def is_before(records: Records, first: int, second: int) -> bool:
     """Tell whether one record comes before another."""
     if records[first, 0] != records[second, 0]:
@@ -22,30 +22,25 @@ def is_before(records: Records, first: int, second: int) -> bool:
     return bool(records[first, 1] < records[second, 1])
 
 
-@kernel
+@lean
 def swap(records: Records, first: int, second: int) -> None:
     """Exchange two records."""
     for field in range(records.shape[1]):
         records[first, field], records[second, field] = records[second, field], records[first, field]
 
 
-@kernel
-def enter(records: Records, size: int, record: tuple[int, ...]) -> Records:
-    """Add a record to the `size` there are; return the calendar, which may have moved to a larger place."""
-    if size == len(records):
-        larger = np.empty((2 * size, records.shape[1]), np.int64)
-        larger[:size] = records
-        records = larger
+@lean
+def enter(records: Records, size: int, record: tuple[int, ...]) -> None:
+    """Add a record to the `size` there are; the calendar must have room for it."""
     for field in range(records.shape[1]):
         records[size, field] = record[field]
     place = size
     while place > 0 and is_before(records, place, (place - 1) // 2):
         swap(records, place, (place - 1) // 2)
         place = (place - 1) // 2
-    return records
 
 
-@kernel
+@lean
 def drop_first(records: Records, size: int) -> None:
     """Take the earliest of `size` records away; the others are then the first ``size - 1``."""
     last = size - 1

@@ -21,7 +21,8 @@ from rankone.policies import Policy
 from rankone.policies.kernels import syncs
 from rankone.problems import RankOne
 from rankone.simulation.feedback import AT_ONCE, Feedback
-from rankone.simulation.play import play, play_late
+from rankone.simulation.late import drive, play_late
+from rankone.simulation.play import play
 
 
 @functools.cache
@@ -70,7 +71,6 @@ def do(unit: Unit) -> list[Run]:
     problem, policy, checkpoints, late = unit.problem, unit.policy, unit.checkpoints, unit.feedback
     ready = ready_for(policy, problem, int(checkpoints[-1]))
     loop = compiled(play if late.is_immediate else play_late, type(policy).__module__)
-    extra = () if late.is_immediate else (late.steps, float(late.mean), late.size)
 
     def timed(
         checkpoints: npt.NDArray[np.int64], rng: np.random.Generator
@@ -78,11 +78,14 @@ def do(unit: Unit) -> list[Run]:
         state = ready.start(problem.n_rows, problem.n_cols)
         regret = np.empty(len(checkpoints))
         begin = time.perf_counter()
-        with_news = loop(state, problem.rows, problem.cols, problem.best_mean, checkpoints, regret, rng, *extra)
+        if late.is_immediate:
+            loop(state, problem.rows, problem.cols, problem.best_mean, checkpoints, regret, rng)
+            with_news = int(checkpoints[-1]) - 1  # every decision but the first comes after a new outcome
+        else:
+            with_news = drive(loop, late, state, problem, checkpoints, regret, rng)
         seconds = time.perf_counter() - begin
         taken_in = syncs(state)
-        if taken_in < 0:  # at every decision that comes after a new outcome; at once: at all but the first
-            taken_in = int(checkpoints[-1]) - 1 if late.is_immediate else int(with_news)
+        taken_in = with_news if taken_in < 0 else taken_in
         return seconds, regret, taken_in
 
     timed(checkpoints[:1] * 0 + 1, generator(0))  # one step, to compile or load the loop before any run is timed
