@@ -9,7 +9,7 @@ import polars as pl
 
 from rankone.charts.click_models import click_model_chart
 from rankone.paper.claims import Claim, Reproduction
-from rankone.paper.yandex import BASELINES, READINGS, Models, models, shown, studies
+from rankone.paper.yandex import BASELINES, READINGS, Models, labelled, models, shown, studies
 from rankone.problems import RankOne
 from rankone.simulation import Study
 from rankone.simulation.simulate import Progress
@@ -45,12 +45,14 @@ def reproduce(
     for horizon, study in played.items():
         for policy, reading in READINGS.items():
             claims += judge(study, policy, f"{reading}, n = {horizon:,}")
-    charts = {"fig2_regret": shown(played).chart(lower_bound=False)}
+    charts = {"fig2_regret": labelled(shown(played).chart(lower_bound=False), fitted.source)}
     if fitted.model is not None:
         attraction, examination = fitted.model.intervals()
-        charts["fig2_models"] = click_model_chart(attraction, examination, [problem.name for problem in pair])
-    summaries = [study.summary().with_columns(source=pl.lit(fitted.source)) for study in played.values()]
-    return Reproduction({"queries": _hardness(fitted, pair), "summary": pl.concat(summaries)}, claims, charts)
+        drawn = click_model_chart(attraction, examination, [problem.name for problem in pair])
+        charts["fig2_models"] = labelled(drawn, fitted.source)
+    summary = pl.concat([study.summary() for study in played.values()])
+    columns = ["problem", "policy", "horizon", "runs", "regret_mean", "regret_se", "regret_median", "regret_p95"]
+    return Reproduction({"queries": _hardness(fitted, pair), "summary": summary.select(columns)}, claims, charts)
 
 
 def two_queries(problems: Sequence[RankOne], generated: bool) -> tuple[RankOne, RankOne]:

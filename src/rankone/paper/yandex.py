@@ -14,6 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from rankone import clicks
+from rankone.charts.chart import Chart
 from rankone.problems import RankOne
 from rankone.simulation import Study, simulate
 from rankone.simulation.simulate import Progress
@@ -83,6 +84,12 @@ def studies(
         )
         for place, horizon in enumerate(horizons)
     }  # fmt: skip
+
+
+def labelled(chart: Chart, source: str) -> Chart:
+    """Say on a chart which log it was made from."""
+    chart.altair = chart.altair.properties(title=source)
+    return chart
 
 
 def shown(played: dict[int, Study]) -> Study:
