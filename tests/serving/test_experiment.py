@@ -163,8 +163,9 @@ def test_settings_given_again_must_agree(sqlite_db):
     "bad",
     [
         {"name": ""}, {"name": "x" * 257}, {"name": "a\nb"}, {"name": 3},
-        {"rows": []}, {"rows": ["a", "a"]}, {"rows": "ab"}, {"rows": None}, {"rows": 0}, {"rows": 10_001}, {"cols": [1, 2]},
-        {"rows": 10_000, "cols": 1_001}, {"policy": "nobody"}, {"policy": "rank1elim-kl"}, {"seed": 1.5}, {"max_open": 0},
+        {"rows": []}, {"rows": ["a", "a"]}, {"rows": "ab"}, {"rows": None}, {"rows": 0}, {"rows": 10_001},
+        {"cols": [1, 2]}, {"rows": 10_000, "cols": 1_001}, {"policy": "nobody"}, {"policy": "rank1elim-kl"}, {"seed": 1.5},
+        {"max_open": 0},
         {"window": 0}, {"window": -1}, {"window": float("nan")}, {"auto_stop": 0}, {"auto_stop": 0.6},
         {"durability": "maybe"}, {"db": "mysql://x"}, {"db": ""}, {"db": ":memory:"},
     ],

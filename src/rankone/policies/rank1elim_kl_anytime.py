@@ -30,6 +30,7 @@ import numpy as np
 from rankone.numerics.compiled import kernel
 from rankone.policies.base import Policy, check_c, check_sizes
 from rankone.policies.kernels import FILLER, chooses, updates, voids
+from rankone.policies.live import recalls
 from rankone.policies.rank1elim_kl import kl_bounds
 from rankone.policies.sweeps import (
     COLS,
@@ -238,3 +239,8 @@ def _update(state: AnytimeState, row: int, col: int, tag: int, reward: int) -> N
         state.stage_pulls[tag // 2, line] += 1
         state.stage_clicks[tag // 2, line] += reward
         state.clock[OPEN] -= 1
+
+
+@recalls.register(AnytimeState)
+def _recall(state: AnytimeState, row: int, col: int, pulls: int, clicks: int) -> None:
+    pass  # outcomes count with the partners of their stage only, and a fresh start draws new ones

@@ -43,6 +43,7 @@ class TopTwo(Policy):
     """
 
     name: ClassVar[str] = "top-two"
+    suits: ClassVar[str] = "finding the winner and stopping (live: auto_stop); earns fewer clicks than uts meanwhile"
 
     def start(self, n_rows: int, n_cols: int) -> TopTwoState:
         """Return the state before the first decision."""
