@@ -72,7 +72,7 @@ def test_it_raises_the_same_errors(client):
         experiment.tell("nonsense", False)
     with pytest.raises(KeyReused):
         experiment.ask(2, key="one")
-    with pytest.raises(InputError, match=r"1 to 1000|less than or equal to 1000"):
+    with pytest.raises(InputError, match="less than or equal to 1000"):
         experiment.ask(1001)
     with pytest.raises(InputError, match="the name of an experiment"):
         client.experiment("missing").ask()

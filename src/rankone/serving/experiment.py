@@ -243,7 +243,7 @@ class Experiment:
             if until is not None:
                 fits["last"] = storage.decision_at(number, int(until * 1e6)) - 1
             fits |= {
-                side: lines.names.index(name)
+                side: _among(lines.names, name)
                 for side, lines, name in (("row", fold.rows, row), ("col", fold.cols, col))
                 if name
             }
@@ -303,9 +303,14 @@ class Experiment:
         self.close()
 
 
+def _among(names: Sequence[str], name: str) -> int:
+    if name not in names:
+        raise InputError(f"one of {', '.join(names)}", name, "name a line that is there")
+    return names.index(name)
+
+
 def _living(lines: Lines, name: str) -> int:
-    if name not in lines.names_living():
-        raise InputError(f"one of {', '.join(lines.names_living())}", name, "name a line that is there")
+    _among(lines.names_living(), name)
     return lines.names.index(name)
 
 

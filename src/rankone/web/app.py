@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rankone.web import routes_decisions, routes_experiments, routes_service
 from rankone.web.limits import Limits
 from rankone.web.openapi import describe
-from rankone.web.operations import Endpoint
+from rankone.web.operations import Endpoint, Operation
 from rankone.web.origins import Origins
 from rankone.web.problem_json import Problem
 from rankone.web.service import Service
@@ -32,7 +27,7 @@ def create_app(
     limits: Limits | None = None,
     public: bool = False,
     allowed_origins: Sequence[str] = (),
-) -> RawPaths:
+) -> ASGIApp:
     """Return the service for a database, to be run by an ASGI server.
 
     Args:
@@ -44,56 +39,64 @@ def create_app(
     """
     service = Service(db, durability, limits or Limits(), public, allowed_origins)
     service.description = describe(OPERATIONS)
-
-    @contextlib.asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        await service.start()
-        try:
-            yield
-        finally:
-            await service.stop()
-
-    paths: dict[str, dict[str, Endpoint]] = {}
-    for item in OPERATIONS:
-        paths.setdefault(item.path, {})[item.method] = Endpoint(item, service)
-    routes = [Route(path, ByMethod(endpoints), methods=list(endpoints)) for path, endpoints in paths.items()]
-    errors: dict[Any, Any] = {HTTPException: _problem}
-    app = Starlette(routes=routes, exception_handlers=errors, lifespan=lifespan)
-    app.router.redirect_slashes = False
-    return RawPaths(Origins(app, allowed_origins), service)
+    app = Application(service, OPERATIONS)
+    return Origins(app, allowed_origins) if allowed_origins else app
 
 
-async def _problem(request: Request, error: Exception) -> Response:
-    """Answer for paths and methods that do not exist, in the one shape."""
-    assert isinstance(error, HTTPException)
-    details = {404: "expected a path of /openapi.json - got another", 405: "expected another method for this path"}
-    detail = details.get(error.status_code, str(error.detail))
-    code = {404: "unknown-path", 405: "wrong-method"}.get(error.status_code, "refused")
-    return Problem(
-        error.status_code, code, f"{detail} - see /openapi.json", headers=dict(error.headers or {})
-    ).response()
+class Application:
+    """Finds the operation of a request. A request a thousandth of a second is the usual load, so this is short.
 
+    The path is taken as it was sent and each part is decoded on its own: names may hold any character.
+    """
 
-class ByMethod:
-    """The operations of one path."""
-
-    def __init__(self, endpoints: dict[str, Endpoint]) -> None:
-        self._endpoints = endpoints
+    def __init__(self, service: Service, operations: Sequence[Operation]) -> None:
+        self._service = service
+        self._paths: dict[str, Any] = {}  # part -> parts that may follow; "" -> {method: endpoint}
+        for operation in operations:
+            place = self._paths
+            for part in operation.path.split("/"):
+                place = place.setdefault(part, {}) if part else place
+            place.setdefault("", {})[operation.method] = Endpoint(operation, service)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request whose method is known to be there; HEAD is GET without a body."""
-        method = "GET" if scope["method"] == "HEAD" else scope["method"]
-        await self._endpoints[method](scope, receive, send)
-
-
-class RawPaths:
-    """Routes by the path as it was sent, so that names may hold any character: each part is decoded on its own."""
-
-    def __init__(self, app: Any, service: Service) -> None:
-        self._app, self.service = app, service
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Answer a request, or begin and end with the server."""
         if scope["type"] == "http":
-            scope["path"] = scope["raw_path"].decode("latin-1")
-        await self._app(scope, receive, send)
+            await self._find(scope)(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._live(receive, send)
+
+    def _find(self, scope: Scope) -> ASGIApp:
+        place, found = self._paths, {}
+        for part in scope["raw_path"].decode("latin-1")[1:].split("/"):
+            if part in place and part:
+                place = place[part]
+                continue
+            blank = next((key for key in place if key.startswith("{")), None) if part else None
+            if blank is None:
+                place = place if not part and place is self._paths else {}
+                break
+            found[blank[1:-1]] = unquote(part)
+            place = place[blank]
+        scope["path_params"] = found
+        endpoints: dict[str, ASGIApp] = place.get("", {})
+        if not endpoints:
+            detail = "expected a path of /openapi.json - got another - see /openapi.json"
+            return Problem(404, "unknown-path", detail).response()
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        if method not in endpoints:
+            allowed = [*endpoints, "HEAD"] if "GET" in endpoints else list(endpoints)
+            detail = f"expected {' or '.join(allowed)} for this path - got {method[:20]} - see /openapi.json"
+            return Problem(405, "wrong-method", detail, headers={"Allow": ", ".join(allowed)}).response()
+        return endpoints[method]
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        try:
+            await self._service.start()
+        except Exception as error:
+            await send({"type": "lifespan.startup.failed", "message": str(error)})
+            return
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await self._service.stop()
+        await send({"type": "lifespan.shutdown.complete"})

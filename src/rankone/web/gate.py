@@ -7,6 +7,7 @@ address, every request needs one.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -21,6 +22,14 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _REFRESH = 1.0  # seconds between looks at the table of tokens
 _NOBODY = Token("", hashlib.sha256(b"").digest(), "", (), "", None, 0, None, None)
 _CHALLENGE = {"WWW-Authenticate": "Bearer"}
+
+
+@functools.lru_cache(100)
+def _is_loopback(host: str) -> bool:
+    try:
+        return urlsplit(f"//{host}").hostname in LOOPBACK
+    except ValueError:  # not a host at all
+        return False
 
 
 class Caller(Protocol):
@@ -116,13 +125,12 @@ class Gate:
 
     def _check_local(self, headers: Mapping[str, str]) -> None:
         """Refuse what comes from elsewhere through a proxy, a foreign page or a name that was bent to this machine."""
-        host = urlsplit(f"//{headers.get('host', '')}").hostname
-        origin = headers.get("origin")
+        host, origin = headers.get("host", ""), headers.get("origin")
         foreign = (
-            host not in LOOPBACK
+            not _is_loopback(host)
             or "forwarded" in headers
             or "x-forwarded-for" in headers
-            or (origin is not None and urlsplit(origin).netloc != headers.get("host"))
+            or (origin is not None and urlsplit(origin).netloc != host)
         )
         if foreign and origin not in self._allowed_origins:
             detail = (

@@ -9,12 +9,11 @@ import dataclasses
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, unquote
+from urllib.parse import parse_qs
 
 from pydantic import BaseModel, ValidationError
-from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -37,7 +36,7 @@ class Call:
 
     service: Service
     caller: Caller
-    headers: Headers
+    headers: Mapping[str, str]  # by name, in lower case
     name: str  # of the experiment, if the path has one
     id: str  # of the decision, if the path has one
     body: Any
@@ -122,9 +121,9 @@ class Endpoint:
         await response(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response:
-        operation, headers = self._operation, Headers(scope=scope)
-        parameters = scope.get("path_params", {})
-        name, id = unquote(parameters.get("name", "")), unquote(parameters.get("id", ""))
+        operation, found = self._operation, scope["path_params"]
+        headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
+        name, id = found.get("name", ""), found.get("id", "")
         caller: Caller = ThisMachine()
         if operation.scope is not None:
             caller = await self._service.gate.admit(headers)
@@ -145,7 +144,7 @@ def forbidden(scope: str, name: str) -> Problem:
     return Problem(403, "forbidden", f"expected a token with the scope '{scope}'{where} - got another - ask for one")
 
 
-async def _read(receive: Receive, headers: Headers, limit: int) -> bytes:
+async def _read(receive: Receive, headers: Mapping[str, str], limit: int) -> bytes:
     content, size, more = bytearray(), 0, True
     while more and size <= _DRAINED * limit:
         message = await receive()
@@ -164,7 +163,7 @@ async def _read(receive: Receive, headers: Headers, limit: int) -> bytes:
     return bytes(content)
 
 
-def _checked_body(model: type[Body], content: bytes, headers: Headers) -> Body:
+def _checked_body(model: type[Body], content: bytes, headers: Mapping[str, str]) -> Body:
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     if content and media_type != "application/json":
         detail = f"expected Content-Type: application/json - got '{media_type[:100]}' - send JSON and say so"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
-from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from rankone import __version__
@@ -94,7 +94,7 @@ async def _file(call: Call, path: Path, media_type: str) -> Response:
     return Response(content, media_type=media_type, headers={"ETag": tag, **_HEADERS})
 
 
-def _matches(headers: Headers, tag: str) -> bool:
+def _matches(headers: Mapping[str, str], tag: str) -> bool:
     return tag in [given.strip().removeprefix("W/") for given in headers.get("if-none-match", "").split(",")]
 
 
