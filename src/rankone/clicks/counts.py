@@ -118,6 +118,8 @@ class Counts:
 
 
 def merged(tables: list[pl.DataFrame]) -> pl.DataFrame:
-    """Add up tables of counts."""
+    """Add up tables of counts, each of which has a cell once."""
+    if len(tables) == 1:
+        return tables[0]
     keys = [key for key in [*CELL, "previous"] if key in tables[0].columns]
     return pl.concat(tables).group_by(keys).agg(pl.exclude(keys).sum())
