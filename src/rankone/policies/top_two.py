@@ -7,7 +7,9 @@ the penalty log N of Jourdan et al., "Top Two Algorithms Revisited" (NeurIPS 202
 
 Every other time that a pair leads, it is chosen. At other times the challenger is: the pair of the cross with the
 smallest ``Z + log(pulls)``, where ``Z = N d(m, x) + N' d(m', x)`` is the evidence that leader and challenger differ, x
-their common mean. A live experiment that is to stop by itself (`auto_stop`) decides soonest with this policy.
+their common mean. A live experiment that is to stop by itself (`auto_stop`) decides soonest with this policy. Where
+nobody stops it, it must not waste half of the decisions for ever: once that smallest value is above 3 log t, t the
+times the leader has led, the leader is chosen (our rule; 3 keeps the chance of settling wrongly summable over t).
 """
 
 from __future__ import annotations
@@ -25,9 +27,12 @@ from rankone.policies.leaders import (
     best_on_cross,
     find_leader,
     mean_of,
+    score,
     scores,
     start_leaders,
 )
+
+_ENOUGH = 3.0
 
 
 class TopTwoState(LeaderState):
@@ -69,4 +74,7 @@ def _choose(state: TopTwoState, rng: Any) -> tuple[int, int, int]:
     leader = find_leader(state, rng)
     if state.led[leader] % 2 == 0:
         return as_decision(state, leader)
-    return as_decision(state, best_on_cross(state, leader, rng))
+    challenger = best_on_cross(state, leader, rng)
+    if -score(state, leader, challenger, -math.inf, rng) > _ENOUGH * math.log(state.led[leader]):
+        return as_decision(state, leader)
+    return as_decision(state, challenger)
