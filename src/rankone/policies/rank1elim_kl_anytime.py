@@ -29,8 +29,9 @@ import numpy as np
 
 from rankone.numerics.compiled import kernel
 from rankone.policies.base import Policy, check_c, check_sizes
-from rankone.policies.kernels import FILLER, chooses, updates, voids
+from rankone.policies.kernels import FILLER, chooses, syncss, updates, voids
 from rankone.policies.live import recalls
+from rankone.policies.race import races
 from rankone.policies.rank1elim_kl import kl_bounds
 from rankone.policies.sweeps import (
     COLS,
@@ -49,13 +50,15 @@ from rankone.policies.sweeps import (
     boundss,
     eliminate,
     forget,
+    join_nothing,
     leading_pair,
     one_pair_left,
+    race_of_sweeps,
     start_clock,
 )
 
 # More fields of the clock, after those of `rankone.policies.sweeps`.
-OPENED, REPEAT, TO_PLAY, ASKED, GUESS = range(9, 14)
+OPENED, REPEAT, TO_PLAY, ASKED, GUESS, SYNCS = range(9, 15)
 C = 0  # field of `level` before CONFIDENCE
 _FIRST_LENGTH, _MAX_STAGES = 16, 40
 
@@ -67,7 +70,7 @@ class AnytimeState(NamedTuple):
     remaining: Ints  # (K + L,) remaining rows from place 0, remaining columns from place K
     pulls: Ints  # (K + L,) outcomes of each line in the stages that this round has closed
     clicks: Ints  # (K + L,) clicks among them
-    clock: Ints  # (14,) where in the round we are
+    clock: Ints  # (15,) where in the round we are
     level: Floats  # (3,) c; unused; confidence level of this round
     behind: Ints  # (K + L,) lines that play the current stage: rows from place 0, columns from place K
     behind_left: Ints  # (2,) how many rows and columns these are
@@ -103,7 +106,7 @@ class Rank1ElimKLAnytime(Policy):
             remaining=np.arange(lines),
             pulls=none.copy(),
             clicks=none.copy(),
-            clock=np.concatenate([start_clock(n_rows, n_cols), np.zeros(5, np.int64)]),
+            clock=np.concatenate([start_clock(n_rows, n_cols), np.zeros(6, np.int64)]),
             level=np.array([self.c, 0.0, 0.0]),
             behind=none.copy(),
             behind_left=np.zeros(2, np.int64),
@@ -116,6 +119,8 @@ class Rank1ElimKLAnytime(Policy):
 
 boundss.register(AnytimeState)(kl_bounds)
 voids.register(AnytimeState)(forget)
+recalls.register(AnytimeState)(join_nothing)
+races.register(AnytimeState)(race_of_sweeps)
 
 
 @kernel
@@ -163,6 +168,7 @@ def open_stage(state: AnytimeState, rng: Any) -> None:
                 state.played[line] += 1
     clock[OPENED] = max(clock[OPENED], stage + 1)
     clock[TO_PLAY] = stage_length(stage) * state.behind_left.sum()
+    clock[SYNCS] += clock[TO_PLAY] > 0
     clock[SIDE] = ROWS if state.behind_left[ROWS] > 0 else COLS
     if clock[TO_PLAY] > 0:
         begin_side(state, rng)
@@ -244,3 +250,8 @@ def _update(state: AnytimeState, row: int, col: int, tag: int, reward: int) -> N
 @recalls.register(AnytimeState)
 def _recall(state: AnytimeState, row: int, col: int, pulls: int, clicks: int) -> None:
     pass  # outcomes count with the partners of their stage only, and a fresh start draws new ones
+
+
+@syncss.register(AnytimeState)
+def _syncs(state: AnytimeState) -> int:
+    return int(state.clock[SYNCS] - (state.clock[TO_PLAY] + state.clock[OPEN] > 0))  # the open stage is not in yet

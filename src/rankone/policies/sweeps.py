@@ -196,8 +196,9 @@ def _settled(state: SweepState) -> bool:
 
 
 @recalls.register(SweepState)
-def _recall(state: SweepState, row: int, col: int, pulls: int, clicks: int) -> None:
-    pass  # sums are comparable only between lines that met the same partners: earlier outcomes cannot join them
+def join_nothing(state: Any, row: int, col: int, pulls: int, clicks: int) -> None:
+    """Take in nothing of what is known from before."""
+    # sums are comparable only between lines that met the same partners: earlier outcomes cannot join them
 
 
 @defeatss.register(SweepState)
