@@ -13,6 +13,8 @@ from typing import Any
 
 from rankone.errors import InputError, RankoneError
 from rankone.serving import Database, Experiment
+from rankone.serving.experiment import DEFAULT_POLICY
+from rankone.serving.settings import checked_policy
 from rankone.web.desk import Desk
 from rankone.web.gate import Gate
 from rankone.web.limits import Limits
@@ -20,6 +22,7 @@ from rankone.web.metrics import Meters
 from rankone.web.problem_json import Problem
 from rankone.web.tokens import Token, list_tokens, make_table
 from rankone.web.views import Views
+from rankone.web.warm import warm
 
 log = logging.getLogger("rankone.web")
 _TICK = 1.0  # seconds between looks for windows that are over
@@ -90,6 +93,8 @@ class Service:
         new = name not in known
         if new and len(known) >= self.limits.experiments:
             raise InputError(f"at most {self.limits.experiments} experiments", len(known) + 1, "use another database")
+        if new:
+            await self.off_loop(warm, checked_policy(settings["policy"] or DEFAULT_POLICY))
         try:
             return await self._open(name, settings), new
         except InputError as error:
