@@ -57,7 +57,8 @@ def in_spark(files):
 ENGINES = {
     "polars": pl.read_parquet,
     "polars lazy": pl.scan_parquet,
-    "pandas": lambda files: pd.concat([pd.read_parquet(file) for file in files]),
+    # Without nullable types pandas makes 1.0 of an item 1 in a column with gaps.
+    "pandas": lambda files: pd.concat([pd.read_parquet(file, dtype_backend="numpy_nullable") for file in files]),
     "duckdb": duckdb.read_parquet,
     "pyspark": in_spark,
 }

@@ -53,6 +53,7 @@ def count(
     except TypeError:
         kinds = "a pandas, Polars, DuckDB or PySpark frame"
         raise InputError(kinds, type(frame).__name__, "make it a dataframe first") from None
+    table = nw.maybe_reset_index(table)  # pandas joins by its index, and labels may repeat
     if table.implementation.is_pyarrow():  # has no window functions; Polars takes its memory over as it is
         table = nw.from_native(pl.from_arrow(frame))
     schema = table.collect_schema()
