@@ -75,7 +75,7 @@ class Challengers(Policy):
         """Return the state before the first decision."""
         check_sizes(n_rows, n_cols)
         leaders = start_leaders(LeaderState, n_rows, n_cols, self.window, self.patience)
-        return ChallengersState(*leaders, np.full((2, self.memory), NOBODY))
+        return ChallengersState._make((*leaders, np.full((2, self.memory), NOBODY)))
 
 
 @lean
