@@ -43,6 +43,7 @@ class TopTwo(Policy):
     """
 
     name: ClassVar[str] = "top-two"
+    suits: ClassVar[str] = "being sure of the best pair soon, rather than clicks on the way"
 
     def start(self, n_rows: int, n_cols: int) -> TopTwoState:
         """Return the state before the first decision."""
