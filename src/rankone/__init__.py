@@ -15,6 +15,7 @@ _HOMES = {
     "Arena": "rankone.simulation",
     "Best": "rankone.policies.best",
     "Client": "rankone.web.client",
+    "Challengers": "rankone.policies.challengers",
     "Database": "rankone.serving",
     "Decision": "rankone.policies",
     "Experiment": "rankone.serving",

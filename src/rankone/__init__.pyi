@@ -9,6 +9,7 @@ from rankone.policies import Policy as Policy
 from rankone.policies import known_policies as known_policies
 from rankone.policies import policy as policy
 from rankone.policies.best import Best as Best
+from rankone.policies.challengers import Challengers as Challengers
 from rankone.policies.imed_ub import IMEDUB as IMEDUB
 from rankone.policies.kl_ucb import KLUCB as KLUCB
 from rankone.policies.klucb_ub import KLUCBUB as KLUCBUB

@@ -64,3 +64,22 @@ def test_help_imports_nothing_heavy():
     code += "print([name for name in ('numpy', 'numba', 'polars', 'altair', 'sqlalchemy', 'fastapi') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.strip().endswith("[]"), done.stdout[-200:]
+
+
+def test_simulate_without_a_policy_compares_the_recommended_one():
+    done = rankone("simulate", "--problem", "needle:2x2", "--horizon", "300", "--runs", "2", "--workers", "1", "--json")
+    assert [line["policy"] for line in json.loads(done.stdout)] == ["uts", "rank1elim-kl", "ucb1"]
+    assert "No --policy given: comparing uts, rank1elim-kl, ucb1." in done.stderr
+    assert "least regret" in done.stderr
+
+
+def test_arena_prints_table_and_scores_and_writes_the_rest(tmp_path):
+    words = ("arena", "--quick", "--runs", "2", "--workers", "1", "-P", "uniform", "-p", "two-by-two", "-p", "trap-6")
+    done = rankone(*words, "--out", str(tmp_path / "arena"))
+    assert done.returncode == 0, done.stderr
+    for part in ("two-by-two", "trap-6", "uniform", "x bound", "ratios to uts", "worst p99 on traps", "2,000"):
+        assert part in done.stdout
+    assert (tmp_path / "arena" / "arena.png").read_bytes().startswith(b"\x89PNG")
+    said = json.loads(rankone(*words, "--out", str(tmp_path / "arena"), "--json").stdout)
+    assert [line["policy"] for line in said] == ["uts", "uniform"] * 2
+    assert rankone("arena", "--half", "third").returncode == 2

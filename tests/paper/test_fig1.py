@@ -1,10 +1,13 @@
 """Figure 1: the judges of the paper's claims see what they should, and the figure is written whole."""
 
+import json
+
 import numpy as np
 import pytest
 
 import rankone
 from rankone.paper import fig1
+from rankone.simulation import simulate
 from rankone.simulation.study import Study
 from rankone.simulation.work import Run
 
@@ -72,3 +75,19 @@ def test_reproduction_is_written_whole(tmp_path):
         "claims.csv",
         "summary.csv",
     }
+
+
+def test_today_adds_policies_and_the_lower_bound_on_a_log_scale(monkeypatch):
+    def short(*args, **settings):
+        return simulate(*args, **settings | {"horizon": 2_000, "runs": 2})
+
+    monkeypatch.setattr(fig1, "simulate", short)
+    result = fig1.reproduce(workers=1, sizes=(2, 4), today=True)
+    assert set(result.charts) == {"fig1", "fig1-today"}
+    papers, todays = (json.loads(result.charts[name].altair.to_json()) for name in ("fig1", "fig1-today"))
+    drawn = [spec["concat"][0]["layer"][1]["encoding"] for spec in (papers, todays)]
+    assert "uts" not in drawn[0]["color"]["scale"]["domain"], "the paper's figure stays the paper's"
+    assert drawn[1]["color"]["scale"]["domain"] == [*fig1.TODAY, "lower bound"]
+    assert {"uts", "challengers", "kl-ucb"} <= set(fig1.TODAY)
+    assert drawn[1]["y"]["scale"]["type"] == "log"
+    assert len(result.claims) == 10

@@ -22,7 +22,7 @@ from rankone.simulation.simulate import Progress
 READINGS = {"rank1elim-kl": "as printed (c = 3)", "rank1elim-kl:c=0": "level log n (c = 0)"}
 BASELINES = ("rank1elim", "ucb1-elim", "ucb1")
 POLICIES = (*READINGS, *BASELINES, "kl-ucb")
-TODAY = (*POLICIES, "uts")
+TODAY = (*POLICIES, "uts", "challengers")
 # A curve is flat when its last tenth adds less than this share of the regret.
 FLAT = 0.01
 
