@@ -1,6 +1,6 @@
 """Closed-loop clients of the service, cheap enough to share two cores with it: raw HTTP/1.1 on asyncio.
 
-``python -m benchmarks.service_load PORT NAME CLIENTS SECONDS`` prints the latencies as JSON.
+``python -m benchmarks.service_load PORT NAME CLIENTS SECONDS FILE`` writes the latencies as JSON.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import asyncio
 import json
 import sys
 import time
+from pathlib import Path
 
 
 class Client(asyncio.Protocol):
@@ -74,5 +75,5 @@ async def load(port: int, name: str, clients: int, seconds: float) -> dict:
 if __name__ == "__main__":
     import uvloop
 
-    port, name, clients, seconds = sys.argv[1:]
-    print(json.dumps(uvloop.run(load(int(port), name, int(clients), float(seconds)))))
+    port, name, clients, seconds, file = sys.argv[1:]
+    Path(file).write_text(json.dumps(uvloop.run(load(int(port), name, int(clients), float(seconds)))))

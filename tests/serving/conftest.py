@@ -13,7 +13,7 @@ import pytest
 REQUIRED = os.environ.get("RANKONE_REQUIRE_POSTGRES") == "1"
 
 
-def _binaries():
+def postgres_binaries():
     """Where initdb and postgres are: on the PATH, or where distributions put them."""
     candidates = [Path(found).resolve().parent] if (found := shutil.which("initdb")) else []
     candidates += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
@@ -23,8 +23,8 @@ def _binaries():
 class PostgresServer:
     """A server of our own in a temporary folder, reached by a socket in it."""
 
-    def __init__(self, binaries):
-        self._binaries = binaries
+    def __init__(self, binaries, fsync="off"):
+        self._binaries, self._fsync = binaries, fsync
         self.folder = Path(tempfile.mkdtemp(prefix="rankone-postgres-"))
         # PostgreSQL refuses to run as root.
         self._user = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
@@ -48,7 +48,14 @@ class PostgresServer:
         self.start()
 
     def start(self):
-        options = ["-c", "listen_addresses=", "-c", f"unix_socket_directories={self.folder}", "-c", "fsync=off"]
+        options = [
+            "-c",
+            "listen_addresses=",
+            "-c",
+            f"unix_socket_directories={self.folder}",
+            "-c",
+            f"fsync={self._fsync}",
+        ]
         command = [self._binaries / "postgres", "-D", self.folder / "data", *options]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder, **self._user)
@@ -90,7 +97,7 @@ class PostgresServer:
 @pytest.fixture(scope="session")
 def postgres():
     """The PostgreSQL server of this session."""
-    binaries = _binaries()
+    binaries = postgres_binaries()
     if binaries is None:
         if REQUIRED:
             pytest.fail("RANKONE_REQUIRE_POSTGRES=1, but initdb and postgres are not installed")

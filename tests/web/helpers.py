@@ -90,11 +90,11 @@ def free_port():
 class ServerProcess:
     """``rankone serve`` as a process, to be killed and started again at the same address."""
 
-    def __init__(self, db, *options):
+    def __init__(self, db, *options, log_folder=None):
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._command = [sys.executable, "-m", "rankone", "serve", "--db", str(db), "--port", str(self.port), *options]
-        self._log = Path(db).parent / f"server-{self.port}.log"
+        self._log = (log_folder or Path(db).parent) / f"server-{self.port}.log"
         self.start()
 
     def start(self):

@@ -14,6 +14,9 @@ from rankone.web.problem_json import Problem
 from rankone.web.views import Views
 
 Request = Ask | Tell | Void
+# A group waits this share of the last one's time, at most, for clients who were just answered and are about to come
+# back: otherwise two halves of the clients take turns, and each commit serves only one half.
+_LINGER = 0.6
 
 
 class Desk:
@@ -56,8 +59,15 @@ class Desk:
         while self._pump is not None and not self._pump.done():
             await asyncio.wait([self._pump])
 
+    async def _linger(self, expected: int, patience: float) -> None:
+        deadline = time.perf_counter() + patience
+        while len(self._waiting) < expected and time.perf_counter() < deadline:
+            await asyncio.sleep(0.0005)
+
     async def _carry_out_groups(self) -> None:
+        expected, patience = 0, 0.0
         while self._waiting:
+            await self._linger(expected, patience)
             group, self._waiting = self._waiting, []
             requests = [request for asked, _ in group for request in asked]
             self._size = 0
@@ -69,7 +79,9 @@ class Desk:
                     if not answer.done():
                         answer.set_exception(error)
                 continue
-            self._meters.committed(len(requests), time.perf_counter() - began)
+            took = time.perf_counter() - began
+            self._meters.committed(len(requests), took)
+            expected, patience = len(group) + len(self._waiting), _LINGER * took
             first = 0
             for asked, answer in group:
                 if not answer.done():

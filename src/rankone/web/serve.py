@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import signal
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -69,6 +70,7 @@ def serve(
         proxy_headers=False,  # the gate wants to see that a proxy passed the request on
         timeout_graceful_shutdown=30,
     )
+    sys.setswitchinterval(0.0005)  # the thread that commits must not wait for the one that reads requests
     signal.signal(signal.SIGTERM, _ended)  # the server raises the signal again when all is finished
     uvicorn.Server(config).run()
 
