@@ -18,9 +18,10 @@ import time
 from pathlib import Path
 from statistics import median
 
-from rankone.serving import Database, Experiment
 from tests.serving.conftest import PostgresServer, postgres_binaries
 from tests.web.helpers import ROOT, Api, ServerProcess
+
+from rankone.serving import Database, Experiment
 
 CLIENTS, SECONDS, ROUNDS = 64, 8.0, 3
 MILLION = int(os.environ.get("RANKONE_BENCH_DECISIONS", "1000000"))
@@ -104,7 +105,9 @@ def throughput(name: str, db: str | Path) -> str:
             )
     best = max(rows)
     return (
-        f"| {name} | " + " | ".join(f"{value:,.{digits}f}" for value, digits in zip(best, (0, 1, 1, 2, 0, 1, 1))) + " |"
+        f"| {name} | "
+        + " | ".join(f"{value:,.{digits}f}" for value, digits in zip(best, (0, 1, 1, 2, 0, 1, 1), strict=False))
+        + " |"
     )
 
 
@@ -153,7 +156,7 @@ def readers(folder: Path) -> list[str]:
             with_page.append(percentile(load(server.port)["asks"], 0.99))
             page.close()
             views += page.seconds
-    ratio = median(after / before for before, after in zip(without, with_page))
+    ratio = median(after / before for before, after in zip(without, with_page, strict=False))
     return [
         f"| p99 of ask over {MILLION:,} decisions | ms |",
         "|---|---|",
