@@ -1,0 +1,85 @@
+"""What the documentation says of the service is so: its tables, its Python, its requests, its HTML snippet."""
+
+import http.server
+import re
+import threading
+
+import pytest
+
+from rankone.web.app import OPERATIONS
+from rankone.web.client import Client
+from rankone.web.limits import Limits
+from tests.test_docs import ROOT
+
+from .helpers import HOMEPAGE, running
+from .test_page import CHROMIUM, REQUIRED, browser, open_page  # noqa: F401 - fixtures
+
+PAGE = ROOT / "docs" / "run-it-on-your-site.md"
+
+
+def block(language):
+    return re.search(rf"^```{language}[^\n]*\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)[1]
+
+
+def between(mark):
+    return re.search(rf"<!-- {mark} -->\n(.*?)\n?<!-- /{mark} -->", PAGE.read_text(), re.DOTALL)[1]
+
+
+def operations_table():
+    rows = ["| request | scope | what it does |", "|---|---|---|"]
+    for operation in OPERATIONS:
+        if operation.path.startswith(("/v1", "/health", "/metrics", "/openapi")):
+            text = operation.handler.__doc__.partition("\n")[0]
+            rows.append(f"| `{operation.method} {operation.path}` | {operation.scope or '-'} | {text} |")
+    return "\n".join(rows)
+
+
+def test_the_tables_are_those_of_the_code():
+    assert between("limits") == Limits().table()
+    assert between("operations") == operations_table()
+
+
+def test_the_python_of_the_page_runs(tmp_path):
+    with running(tmp_path / "rankone.db") as url:
+        code = block("python")
+        assert "http://127.0.0.1:8000" in code
+        exec(compile(code.replace("http://127.0.0.1:8000", url), str(PAGE), "exec"), {})
+        with Client(url) as client:
+            assert client.experiment("homepage").report().outcomes["held"] == 1
+
+
+@pytest.mark.skipif(not CHROMIUM and not REQUIRED, reason="Chromium is not installed")
+def test_the_snippet_asks_and_tells_from_a_foreign_page(tmp_path, open_page):  # noqa: F811
+    snippet = block("html")
+
+    class Shop(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            page = "<button id=hero>?</button><script>show = (...pair) => { hero.textContent = pair.join(' + '); }</script>"
+            self.wfile.write(f"<link rel=icon href='data:,'>{page}{self.server.snippet}".encode())
+
+        def log_message(self, *words):
+            pass
+
+    shop = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Shop)
+    origin = f"http://127.0.0.1:{shop.server_port}"
+    thread = threading.Thread(target=shop.serve_forever)
+    thread.start()
+    try:
+        with running(tmp_path / "rankone.db", allowed_origins=[origin]) as url, Client(url) as client:
+            experiment = client.create(HOMEPAGE["name"], HOMEPAGE["rows"], HOMEPAGE["cols"], "ucb1")
+            shop.snippet = snippet.replace("https://rankone.example", url)
+            page = open_page(origin, allowed=(url,))
+            page.locator("#hero", has_text=" + ").wait_for()
+            with page.expect_response(lambda answer: "/outcome" in answer.url and answer.request.method == "PUT"):
+                page.click("#hero")
+            report = experiment.report()
+            assert (report.decisions, report.outcomes["clicked"]) == (1, 1)
+            row, col = page.inner_text("#hero").split(" + ")
+            assert (report.best_row, report.best_col) == (row, col)
+    finally:
+        shop.shutdown()
+        shop.server_close()
+        thread.join()
