@@ -34,7 +34,7 @@ def test_json_is_all_there_is_on_standard_output():
 
 def test_policies_and_their_parameters():
     found = {line["policy"]: line for line in json.loads(rankone("policies", "--json").stdout)}
-    assert "c=3.0" in found["rank1elim-kl"]["parameters"]
+    assert "c=3" in found["rank1elim-kl"]["parameters"]
     assert "ucb1" in rankone("policies").stdout
 
 

@@ -9,8 +9,9 @@ import pytest
 import rankone
 from rankone.errors import DecisionError, InputError
 from rankone.numerics.seeds import generator
+from tests.own_policies import own_policies
 
-NAMES = sorted(rankone.known_policies())
+NAMES = own_policies()
 
 
 def agent_of(name, n_rows=3, n_cols=4, seed=0, horizon=500):
@@ -120,6 +121,6 @@ def test_unknown_names_and_parameters():
         rankone.policy("rank1elim-kl:horizon=2.5")
     with pytest.raises(InputError, match="expected a horizon for rank1elim-kl"):
         rankone.policy("rank1elim-kl").start(2, 2)
-    with pytest.raises(InputError, match="c of at least 0"):
+    with pytest.raises(InputError, match="c as a number of at least 0"):
         rankone.policy("rank1elim-kl:c=-1").with_horizon(10).start(2, 2)
     assert rankone.policy("rank1elim-kl:horizon=2e6").horizon == 2_000_000

@@ -90,7 +90,7 @@ def test_halves_models_and_stretch(tmp_path):
 
 def test_continues_where_it_stopped(tmp_path, monkeypatch):
     asked = []
-    module = importlib.import_module("rankone.simulation.simulate")
+    module = importlib.import_module("rankone.simulation.executors")
     do = module.do
     monkeypatch.setattr(module, "do", lambda unit: asked.extend(unit.runs) or do(unit))
     reports = []

@@ -12,6 +12,7 @@ from rankone.simulation.feedback import Feedback, feedback
 from rankone.simulation.late import drive, play_late
 from rankone.simulation.play import play
 from tests.oracles.feedback import plain_late_play
+from tests.own_policies import own_policies
 
 PROBLEM = rankone.RankOne([0.9, 0.3, 0.5], [0.2, 0.8])
 CHECKPOINTS = np.array([1, 10, 999, 2_000])
@@ -24,7 +25,7 @@ def compiled_late_play(policy, rng, late, problem=PROBLEM, checkpoints=CHECKPOIN
     return regrets, drive(loop, late, state, problem, checkpoints, regrets, rng), state
 
 
-@pytest.mark.parametrize("name", sorted(rankone.known_policies()))
+@pytest.mark.parametrize("name", own_policies())
 def test_same_as_the_plain_loops(name):
     policy = rankone.policy(name).with_horizon(2_000).for_problem(0, 1)
     at_once = np.empty(len(CHECKPOINTS))

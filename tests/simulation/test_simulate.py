@@ -229,7 +229,7 @@ def test_only_runs_are_timed_not_compilation(monkeypatch):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"horizon": -1}, "expected horizon as a whole number of at least 1 - got -1"),
+        ({"horizon": -1}, "expected horizon as a whole number of at least 1 and at most .* - got -1"),
         ({"horizon": 2.5}, "expected horizon as a whole number"),
         ({"runs": 0}, "expected runs as a whole number"),
         ({"workers": 0}, "expected workers as a whole number"),

@@ -19,6 +19,7 @@ from rankone.numerics.compiled import kernel
 from rankone.policies.base import Policy, check_sizes, needed_horizon
 from rankone.policies.kernels import FILLER, chooses, settleds, syncss, updates, voids
 from rankone.policies.live import recalls
+from rankone.policies.race import Race, races
 
 Ints = npt.NDArray[np.int64]
 
@@ -153,6 +154,13 @@ def _update(state: UCB1ElimState, row: int, col: int, tag: int, reward: int) -> 
 def _void(state: UCB1ElimState, row: int, col: int, tag: int) -> None:
     if tag >= 0:
         state.clock[OPEN] -= 1
+
+
+@races.register(UCB1ElimState)
+def _race(state: UCB1ElimState) -> Race:
+    left = np.zeros((len(state.pulls) // state.clock[N_COLS], state.clock[N_COLS]), bool)
+    left.flat[state.remaining[: state.clock[LEFT]]] = True
+    return Race(max(0, int(state.clock[ROUND])), left.any(axis=1), left.any(axis=0))
 
 
 @settleds.register(UCB1ElimState)
