@@ -43,7 +43,9 @@ def test_the_python_of_the_page_runs(tmp_path):
     with running(tmp_path / "rankone.db") as url:
         code = block("python")
         assert "http://127.0.0.1:8000" in code
-        exec(compile(code.replace("http://127.0.0.1:8000", url), str(PAGE), "exec"), {})
+        names = {}
+        exec(compile(code.replace("http://127.0.0.1:8000", url), str(PAGE), "exec"), names)
+        names["service"].close()
         with Client(url) as client:
             assert client.experiment("homepage").report().outcomes["held"] == 1
 

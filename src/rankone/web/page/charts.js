@@ -91,17 +91,16 @@ export function heatMap(element, cells, rows, cols) {
   const room = element.clientWidth - Math.min(120, 10 + 7 * Math.max(...rows.map((name) => name.length)));
   const wide = room / cols.length >= 27;
   const limits = { labelLimit: 110, labelFontSize: 11, title: null, labelPadding: 6, domain: false, ticks: false };
-  const x = {
-    field: "col", type: "nominal", sort: null,
-    axis: { ...limits, orient: "top", labelAngle: wide && Math.max(...cols.map((name) => name.length)) * 6 < room / cols.length ? 0 : -45 },
-  };
+  const level = wide && Math.max(...cols.map((name) => name.length)) * 6 < room / cols.length;
+  const x = { field: "col", type: "nominal", sort: null, axis: { ...limits, orient: "top", labelAngle: level ? 0 : -45 } };
   const y = { field: "row", type: "nominal", sort: null, axis: limits };
   const tooltip = ["row", "col", "decisions", "outcomes", "clicks"].map((field) => ({ field, type: "nominal" }));
   return draw(element, ["heat", rows, cols], () => ({
     height: Math.max(90, 60 + rows.length * (rows.length > 12 ? 22 : 30)), data: { name: "cells" }, encoding: { x, y },
+    padding: { left: 5, top: 5, bottom: 5, right: level ? 5 : 30 }, // slanted labels lean out
     layer: [
       {
-        mark: { type: "rect", stroke: colour("card"), strokeWidth: 2 },
+        mark: { type: "rect", stroke: colour("line"), strokeWidth: 1 },
         encoding: {
           color: {
             condition: { test: "datum.value === null", value: colour("paper") },
