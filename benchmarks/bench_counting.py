@@ -49,10 +49,10 @@ print(json.dumps({
 
 
 def write_tables(folder: Path) -> None:
-    """Result lists of 2,000 queries with 50 items each, one row an impression."""
+    """Result lists of 200 queries with 50 items each, one row an impression."""
     for number in range(FILES):
         rng = generator(7, "lists", number)
-        query = (2_000 * rng.random(LISTS_A_FILE) ** 2).astype(np.int64)
+        query = (200 * rng.random(LISTS_A_FILE) ** 2).astype(np.int64)
         items = (rng.integers(0, 50, LISTS_A_FILE)[:, None] + 3 * np.arange(POSITIONS)) % 50
         position = np.tile(np.arange(1, POSITIONS + 1), LISTS_A_FILE)
         rows = np.repeat(query, POSITIONS)

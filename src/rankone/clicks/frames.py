@@ -124,8 +124,10 @@ def _with_neighbours(table: Any) -> Any:
 
 
 def _polars(table: Any) -> pl.DataFrame:
-    result = table.collect("polars") if isinstance(table, nw.LazyFrame) else table
-    return result.to_polars()
+    if not isinstance(table, nw.LazyFrame):
+        return table.to_polars()
+    pieces = {"engine": "streaming"} if table.implementation.is_polars() else {}  # a log may be larger than memory
+    return table.collect("polars", **pieces).to_polars()
 
 
 def _row(table: Any) -> tuple[int, int]:
