@@ -10,7 +10,7 @@ from rankone.simulation.recommend import COMPARED_WITH
 
 
 @pytest.mark.parametrize(
-    ("horizon", "stages_only", "guarantee", "rank_one"), itertools.product([None, 1_000], *[[False, True]] * 3)
+    ("horizon", "stages_only", "guarantee", "rank_one"), list(itertools.product([None, 1_000], *[[False, True]] * 3))
 )
 def test_every_answer_can_start(horizon, stages_only, guarantee, rank_one):
     advice = rankone.recommend(horizon=horizon, stages_only=stages_only, guarantee=guarantee, rank_one=rank_one)
