@@ -22,9 +22,8 @@ often a line that looks bad is tried again. That is where regret is saved, and w
 from __future__ import annotations
 
 import math
-from collections import namedtuple
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -34,16 +33,35 @@ from rankone.numerics.chains import NOBODY
 from rankone.numerics.compiled import lean
 from rankone.policies.base import Policy, check_sizes
 from rankone.policies.kernels import chooses, updates
-from rankone.policies.leaders import N_COLS, LeaderState, as_decision, find_leader, learn, mean_of, start_leaders
+from rankone.policies.leaders import (
+    N_COLS,
+    Floats,
+    Ints,
+    LeaderState,
+    as_decision,
+    find_leader,
+    learn,
+    mean_of,
+    start_leaders,
+)
 from rankone.specs import whole_number
 
-ROWS, COLS = 0, 1
+ROWS = 0  # a side; columns are 1
 # Fields of `ChallengersState.level`.
 WINDOW, PATIENCE = range(2)
 
 
-class ChallengersState(namedtuple("ChallengersState", (*LeaderState._fields, "shortlist"))):  # type: ignore[misc]
-    """The leader; shortlist, (2, memory): rows, then columns, that draw every time; `NOBODY` in a free place."""
+class ChallengersState(NamedTuple):
+    """The leader, as in `rankone.policies.leaders`, and the shortlists."""
+
+    pulls: Ints
+    clicks: Ints
+    led: Ints
+    best: Floats
+    ties: Ints
+    clock: Ints
+    level: Floats  # (2,) window; patience
+    shortlist: Ints  # (2, memory) rows, then columns, that draw every time; `NOBODY` in a free place
 
 
 @dataclass(frozen=True)
@@ -75,7 +93,7 @@ class Challengers(Policy):
         """Return the state before the first decision."""
         check_sizes(n_rows, n_cols)
         leaders = start_leaders(LeaderState, n_rows, n_cols, self.window, self.patience)
-        return ChallengersState._make((*leaders, np.full((2, self.memory), NOBODY)))
+        return ChallengersState(**leaders._asdict(), shortlist=np.full((2, self.memory), NOBODY))
 
 
 @lean
