@@ -26,12 +26,14 @@ def spark_frame(frame):
     if shutil.which("java") is None:
         pytest.skip("PySpark needs Java")
     sql = pytest.importorskip("pyspark.sql")
-    builder = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-    session = (
-        builder.config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.sql.shuffle.partitions", "1")
-        .getOrCreate()
-    )
+    builder = sql.SparkSession.builder.master("local[1]")
+    settings = {
+        "spark.ui.enabled": "false", "spark.driver.bindAddress": "127.0.0.1", "spark.sql.shuffle.partitions": "1",
+        "spark.sql.adaptive.enabled": "false", "spark.sql.codegen.wholeStage": "false",
+    }  # fmt: skip
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
     return session.createDataFrame(frame.rows(), frame.columns)
 
 

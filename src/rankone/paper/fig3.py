@@ -78,12 +78,9 @@ def judge(curves: pl.DataFrame, policy: str, reading: str) -> list[Claim]:
         reductions = 1.0 - runs[policy] / runs[name]
         reduction = float(reductions.mean())
         error = float(reductions.std(ddof=1)) / len(reductions) ** 0.5 if len(reductions) > 1 else 0.0
-        claims.append(
-            Claim(
-                f"regret {printed:.1%} lower than {name}'s", reading, f"{reduction:.1%} ± {error:.1%} lower",
-                reduction + 2.0 * error >= printed,
-            )
-        )  # fmt: skip
+        measured = f"{abs(reduction):.1%} ± {error:.1%} {'lower' if reduction > 0.0 else 'higher'}"
+        holds = reduction + 2.0 * error >= printed
+        claims.append(Claim(f"regret {printed:.1%} lower than {name}'s", reading, measured, holds))
     return claims
 
 
