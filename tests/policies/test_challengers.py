@@ -33,7 +33,7 @@ def test_same_law_as_the_slow_twin(window, memory, patience):
     for run, found in enumerate(fast):
         state = policy.start(len(ROWS), len(COLS))
         loop(state, ROWS, COLS, ROWS.max() * COLS.max(), np.array([HORIZON]), found, generator(run, "fast"))
-    slow = np.array([twin_regret(run, window, memory, patience) for run in range(120)])
+    slow = np.array([twin_regret(run, window, memory, patience) for run in range(80)])
     error = np.hypot(fast.std() / np.sqrt(len(fast)), slow.std() / np.sqrt(len(slow)))
     assert abs(fast.mean() - slow.mean()) < 4.0 * error
     assert abs(np.median(fast) - np.median(slow)) < 6.0 * error
