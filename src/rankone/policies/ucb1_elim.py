@@ -178,3 +178,11 @@ def _recall(state: UCB1ElimState, row: int, col: int, pulls: int, clicks: int) -
 @syncss.register(UCB1ElimState)
 def _syncs(state: UCB1ElimState) -> int:
     return max(0, int(state.clock[ROUND]))  # within a round no choice depends on an outcome
+
+
+@races.register(UCB1ElimState)
+def _race(state: UCB1ElimState) -> Race:
+    n_cols, left = state.clock[N_COLS], state.remaining[: state.clock[LEFT]]
+    rows, cols = np.zeros(len(state.pulls) // n_cols, bool), np.zeros(n_cols, bool)
+    rows[left // n_cols], cols[left % n_cols] = True, True
+    return Race(max(0, int(state.clock[ROUND])), rows, cols)
