@@ -156,13 +156,6 @@ def _void(state: UCB1ElimState, row: int, col: int, tag: int) -> None:
         state.clock[OPEN] -= 1
 
 
-@races.register(UCB1ElimState)
-def _race(state: UCB1ElimState) -> Race:
-    left = np.zeros((len(state.pulls) // state.clock[N_COLS], state.clock[N_COLS]), bool)
-    left.flat[state.remaining[: state.clock[LEFT]]] = True
-    return Race(max(0, int(state.clock[ROUND])), np.asarray(left.any(axis=1)), np.asarray(left.any(axis=0)))
-
-
 @settleds.register(UCB1ElimState)
 def _settled(state: UCB1ElimState) -> bool:
     return state.clock[LEFT] == 1
