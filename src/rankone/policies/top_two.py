@@ -9,7 +9,7 @@ Every other time that a pair leads, it is chosen. At other times the challenger 
 smallest ``Z + log(pulls)``, where ``Z = N d(m, x) + N' d(m', x)`` is the evidence that leader and challenger differ, x
 their common mean. A live experiment that is to stop by itself (`auto_stop`) decides soonest with this policy. Where
 nobody stops it, it must not waste half of the decisions for ever: once that smallest value is above 3 log t, t the
-times the leader has led, the leader is chosen (our rule; 3 keeps the chance of settling wrongly summable over t).
+times the leader has led, the leader is chosen (our rule, without a proof).
 """
 
 from __future__ import annotations
