@@ -48,7 +48,7 @@ def test_figure_2_claims_hold_and_fail_where_they_should():
 
 
 def test_figure_3_averages_over_queries_and_judges_over_runs():
-    curves = fig3.averaged(made_up_study(), "made up")
+    curves = fig3.averaged(made_up_study())
     assert curves.height == len(REGRETS) * 3 * 2
     ends = fig3.final(curves).filter(pl.col("policy") == "ucb1").row(0, named=True)
     runs = 90.0 * 0.75 * np.array([1.0, 1.01, 1.02])
@@ -57,9 +57,9 @@ def test_figure_3_averages_over_queries_and_judges_over_runs():
     claims = fig3.judge(curves, "rank1elim-kl", "as printed (c = 3), n = 100")
     assert [claim.holds for claim in claims] == [True, True, True]
     assert claims[1].measured.startswith("11.1%")
-    worse = fig3.judge(fig3.averaged(made_up_study({"ucb1": 85.0, "rank1elim": 300.0}), ""), "rank1elim-kl", "x, n = 1")
+    worse = fig3.judge(fig3.averaged(made_up_study({"ucb1": 85.0, "rank1elim": 300.0})), "rank1elim-kl", "x, n = 1")
     assert [claim.holds for claim in worse] == [True, False, False]
-    lost = fig3.judge(fig3.averaged(made_up_study({"ucb1": 79.0}), ""), "rank1elim-kl", "x, n = 1")
+    lost = fig3.judge(fig3.averaged(made_up_study({"ucb1": 79.0})), "rank1elim-kl", "x, n = 1")
     assert not lost[0].holds
     table = fig3.by_horizon(claims)
     assert table.columns == ["claim", "reading", "n = 100"]

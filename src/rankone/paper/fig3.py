@@ -11,7 +11,7 @@ import polars as pl
 
 from rankone.charts.regret import regret_chart
 from rankone.paper.claims import Claim, Reproduction
-from rankone.paper.yandex import BASELINES, READINGS, models, shown, studies
+from rankone.paper.yandex import BASELINES, READINGS, labelled, models, shown, studies
 from rankone.simulation import Study
 from rankone.simulation.simulate import Progress
 
@@ -33,22 +33,22 @@ def reproduce(
     played = studies(fitted.problems, out / "fig3", quick, workers, progress)
     claims, averages, charts = [], [], {}
     for horizon, study in played.items():
-        curves = averaged(study, fitted.source)
+        curves = averaged(study)
         averages.append(final(curves).with_columns(horizon=pl.lit(horizon), source=pl.lit(fitted.source)))
         if study is shown(played):
-            charts["fig3"] = regret_chart(curves, {}, columns=1)
+            charts["fig3"] = labelled(regret_chart(curves, {}, columns=1), fitted.source)
         for policy, reading in READINGS.items():
             claims += judge(curves, policy, f"{reading}, n = {horizon:,}")
     tables = {"average": pl.concat(averages), "by_horizon": by_horizon(claims), "queries": fitted.hardness()}
     return Reproduction(tables, claims, charts)
 
 
-def averaged(study: Study, source: str) -> pl.DataFrame:
+def averaged(study: Study) -> pl.DataFrame:
     """Return regret averaged over the problems of a study: policy, run, step, regret."""
     return (
         study.table.group_by("policy", "run", "step", maintain_order=True)
         .agg(pl.col("regret").mean())
-        .with_columns(problem=pl.lit(f"average of {len(study.problems)} queries, {source}"))
+        .with_columns(problem=pl.lit(f"average of {len(study.problems)} queries"))
     )
 
 

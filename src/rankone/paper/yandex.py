@@ -88,7 +88,7 @@ def studies(
 
 def labelled(chart: Chart, source: str) -> Chart:
     """Say on a chart which log it was made from."""
-    chart.altair = chart.altair.properties(title=source)
+    chart.altair = chart.altair.properties(title=source.split(", "))  # one line each
     return chart
 
 
