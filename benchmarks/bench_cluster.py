@@ -19,7 +19,7 @@ from rankone.simulation.executors import local_pool
 from rankone.simulation.work import Unit, do
 
 PROBLEM, POLICIES = rankone.needle(64, 64), ["kl-ucb", "rank1elim-kl:c=0"]
-HORIZON, RUNS = 500_000, 16
+HORIZON, RUNS = 2_000_000, 100
 UNITS, ROUNDS = 200, 3
 
 

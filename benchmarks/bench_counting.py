@@ -26,8 +26,10 @@ _OPEN = {
     "pandas": "import pandas; frame = pandas.concat([pandas.read_parquet(file) for file in FILES])",
     "PySpark, local": """
 from pyspark.sql import SparkSession
-session = SparkSession.builder.master('local[2]').config('spark.ui.enabled', 'false').config(
-    'spark.driver.bindAddress', '127.0.0.1').config('spark.sql.shuffle.partitions', '8').getOrCreate()
+builder = SparkSession.builder.master('local[2]').config('spark.ui.enabled', 'false')
+for key in ('spark.driver.bindAddress', 'spark.driver.host'):
+    builder = builder.config(key, '127.0.0.1')
+session = builder.config('spark.sql.shuffle.partitions', '8').getOrCreate()
 frame = session.read.parquet(*FILES)
 """,
 }

@@ -50,8 +50,8 @@ def in_spark(files):
         pytest.skip("PySpark needs Java")
     sql = pytest.importorskip("pyspark.sql")
     builder = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.sql.shuffle.partitions", "1")
-    return builder.getOrCreate().read.parquet(*files)
+    builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
+    return builder.config("spark.sql.shuffle.partitions", "1").getOrCreate().read.parquet(*files)
 
 
 ENGINES = {
