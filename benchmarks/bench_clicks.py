@@ -22,7 +22,8 @@ LISTS = 1_000_000
 BASELINE_LISTS, BASELINE_ITERATIONS = 100_000, 2
 
 _JOB = """
-import json, resource, sys, time
+import json, sys, time
+from benchmarks.memory import peak_megabytes
 begin, cpu = time.perf_counter(), time.process_time()
 from rankone import clicks
 calls = []
@@ -32,7 +33,7 @@ read = time.perf_counter()
 model = clicks.PBM(min_impressions=MIN).fit(counts, progress=(lambda *call: calls.append(call)) if PROGRESS else None)
 print(json.dumps({
     "seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu, "read": read - begin,
-    "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, "cells": len(counts.cells),
+    "peak": peak_megabytes(), "cells": len(counts.cells),
     "queries": len(counts.queries), "converged": model.converged_, "calls": len(calls),
 }))
 """

@@ -34,7 +34,8 @@ frame = session.read.parquet(*FILES)
 """,
 }
 _JOB = """
-import glob, hashlib, json, resource, sys, time, warnings
+import glob, hashlib, json, sys, time, warnings
+from benchmarks.memory import peak_megabytes
 warnings.simplefilter("ignore")
 from rankone import clicks
 FILES = sorted(glob.glob(sys.argv[1] + "/*.parquet"))[: int(sys.argv[2])]
@@ -44,7 +45,7 @@ columns = {"query": "query", "item": "item", "position": "position", "clicked": 
 columns |= {"list": "list"} if sys.argv[3] == "lists" else {}
 counts = clicks.count(frame, **columns)
 print(json.dumps({
-    "seconds": time.perf_counter() - begin, "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    "seconds": time.perf_counter() - begin, "peak": peak_megabytes(),
     "rows": counts.report.rows, "digest": hashlib.sha256(counts.table.write_csv().encode()).hexdigest(),
 }))
 """

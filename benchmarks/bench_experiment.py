@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.memory import resident_megabytes
 from rankone.serving import Ask, Experiment, Tell
 from rankone.serving import database as serving_database
 
@@ -120,10 +121,6 @@ def ask_times(experiment: Experiment, asks: int = 3000) -> np.ndarray:
         times.append(time.perf_counter() - begin)
         experiment.tell(decision.id, False)
     return np.array(times) * 1e3
-
-
-def resident_megabytes() -> float:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
 
 
 def opening(path: Path) -> float:
