@@ -20,6 +20,11 @@ def click_model_chart(attraction: pl.DataFrame, examination: pl.DataFrame, queri
         attraction: columns query, attraction.
         examination: columns position, examination, low, high, and query (without it, one curve for all queries).
         queries: the queries to show, at most eight; a line each.
+
+    >>> attraction = pl.DataFrame({"query": ["q", "q"], "attraction": [0.3, 0.6]})
+    >>> examination = pl.DataFrame({"query": ["q", "q"], "position": [1, 2], "examination": [1.0, 0.4],
+    ...                             "low": [0.9, 0.3], "high": [1.0, 0.5]})
+    >>> chart = click_model_chart(attraction, examination, ["q"])
     """
     names = list(queries)[:MOST_QUERIES]
     curves = examination if "query" in examination.columns else examination.with_columns(query=pl.lit("all queries"))

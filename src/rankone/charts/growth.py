@@ -11,7 +11,12 @@ from rankone.charts.chart import COLOURS, DASHES, SHAPES, Chart
 
 
 def growth_chart(table: pl.DataFrame, slopes: Mapping[str, float]) -> Chart:
-    """Draw regret_mean against size, a line per policy; `slopes` are the exponents the legend shows."""
+    """Draw regret_mean against size, a line per policy; `slopes` are the exponents the legend shows.
+
+    >>> table = pl.DataFrame({"policy": ["ucb1"] * 2, "size": [4, 8], "regret_mean": [10.0, 41.0],
+    ...                       "regret_se": [1.0, 2.0]})
+    >>> chart = growth_chart(table, {"ucb1": 2.04})
+    """
     labels = {
         policy: f"{policy}: grows as K^{slopes[policy]:.2f}" if policy in slopes else policy
         for policy in table["policy"].unique(maintain_order=True)

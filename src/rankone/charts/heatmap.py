@@ -22,6 +22,9 @@ def heatmap(table: pl.DataFrame, x: str, y: str, value: str, order: Sequence[str
         value: column of the numbers; a missing one leaves its cell empty.
         order: names across, from left to right.
         title: what the numbers are.
+
+    >>> table = pl.DataFrame({"policy": ["uts", "ucb1"], "problem": ["2x2", "2x2"], "ratio": [1.0, 7.5]})
+    >>> chart = heatmap(table, x="policy", y="problem", value="ratio", order=["uts", "ucb1"], title="regret, uts = 1")
     """
     shown = table.select(pl.col(x), pl.col(y), pl.col(value).alias("value")).filter(pl.col("value") > 0.0)
     shown = shown.with_columns(text=pl.col("value").map_elements(short_number, return_dtype=pl.String))

@@ -9,7 +9,11 @@ from rankone.charts.chart import SHAPES, Chart
 
 
 def ratio_chart(table: pl.DataFrame) -> Chart:
-    """Draw lower_bound, regret_mean and upper_bound of each problem on one line."""
+    """Draw lower_bound, regret_mean and upper_bound of each problem on one line.
+
+    >>> table = pl.DataFrame({"problem": ["2x2"], "lower_bound": [3.0], "regret_mean": [20.0], "upper_bound": [900.0]})
+    >>> chart = ratio_chart(table)
+    """
     long = table.unpivot(["lower_bound", "regret_mean", "upper_bound"], index="problem").filter(pl.col("value") > 0)
     names = {"lower_bound": "lower bound", "regret_mean": "measured regret", "upper_bound": "Theorem 1's bound"}
     long = long.with_columns(what=pl.col("variable").replace_strict(names))

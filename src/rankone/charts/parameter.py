@@ -27,6 +27,11 @@ def parameter_chart(table: pl.DataFrame, x: str, exponents: pl.DataFrame, *, log
         x: what to draw against.
         exponents: panel, policy and exponent; shown in the legend when there is one panel.
         log: logarithmic axes, also for an x that starts at 0 (then it is linear up to 1).
+
+    >>> table = pl.DataFrame({"panel": [""] * 2, "policy_text": ["uts"] * 2, "cut_off": [False] * 2, "lines": [8, 16],
+    ...                       "regret_mean": [10.0, 21.0], "regret_se": [1.0, 1.5]})
+    >>> exponents = pl.DataFrame({"panel": [""], "policy": ["uts"], "exponent": [1.07], "se": [0.1]})
+    >>> chart = parameter_chart(table, "lines", exponents)
     """
     positive = table.select(pl.col(x).min()).item() > 0
     policies = table["policy_text"].unique(maintain_order=True).to_list()

@@ -32,6 +32,10 @@ def regret_chart(
         log_steps: logarithmic time.
         log_regret: logarithmic regret.
         columns: panels a row.
+
+    >>> table = pl.DataFrame({"problem": ["2x2"] * 4, "policy": ["uts"] * 4, "run": [0, 0, 1, 1],
+    ...                       "step": [1, 100, 1, 100], "regret": [0.0, 6.0, 0.4, 9.0]})
+    >>> chart = regret_chart(table, {"2x2": 1.5})
     """
     problems = table["problem"].unique(maintain_order=True).to_list()
     policies = table["policy"].unique(maintain_order=True).to_list()

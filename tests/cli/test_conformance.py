@@ -1,0 +1,49 @@
+"""What every command must do. A new file in `rankone.cli` is tested by itself."""
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from rankone.cli import build_app
+
+APP = build_app()
+
+
+def commands(command=None, words=()):
+    """Every command and the words that call it, commands of groups included."""
+    command = command or typer.main.get_command(APP)
+    for name, inner in getattr(command, "commands", {}).items():
+        if hasattr(inner, "commands"):
+            yield from commands(inner, (*words, name))
+        else:
+            yield (*words, name), inner
+
+
+@pytest.fixture(params=list(commands()), ids=lambda found: " ".join(found[0]))
+def command(request):
+    return request.param
+
+
+def test_says_what_it_does_in_a_sentence(command):
+    words, found = command
+    first = (found.help or "").strip().partition("\n\n")[0]
+    assert first.endswith("."), f"the docstring of `rankone {' '.join(words)}` begins with one whole sentence"
+
+
+def test_every_option_and_argument_is_explained(command):
+    words, found = command
+    unexplained = [entry.name for entry in found.params if not getattr(entry, "help", None)]
+    assert not unexplained, f"rankone {' '.join(words)}: add help= to {unexplained}"
+
+
+def test_help_is_shown(command):
+    words, _ = command
+    done = CliRunner().invoke(APP, [*words, "--help"])
+    assert done.exit_code == 0
+    assert "Usage" in done.output
+
+
+def test_an_unknown_option_is_refused(command):
+    words, _ = command
+    done = CliRunner().invoke(APP, [*words, "--no-such-option"])
+    assert done.exit_code == 2
