@@ -22,6 +22,13 @@ check: .venv/.dev  ## lint, formatting, types, layers
 bench: .venv/.dev  ## measure speed; writes benchmarks/results.md
 	$(BIN)/python -m benchmarks
 
+package: .venv/.dev  ## build wheel and sdist, and try the wheel in a new environment with its own dependencies
+	rm -rf dist build/fresh
+	$(BIN)/python -m build
+	$(PYTHON) -m venv build/fresh
+	build/fresh/bin/python -m pip install --quiet "$$(ls dist/*.whl)[serve]"
+	cd build && fresh/bin/rankone simulate --problem needle:4x4 --horizon 1000 --runs 2
+
 .venv/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
@@ -32,4 +39,4 @@ bench: .venv/.dev  ## measure speed; writes benchmarks/results.md
 	$(BIN)/python -m pip install --quiet --editable . --group dev
 	touch $@
 
-.PHONY: help demo test check bench
+.PHONY: help demo test check bench package

@@ -1,0 +1,100 @@
+"""The package as others get it: a wheel and an sdist that hold everything, missing extras that say what to install."""
+
+import os
+import site
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(*words, **settings):
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True, check=True, **settings).stdout
+
+
+@pytest.fixture(scope="module")
+def distributions(tmp_path_factory):
+    """The sdist, and the wheel that is built from it."""
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT)
+    return {path.suffix: path for path in folder.iterdir()}
+
+
+def test_the_wheel_holds_every_file_of_the_package_and_no_other(distributions):
+    source = ROOT / "src"
+    ignored = ("__pycache__",)
+    wanted = {
+        path.relative_to(source).as_posix()
+        for path in (source / "rankone").rglob("*")
+        if path.is_file() and not set(path.parts) & set(ignored)
+    }
+    with zipfile.ZipFile(distributions[".whl"]) as wheel:
+        held = {name for name in wheel.namelist() if ".dist-info/" not in name}
+        (metadata,) = (name for name in wheel.namelist() if name.endswith("/METADATA"))
+        described = wheel.read(metadata).decode()
+        licences = [name for name in wheel.namelist() if "/licenses/" in name]
+    assert held == wanted
+    assert "License-Expression: MIT" in described
+    assert {Path(name).name for name in licences} == {"LICENSE", "NOTICE"}
+
+
+def test_the_sdist_holds_tests_and_docs(distributions):
+    with tarfile.open(distributions[".gz"]) as sdist:
+        held = {name.partition("/")[2] for name in sdist.getnames()}
+    assert {"pyproject.toml", "tests/test_packaging.py", "docs/architecture.md", "CITATION.cff", "Makefile"} <= held
+
+
+def test_the_wheel_works_in_an_environment_of_its_own(distributions, tmp_path):
+    """Dependencies come from the environment of the tests (`make package` installs them anew); rankone from the wheel."""
+    run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv")
+    python = tmp_path / "venv" / "bin" / "python"
+    target = Path(run(python, "-c", "import site; print(site.getsitepackages()[0])").strip())
+    run(sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", target, distributions[".whl"])
+    (target / "dependencies.pth").write_text("\n".join(site.getsitepackages()))
+    bare = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    at_home = {"env": bare, "cwd": tmp_path}
+    assert str(target) in run(python, "-c", "import rankone; print(rankone.__file__)", **at_home)
+    assert "rank1elim-kl" in run(python, "-m", "rankone", "policies", "--json", **at_home)
+    words = ("simulate", "--problem", "needle:2x2", "--policy", "uniform", "--horizon", "50", "--runs", "2", "--json")
+    assert '"runs": 2' in run(python, "-m", "rankone", *words, **at_home)
+
+
+COMMAND = "from rankone.cli import main; import sys; sys.argv = 'rankone {}'.split(); main()"
+# What a person does who has not installed an extra, and the module that is not there.
+WITHOUT = {
+    "cluster": ("distributed", COMMAND.format("simulate --problem needle:2x2 --cluster tcp://127.0.0.1:9")),
+    "postgres": ("psycopg", "import rankone; rankone.Experiment('a', ['x'], ['y'], db='postgresql://127.0.0.1/none')"),
+    "serve": ("starlette", COMMAND.format("serve")),
+    "yaml": ("yaml", COMMAND.format("sweep grid.yaml --out out")),
+}
+
+
+@pytest.mark.parametrize("extra", sorted(WITHOUT))
+def test_a_missing_extra_says_what_to_install(extra, tmp_path):
+    module, code = WITHOUT[extra]
+    (tmp_path / "grid.yaml").write_text("problems: needle:2x2\n")
+    code = f"import sys; sys.modules[{module!r}] = None\n{code}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode != 0
+    assert f"pip install 'rankone[{extra}]'" in done.stderr
+
+
+def test_completion_offers_commands_and_options():
+    def offered(*words):
+        settings = {
+            "_RANKONE_COMPLETE": "complete_bash",
+            "COMP_WORDS": " ".join(words),
+            "COMP_CWORD": str(len(words) - 1),
+        }
+        code = "import sys; sys.argv = ['rankone']; from rankone.cli import main; main()"
+        return subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | settings
+        ).stdout.split()
+
+    assert {"simulate", "simulate-traffic"} <= set(offered("rankone", "sim"))
+    assert "--horizon" in offered("rankone", "simulate", "--hor")
