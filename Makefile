@@ -28,6 +28,11 @@ package: .venv/.dev  ## build wheel and sdist, and try the wheel in a new enviro
 	$(PYTHON) -m venv build/fresh
 	build/fresh/bin/python -m pip install --quiet "$$(ls dist/*.whl)[serve]"
 	cd build && fresh/bin/rankone simulate --problem needle:4x4 --horizon 1000 --runs 2
+	for version in 3.11 3.12 3.13 3.14; do \
+	  $(BIN)/python -m pip install --quiet --dry-run --ignore-installed --target build/none --only-binary=:all: \
+	    --python-version $$version "$$(ls dist/*.whl)[cluster,postgres,serve,yaml]" \
+	    && echo "Python $$version: every dependency can be had" || exit 1; \
+	done
 
 .venv/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv
