@@ -92,7 +92,7 @@ def trivial(rng): return rng.random()
 trivial(generator(0))
 tiny = rankone.RankOne([0.5], [0.5])
 def seconds(name):
-    policy = rankone.policy(name).with_horizon(100)
+    policy = rankone.policy(name).with_horizon(100).for_problem(0, 0)
     begin = time.perf_counter()
     loop, state = compiled(play, type(policy).__module__), policy.start(1, 1)
     loop(state, tiny.rows, tiny.cols, 0.25, np.array([1]), np.empty(1), generator(0))

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankone.numerics.compiled import kernel
+from rankone.numerics.compiled import lean
 from rankone.numerics.dispatch import Dispatched, overloaded
 from rankone.policies.kernels import FILLER, chooses, settleds, syncss, updates, voids
 from rankone.policies.live import adopts, defeatss, recalls
@@ -82,29 +82,29 @@ def bounds(state: Any, line: int) -> tuple[float, float]:
     return boundss.of(type(state))(state, line)
 
 
-@kernel
+@lean
 def one_pair_left(state: Any) -> bool:
     """Tell whether one row and one column remain."""
     return state.clock[ROWS_LEFT] + state.clock[COLS_LEFT] == 2
 
 
-@kernel
+@lean
 def eliminate(state: Any, rng: Any) -> None:
     """Eliminate rows, then columns, by their bounds (lines 23-48)."""
     clock, remaining, defeated_by = state.clock, state.remaining, state.defeated_by
-    upper = np.empty(len(state.pulls))
     for side in range(2):
         first = clock[N_ROWS] * side
         last = first + clock[ROWS_LEFT + side]
         best, ties, winner = -math.inf, 0, 0
         for place in range(first, last):
             line = remaining[place]
-            lower, upper[line] = bounds(state, line)
+            lower, _ = bounds(state, line)
             ties = 1 if lower > best else ties + (lower == best)
             if lower >= best and rng.random() * ties < 1.0:
                 best, winner = lower, line
-        for line in range(first, clock[N_ROWS] if side == ROWS else len(upper)):
-            if upper[defeated_by[line]] <= best:
+        for line in range(first, clock[N_ROWS] if side == ROWS else len(defeated_by)):
+            _, upper = bounds(state, defeated_by[line])
+            if upper <= best:
                 defeated_by[line] = winner
         clock[ROWS_LEFT + side] = 0
         for place in range(first, last):
@@ -114,7 +114,7 @@ def eliminate(state: Any, rng: Any) -> None:
                 clock[ROWS_LEFT + side] += 1
 
 
-@kernel
+@lean
 def close_stage(state: SweepState, rng: Any) -> None:
     """Eliminate and set up the next stage."""
     clock = state.clock
@@ -128,7 +128,7 @@ def close_stage(state: SweepState, rng: Any) -> None:
         clock[SWEEPS_LEFT] = 1
 
 
-@kernel
+@lean
 def leading_pair(state: Any, rng: Any) -> tuple[int, int]:
     """Return the remaining row and the remaining column with the best empirical means, ties at random."""
     clock = state.clock

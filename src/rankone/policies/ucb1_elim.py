@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankone.numerics.compiled import kernel
+from rankone.numerics.compiled import lean
 from rankone.policies.base import Policy, check_sizes, needed_horizon
 from rankone.policies.kernels import FILLER, chooses, settleds, syncss, updates, voids
 from rankone.policies.live import recalls
@@ -63,7 +63,7 @@ class UCB1Elim(Policy):
         return UCB1ElimState(np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64), np.arange(n_pairs), clock)
 
 
-@kernel
+@lean
 def close_round(state: UCB1ElimState) -> None:
     """Eliminate pairs by the bounds of this round (step 2)."""
     pulls, clicks, remaining, clock = state.pulls, state.clicks, state.remaining, state.clock
@@ -85,7 +85,7 @@ def close_round(state: UCB1ElimState) -> None:
     clock[LEFT] = kept
 
 
-@kernel
+@lean
 def open_round(state: UCB1ElimState) -> None:
     """Set how often every remaining pair is still to be chosen (step 1)."""
     clock = state.clock
@@ -97,7 +97,7 @@ def open_round(state: UCB1ElimState) -> None:
     clock[ASKED] += clock[WANTED]
 
 
-@kernel
+@lean
 def leading_pair(state: UCB1ElimState, rng: Any) -> int:
     """Return the remaining pair with the best empirical mean, ties at random."""
     best, ties, found = -1.0, 0, 0
