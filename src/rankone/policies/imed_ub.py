@@ -16,14 +16,14 @@ from typing import Any, ClassVar
 
 from rankone.numerics.kl import bernoulli_kl
 from rankone.policies.base import Policy, check_sizes
-from rankone.policies.kernels import chooses
+from rankone.policies.kernels import choose
 from rankone.policies.leaders import (
     LeaderState,
     as_decision,
     best_on_cross,
     find_leader,
     mean_of,
-    scores,
+    score,
     start_leaders,
 )
 
@@ -50,7 +50,7 @@ class IMEDUB(Policy):
         return state
 
 
-@scores.register(IMEDUBState)
+@score.register(IMEDUBState)
 def _score(state: IMEDUBState, leader: int, pair: int, best: float, rng: Any) -> float:
     pulls = state.pulls[pair]
     if pulls == 0:
@@ -58,6 +58,6 @@ def _score(state: IMEDUBState, leader: int, pair: int, best: float, rng: Any) ->
     return -pulls * bernoulli_kl(mean_of(state, pair), mean_of(state, leader)) - math.log(pulls)
 
 
-@chooses.register(IMEDUBState)
+@choose.register(IMEDUBState)
 def _choose(state: IMEDUBState, rng: Any) -> tuple[int, int, int]:
     return as_decision(state, best_on_cross(state, find_leader(state, rng), rng))

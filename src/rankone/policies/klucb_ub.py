@@ -16,14 +16,14 @@ from typing import Any, ClassVar
 
 from rankone.numerics.kl import bernoulli_kl, kl_upper
 from rankone.policies.base import Policy, check_sizes
-from rankone.policies.kernels import chooses
+from rankone.policies.kernels import choose
 from rankone.policies.leaders import (
     LeaderState,
     as_decision,
     best_on_cross,
     find_leader,
     mean_of,
-    scores,
+    score,
     start_leaders,
 )
 
@@ -50,7 +50,7 @@ class KLUCBUB(Policy):
         return state
 
 
-@scores.register(KLUCBUBState)
+@score.register(KLUCBUBState)
 def _score(state: KLUCBUBState, leader: int, pair: int, best: float, rng: Any) -> float:
     pulls = state.pulls[pair]
     if pulls == 0:
@@ -61,6 +61,6 @@ def _score(state: KLUCBUBState, leader: int, pair: int, best: float, rng: Any) -
     return kl_upper(mean, level / pulls)
 
 
-@chooses.register(KLUCBUBState)
+@choose.register(KLUCBUBState)
 def _choose(state: KLUCBUBState, rng: Any) -> tuple[int, int, int]:
     return as_decision(state, best_on_cross(state, find_leader(state, rng), rng))

@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rankone.numerics.compiled import inlined, lean
-from rankone.numerics.dispatch import Dispatched, overloaded
+from rankone.numerics.dispatch import dispatched
 from rankone.numerics.tournament import draw_best, set_value, start_tournament
-from rankone.policies.kernels import updates
+from rankone.policies.kernels import update
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -118,13 +118,10 @@ def place_on_cross(state: LeaderState, leader: int, pair: int) -> int:
     return n_cols - 1 + row - (row > leader_row)
 
 
-scores = Dispatched("score")
-
-
-@overloaded(scores)
+@dispatched
 def score(state: Any, leader: int, pair: int, best: float, rng: Any) -> float:
     """How much a pair of the cross deserves the decision; any value below `best` if it cannot be above."""
-    return scores.of(type(state))(state, leader, pair, best, rng)
+    raise NotImplementedError
 
 
 @lean
@@ -158,6 +155,6 @@ def learn(state: LeaderState, pair: int, reward: int) -> None:
         set_value(state.best, state.ties, pair, state.clicks[pair] / state.pulls[pair])
 
 
-@updates.register(LeaderState)
+@update.register(LeaderState)
 def _update(state: LeaderState, row: int, col: int, tag: int, reward: int) -> None:
     learn(state, row * state.clock[N_COLS] + col, reward)

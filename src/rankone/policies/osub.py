@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from rankone.numerics.kl import bernoulli_kl, kl_upper
 from rankone.policies.base import Policy, check_c, check_sizes
-from rankone.policies.kernels import chooses
+from rankone.policies.kernels import choose
 from rankone.policies.leaders import (
     LeaderState,
     as_decision,
@@ -24,7 +24,7 @@ from rankone.policies.leaders import (
     cross_size,
     find_leader,
     mean_of,
-    scores,
+    score,
     start_leaders,
 )
 
@@ -58,7 +58,7 @@ class OSUB(Policy):
         return state
 
 
-@scores.register(OSUBState)
+@score.register(OSUBState)
 def _score(state: OSUBState, leader: int, pair: int, best: float, rng: Any) -> float:
     pulls = state.pulls[pair]
     if pulls == 0:
@@ -71,7 +71,7 @@ def _score(state: OSUBState, leader: int, pair: int, best: float, rng: Any) -> f
     return kl_upper(mean, level / pulls)
 
 
-@chooses.register(OSUBState)
+@choose.register(OSUBState)
 def _choose(state: OSUBState, rng: Any) -> tuple[int, int, int]:
     leader = find_leader(state, rng)
     if (state.led[leader] - 1) % (cross_size(state) + 1) == 0:

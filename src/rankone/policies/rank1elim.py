@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rankone.policies.base import Policy, check_sizes, needed_horizon
-from rankone.policies.sweeps import CONFIDENCE, SweepState, boundss, start_sweeps
+from rankone.policies.sweeps import CONFIDENCE, SweepState, bounds, start_sweeps
 
 
 class Rank1ElimState(SweepState):
@@ -41,7 +41,7 @@ class Rank1Elim(Policy):
         return state
 
 
-@boundss.register(Rank1ElimState)
+@bounds.register(Rank1ElimState)
 def _bounds(state: SweepState, line: int) -> tuple[float, float]:
     pulls, clicks = state.pulls[line], state.clicks[line]
     if pulls == 0:  # every outcome was void

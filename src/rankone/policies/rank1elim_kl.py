@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from rankone.numerics.kl import kl_lower, kl_upper
 from rankone.policies.base import Policy, check_c, check_sizes, needed_horizon
-from rankone.policies.sweeps import CONFIDENCE, SweepState, boundss, start_sweeps
+from rankone.policies.sweeps import CONFIDENCE, SweepState, bounds, start_sweeps
 
 
 class Rank1ElimKLState(SweepState):
@@ -48,7 +48,7 @@ class Rank1ElimKL(Policy):
         return state
 
 
-@boundss.register(Rank1ElimKLState)
+@bounds.register(Rank1ElimKLState)
 def kl_bounds(state: Any, line: int) -> tuple[float, float]:
     """Extreme q with ``pulls * d(mean, q) <= level`` (lines 24-31)."""
     pulls, clicks = state.pulls[line], state.clicks[line]

@@ -29,9 +29,9 @@ import numpy as np
 
 from rankone.numerics.compiled import lean
 from rankone.policies.base import Policy, check_c, check_sizes
-from rankone.policies.kernels import FILLER, chooses, syncss, updates, voids
-from rankone.policies.live import recalls
-from rankone.policies.race import races
+from rankone.policies.kernels import FILLER, choose, syncs, update, void
+from rankone.policies.live import recall
+from rankone.policies.race import race
 from rankone.policies.rank1elim_kl import kl_bounds
 from rankone.policies.sweeps import (
     COLS,
@@ -47,7 +47,7 @@ from rankone.policies.sweeps import (
     STAGE,
     Floats,
     Ints,
-    boundss,
+    bounds,
     eliminate,
     forget,
     join_nothing,
@@ -117,10 +117,10 @@ class Rank1ElimKLAnytime(Policy):
         )
 
 
-boundss.register(AnytimeState)(kl_bounds)
-voids.register(AnytimeState)(forget)
-recalls.register(AnytimeState)(join_nothing)
-races.register(AnytimeState)(race_of_sweeps)
+bounds.register(AnytimeState)(kl_bounds)
+void.register(AnytimeState)(forget)
+recall.register(AnytimeState)(join_nothing)
+race.register(AnytimeState)(race_of_sweeps)
 
 
 @lean
@@ -205,7 +205,7 @@ def close_stage(state: AnytimeState, rng: Any) -> None:
     state.clock[STAGE] += 1
 
 
-@chooses.register(AnytimeState)
+@choose.register(AnytimeState)
 def _choose(state: AnytimeState, rng: Any) -> tuple[int, int, int]:
     clock, n_rows = state.clock, state.clock[N_ROWS]
     while clock[TO_PLAY] == 0 and clock[OPEN] == 0:
@@ -239,7 +239,7 @@ def _choose(state: AnytimeState, rng: Any) -> tuple[int, int, int]:
     return partner, line - n_rows, tag
 
 
-@updates.register(AnytimeState)
+@update.register(AnytimeState)
 def _update(state: AnytimeState, row: int, col: int, tag: int, reward: int) -> None:
     if tag >= 0:
         line = row if tag % 2 == ROWS else state.clock[N_ROWS] + col
@@ -248,11 +248,6 @@ def _update(state: AnytimeState, row: int, col: int, tag: int, reward: int) -> N
         state.clock[OPEN] -= 1
 
 
-@recalls.register(AnytimeState)
-def _recall(state: AnytimeState, row: int, col: int, pulls: int, clicks: int) -> None:
-    pass  # outcomes count with the partners of their stage only, and a fresh start draws new ones
-
-
-@syncss.register(AnytimeState)
+@syncs.register(AnytimeState)
 def _syncs(state: AnytimeState) -> int:
     return int(state.clock[SYNCS] - (state.clock[TO_PLAY] + state.clock[OPEN] > 0))  # the open stage is not in yet

@@ -22,10 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rankone.numerics.compiled import lean
-from rankone.numerics.dispatch import Dispatched, overloaded
-from rankone.policies.kernels import FILLER, chooses, settleds, syncss, updates, voids
-from rankone.policies.live import adopts, defeatss, recalls
-from rankone.policies.race import Race, races
+from rankone.numerics.dispatch import dispatched
+from rankone.policies.kernels import FILLER, choose, settled, syncs, update, void
+from rankone.policies.live import adopt, defeats, recall
+from rankone.policies.race import Race, race
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -73,13 +73,10 @@ def start_sweeps(
     )
 
 
-boundss = Dispatched("bounds")
-
-
-@overloaded(boundss)
+@dispatched
 def bounds(state: Any, line: int) -> tuple[float, float]:
     """Lower and upper confidence bound of a line's mean; each sweeping policy registers its own."""
-    return boundss.of(type(state))(state, line)
+    raise NotImplementedError
 
 
 @lean
@@ -146,7 +143,7 @@ def leading_pair(state: Any, rng: Any) -> tuple[int, int]:
     return found_row, found - clock[N_ROWS]
 
 
-@chooses.register(SweepState)
+@choose.register(SweepState)
 def _choose(state: SweepState, rng: Any) -> tuple[int, int, int]:
     clock, n_rows = state.clock, state.clock[N_ROWS]
     if clock[SWEEPS_LEFT] == 0 and clock[OPEN] == 0:
@@ -174,7 +171,7 @@ def _choose(state: SweepState, rng: Any) -> tuple[int, int, int]:
     return clock[PARTNER], line - n_rows, tag
 
 
-@updates.register(SweepState)
+@update.register(SweepState)
 def _update(state: SweepState, row: int, col: int, tag: int, reward: int) -> None:
     if tag >= 0:
         line = row if tag % 2 == ROWS else state.clock[N_ROWS] + col
@@ -183,30 +180,30 @@ def _update(state: SweepState, row: int, col: int, tag: int, reward: int) -> Non
         state.clock[OPEN] -= 1
 
 
-@voids.register(SweepState)
+@void.register(SweepState)
 def forget(state: Any, row: int, col: int, tag: int) -> None:
     """Close a decision without an outcome."""
     if tag >= 0:
         state.clock[OPEN] -= 1
 
 
-@settleds.register(SweepState)
+@settled.register(SweepState)
 def _settled(state: SweepState) -> bool:
     return one_pair_left(state)
 
 
-@recalls.register(SweepState)
+@recall.register(SweepState)
 def join_nothing(state: Any, row: int, col: int, pulls: int, clicks: int) -> None:
     """Take in nothing of what is known from before."""
     # sums are comparable only between lines that met the same partners: earlier outcomes cannot join them
 
 
-@defeatss.register(SweepState)
-def _defeats(state: SweepState) -> Ints:
-    return state.defeated_by
+@defeats.register(SweepState)
+def _defeats(state: SweepState, n_lines: int) -> Ints:
+    return state.defeated_by.copy()
 
 
-@adopts.register(SweepState)
+@adopt.register(SweepState)
 def _adopt(state: SweepState, defeated_by: Ints) -> None:
     clock = state.clock
     state.defeated_by[:] = defeated_by
@@ -217,12 +214,12 @@ def _adopt(state: SweepState, defeated_by: Ints) -> None:
         clock[ROWS_LEFT + side] = len(left)
 
 
-@syncss.register(SweepState)
+@syncs.register(SweepState)
 def _syncs(state: SweepState) -> int:
     return int(state.clock[STAGE])  # within a stage no choice depends on an outcome
 
 
-@races.register(SweepState)
+@race.register(SweepState)
 def race_of_sweeps(state: Any) -> Race:
     """Return the stage and the lines that no other has defeated."""
     left, n_rows = state.defeated_by == np.arange(len(state.defeated_by)), state.clock[N_ROWS]

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 from rankone.numerics.kl import bernoulli_kl
 from rankone.policies.base import Policy, check_sizes
-from rankone.policies.kernels import chooses
+from rankone.policies.kernels import choose
 from rankone.policies.leaders import (
     LeaderState,
     as_decision,
@@ -28,7 +28,6 @@ from rankone.policies.leaders import (
     find_leader,
     mean_of,
     score,
-    scores,
     start_leaders,
 )
 
@@ -57,7 +56,7 @@ class TopTwo(Policy):
         return state
 
 
-@scores.register(TopTwoState)
+@score.register(TopTwoState)
 def _score(state: TopTwoState, leader: int, pair: int, best: float, rng: Any) -> float:
     n, other = state.pulls[leader], state.pulls[pair]
     if pair == leader:
@@ -69,7 +68,7 @@ def _score(state: TopTwoState, leader: int, pair: int, best: float, rng: Any) ->
     return -evidence - math.log(other)
 
 
-@chooses.register(TopTwoState)
+@choose.register(TopTwoState)
 def _choose(state: TopTwoState, rng: Any) -> tuple[int, int, int]:
     leader = find_leader(state, rng)
     if state.led[leader] % 2 == 0:

@@ -25,7 +25,7 @@ from rankone.numerics.beta_maximum import RENEW_AT, challenge, charge, fields_wi
 from rankone.numerics.chains import NOBODY
 from rankone.numerics.compiled import lean
 from rankone.policies.base import Policy, check_sizes
-from rankone.policies.kernels import chooses, updates
+from rankone.policies.kernels import choose, update
 from rankone.policies.leaders import (
     CHAMPION,
     N_COLS,
@@ -94,7 +94,7 @@ def move_crowd(state: Any, leader: int) -> None:
         regroup(state, place, state.pulls[pair], state.clicks[pair])
 
 
-@chooses.register(UTSState)
+@choose.register(UTSState)
 def _choose(state: Any, rng: Any) -> tuple[int, int, int]:
     leader = pair = find_leader(state, rng)
     if state.led[leader] % state.watch[GAMMA] != 0:
@@ -110,7 +110,7 @@ def _choose(state: Any, rng: Any) -> tuple[int, int, int]:
     return as_decision(state, pair)
 
 
-@updates.register(UTSState)
+@update.register(UTSState)
 def _update(state: Any, row: int, col: int, tag: int, reward: int) -> None:
     pair = row * state.clock[N_COLS] + col
     learn(state, pair, reward)
