@@ -23,8 +23,8 @@ from typing import Any, TypeVar
 import numba
 from numba.core import config as numba_config
 
-# Division by zero gives inf or nan as in NumPy: no error paths to compile, smaller and faster kernels. Nobody calls from
-# C, and kernels are called by compiled code only: leaving out these entries saves a third of the compile time.
+# Division by zero gives inf or nan as in NumPy: no error paths to compile, smaller and faster kernels. Nobody calls
+# from C, and only compiled code calls kernels: leaving these entries out saves a third of the compile time.
 _SEMANTICS: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}
 _INNER = _SEMANTICS | {"no_cpython_wrapper": True}
 # A state is borrowed from whoever drives the policy. Counting references to its arrays would cost more than the step

@@ -31,7 +31,7 @@ from rankone.errors import InputError
 from rankone.numerics.beta import draw_beta
 from rankone.numerics.chains import NOBODY
 from rankone.numerics.compiled import lean
-from rankone.policies.base import Policy, check_sizes
+from rankone.policies.base import Policy
 from rankone.policies.kernels import choose, update
 from rankone.policies.leaders import (
     N_COLS,
@@ -91,7 +91,6 @@ class Challengers(Policy):
 
     def start(self, n_rows: int, n_cols: int) -> ChallengersState:
         """Return the state before the first decision."""
-        check_sizes(n_rows, n_cols)
         leaders = start_leaders(LeaderState, n_rows, n_cols, self.window, self.patience)
         return ChallengersState(**leaders._asdict(), shortlist=np.full((2, self.memory), NOBODY))
 

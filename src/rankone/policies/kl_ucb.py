@@ -43,8 +43,7 @@ class KLUCB(Policy):
         """Return the state before the first decision."""
         check_sizes(n_rows, n_cols)
         check_c(self.c)
-        state: KLUCBState = start_groups(KLUCBState, n_rows, n_cols, self.c)
-        return state
+        return start_groups(KLUCBState, n_rows, n_cols, self.c)
 
 
 @exploration_level.register(KLUCBState)

@@ -14,8 +14,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from rankone.numerics.kl import bernoulli_kl, kl_upper
-from rankone.policies.base import Policy, check_c, check_sizes
+from rankone.policies.base import Policy, check_c
 from rankone.policies.kernels import choose
 from rankone.policies.leaders import (
     LeaderState,
@@ -23,7 +22,7 @@ from rankone.policies.leaders import (
     best_on_cross,
     cross_size,
     find_leader,
-    mean_of,
+    kl_index,
     score,
     start_leaders,
 )
@@ -53,22 +52,16 @@ class OSUB(Policy):
 
     def start(self, n_rows: int, n_cols: int) -> OSUBState:
         """Return the state before the first decision."""
-        check_sizes(n_rows, n_cols)
-        state: OSUBState = start_leaders(OSUBState, n_rows, n_cols, self.c)
-        return state
+        return start_leaders(OSUBState, n_rows, n_cols, self.c)
 
 
 @score.register(OSUBState)
 def _score(state: OSUBState, leader: int, pair: int, best: float, rng: Any) -> float:
-    pulls = state.pulls[pair]
-    if pulls == 0:
+    if state.pulls[pair] == 0:
         return math.inf
     log_led = math.log(state.led[leader])
     level = log_led + (state.level[0] * math.log(log_led) if log_led > 1.0 else 0.0)
-    mean = mean_of(state, pair)
-    if best > mean and pulls * bernoulli_kl(mean, best) > 1.000001 * level + 1e-12:
-        return mean  # the index is below `best`: no need to solve for it
-    return kl_upper(mean, level / pulls)
+    return kl_index(state, pair, level, best)
 
 
 @choose.register(OSUBState)

@@ -37,8 +37,7 @@ class Rank1Elim(Policy):
         """Return the state before stage 0."""
         check_sizes(n_rows, n_cols)
         horizon = needed_horizon(self, self.horizon)
-        state: Rank1ElimState = start_sweeps(Rank1ElimState, n_rows, n_cols, horizon, 4.0, math.log(horizon))
-        return state
+        return start_sweeps(Rank1ElimState, n_rows, n_cols, horizon, 4.0, math.log(horizon))
 
 
 @bounds.register(Rank1ElimState)

@@ -44,8 +44,7 @@ class Rank1ElimKL(Policy):
         horizon = needed_horizon(self, self.horizon)
         check_c(self.c)
         level = math.log(horizon) + self.c * math.log(max(1.0, math.log(horizon)))
-        state: Rank1ElimKLState = start_sweeps(Rank1ElimKLState, n_rows, n_cols, horizon, 16.0, level)
-        return state
+        return start_sweeps(Rank1ElimKLState, n_rows, n_cols, horizon, 16.0, level)
 
 
 @bounds.register(Rank1ElimKLState)

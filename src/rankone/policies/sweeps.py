@@ -16,7 +16,8 @@ Where the pseudo-code is silent:
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,7 @@ from rankone.policies.race import Race, race
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+State = TypeVar("State")
 
 ROWS, COLS = 0, 1
 # Fields of `SweepState.clock`.
@@ -56,8 +58,8 @@ def start_clock(n_rows: int, n_cols: int) -> Ints:
 
 
 def start_sweeps(
-    state_class: Any, n_rows: int, n_cols: int, horizon: int, first_length: float, confidence: float
-) -> Any:
+    state_class: Callable[..., State], n_rows: int, n_cols: int, horizon: int, first_length: float, confidence: float
+) -> State:
     """Return the state before stage 0; stage l ends at ``ceil(first_length * 4^l * log(horizon))`` sweeps in all."""
     log_horizon = math.log(horizon)
     lines = n_rows + n_cols

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rankone.numerics.kl import bernoulli_kl
-from rankone.policies.base import Policy, check_sizes
+from rankone.policies.base import Policy
 from rankone.policies.kernels import choose
 from rankone.policies.leaders import (
     LeaderState,
@@ -51,9 +51,7 @@ class TopTwo(Policy):
 
     def start(self, n_rows: int, n_cols: int) -> TopTwoState:
         """Return the state before the first decision."""
-        check_sizes(n_rows, n_cols)
-        state: TopTwoState = start_leaders(TopTwoState, n_rows, n_cols)
-        return state
+        return start_leaders(TopTwoState, n_rows, n_cols)
 
 
 @score.register(TopTwoState)

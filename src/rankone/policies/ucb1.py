@@ -36,8 +36,7 @@ class UCB1(Policy):
     def start(self, n_rows: int, n_cols: int) -> UCB1State:
         """Return the state before the first decision."""
         check_sizes(n_rows, n_cols)
-        state: UCB1State = start_groups(UCB1State, n_rows, n_cols)
-        return state
+        return start_groups(UCB1State, n_rows, n_cols)
 
 
 @exploration_level.register(UCB1State)

@@ -24,7 +24,7 @@ from rankone.numerics.beta import draw_beta
 from rankone.numerics.beta_maximum import RENEW_AT, challenge, charge, fields_with_crowd, pays, regroup, start_crowd
 from rankone.numerics.chains import NOBODY
 from rankone.numerics.compiled import lean
-from rankone.policies.base import Policy, check_sizes
+from rankone.policies.base import Policy
 from rankone.policies.kernels import choose, update
 from rankone.policies.leaders import (
     CHAMPION,
@@ -68,7 +68,6 @@ class UTS(Policy):
 
     def start(self, n_rows: int, n_cols: int) -> UTSState:
         """Return the state before the first decision."""
-        check_sizes(n_rows, n_cols)
         leaders = start_leaders(LeaderState, n_rows, n_cols)
         return UTSState(*leaders, np.array([0, self.gamma]), *start_crowd(n_rows + n_cols - 2))
 
