@@ -18,7 +18,7 @@ import numpy as np
 import rankone
 from rankone.numerics.compiled import compiled
 from rankone.numerics.seeds import generator
-from rankone.policies.kernels import chooses, updates
+from rankone.policies.kernels import choose, update
 from rankone.simulation.play import play
 
 
@@ -28,12 +28,12 @@ class FloorState(NamedTuple):
     nothing: np.ndarray
 
 
-@chooses.register(FloorState)
+@choose.register(FloorState)
 def _choose(state: FloorState, rng: Any) -> tuple[int, int, int]:
     return 0, 0, 0
 
 
-@updates.register(FloorState)
+@update.register(FloorState)
 def _update(state: FloorState, row: int, col: int, tag: int, reward: int) -> None:
     pass
 
@@ -92,7 +92,7 @@ def trivial(rng): return rng.random()
 trivial(generator(0))
 tiny = rankone.RankOne([0.5], [0.5])
 def seconds(name):
-    policy = rankone.policy(name).with_horizon(100)
+    policy = rankone.policy(name).with_horizon(100).for_problem(0, 0)
     begin = time.perf_counter()
     loop, state = compiled(play, type(policy).__module__), policy.start(1, 1)
     loop(state, tiny.rows, tiny.cols, 0.25, np.array([1]), np.empty(1), generator(0))

@@ -25,7 +25,7 @@ from rankone.numerics.index_groups import (
     IndexState,
     start_groups,
 )
-from rankone.numerics.index_race import exploration_levels, index_ats, index_slopes, level_neededs
+from rankone.numerics.index_race import exploration_level, index_at, index_slope, level_needed
 from rankone.numerics.seeds import generator
 from rankone.policies.kernels import choose, update
 
@@ -34,22 +34,22 @@ class CubeRootState(IndexState):
     """Index: mean + cube root of level / pulls; level: square root of the decisions, which grows fast."""
 
 
-@exploration_levels.register(CubeRootState)
+@exploration_level.register(CubeRootState)
 def _exploration_level(state, asked):
     return math.sqrt(asked)
 
 
-@index_ats.register(CubeRootState)
+@index_at.register(CubeRootState)
 def index_at(state, pulls, clicks, level):
     return clicks / pulls + (level / pulls) ** (1 / 3)
 
 
-@index_slopes.register(CubeRootState)
+@index_slope.register(CubeRootState)
 def _index_slope(state, pulls, clicks, level, index):
     return (index - clicks / pulls) / (3.0 * level)
 
 
-@level_neededs.register(CubeRootState)
+@level_needed.register(CubeRootState)
 def _level_needed(state, pulls, clicks, index):
     distance = index - clicks / pulls
     return pulls * distance**3 if distance > 0.0 else 0.0

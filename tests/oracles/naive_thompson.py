@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rankone.policies.base import Policy
-from rankone.policies.kernels import chooses
+from rankone.policies.kernels import choose
 from rankone.policies.thompson import N_COLS
 from tests.oracles.pairs import PairState, remember_choice, start_pairs
 
@@ -27,7 +27,7 @@ class NaiveThompson(Policy):
         return start_pairs(NaiveThompsonState, n_rows, n_cols)
 
 
-@chooses.register(NaiveThompsonState)
+@choose.register(NaiveThompsonState)
 def _choose(state: NaiveThompsonState, rng: Any) -> tuple[int, int, int]:
     best, highest = 0, -1.0
     for pair in range(len(state.pulls)):

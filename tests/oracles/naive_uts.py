@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rankone.policies.base import Policy
-from rankone.policies.kernels import chooses
+from rankone.policies.kernels import choose
 from rankone.policies.leaders import (
     LeaderState,
     as_decision,
     best_on_cross,
     find_leader,
-    scores,
+    score,
     start_leaders,
 )
 
@@ -34,12 +34,12 @@ class NaiveUTS(Policy):
         return start_leaders(NaiveUTSState, n_rows, n_cols, self.gamma)
 
 
-@scores.register(NaiveUTSState)
+@score.register(NaiveUTSState)
 def _score(state: NaiveUTSState, leader: int, pair: int, best: float, rng: Any) -> float:
     return rng.beta(state.clicks[pair] + 1.0, state.pulls[pair] - state.clicks[pair] + 1.0)
 
 
-@chooses.register(NaiveUTSState)
+@choose.register(NaiveUTSState)
 def _choose(state: NaiveUTSState, rng: Any) -> tuple[int, int, int]:
     leader = find_leader(state, rng)
     if state.led[leader] % state.level[0] == 0.0:

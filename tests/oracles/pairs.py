@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankone.numerics.compiled import kernel
-from rankone.policies.kernels import updates
+from rankone.policies.kernels import update
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -52,7 +52,7 @@ def remember_choice(state: PairState, pair: int) -> tuple[int, int, int]:
     return pair // state.clock[N_COLS], pair % state.clock[N_COLS], 0
 
 
-@updates.register(PairState)
+@update.register(PairState)
 def _update(state: PairState, row: int, col: int, tag: int, reward: int) -> None:
     pair = row * state.clock[N_COLS] + col
     state.pulls[pair] += 1

@@ -13,7 +13,7 @@ import numpy as np
 from rankone.numerics.index_groups import ASKED as ENGINE_ASKED
 from rankone.numerics.index_groups import CHOSEN, IndexState
 from rankone.numerics.kl import bernoulli_kl, kl_upper
-from rankone.policies.kernels import chooses
+from rankone.policies.kernels import choose
 from rankone.policies.kl_ucb import KLUCB
 from rankone.policies.ucb1 import UCB1
 from tests.oracles.pairs import ASKED, PairState, remember_choice, shuffle_first_choices, start_pairs
@@ -53,7 +53,7 @@ def plain_state(policy: UCB1 | KLUCB, state: IndexState) -> Any:
     return plain
 
 
-@chooses.register(PlainUCB1State)
+@choose.register(PlainUCB1State)
 def _choose_ucb1(state: PairState, rng: Any) -> tuple[int, int, int]:
     pulls, clicks, chosen, asked = state.pulls, state.clicks, state.chosen, state.clock[ASKED]
     if asked == 0:
@@ -69,7 +69,7 @@ def _choose_ucb1(state: PairState, rng: Any) -> tuple[int, int, int]:
     return remember_choice(state, best)
 
 
-@chooses.register(PlainKLUCBState)
+@choose.register(PlainKLUCBState)
 def _choose_kl_ucb(state: PairState, rng: Any) -> tuple[int, int, int]:
     pulls, clicks, chosen, asked = state.pulls, state.clicks, state.chosen, state.clock[ASKED]
     if asked == 0:

@@ -136,7 +136,7 @@ OWN_POLICY = """
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 import numpy as np, rankone
-from rankone.policies.kernels import chooses, updates
+from rankone.policies.kernels import choose, update
 
 class CornerState(NamedTuple):
     nothing: np.ndarray
@@ -147,11 +147,11 @@ class Corner(rankone.Policy):
     def start(self, n_rows, n_cols):
         return CornerState(np.zeros(1))
 
-@chooses.register(CornerState)
+@choose.register(CornerState)
 def _choose(state, rng):
     return 0, 0, 0
 
-@updates.register(CornerState)
+@update.register(CornerState)
 def _update(state, row, col, tag, reward):
     pass
 

@@ -20,7 +20,8 @@ How the engine finds the best group without looking at every index is told in `r
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,7 @@ from rankone.numerics.compiled import inlined, lean
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+State = TypeVar("State")
 
 NOBODY = NEVER = -1
 # Columns of `IndexState.pairs` and of `IndexState.groups`; both begin with the counts.
@@ -71,7 +73,7 @@ class IndexState(NamedTuple):
         return self.pairs[:, CLICKS]
 
 
-def start_groups(state_class: Any, n_rows: int, n_cols: int, constant: float = 0.0) -> Any:
+def start_groups(state_class: Callable[..., State], n_rows: int, n_cols: int, constant: float = 0.0) -> State:
     """Return the state before the first decision."""
     n_pairs = n_rows * n_cols
     n_groups = 2 * n_pairs + SPARE_GROUPS

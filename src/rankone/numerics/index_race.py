@@ -44,7 +44,7 @@ import math
 from typing import Any
 
 from rankone.numerics.compiled import inlined, lean
-from rankone.numerics.dispatch import Dispatched, overloaded
+from rankone.numerics.dispatch import dispatched
 from rankone.numerics.index_groups import (
     ASKED,
     BAR,
@@ -82,34 +82,29 @@ from rankone.numerics.index_groups import (
 # Relative; thousands of times the rounding of an index, and far less than what one outcome changes.
 ABOVE = 1.0 + 1e-12
 
-exploration_levels = Dispatched("exploration_level")
-index_ats = Dispatched("index_at")
-index_slopes = Dispatched("index_slope")
-level_neededs = Dispatched("level_needed")
 
-
-@overloaded(exploration_levels)
+@dispatched
 def exploration_level(state: Any, asked: int) -> float:
     """Exploration level f after so many decisions."""
-    return exploration_levels.of(type(state))(state, asked)
+    raise NotImplementedError
 
 
-@overloaded(index_ats)
+@dispatched
 def index_at(state: Any, pulls: int, clicks: int, level: float) -> float:
     """Index of a pair with these counts at an exploration level."""
-    return index_ats.of(type(state))(state, pulls, clicks, level)
+    raise NotImplementedError
 
 
-@overloaded(index_slopes)
+@dispatched
 def index_slope(state: Any, pulls: int, clicks: int, level: float, index: float) -> float:
     """Derivative of the index by the level."""
-    return index_slopes.of(type(state))(state, pulls, clicks, level, index)
+    raise NotImplementedError
 
 
-@overloaded(level_neededs)
+@dispatched
 def level_needed(state: Any, pulls: int, clicks: int, index: float) -> float:
     """Level at which the index of these counts reaches `index`."""
-    return level_neededs.of(type(state))(state, pulls, clicks, index)
+    raise NotImplementedError
 
 
 @lean

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from rankone.errors import InputError
 from rankone.policies.base import Policy, check_sizes
-from rankone.policies.kernels import FILLER, chooses, settleds, syncss, updates
+from rankone.policies.kernels import FILLER, choose, settled, syncs, update
 
 
 class BestState(NamedTuple):
@@ -53,21 +53,21 @@ class Best(Policy):
         return BestState(np.array([self.row, self.col], dtype=np.int64))
 
 
-@chooses.register(BestState)
+@choose.register(BestState)
 def _choose(state: BestState, rng: Any) -> tuple[int, int, int]:
     return state.pair[0], state.pair[1], FILLER
 
 
-@updates.register(BestState)
+@update.register(BestState)
 def _update(state: BestState, row: int, col: int, tag: int, reward: int) -> None:
     pass
 
 
-@settleds.register(BestState)
+@settled.register(BestState)
 def _settled(state: BestState) -> bool:
     return True
 
 
-@syncss.register(BestState)
+@syncs.register(BestState)
 def _syncs(state: BestState) -> int:
     return 0

@@ -31,8 +31,8 @@ from rankone.errors import InputError
 from rankone.numerics.beta import draw_beta
 from rankone.numerics.chains import NOBODY
 from rankone.numerics.compiled import lean
-from rankone.policies.base import Policy, check_sizes
-from rankone.policies.kernels import chooses, updates
+from rankone.policies.base import Policy
+from rankone.policies.kernels import choose, update
 from rankone.policies.leaders import (
     N_COLS,
     Floats,
@@ -91,7 +91,6 @@ class Challengers(Policy):
 
     def start(self, n_rows: int, n_cols: int) -> ChallengersState:
         """Return the state before the first decision."""
-        check_sizes(n_rows, n_cols)
         leaders = start_leaders(LeaderState, n_rows, n_cols, self.window, self.patience)
         return ChallengersState(**leaders._asdict(), shortlist=np.full((2, self.memory), NOBODY))
 
@@ -147,12 +146,12 @@ def best_challenger(state: Any, leader: int, rng: Any) -> int:
     return winner
 
 
-@chooses.register(ChallengersState)
+@choose.register(ChallengersState)
 def _choose(state: Any, rng: Any) -> tuple[int, int, int]:
     leader = find_leader(state, rng)
     return as_decision(state, leader if state.led[leader] % 2 == 0 else best_challenger(state, leader, rng))
 
 
-@updates.register(ChallengersState)
+@update.register(ChallengersState)
 def _update(state: Any, row: int, col: int, tag: int, reward: int) -> None:
     learn(state, row * state.clock[N_COLS] + col, reward)

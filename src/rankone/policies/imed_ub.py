@@ -15,17 +15,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rankone.numerics.kl import bernoulli_kl
-from rankone.policies.base import Policy, check_sizes
-from rankone.policies.kernels import chooses
-from rankone.policies.leaders import (
-    LeaderState,
-    as_decision,
-    best_on_cross,
-    find_leader,
-    mean_of,
-    scores,
-    start_leaders,
-)
+from rankone.policies.base import Policy
+from rankone.policies.leaders import LeaderState, mean_of, score, start_leaders
 
 
 class IMEDUBState(LeaderState):
@@ -45,19 +36,12 @@ class IMEDUB(Policy):
 
     def start(self, n_rows: int, n_cols: int) -> IMEDUBState:
         """Return the state before the first decision."""
-        check_sizes(n_rows, n_cols)
-        state: IMEDUBState = start_leaders(IMEDUBState, n_rows, n_cols)
-        return state
+        return start_leaders(IMEDUBState, n_rows, n_cols)
 
 
-@scores.register(IMEDUBState)
+@score.register(IMEDUBState)
 def _score(state: IMEDUBState, leader: int, pair: int, best: float, rng: Any) -> float:
     pulls = state.pulls[pair]
     if pulls == 0:
         return math.inf
     return -pulls * bernoulli_kl(mean_of(state, pair), mean_of(state, leader)) - math.log(pulls)
-
-
-@chooses.register(IMEDUBState)
-def _choose(state: IMEDUBState, rng: Any) -> tuple[int, int, int]:
-    return as_decision(state, best_on_cross(state, find_leader(state, rng), rng))

@@ -1,7 +1,7 @@
 """The kernels every policy answers to, dispatched on the type of its state.
 
-`choose`, `update`, `void` and `settled` are written once per policy as plain functions of its state (a NamedTuple of
-arrays) and registered here. Compiled code that calls `choose(state, rng)` gets the implementation of that state's
+They are written once per policy as plain functions of its state (a NamedTuple of arrays) and registered:
+``@choose.register(MyState)``. Compiled code that calls `choose(state, rng)` gets the implementation of that state's
 class inlined, which is what lets one compiled loop play every policy and still be cached on disk.
 
 ::
@@ -23,54 +23,34 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankone.numerics.dispatch import Dispatched, overloaded
+from rankone.numerics.dispatch import dispatched, optional
 
 FILLER = -1
 
 
-def _nothing(state: Any, row: int, col: int, tag: int) -> None:
-    pass
+@dispatched
+def choose(state: Any, rng: Any) -> tuple[int, int, int]:
+    """Pick a pair."""
+    raise NotImplementedError
 
 
-def _never(state: Any) -> bool:
+@dispatched
+def update(state: Any, row: int, col: int, tag: int, reward: int) -> None:
+    """Learn the outcome of a decision."""
+
+
+@optional
+def void(state: Any, row: int, col: int, tag: int) -> None:
+    """Note that a decision will never have an outcome."""
+
+
+@optional
+def settled(state: Any) -> bool:
+    """Tell whether the choice can never change again."""
     return False
 
 
-def _always(state: Any) -> int:
-    return -1
-
-
-chooses = Dispatched("choose")
-updates = Dispatched("update")
-voids = Dispatched("void", _nothing)
-settleds = Dispatched("settled", _never)
-syncss = Dispatched("syncs", _always)
-
-
-@overloaded(chooses)
-def choose(state: Any, rng: Any) -> tuple[int, int, int]:
-    """Pick a pair. Callable from compiled code and, slowly, from Python."""
-    return chooses.of(type(state))(state, rng)
-
-
-@overloaded(updates)
-def update(state: Any, row: int, col: int, tag: int, reward: int) -> None:
-    """Learn the outcome of a decision."""
-    updates.of(type(state))(state, row, col, tag, reward)
-
-
-@overloaded(voids)
-def void(state: Any, row: int, col: int, tag: int) -> None:
-    """Note that a decision will never have an outcome."""
-    voids.of(type(state))(state, row, col, tag)
-
-
-@overloaded(settleds)
-def settled(state: Any) -> bool:
-    """Tell whether the choice can never change again."""
-    return settleds.of(type(state))(state)
-
-
+@optional
 def syncs(state: Any) -> int:
     """Return how often the policy has taken outcomes in so far; -1 if it does so at every decision."""
-    return int(syncss.of(type(state))(state))
+    return -1

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rankone.numerics.index_groups import CONSTANT, IndexState, start_groups
-from rankone.numerics.index_race import exploration_levels, index_ats, index_slopes, level_neededs
+from rankone.numerics.index_race import exploration_level, index_at, index_slope, level_needed
 from rankone.numerics.kl import bernoulli_kl, kl_upper
 from rankone.policies import optimism  # noqa: F401  registers choosing and learning
 from rankone.policies.base import Policy, check_c, check_sizes
@@ -43,28 +43,27 @@ class KLUCB(Policy):
         """Return the state before the first decision."""
         check_sizes(n_rows, n_cols)
         check_c(self.c)
-        state: KLUCBState = start_groups(KLUCBState, n_rows, n_cols, self.c)
-        return state
+        return start_groups(KLUCBState, n_rows, n_cols, self.c)
 
 
-@exploration_levels.register(KLUCBState)
+@exploration_level.register(KLUCBState)
 def _exploration_level(state: KLUCBState, asked: int) -> float:
     level = math.log(asked) if asked > 1 else 0.0
     return level + state.levels[CONSTANT] * math.log(level) if level > 1.0 else level
 
 
-@index_ats.register(KLUCBState)
+@index_at.register(KLUCBState)
 def _index_at(state: KLUCBState, pulls: int, clicks: int, level: float) -> float:
     return kl_upper(clicks / pulls, level / pulls)
 
 
-@index_slopes.register(KLUCBState)
+@index_slope.register(KLUCBState)
 def _index_slope(state: KLUCBState, pulls: int, clicks: int, level: float, index: float) -> float:
     # One over the derivative of pulls * d(mean, index) by index.
     return index * (1.0 - index) / (pulls * index - clicks) if index < 1.0 else 0.0
 
 
-@level_neededs.register(KLUCBState)
+@level_needed.register(KLUCBState)
 def _level_needed(state: KLUCBState, pulls: int, clicks: int, index: float) -> float:
     if index >= 1.0:  # also for a pair always clicked: its index is 1, which is not beyond
         return math.inf

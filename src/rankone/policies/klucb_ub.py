@@ -14,18 +14,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from rankone.numerics.kl import bernoulli_kl, kl_upper
-from rankone.policies.base import Policy, check_sizes
-from rankone.policies.kernels import chooses
-from rankone.policies.leaders import (
-    LeaderState,
-    as_decision,
-    best_on_cross,
-    find_leader,
-    mean_of,
-    scores,
-    start_leaders,
-)
+from rankone.policies.base import Policy
+from rankone.policies.leaders import LeaderState, kl_index, score, start_leaders
 
 
 class KLUCBUBState(LeaderState):
@@ -45,22 +35,12 @@ class KLUCBUB(Policy):
 
     def start(self, n_rows: int, n_cols: int) -> KLUCBUBState:
         """Return the state before the first decision."""
-        check_sizes(n_rows, n_cols)
-        state: KLUCBUBState = start_leaders(KLUCBUBState, n_rows, n_cols)
-        return state
+        return start_leaders(KLUCBUBState, n_rows, n_cols)
 
 
-@scores.register(KLUCBUBState)
+@score.register(KLUCBUBState)
 def _score(state: KLUCBUBState, leader: int, pair: int, best: float, rng: Any) -> float:
     pulls = state.pulls[pair]
     if pulls == 0:
         return math.inf
-    mean, level = mean_of(state, pair), math.log(state.pulls[leader] / pulls)
-    if best > mean and pulls * bernoulli_kl(mean, best) > 1.000001 * level + 1e-12:
-        return mean  # the index is below `best`: no need to solve for it
-    return kl_upper(mean, level / pulls)
-
-
-@chooses.register(KLUCBUBState)
-def _choose(state: KLUCBUBState, rng: Any) -> tuple[int, int, int]:
-    return as_decision(state, best_on_cross(state, find_leader(state, rng), rng))
+    return kl_index(state, pair, math.log(state.pulls[leader] / pulls), best)

@@ -10,22 +10,29 @@ pairs of its *cross*::
 
 Only pairs with an outcome can lead (nobody pulls all K * L pairs first); before the first outcome any pair does. Ties
 are broken afresh at random at every decision: a fixed order would stay forever on a row whose true mean is 0.
+
+A policy on this ground derives its state from `LeaderState` and registers `score`: the highest score among the leader
+and its cross is chosen. One that chooses otherwise registers `choose` as well.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from rankone.numerics.compiled import inlined, lean
-from rankone.numerics.dispatch import Dispatched, overloaded
+from rankone.numerics.dispatch import dispatched
+from rankone.numerics.kl import bernoulli_kl, kl_upper
 from rankone.numerics.tournament import draw_best, set_value, start_tournament
-from rankone.policies.kernels import updates
+from rankone.policies.base import check_sizes
+from rankone.policies.kernels import choose, update
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+State = TypeVar("State")
 
 # Fields of `LeaderState.clock`.
 N_COLS, CHAMPION = range(2)
@@ -47,8 +54,9 @@ class LeaderState(NamedTuple):
     level: Floats  # constants of the policy
 
 
-def start_leaders(state_class: Any, n_rows: int, n_cols: int, *level: float) -> Any:
+def start_leaders(state_class: Callable[..., State], n_rows: int, n_cols: int, *level: float) -> State:
     """Return the state before the first decision."""
+    check_sizes(n_rows, n_cols)
     n_pairs = n_rows * n_cols
     means = np.full(n_pairs, _NO_OUTCOME)
     means[0] = _ABSENT
@@ -118,13 +126,10 @@ def place_on_cross(state: LeaderState, leader: int, pair: int) -> int:
     return n_cols - 1 + row - (row > leader_row)
 
 
-scores = Dispatched("score")
-
-
-@overloaded(scores)
+@dispatched
 def score(state: Any, leader: int, pair: int, best: float, rng: Any) -> float:
     """How much a pair of the cross deserves the decision; any value below `best` if it cannot be above."""
-    return scores.of(type(state))(state, leader, pair, best, rng)
+    raise NotImplementedError
 
 
 @lean
@@ -143,6 +148,15 @@ def best_on_cross(state: Any, leader: int, rng: Any) -> int:
     return found
 
 
+@lean
+def kl_index(state: LeaderState, pair: int, level: float, best: float) -> float:
+    """Return ``max{q : pulls * d(mean, q) <= level}``; the mean, where a look shows that this is below `best`."""
+    pulls, mean = state.pulls[pair], mean_of(state, pair)
+    if best > mean and pulls * bernoulli_kl(mean, best) > 1.000001 * level + 1e-12:
+        return mean
+    return kl_upper(mean, level / pulls)
+
+
 @inlined
 def as_decision(state: LeaderState, pair: int) -> tuple[int, int, int]:
     """Return the pair as row, column and tag."""
@@ -158,6 +172,11 @@ def learn(state: LeaderState, pair: int, reward: int) -> None:
         set_value(state.best, state.ties, pair, state.clicks[pair] / state.pulls[pair])
 
 
-@updates.register(LeaderState)
+@choose.register(LeaderState)
+def _choose(state: LeaderState, rng: Any) -> tuple[int, int, int]:
+    return as_decision(state, best_on_cross(state, find_leader(state, rng), rng))
+
+
+@update.register(LeaderState)
 def _update(state: LeaderState, row: int, col: int, tag: int, reward: int) -> None:
     learn(state, row * state.clock[N_COLS] + col, reward)

@@ -8,7 +8,7 @@ A restart begins with `policy.start` and then feeds back what is known::
 
     prepare(state, rng)                         lay the state out, where the first `choose` would (default: nothing)
     recall(state, row, col, pulls, clicks)      outcomes of a pair known from before (default: `update` with tag 0)
-    defeats(state) -> (K + L,) lines            for each line the line that eliminated it, or itself (default: itself)
+    defeats(state, n_lines) -> lines            for each line the line that eliminated it, or itself (default: itself)
     adopt(state, defeated_by)                   start with these lines eliminated (only where `defeats` is registered)
 """
 
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankone.numerics.dispatch import Dispatched, overloaded
+from rankone.numerics.dispatch import optional
 from rankone.policies.kernels import choose, update, void
 
 Ints = npt.NDArray[np.int64]
@@ -28,31 +28,27 @@ Ints = npt.NDArray[np.int64]
 ASK, LEARN, VOID, PREPARE, RECALL, NOTHING = range(6)
 
 
-def _learn_each(state: Any, row: int, col: int, pulls: int, clicks: int) -> None:
+@optional
+def prepare(state: Any, rng: Any) -> None:
+    """Make a state that has just started ready to recall outcomes."""
+
+
+@optional
+def recall(state: Any, row: int, col: int, pulls: int, clicks: int) -> None:
+    """Take in outcomes of a pair that are known from before the policy (re)started."""
     for place in range(pulls):
         update(state, row, col, 0, 1 if place < clicks else 0)
 
 
-def _nothing(state: Any, rng: Any) -> None:
-    pass
+@optional
+def defeats(state: Any, n_lines: int) -> Ints:
+    """Return for each line the line that eliminated it; a line still in the race points at itself."""
+    return np.arange(n_lines)
 
 
-prepares = Dispatched("prepare", _nothing)
-recalls = Dispatched("recall", _learn_each)
-defeatss = Dispatched("defeats", lambda state: None)
-adopts = Dispatched("adopt", lambda state, defeated_by: None)
-
-
-@overloaded(prepares)
-def prepare(state: Any, rng: Any) -> None:
-    """Make a state that has just started ready to recall outcomes."""
-    prepares.of(type(state))(state, rng)
-
-
-@overloaded(recalls)
-def recall(state: Any, row: int, col: int, pulls: int, clicks: int) -> None:
-    """Take in outcomes of a pair that are known from before the policy (re)started."""
-    recalls.of(type(state))(state, row, col, pulls, clicks)
+@optional
+def adopt(state: Any, defeated_by: Ints) -> None:
+    """Start with the eliminations of an earlier state; policies that eliminate no lines ignore it."""
 
 
 def advance(state: Any, rng: Any, what: Ints, rows: Ints, cols: Ints, tags: Ints, rewards: Ints) -> int:
@@ -84,14 +80,3 @@ def known_events(pulls: Ints, clicks: Ints) -> tuple[Ints, ...]:
     rows, cols = np.nonzero(pulls)
     what = np.concatenate([[PREPARE], np.full(len(rows), RECALL)])
     return what, *(np.concatenate([[0], values]) for values in (rows, cols, pulls[rows, cols], clicks[rows, cols]))
-
-
-def defeats(state: Any, n_lines: int) -> Ints:
-    """Return for each line the line that eliminated it; a line still in the race points at itself."""
-    found = defeatss.of(type(state))(state)
-    return np.arange(n_lines) if found is None else np.array(found)
-
-
-def adopt(state: Any, defeated_by: Ints) -> None:
-    """Start with the eliminations of an earlier state; policies that eliminate no lines ignore it."""
-    adopts.of(type(state))(state, defeated_by)

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from rankone.numerics.index_groups import ASKED, IndexState
 from rankone.numerics.index_race import choose_largest, count_outcome, hold_any
-from rankone.policies.kernels import chooses, update, updates
-from rankone.policies.live import prepares, recalls
+from rankone.policies.kernels import choose, update
+from rankone.policies.live import prepare, recall
 
-chooses.register(IndexState)(choose_largest)
-updates.register(IndexState)(count_outcome)
-prepares.register(IndexState)(hold_any)
+choose.register(IndexState)(choose_largest)
+update.register(IndexState)(count_outcome)
+prepare.register(IndexState)(hold_any)
 
 
-@recalls.register(IndexState)
+@recall.register(IndexState)
 def _recall(state: IndexState, row: int, col: int, pulls: int, clicks: int) -> None:
     for place in range(pulls):
         update(state, row, col, 0, 1 if place < clicks else 0)

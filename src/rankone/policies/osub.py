@@ -14,17 +14,16 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from rankone.numerics.kl import bernoulli_kl, kl_upper
-from rankone.policies.base import Policy, check_c, check_sizes
-from rankone.policies.kernels import chooses
+from rankone.policies.base import Policy, check_c
+from rankone.policies.kernels import choose
 from rankone.policies.leaders import (
     LeaderState,
     as_decision,
     best_on_cross,
     cross_size,
     find_leader,
-    mean_of,
-    scores,
+    kl_index,
+    score,
     start_leaders,
 )
 
@@ -53,25 +52,19 @@ class OSUB(Policy):
 
     def start(self, n_rows: int, n_cols: int) -> OSUBState:
         """Return the state before the first decision."""
-        check_sizes(n_rows, n_cols)
-        state: OSUBState = start_leaders(OSUBState, n_rows, n_cols, self.c)
-        return state
+        return start_leaders(OSUBState, n_rows, n_cols, self.c)
 
 
-@scores.register(OSUBState)
+@score.register(OSUBState)
 def _score(state: OSUBState, leader: int, pair: int, best: float, rng: Any) -> float:
-    pulls = state.pulls[pair]
-    if pulls == 0:
+    if state.pulls[pair] == 0:
         return math.inf
     log_led = math.log(state.led[leader])
     level = log_led + (state.level[0] * math.log(log_led) if log_led > 1.0 else 0.0)
-    mean = mean_of(state, pair)
-    if best > mean and pulls * bernoulli_kl(mean, best) > 1.000001 * level + 1e-12:
-        return mean  # the index is below `best`: no need to solve for it
-    return kl_upper(mean, level / pulls)
+    return kl_index(state, pair, level, best)
 
 
-@chooses.register(OSUBState)
+@choose.register(OSUBState)
 def _choose(state: OSUBState, rng: Any) -> tuple[int, int, int]:
     leader = find_leader(state, rng)
     if (state.led[leader] - 1) % (cross_size(state) + 1) == 0:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rankone.policies.base import Policy, check_sizes, needed_horizon
-from rankone.policies.sweeps import CONFIDENCE, SweepState, boundss, start_sweeps
+from rankone.policies.sweeps import CONFIDENCE, SweepState, bounds, start_sweeps
 
 
 class Rank1ElimState(SweepState):
@@ -37,11 +37,10 @@ class Rank1Elim(Policy):
         """Return the state before stage 0."""
         check_sizes(n_rows, n_cols)
         horizon = needed_horizon(self, self.horizon)
-        state: Rank1ElimState = start_sweeps(Rank1ElimState, n_rows, n_cols, horizon, 4.0, math.log(horizon))
-        return state
+        return start_sweeps(Rank1ElimState, n_rows, n_cols, horizon, 4.0, math.log(horizon))
 
 
-@boundss.register(Rank1ElimState)
+@bounds.register(Rank1ElimState)
 def _bounds(state: SweepState, line: int) -> tuple[float, float]:
     pulls, clicks = state.pulls[line], state.clicks[line]
     if pulls == 0:  # every outcome was void

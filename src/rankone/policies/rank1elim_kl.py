@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from rankone.numerics.kl import kl_lower, kl_upper
 from rankone.policies.base import Policy, check_c, check_sizes, needed_horizon
-from rankone.policies.sweeps import CONFIDENCE, SweepState, boundss, start_sweeps
+from rankone.policies.sweeps import CONFIDENCE, SweepState, bounds, start_sweeps
 
 
 class Rank1ElimKLState(SweepState):
@@ -44,11 +44,10 @@ class Rank1ElimKL(Policy):
         horizon = needed_horizon(self, self.horizon)
         check_c(self.c)
         level = math.log(horizon) + self.c * math.log(max(1.0, math.log(horizon)))
-        state: Rank1ElimKLState = start_sweeps(Rank1ElimKLState, n_rows, n_cols, horizon, 16.0, level)
-        return state
+        return start_sweeps(Rank1ElimKLState, n_rows, n_cols, horizon, 16.0, level)
 
 
-@boundss.register(Rank1ElimKLState)
+@bounds.register(Rank1ElimKLState)
 def kl_bounds(state: Any, line: int) -> tuple[float, float]:
     """Extreme q with ``pulls * d(mean, q) <= level`` (lines 24-31)."""
     pulls, clicks = state.pulls[line], state.clicks[line]

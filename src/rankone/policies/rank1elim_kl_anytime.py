@@ -27,11 +27,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from rankone.numerics.compiled import kernel
+from rankone.numerics.compiled import lean
 from rankone.policies.base import Policy, check_c, check_sizes
-from rankone.policies.kernels import FILLER, chooses, syncss, updates, voids
-from rankone.policies.live import recalls
-from rankone.policies.race import races
+from rankone.policies.kernels import FILLER, choose, syncs, update, void
+from rankone.policies.live import recall
+from rankone.policies.race import race
 from rankone.policies.rank1elim_kl import kl_bounds
 from rankone.policies.sweeps import (
     COLS,
@@ -47,7 +47,7 @@ from rankone.policies.sweeps import (
     STAGE,
     Floats,
     Ints,
-    boundss,
+    bounds,
     eliminate,
     forget,
     join_nothing,
@@ -117,25 +117,25 @@ class Rank1ElimKLAnytime(Policy):
         )
 
 
-boundss.register(AnytimeState)(kl_bounds)
-voids.register(AnytimeState)(forget)
-recalls.register(AnytimeState)(join_nothing)
-races.register(AnytimeState)(race_of_sweeps)
+bounds.register(AnytimeState)(kl_bounds)
+void.register(AnytimeState)(forget)
+recall.register(AnytimeState)(join_nothing)
+race.register(AnytimeState)(race_of_sweeps)
 
 
-@kernel
+@lean
 def stage_length(stage: int) -> int:
     """Sweeps a side in a stage: 16 * 2^l by the end of stage l."""
     return _FIRST_LENGTH << max(0, stage - 1)
 
 
-@kernel
+@lean
 def other_side(state: AnytimeState, side: int) -> tuple[int, int]:
     """Return the first line of the side whose lines are partners, and the line after its last."""
     return (state.clock[N_ROWS], len(state.pulls)) if side == ROWS else (0, state.clock[N_ROWS])
 
 
-@kernel
+@lean
 def begin_round(state: AnytimeState) -> None:
     """Double the guess, raise the level to it, and let all lines remain again."""
     clock, lines = state.clock, len(state.pulls)
@@ -150,7 +150,7 @@ def begin_round(state: AnytimeState) -> None:
     clock[STAGE], clock[ROWS_LEFT], clock[COLS_LEFT] = 0, clock[N_ROWS], lines - clock[N_ROWS]
 
 
-@kernel
+@lean
 def open_stage(state: AnytimeState, rng: Any) -> None:
     """Draw the partners of a new stage; find the remaining lines that have not played it."""
     clock, n_rows, stage = state.clock, state.clock[N_ROWS], state.clock[STAGE]
@@ -167,14 +167,14 @@ def open_stage(state: AnytimeState, rng: Any) -> None:
                 state.behind_left[side] += 1
                 state.played[line] += 1
     clock[OPENED] = max(clock[OPENED], stage + 1)
-    clock[TO_PLAY] = stage_length(stage) * state.behind_left.sum()
+    clock[TO_PLAY] = stage_length(stage) * (state.behind_left[ROWS] + state.behind_left[COLS])
     clock[SYNCS] += clock[TO_PLAY] > 0
     clock[SIDE] = ROWS if state.behind_left[ROWS] > 0 else COLS
     if clock[TO_PLAY] > 0:
         begin_side(state, rng)
 
 
-@kernel
+@lean
 def begin_side(state: AnytimeState, rng: Any) -> None:
     """Start one side's sweeps at a random partner."""
     clock = state.clock
@@ -184,7 +184,7 @@ def begin_side(state: AnytimeState, rng: Any) -> None:
     find_partner(state)
 
 
-@kernel
+@lean
 def find_partner(state: AnytimeState) -> None:
     """Move on, around the other side, to a partner that the stage still has to play."""
     clock = state.clock
@@ -194,17 +194,18 @@ def find_partner(state: AnytimeState) -> None:
         clock[PARTNER] = first if clock[PARTNER] + 1 == last else clock[PARTNER] + 1
 
 
-@kernel
+@lean
 def close_stage(state: AnytimeState, rng: Any) -> None:
     """Add the outcomes of the stage to the sums and eliminate."""
     stage = state.clock[STAGE]
-    state.pulls[:] += state.stage_pulls[stage]
-    state.clicks[:] += state.stage_clicks[stage]
+    for line in range(len(state.pulls)):  # whole arrays at once would take seconds to compile
+        state.pulls[line] += state.stage_pulls[stage, line]
+        state.clicks[line] += state.stage_clicks[stage, line]
     eliminate(state, rng)
     state.clock[STAGE] += 1
 
 
-@chooses.register(AnytimeState)
+@choose.register(AnytimeState)
 def _choose(state: AnytimeState, rng: Any) -> tuple[int, int, int]:
     clock, n_rows = state.clock, state.clock[N_ROWS]
     while clock[TO_PLAY] == 0 and clock[OPEN] == 0:
@@ -238,7 +239,7 @@ def _choose(state: AnytimeState, rng: Any) -> tuple[int, int, int]:
     return partner, line - n_rows, tag
 
 
-@updates.register(AnytimeState)
+@update.register(AnytimeState)
 def _update(state: AnytimeState, row: int, col: int, tag: int, reward: int) -> None:
     if tag >= 0:
         line = row if tag % 2 == ROWS else state.clock[N_ROWS] + col
@@ -247,11 +248,6 @@ def _update(state: AnytimeState, row: int, col: int, tag: int, reward: int) -> N
         state.clock[OPEN] -= 1
 
 
-@recalls.register(AnytimeState)
-def _recall(state: AnytimeState, row: int, col: int, pulls: int, clicks: int) -> None:
-    pass  # outcomes count with the partners of their stage only, and a fresh start draws new ones
-
-
-@syncss.register(AnytimeState)
+@syncs.register(AnytimeState)
 def _syncs(state: AnytimeState) -> int:
     return int(state.clock[SYNCS] - (state.clock[TO_PLAY] + state.clock[OPEN] > 0))  # the open stage is not in yet

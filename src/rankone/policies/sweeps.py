@@ -16,19 +16,21 @@ Where the pseudo-code is silent:
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from rankone.numerics.compiled import kernel
-from rankone.numerics.dispatch import Dispatched, overloaded
-from rankone.policies.kernels import FILLER, chooses, settleds, syncss, updates, voids
-from rankone.policies.live import adopts, defeatss, recalls
-from rankone.policies.race import Race, races
+from rankone.numerics.compiled import lean
+from rankone.numerics.dispatch import dispatched
+from rankone.policies.kernels import FILLER, choose, settled, syncs, update, void
+from rankone.policies.live import adopt, defeats, recall
+from rankone.policies.race import Race, race
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+State = TypeVar("State")
 
 ROWS, COLS = 0, 1
 # Fields of `SweepState.clock`.
@@ -56,8 +58,8 @@ def start_clock(n_rows: int, n_cols: int) -> Ints:
 
 
 def start_sweeps(
-    state_class: Any, n_rows: int, n_cols: int, horizon: int, first_length: float, confidence: float
-) -> Any:
+    state_class: Callable[..., State], n_rows: int, n_cols: int, horizon: int, first_length: float, confidence: float
+) -> State:
     """Return the state before stage 0; stage l ends at ``ceil(first_length * 4^l * log(horizon))`` sweeps in all."""
     log_horizon = math.log(horizon)
     lines = n_rows + n_cols
@@ -73,38 +75,35 @@ def start_sweeps(
     )
 
 
-boundss = Dispatched("bounds")
-
-
-@overloaded(boundss)
+@dispatched
 def bounds(state: Any, line: int) -> tuple[float, float]:
     """Lower and upper confidence bound of a line's mean; each sweeping policy registers its own."""
-    return boundss.of(type(state))(state, line)
+    raise NotImplementedError
 
 
-@kernel
+@lean
 def one_pair_left(state: Any) -> bool:
     """Tell whether one row and one column remain."""
     return state.clock[ROWS_LEFT] + state.clock[COLS_LEFT] == 2
 
 
-@kernel
+@lean
 def eliminate(state: Any, rng: Any) -> None:
     """Eliminate rows, then columns, by their bounds (lines 23-48)."""
     clock, remaining, defeated_by = state.clock, state.remaining, state.defeated_by
-    upper = np.empty(len(state.pulls))
     for side in range(2):
         first = clock[N_ROWS] * side
         last = first + clock[ROWS_LEFT + side]
         best, ties, winner = -math.inf, 0, 0
         for place in range(first, last):
             line = remaining[place]
-            lower, upper[line] = bounds(state, line)
+            lower, _ = bounds(state, line)
             ties = 1 if lower > best else ties + (lower == best)
             if lower >= best and rng.random() * ties < 1.0:
                 best, winner = lower, line
-        for line in range(first, clock[N_ROWS] if side == ROWS else len(upper)):
-            if upper[defeated_by[line]] <= best:
+        for line in range(first, clock[N_ROWS] if side == ROWS else len(defeated_by)):
+            _, upper = bounds(state, defeated_by[line])
+            if upper <= best:
                 defeated_by[line] = winner
         clock[ROWS_LEFT + side] = 0
         for place in range(first, last):
@@ -114,7 +113,7 @@ def eliminate(state: Any, rng: Any) -> None:
                 clock[ROWS_LEFT + side] += 1
 
 
-@kernel
+@lean
 def close_stage(state: SweepState, rng: Any) -> None:
     """Eliminate and set up the next stage."""
     clock = state.clock
@@ -128,7 +127,7 @@ def close_stage(state: SweepState, rng: Any) -> None:
         clock[SWEEPS_LEFT] = 1
 
 
-@kernel
+@lean
 def leading_pair(state: Any, rng: Any) -> tuple[int, int]:
     """Return the remaining row and the remaining column with the best empirical means, ties at random."""
     clock = state.clock
@@ -146,7 +145,7 @@ def leading_pair(state: Any, rng: Any) -> tuple[int, int]:
     return found_row, found - clock[N_ROWS]
 
 
-@chooses.register(SweepState)
+@choose.register(SweepState)
 def _choose(state: SweepState, rng: Any) -> tuple[int, int, int]:
     clock, n_rows = state.clock, state.clock[N_ROWS]
     if clock[SWEEPS_LEFT] == 0 and clock[OPEN] == 0:
@@ -174,7 +173,7 @@ def _choose(state: SweepState, rng: Any) -> tuple[int, int, int]:
     return clock[PARTNER], line - n_rows, tag
 
 
-@updates.register(SweepState)
+@update.register(SweepState)
 def _update(state: SweepState, row: int, col: int, tag: int, reward: int) -> None:
     if tag >= 0:
         line = row if tag % 2 == ROWS else state.clock[N_ROWS] + col
@@ -183,30 +182,30 @@ def _update(state: SweepState, row: int, col: int, tag: int, reward: int) -> Non
         state.clock[OPEN] -= 1
 
 
-@voids.register(SweepState)
+@void.register(SweepState)
 def forget(state: Any, row: int, col: int, tag: int) -> None:
     """Close a decision without an outcome."""
     if tag >= 0:
         state.clock[OPEN] -= 1
 
 
-@settleds.register(SweepState)
+@settled.register(SweepState)
 def _settled(state: SweepState) -> bool:
     return one_pair_left(state)
 
 
-@recalls.register(SweepState)
+@recall.register(SweepState)
 def join_nothing(state: Any, row: int, col: int, pulls: int, clicks: int) -> None:
     """Take in nothing of what is known from before."""
     # sums are comparable only between lines that met the same partners: earlier outcomes cannot join them
 
 
-@defeatss.register(SweepState)
-def _defeats(state: SweepState) -> Ints:
-    return state.defeated_by
+@defeats.register(SweepState)
+def _defeats(state: SweepState, n_lines: int) -> Ints:
+    return state.defeated_by.copy()
 
 
-@adopts.register(SweepState)
+@adopt.register(SweepState)
 def _adopt(state: SweepState, defeated_by: Ints) -> None:
     clock = state.clock
     state.defeated_by[:] = defeated_by
@@ -217,12 +216,12 @@ def _adopt(state: SweepState, defeated_by: Ints) -> None:
         clock[ROWS_LEFT + side] = len(left)
 
 
-@syncss.register(SweepState)
+@syncs.register(SweepState)
 def _syncs(state: SweepState) -> int:
     return int(state.clock[STAGE])  # within a stage no choice depends on an outcome
 
 
-@races.register(SweepState)
+@race.register(SweepState)
 def race_of_sweeps(state: Any) -> Race:
     """Return the stage and the lines that no other has defeated."""
     left, n_rows = state.defeated_by == np.arange(len(state.defeated_by)), state.clock[N_ROWS]

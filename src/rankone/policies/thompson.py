@@ -28,7 +28,7 @@ from rankone.numerics.beta_maximum import (
 from rankone.numerics.chains import NOBODY
 from rankone.numerics.compiled import lean
 from rankone.policies.base import Policy, check_sizes
-from rankone.policies.kernels import chooses, updates
+from rankone.policies.kernels import choose, update
 
 # Fields of `ThompsonState.clock`.
 N_COLS, HELD_OUT, STALE = range(3)
@@ -76,7 +76,7 @@ def gather_crowd(state: Any) -> None:
             regroup(state, pair, state.pulls[pair], state.clicks[pair])
 
 
-@chooses.register(ThompsonState)
+@choose.register(ThompsonState)
 def _choose(state: Any, rng: Any) -> tuple[int, int, int]:
     clock = state.clock
     if pays(state, len(state.pulls)):
@@ -91,7 +91,7 @@ def _choose(state: Any, rng: Any) -> tuple[int, int, int]:
     return pair // clock[N_COLS], pair % clock[N_COLS], 0
 
 
-@updates.register(ThompsonState)
+@update.register(ThompsonState)
 def _update(state: Any, row: int, col: int, tag: int, reward: int) -> None:
     pulls, clicks, clock = state.pulls, state.clicks, state.clock
     pair, held_out = row * clock[N_COLS] + col, clock[HELD_OUT]

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rankone.numerics.kl import bernoulli_kl
-from rankone.policies.base import Policy, check_sizes
-from rankone.policies.kernels import chooses
+from rankone.policies.base import Policy
+from rankone.policies.kernels import choose
 from rankone.policies.leaders import (
     LeaderState,
     as_decision,
@@ -28,7 +28,6 @@ from rankone.policies.leaders import (
     find_leader,
     mean_of,
     score,
-    scores,
     start_leaders,
 )
 
@@ -52,12 +51,10 @@ class TopTwo(Policy):
 
     def start(self, n_rows: int, n_cols: int) -> TopTwoState:
         """Return the state before the first decision."""
-        check_sizes(n_rows, n_cols)
-        state: TopTwoState = start_leaders(TopTwoState, n_rows, n_cols)
-        return state
+        return start_leaders(TopTwoState, n_rows, n_cols)
 
 
-@scores.register(TopTwoState)
+@score.register(TopTwoState)
 def _score(state: TopTwoState, leader: int, pair: int, best: float, rng: Any) -> float:
     n, other = state.pulls[leader], state.pulls[pair]
     if pair == leader:
@@ -69,7 +66,7 @@ def _score(state: TopTwoState, leader: int, pair: int, best: float, rng: Any) ->
     return -evidence - math.log(other)
 
 
-@chooses.register(TopTwoState)
+@choose.register(TopTwoState)
 def _choose(state: TopTwoState, rng: Any) -> tuple[int, int, int]:
     leader = find_leader(state, rng)
     if state.led[leader] % 2 == 0:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rankone.numerics.index_groups import IndexState, start_groups
-from rankone.numerics.index_race import exploration_levels, index_ats, index_slopes, level_neededs
+from rankone.numerics.index_race import exploration_level, index_at, index_slope, level_needed
 from rankone.policies import optimism  # noqa: F401  registers choosing and learning
 from rankone.policies.base import Policy, check_sizes
 
@@ -36,26 +36,25 @@ class UCB1(Policy):
     def start(self, n_rows: int, n_cols: int) -> UCB1State:
         """Return the state before the first decision."""
         check_sizes(n_rows, n_cols)
-        state: UCB1State = start_groups(UCB1State, n_rows, n_cols)
-        return state
+        return start_groups(UCB1State, n_rows, n_cols)
 
 
-@exploration_levels.register(UCB1State)
+@exploration_level.register(UCB1State)
 def _exploration_level(state: UCB1State, asked: int) -> float:
     return 2.0 * math.log(asked) if asked > 1 else 0.0
 
 
-@index_ats.register(UCB1State)
+@index_at.register(UCB1State)
 def _index_at(state: UCB1State, pulls: int, clicks: int, level: float) -> float:
     return clicks / pulls + math.sqrt(level / pulls)
 
 
-@index_slopes.register(UCB1State)
+@index_slope.register(UCB1State)
 def _index_slope(state: UCB1State, pulls: int, clicks: int, level: float, index: float) -> float:
     return 0.5 / math.sqrt(level * pulls)
 
 
-@level_neededs.register(UCB1State)
+@level_needed.register(UCB1State)
 def _level_needed(state: UCB1State, pulls: int, clicks: int, index: float) -> float:
     distance = index - clicks / pulls
     return pulls * distance * distance if distance > 0.0 else 0.0

@@ -15,11 +15,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankone.numerics.compiled import kernel
+from rankone.numerics.compiled import lean
 from rankone.policies.base import Policy, check_sizes, needed_horizon
-from rankone.policies.kernels import FILLER, chooses, settleds, syncss, updates, voids
-from rankone.policies.live import recalls
-from rankone.policies.race import Race, races
+from rankone.policies.kernels import FILLER, choose, settled, syncs, update, void
+from rankone.policies.live import recall
+from rankone.policies.race import Race, race
 
 Ints = npt.NDArray[np.int64]
 
@@ -63,7 +63,7 @@ class UCB1Elim(Policy):
         return UCB1ElimState(np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64), np.arange(n_pairs), clock)
 
 
-@kernel
+@lean
 def close_round(state: UCB1ElimState) -> None:
     """Eliminate pairs by the bounds of this round (step 2)."""
     pulls, clicks, remaining, clock = state.pulls, state.clicks, state.remaining, state.clock
@@ -85,7 +85,7 @@ def close_round(state: UCB1ElimState) -> None:
     clock[LEFT] = kept
 
 
-@kernel
+@lean
 def open_round(state: UCB1ElimState) -> None:
     """Set how often every remaining pair is still to be chosen (step 1)."""
     clock = state.clock
@@ -97,7 +97,7 @@ def open_round(state: UCB1ElimState) -> None:
     clock[ASKED] += clock[WANTED]
 
 
-@kernel
+@lean
 def leading_pair(state: UCB1ElimState, rng: Any) -> int:
     """Return the remaining pair with the best empirical mean, ties at random."""
     best, ties, found = -1.0, 0, 0
@@ -110,7 +110,7 @@ def leading_pair(state: UCB1ElimState, rng: Any) -> int:
     return found
 
 
-@chooses.register(UCB1ElimState)
+@choose.register(UCB1ElimState)
 def _choose(state: UCB1ElimState, rng: Any) -> tuple[int, int, int]:
     remaining, clock = state.remaining, state.clock
     if clock[ROUND] < 0:
@@ -141,7 +141,7 @@ def _choose(state: UCB1ElimState, rng: Any) -> tuple[int, int, int]:
     return pair // clock[N_COLS], pair % clock[N_COLS], tag
 
 
-@updates.register(UCB1ElimState)
+@update.register(UCB1ElimState)
 def _update(state: UCB1ElimState, row: int, col: int, tag: int, reward: int) -> None:
     if tag >= 0:
         pair = row * state.clock[N_COLS] + col
@@ -150,30 +150,30 @@ def _update(state: UCB1ElimState, row: int, col: int, tag: int, reward: int) -> 
         state.clock[OPEN] -= 1
 
 
-@voids.register(UCB1ElimState)
+@void.register(UCB1ElimState)
 def _void(state: UCB1ElimState, row: int, col: int, tag: int) -> None:
     if tag >= 0:
         state.clock[OPEN] -= 1
 
 
-@settleds.register(UCB1ElimState)
+@settled.register(UCB1ElimState)
 def _settled(state: UCB1ElimState) -> bool:
     return state.clock[LEFT] == 1
 
 
-@recalls.register(UCB1ElimState)
+@recall.register(UCB1ElimState)
 def _recall(state: UCB1ElimState, row: int, col: int, pulls: int, clicks: int) -> None:
     pair = row * state.clock[N_COLS] + col
     state.pulls[pair] += pulls
     state.clicks[pair] += clicks
 
 
-@syncss.register(UCB1ElimState)
+@syncs.register(UCB1ElimState)
 def _syncs(state: UCB1ElimState) -> int:
     return max(0, int(state.clock[ROUND]))  # within a round no choice depends on an outcome
 
 
-@races.register(UCB1ElimState)
+@race.register(UCB1ElimState)
 def _race(state: UCB1ElimState) -> Race:
     n_cols, left = state.clock[N_COLS], state.remaining[: state.clock[LEFT]]
     rows, cols = np.zeros(len(state.pulls) // n_cols, bool), np.zeros(n_cols, bool)

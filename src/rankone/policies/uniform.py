@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankone.policies.base import Policy, check_sizes
-from rankone.policies.kernels import FILLER, chooses, syncss, updates
+from rankone.policies.kernels import FILLER, choose, syncs, update
 
 
 class UniformState(NamedTuple):
@@ -35,16 +35,16 @@ class Uniform(Policy):
         return UniformState(np.array([n_rows, n_cols]))
 
 
-@chooses.register(UniformState)
+@choose.register(UniformState)
 def _choose(state: UniformState, rng: Any) -> tuple[int, int, int]:
     return int(rng.random() * state.sizes[0]), int(rng.random() * state.sizes[1]), FILLER
 
 
-@updates.register(UniformState)
+@update.register(UniformState)
 def _update(state: UniformState, row: int, col: int, tag: int, reward: int) -> None:
     pass
 
 
-@syncss.register(UniformState)
+@syncs.register(UniformState)
 def _syncs(state: UniformState) -> int:
     return 0

@@ -24,8 +24,8 @@ from rankone.numerics.beta import draw_beta
 from rankone.numerics.beta_maximum import RENEW_AT, challenge, charge, fields_with_crowd, pays, regroup, start_crowd
 from rankone.numerics.chains import NOBODY
 from rankone.numerics.compiled import lean
-from rankone.policies.base import Policy, check_sizes
-from rankone.policies.kernels import chooses, updates
+from rankone.policies.base import Policy
+from rankone.policies.kernels import choose, update
 from rankone.policies.leaders import (
     CHAMPION,
     N_COLS,
@@ -68,7 +68,6 @@ class UTS(Policy):
 
     def start(self, n_rows: int, n_cols: int) -> UTSState:
         """Return the state before the first decision."""
-        check_sizes(n_rows, n_cols)
         leaders = start_leaders(LeaderState, n_rows, n_cols)
         return UTSState(*leaders, np.array([0, self.gamma]), *start_crowd(n_rows + n_cols - 2))
 
@@ -94,7 +93,7 @@ def move_crowd(state: Any, leader: int) -> None:
         regroup(state, place, state.pulls[pair], state.clicks[pair])
 
 
-@chooses.register(UTSState)
+@choose.register(UTSState)
 def _choose(state: Any, rng: Any) -> tuple[int, int, int]:
     leader = pair = find_leader(state, rng)
     if state.led[leader] % state.watch[GAMMA] != 0:
@@ -110,7 +109,7 @@ def _choose(state: Any, rng: Any) -> tuple[int, int, int]:
     return as_decision(state, pair)
 
 
-@updates.register(UTSState)
+@update.register(UTSState)
 def _update(state: Any, row: int, col: int, tag: int, reward: int) -> None:
     pair = row * state.clock[N_COLS] + col
     learn(state, pair, reward)
