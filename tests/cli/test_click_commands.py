@@ -62,6 +62,35 @@ def test_a_table_with_columns_of_its_own(place):
     assert out["queries"][0]["items"] == 2
 
 
+def test_queries_whose_items_are_all_rare_are_left_out(place):
+    rows = b"".join(b"%d\t0\tQ\t1\t0\t5\t6\n%d\t1\tC\t5\n" % (number, number) for number in range(30))
+    (place / "rare.tsv").write_bytes(rows + b"99\t0\tQ\t2\t0\t7\t8\n")
+    text = run("fit", place / "rare.tsv", "--out", place / "new" / "rare.json")
+    assert "and 1 queries that have no others" in text
+    assert "positions" in text
+    saved = json.loads((place / "new" / "rare.json").read_text())
+    assert [problem["name"] for problem in saved["problems"]] == ["1_0"]
+    assert saved["fit"]["queries_left_out"] == 1
+
+
+@pytest.mark.parametrize("words", [("--out", "models.txt"), ("--chart", "models.bmp"), ("--model", "pmb")])
+def test_what_cannot_be_written_or_fitted_is_refused_before_reading(words, place, monkeypatch):
+    monkeypatch.setattr("rankone.clicks.read", None)
+    with pytest.raises(InputError):
+        run("fit", place / "log.tsv.gz", *words)
+
+
+@pytest.mark.parametrize("command", ["fit", "compare-models"])
+def test_ctrl_c_is_a_sentence(command, place, monkeypatch):
+    def stop(*words, **settings):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rankone.clicks.reading._read", stop)
+    done = CliRunner().invoke(build_app(), [command, str(place / "log.tsv.gz")])
+    assert done.exit_code == 130
+    assert "rankone: stopped; no result was written" in done.stderr
+
+
 def test_wrong_input_is_a_sentence(place):
     for words in (
         ("fit", place / "nope.tsv"),
@@ -69,7 +98,10 @@ def test_wrong_input_is_a_sentence(place):
         ("fit", place / "log.tsv.gz", "--model", "dcm", "--out", place / "x.json"),
         ("fit", place / "log.tsv.gz", "-o", "regions"),
         ("compare-models", place / "log.tsv.gz", "--holdout", 2),
+        ("compare-models", place / "log.tsv.gz", "-m", "pbm:speed=1"),
         ("generate-log", place / "x", "--format", "csv"),
+        ("generate-log", place, "--lists", 10),
+        ("reproduce", "fig3", "--log", place / "log.tsv.gz", "--truth", "--out", place / "fig3"),
     ):
         with pytest.raises(InputError, match=r"expected .* - got .* - "):
             run(*words)

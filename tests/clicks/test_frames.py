@@ -1,5 +1,6 @@
 """Any dataframe is counted by its own engine, with the same result."""
 
+import json
 import shutil
 import warnings
 
@@ -94,12 +95,47 @@ def test_wrong_columns_and_kinds_are_refused(frame):
         clicks.count(frame, **COLUMNS | {"position": "doc"})
     with pytest.raises(InputError, match="dataframe"):
         clicks.count([1, 2], **COLUMNS)
+    with pytest.raises(InputError, match="max_bad"):
+        clicks.count(frame, **COLUMNS, max_bad=5)
 
 
 def test_an_item_twice_in_a_list_counts_at_its_first_place():
-    frame = pl.DataFrame({"serp": [1, 1, 1], "doc": ["a", "b", "a"], "rank": [1, 2, 3], "click": [0, 1, 0]})
+    frame = pl.DataFrame({"serp": [1, 1, 1], "doc": ["a", "b", "a"], "rank": [1, 2, 3], "click": [0, 0, 1]})
     counts = clicks.count(frame, item="doc", position="rank", clicked="click", list="serp")
-    assert counts.cells.select("item", "position").rows() == [("a", 1), ("b", 2)]
+    assert counts.cells.rows() == [
+        ("all", "a", 1, 1, 1),
+        ("all", "b", 2, 1, 0),
+    ]  # a click on an item is one, as in a session
+    assert counts.report["duplicate items"] == 1
+
+
+@pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine != "pyspark"])
+def test_lists_of_two_queries_may_have_the_same_name(engine, frame):
+    numbered = frame.with_columns(pl.col("serp").rank("dense").over("q"))
+    counts = clicks.count(ENGINES[engine](numbered), **COLUMNS, list="serp")
+    assert counts.table.equals(clicks.count(frame, **COLUMNS, list="serp").table)
+
+
+@pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine != "pyspark"])
+def test_rows_without_a_list_and_rows_given_twice_are_counted(engine, frame):
+    frame = frame.with_columns(pl.col("serp").cast(pl.String))
+    lost = frame.head(1).with_columns(serp=pl.lit(None, pl.String))
+    counts = clicks.count(ENGINES[engine](pl.concat([frame, lost, frame.head(3)])), **COLUMNS, list="serp")
+    assert counts.table.equals(clicks.count(frame, **COLUMNS, list="serp").table)
+    assert counts.report.rows_quarantined == 1
+    assert counts.report["duplicate items"] == 3
+    assert json.loads(json.dumps(counts.report.to_dict()))["rows_read"] == len(frame) + 3
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"position": 0}, {"position": 256}, {"clicks": -1}, {"query": None}, {"impressions": None}]
+)
+def test_tables_that_are_no_counts_are_refused(wrong, frame):
+    table = clicks.count(frame, **COLUMNS).table.cast({"position": pl.Int64})
+    with pytest.raises(InputError, match="counts of impressions and clicks"):
+        clicks.Counts(table.with_columns(**{name: pl.lit(value) for name, value in wrong.items()}))
+    with pytest.raises(InputError, match="a Polars table"):
+        clicks.Counts(table.to_dict(as_series=False))
 
 
 def test_counts_say_what_is_in_them(frame):

@@ -88,3 +88,21 @@ def test_popularity_is_skewed_and_positions_are_biased(tmp_path):
 def test_wrong_settings_are_refused(wrong, tmp_path):
     with pytest.raises(InputError):
         clicks.generate_log(tmp_path / "log", **wrong)
+
+
+@pytest.mark.parametrize("wrong", [{"sigma": -1.0}, {"steepness": float("nan")}, {"random_share": 2.0}, {"epochs": 0}])
+def test_settings_out_of_range_are_refused(wrong, tmp_path):
+    with pytest.raises(InputError):
+        clicks.generate_log(tmp_path / "log", 10, **wrong)
+
+
+@pytest.mark.parametrize("name", ["log.tsv", "log.tsv.gz", "log.tsv.zst"])
+def test_a_log_is_written_whole_or_not_at_all(name, tmp_path):
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        clicks.generate_log(tmp_path / name, 10, items=20, progress=stop)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(InputError, match="that can be written - got Is a directory"):
+        clicks.generate_log(tmp_path, 10, items=20)

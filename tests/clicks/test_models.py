@@ -156,10 +156,35 @@ def test_comparison_ranks_all_models(counts, held_out):
     assert {f"rank {rank}" for rank in range(1, 6)} <= set(table.columns)
     only_cells = clicks.compare_models(clicks.Counts(counts.cells), held_out)
     assert sorted(only_cells["model"]) == PRODUCTS
+    with pytest.raises(InputError, match="a pandas, Polars"):
+        clicks.evaluate(clicks.PBM().fit(counts), [1, 2])
     with pytest.raises(InputError, match="the columns"):
         clicks.evaluate(clicks.PBM().fit(counts), held_out.drop("item"))
     with pytest.raises(InputError, match="queries that were fitted"):
         clicks.evaluate(clicks.PBM().fit(counts), held_out.with_columns(query=pl.lit("new")))
+
+
+def test_comparison_takes_parameters_and_shows_progress(counts, held_out):
+    specs, calls = ["pbm:scale=balanced", "pbm", "pbm:prior=0x0"], []
+    table = clicks.compare_models(counts, held_out, specs, progress=lambda *call: calls.append(call))
+    scores = dict(zip(table["model"], table["log_likelihood"], strict=True))
+    assert scores["pbm"] == pytest.approx(scores["pbm:scale=balanced"], abs=1e-9)  # a scale changes no probability
+    assert scores["pbm"] != scores["pbm:prior=0x0"]
+    assert calls == [(1, 3), (2, 3), (3, 3)]
+
+
+@pytest.mark.parametrize(
+    "spec", ["ubm:max_iterations=0", "pbm:max_iterations=0", "ubm:tolerance=nan", "pbm:tolerance=nan"]
+)
+def test_em_refuses_rules_to_stop_that_are_none(spec, counts):
+    with pytest.raises(InputError, match=r"max_iterations|tolerance"):
+        clicks.model(spec).fit(counts)
+
+
+@pytest.mark.parametrize("name", ["ctr-global", "ctr-rank", "ctr-document"])
+def test_click_through_rates_have_no_scale_to_choose(name):
+    with pytest.raises(InputError, match="min_impressions, prior as parameters"):
+        clicks.model(f"{name}:scale=balanced")
 
 
 def test_models_by_name_and_parameters():

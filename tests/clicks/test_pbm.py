@@ -26,6 +26,13 @@ def simulated(seed, items=30, positions=6, shown=400, attraction=None, examinati
     return clicks.Counts(table), a, g
 
 
+def simulated_logs(seeds, **settings):
+    """Logs of one query each as the queries of one table, in the order of the seeds: they are fitted in one go."""
+    made = [simulated(seed, **settings) for seed in seeds]
+    tables = [counts.table.with_columns(query=pl.lit(f"log {place:04}")) for place, (counts, _, _) in enumerate(made)]
+    return clicks.Counts(pl.concat(tables)), made[0][1], made[0][2]
+
+
 @pytest.mark.parametrize("examination", ["shared", "per-query"])
 def test_pyclicks_rule_agrees_with_the_loop_over_sessions(examination):
     sessions = random_sessions(seed=8, lists=250)
@@ -85,33 +92,30 @@ def covered(table, truth):
 @pytest.mark.parametrize("scale", ["exam1", "balanced"])
 def test_intervals_cover_the_truth_as_often_as_they_say(scale):
     """95 % intervals, 150 simulated logs: coverage within 4 standard errors (of correlated intervals: a log each)."""
-    logs, hits_a, hits_g = 150, [], []
-    for seed in range(logs):
-        counts, a, g = simulated(1_000 + seed, items=24, shown=150)
-        factor = g.max() if scale == "exam1" else np.sqrt(g.max() / a.max())
-        attraction, examination = clicks.PBM(scale=scale).fit(counts).intervals(0.95)
-        truth_a, truth_g = a * factor, g / factor
-        hits_a.append(np.mean(covered(attraction, truth_a)))
-        inside = covered(examination, truth_g)
-        hits_g.append(np.mean(inside[1:] if scale == "exam1" else inside))
-    for hits in (hits_a, hits_g):
-        assert abs(np.mean(hits) - 0.95) < 4 * np.std(hits) / np.sqrt(logs)
+    logs = 150
+    counts, a, g = simulated_logs(range(1_000, 1_000 + logs), items=24, shown=150)
+    factor = g.max() if scale == "exam1" else np.sqrt(g.max() / a.max())
+    attraction, examination = clicks.PBM(scale=scale).fit(counts).intervals(0.95)
+    inside_a = covered(attraction, np.tile(a * factor, logs)).reshape(logs, -1)
+    inside_g = covered(examination, np.tile(g / factor, logs)).reshape(logs, -1)
+    for inside in (inside_a, inside_g[:, 1:] if scale == "exam1" else inside_g):  # exam1's first position is certain
+        hits = inside.mean(axis=1)
+        assert abs(hits.mean() - 0.95) < 4 * hits.std() / np.sqrt(logs)
 
 
 def test_items_and_positions_without_clicks_have_intervals_that_cover():
     """A true attraction of 0.004 over 3 x 150 impressions is often not clicked at all; its upper bound must hold."""
-    misses, logs = 0, 200
-    for seed in range(logs):
-        a = np.linspace(0.05, 0.9, 12)
-        a[0] = 0.004
-        counts, a, g = simulated(5_000 + seed, items=12, shown=150, attraction=a)
-        attraction, _ = clicks.PBM().fit(counts).intervals(0.95)
-        row = attraction.row(0, named=True)
-        if row["clicks"] == 0:
-            assert row["low"] == 0.0
-            assert row["se"] is None
-        misses += not row["low"] <= a[0] * g.max() <= row["high"]
-    assert misses / logs < 0.05 + 4 * np.sqrt(0.05 * 0.95 / logs)
+    logs, a = 200, np.linspace(0.05, 0.9, 12)
+    a[0] = 0.004
+    counts, a, g = simulated_logs(range(5_000, 5_000 + logs), items=12, shown=150, attraction=a)
+    attraction, _ = clicks.PBM().fit(counts).intervals(0.95)
+    rare = attraction.filter(pl.col("item") == "i000")
+    assert rare.height == logs
+    unclicked = rare.filter(pl.col("clicks") == 0)
+    assert 0 < unclicked.height < logs
+    assert (unclicked["low"] == 0.0).all()
+    assert unclicked["se"].is_null().all()
+    assert 1.0 - covered(rare, a[0] * g.max()).mean() < 0.05 + 4 * np.sqrt(0.05 * 0.95 / logs)
 
 
 def test_scales_change_parameters_but_no_click_probability():

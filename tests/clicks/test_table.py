@@ -83,6 +83,39 @@ def test_rows_beyond_the_last_position_are_counted(tmp_path):
     assert clicks.read(path, positions=20).positions == [1, 11]
 
 
+def test_items_twice_and_rows_without_a_list_are_counted(tmp_path):
+    path = write(
+        tmp_path / "log", b"list,query,item,position,clicked\n1,q,a,1,0\n1,q,b,2,0\n1,q,a,3,1\n,q,b,1,0\n2,q,b,1,0\n"
+    )
+    counts = clicks.read(path, max_bad=0.2)
+    assert counts.cells.rows() == [("q", "a", 1, 1, 1), ("q", "b", 1, 1, 0), ("q", "b", 2, 1, 0)]
+    assert counts.report["duplicate items"] == 1
+    assert counts.report.reasons == {"the list is missing": 1}
+
+
+@pytest.mark.parametrize("separator", ["tab", "\\t", "\t", None])
+def test_a_tab_can_be_named(separator, tmp_path):
+    path = write(tmp_path / "log", b"query\titem\tposition\tclicked\nq\ta\t1\t1\n")
+    assert clicks.read(path, "table", separator=separator).clicks == 1
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"separator": ";;"}, {"separator": "é"}, {"encoding": "klingon"}, {"encoding": "utf-16"}]
+)
+def test_separators_and_encodings_that_cannot_be_are_refused(wrong, tmp_path):
+    with pytest.raises(InputError, match=f"expected an? {next(iter(wrong))}"):
+        clicks.read(write(tmp_path / "log", clicks.FORMATS.get("table").example), "table", **wrong)
+
+
+def test_damaged_parquet_is_refused(tmp_path):
+    long_table(random_sessions(seed=3, lists=20)).write_parquet(tmp_path / "log.parquet")
+    whole = (tmp_path / "log.parquet").read_bytes()
+    for damaged in (whole[:-20], whole[:40] + b"x" * 40 + whole[80:]):
+        (tmp_path / "log.parquet").write_bytes(damaged)
+        with pytest.raises(InputError, match="as a whole Parquet file"):
+            clicks.read(tmp_path / "log.parquet")
+
+
 def test_scattered_lists_are_refused(tmp_path):
     path = write(tmp_path / "log", b"list,query,item,position,clicked\n1,q,a,1,1\n2,q,a,1,0\n1,q,b,2,0\n")
     with pytest.raises(InputError, match="sort the log by its lists"):

@@ -6,7 +6,9 @@ import pytest
 
 import rankone
 from rankone import clicks
+from rankone.errors import InputError
 from rankone.paper import fig2, fig3, yandex
+from rankone.paper.yandex import Protocol
 from rankone.simulation.study import Study
 from rankone.simulation.work import Run
 
@@ -74,13 +76,13 @@ def small(monkeypatch):
 
 
 def test_figures_are_written_whole_from_a_generated_log(small, tmp_path):
-    result = fig2.reproduce(tmp_path, quick=True, workers=1)
+    result = fig2.reproduce(Protocol(tmp_path, quick=True, workers=1))
     result.save(tmp_path)
     assert {"claims.csv", "queries.csv", "summary.csv", "fig2_models.png", "fig2_regret.png"} <= {
         path.name for path in tmp_path.iterdir()
     }
     assert "GENERATED" in result.claims[0].reading
-    result = fig3.reproduce(tmp_path, quick=True, truth=True, workers=1)
+    result = fig3.reproduce(Protocol(tmp_path, quick=True, truth=True, workers=1))
     assert "GENERATED" in result.tables["average"]["source"][0]
     assert set(result.charts) == {"fig3"}
     assert result.tables["queries"]["mu"].to_list() == pytest.approx([0.13, 0.28])
@@ -88,9 +90,28 @@ def test_figures_are_written_whole_from_a_generated_log(small, tmp_path):
 
 def test_a_log_of_the_users_own(small, tmp_path):
     log = clicks.generate_log(tmp_path / "mine.tsv", 2_000, queries=3, items=30)
-    result = fig2.reproduce(tmp_path, log=str(log.path), quick=True, workers=1)
+    result = fig2.reproduce(Protocol(tmp_path, log=str(log.path), quick=True, workers=1))
     assert result.claims[0].reading.startswith("mine.tsv (2,000 lists)")
     queries = result.tables["queries"]
     products = queries["mu"] * queries["gamma"]
-    assert queries.height == 2
-    assert products.min() < products.max()
+    assert queries["figure"].to_list() == ["Query 1", "Query 2"]
+    assert products[0] < products[1]
+
+
+def test_choices_that_contradict_one_another_are_refused(tmp_path):
+    with pytest.raises(InputError, match="a log of known truth"):
+        Protocol(tmp_path, log="mine.tsv", truth=True)
+    with pytest.raises(InputError, match="and no log"):
+        Protocol(tmp_path, format="yandex-rpc")
+    with pytest.raises(InputError, match="at least two queries"):
+        fig2.two_queries([HARD], generated=False)
+
+
+def test_a_log_on_which_every_pair_is_as_good_is_judged_too():
+    nothing = dict.fromkeys(REGRETS, 0.0)
+    for claim in fig2.judge(made_up_study(nothing), "rank1elim-kl", "x"):
+        assert not claim.holds
+    assert [claim.holds for claim in fig3.judge(fig3.averaged(made_up_study(nothing)), "rank1elim-kl", "x")] == [
+        False
+    ] * 3
+    assert yandex.ratio(1.0, 0.0) == float("inf")

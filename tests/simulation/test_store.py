@@ -1,5 +1,6 @@
 """A full disk under the study's directory: a clear sentence, and nothing finished is lost."""
 
+import json
 import resource
 import signal
 import subprocess
@@ -8,7 +9,7 @@ import sys
 import pytest
 
 import rankone
-from rankone.errors import StorageError
+from rankone.errors import InputError, StorageError
 
 SCRIPT = """
 import resource, signal, sys
@@ -39,6 +40,28 @@ def test_a_full_disk_loses_no_finished_run(tmp_path):
     again = study(out=tmp_path, progress=lambda finished, total: asked.append(finished))
     assert asked[0] == kept.count(b"\n") > 0, "finished runs are not played again"
     assert again.table.equals(study().table)
+
+
+def test_runs_that_do_not_name_their_code_are_played_again(tmp_path):
+    first = study(runs=2, out=tmp_path)
+    runs = tmp_path / "runs.jsonl"
+    entries = [json.loads(line) for line in runs.read_text().splitlines()]
+    for entry in entries:
+        del entry["code"]  # as it was before runs named it
+    runs.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    assert study(runs=2, out=tmp_path).table.equals(first.table)
+    assert runs.read_text().count('"code"') == 2
+
+
+def test_lines_that_are_no_runs_are_refused_by_their_number(tmp_path):
+    study(runs=2, out=tmp_path)
+    runs = tmp_path / "runs.jsonl"
+    first, second = runs.read_text().splitlines()
+    entry = json.loads(second)
+    for wrong in ({key: value for key, value in entry.items() if key != "digest"}, entry | {"colour": "blue"}):
+        runs.write_text(f"{first}\n{json.dumps(wrong)}\n")
+        with pytest.raises(InputError, match=r"line 2 - got another entry .* delete this one"):
+            study(runs=2, out=tmp_path)
 
 
 def test_a_directory_that_cannot_be_made(tmp_path):

@@ -27,6 +27,13 @@ DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 3], [4, 2, 1, 2], [1, 3], [
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"]
 
 
+def drawable(path: Path) -> Path:
+    """Return a path whose ending names a kind of picture; refuse any other (before hours of work, if asked early)."""
+    if path.suffix not in _SUFFIXES:
+        raise InputError(f"a path ending in {', '.join(_SUFFIXES)}", str(path), "save as 'regret.png', say")
+    return path
+
+
 class Chart:
     """An Altair chart with one way to save it.
 
@@ -39,9 +46,7 @@ class Chart:
 
     def save(self, path: str | Path, scale: float = 2.0) -> Path:
         """Write the picture; the ending of the path (.png .svg .pdf .html .json) says how."""
-        path = Path(path)
-        if path.suffix not in _SUFFIXES:
-            raise InputError(f"a path ending in {', '.join(_SUFFIXES)}", str(path), "save as 'regret.png', say")
+        path = drawable(Path(path))
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(self._render(path.suffix, scale))
         return path

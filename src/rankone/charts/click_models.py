@@ -35,7 +35,8 @@ def click_model_chart(attraction: pl.DataFrame, examination: pl.DataFrame, queri
     middle = _lines(by_place, shown, "rank", "examination", "position, best first", "examination probability", True)
     right = _lines(by_place, shown, "position", "examination", "position", "examination, 95 % interval", True)
     bars = alt.Chart(alt.InlineData(by_place.to_dicts())).mark_rule(opacity=0.5).encode(
-        x="position:Q", y=alt.Y("low:Q", title="examination, 95 % interval"), y2="high:Q", color=_colour(shown)
+        x=_places(by_place, "position", "position"), y=alt.Y("low:Q", title="examination, 95 % interval"), y2="high:Q",
+        color=_colour(shown),
     )  # fmt: skip
     panels = [
         panel.properties(width=280, height=240, title=title)
@@ -61,10 +62,15 @@ def _colour(names: Sequence[str]) -> Any:
     )
 
 
+def _places(table: pl.DataFrame, x: str, title: str) -> Any:
+    """An axis that marks every place."""
+    places = [int(place) for place in table[x].unique().sort()]
+    return alt.X(f"{x}:Q", title=title, axis=alt.Axis(values=places, format="d"))
+
+
 def _lines(table: pl.DataFrame, names: Sequence[str], x: str, y: str, x_title: str, y_title: str, points: bool) -> Any:
-    places = [int(place) for place in table[x].unique().sort()] if points else None
     base = alt.Chart(alt.InlineData(table.to_dicts())).encode(
-        x=alt.X(f"{x}:Q", title=x_title, axis=alt.Axis(values=places, format="d") if places else alt.Axis(format="d")),
+        x=_places(table, x, x_title) if points else alt.X(f"{x}:Q", title=x_title, axis=alt.Axis(format="d")),
         y=alt.Y(f"{y}:Q", title=y_title, scale=alt.Scale(domain=[0, 1])),
         color=_colour(names),
     )  # fmt: skip

@@ -24,6 +24,7 @@ OPTION = typer.Option(
 POSITIONS = typer.Option(10, help="Positions of a result list that count.")
 TOP = typer.Option(20, help="Keep this many queries, the most frequent ones; 0 keeps all.")
 STRICT = typer.Option(False, "--strict", help="Stop at the first row that cannot be read.")
+NOTHING_KEPT = "no result was written"
 MAX_BAD = typer.Option(0.01, help="Stop when a larger share of the rows cannot be read.")
 
 
@@ -44,11 +45,13 @@ def reading_bar() -> Iterator[Callable[[int, int, int], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+    from rankone.cli._progress import stopped_by_hand
+
     columns: Any = (
         TextColumn("reading"), BarColumn(), DownloadColumn(), TextColumn("{task.fields[rows]:,} rows"),
         TimeElapsedColumn(), TimeRemainingColumn(),
     )  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    with stopped_by_hand(NOTHING_KEPT), Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task("reading", total=None, rows=0)
         yield lambda done, total, rows: bar.update(task, completed=done, total=total, rows=rows)
 

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
+def stopped_by_hand(kept: str) -> Iterator[None]:
+    """Turn Ctrl-C into one sentence, which says what was kept, and the exit code that shells expect."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(f"rankone: stopped; {kept}", file=sys.stderr)
+        raise SystemExit(130) from None
+
+
+@contextmanager
+def progress_bar(
+    what: str, kept: str = "what was finished is kept where --out names a directory"
+) -> Iterator[Callable[[int, int], None]]:
     """Yield a function (finished, total) that draws a progress bar on standard error."""
     from rich.console import Console
     from rich.progress import (
@@ -20,11 +33,6 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     )
 
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    try:
-        with Progress(*columns, console=console) as bar:
-            task = bar.add_task(what, total=None)
-            yield lambda finished, total: bar.update(task, completed=finished, total=total)
-    except KeyboardInterrupt:
-        console.print("rankone: stopped; what was finished is kept where --out names a directory")
-        raise SystemExit(130) from None
+    with stopped_by_hand(kept), Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda finished, total: bar.update(task, completed=finished, total=total)

@@ -30,8 +30,12 @@ def compare_models(
 ) -> None:
     """Fit click models to a log and score them on held-out sessions: log-likelihood and perplexity per rank."""
     from rankone import clicks
+    from rankone.cli._progress import progress_bar
     from rankone.cli._tables import show_table
 
+    chosen = [str(name) for name in model] if model else None
+    for name in chosen or []:
+        clicks.model(name)  # a wrong name is refused before the log is read
     with _logs.reading_bar() as reading:
         counts, lists = clicks.read_split(
             log, format, positions=positions, holdout=holdout, holdout_lists=holdout_lists, seed=seed, strict=strict,
@@ -39,7 +43,8 @@ def compare_models(
         )  # fmt: skip
     if top:
         counts = counts.top(top)
-    table = clicks.compare_models(counts, lists, model or None)
+    with progress_bar("models", _logs.NOTHING_KEPT) as fitting:
+        table = clicks.compare_models(counts, lists, chosen, progress=fitting)
     if as_json:
         print(json.dumps({"log": counts.report.to_dict(), "models": table.to_dicts()}, indent=1))
         return

@@ -44,6 +44,7 @@ def fit(
 ) -> None:
     """Read a click log and fit a click model to its queries."""
     from rankone import clicks
+    from rankone.charts.chart import drawable
     from rankone.cli._progress import progress_bar
     from rankone.clicks.models.product import ProductModel
 
@@ -52,6 +53,11 @@ def fit(
         chosen.min_impressions = min_impressions
     if not isinstance(chosen, ProductModel) and (out or chart):
         raise InputError("a model of problems with --out or --chart", chosen.name, "use --model pbm, or leave them out")
+    if out is not None and out.suffix != ".json":
+        raise InputError("a .json file for --out", str(out), f"write {out.with_suffix('.json')}, say")
+    picture = chart or (out and out.with_suffix(".png"))
+    if picture is not None:
+        drawable(picture)
     if quarantine is None and out is not None:
         quarantine = out.with_suffix(".quarantine.tsv")
     with _logs.reading_bar() as reading:
@@ -61,29 +67,27 @@ def fit(
         )  # fmt: skip
     if top:
         counts = counts.top(top)
-    with progress_bar("fitting") as fitting:
+    with progress_bar("fitting", _logs.NOTHING_KEPT) as fitting:
         chosen.fit(counts, progress=fitting)
-    most_frequent = counts.queries["query"].to_list()
+    most_frequent = [query for query in counts.queries["query"] if query in chosen.cells_.query_numbers]
     summary = chosen.summary().sort("impressions", descending=True)
-    facts = _facts(chosen)
+    facts = _facts(chosen, len(counts.queries))
     if isinstance(chosen, ProductModel):
         if out is not None:
             _save(chosen, most_frequent, out, facts, counts.report.to_dict())
-        if chart is not None or out is not None:
+        if picture is not None:
             from rankone.charts.click_models import click_model_chart
 
-            picture = chart or out.with_suffix(".png")  # type: ignore[union-attr]
-            click_model_chart(*chosen.intervals(), most_frequent[:2] if len(most_frequent) > 4 else most_frequent).save(
-                picture
-            )
+            shown = most_frequent[:2] if len(most_frequent) > 4 else most_frequent
+            click_model_chart(*chosen.intervals(), shown).save(picture)
     if as_json:
         print(json.dumps({"log": counts.report.to_dict(), "model": facts, "queries": summary.to_dicts()}, indent=1))
         return
     _logs.show_account(counts.report)
     from rankone.cli._tables import show_table
 
-    show_table(summary.drop("positions", "attraction", strict=False), f"{chosen.title}: {_words(facts)}")
-    written = [str(path) for path in (out, chart or (out and out.with_suffix(".png"))) if path]
+    show_table(summary.drop("attraction"), f"{chosen.title}: {_words(facts)}")
+    written = [str(path) for path in (out, picture) if path]
     if counts.report.rows_quarantined and quarantine is not None:
         written.append(str(quarantine))
     if written:
@@ -92,10 +96,11 @@ def fit(
         print(f"Next: rankone simulate --problem '{out}#{most_frequent[0]}' --policy rank1elim-kl:c=0 --policy kl-ucb")
 
 
-def _facts(model: ClickModel) -> dict[str, Any]:
+def _facts(model: ClickModel, queries: int) -> dict[str, Any]:
     """Return what the fit says about itself."""
     cells = model.cells_
     facts: dict[str, Any] = {"model": model.name, "queries": len(cells.queries), "items": cells.n_pairs}
+    facts |= {"queries_left_out": queries - len(cells.queries)}
     facts |= {"items_left_out": cells.dropped_items, "impressions_left_out": cells.dropped_impressions}
     facts |= {"min_impressions": model.min_impressions}
     for name in ("examination", "scale", "prior", "n_iter_", "converged_", "log_likelihood_"):
@@ -107,6 +112,8 @@ def _facts(model: ClickModel) -> dict[str, Any]:
 
 def _words(facts: dict[str, Any]) -> str:
     words = [f"{facts['items_left_out']:,} items with fewer than {facts['min_impressions']} impressions left out"]
+    if facts["queries_left_out"]:
+        words.append(f"and {facts['queries_left_out']:,} queries that have no others")
     if "scale" in facts:
         words.append(f"scale {facts['scale']}, examination {facts['examination']}")
     if "n_iter" in facts:

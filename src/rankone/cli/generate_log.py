@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from rankone.cli._logs import NOTHING_KEPT
 from rankone.cli._options import whole_number
 
 
@@ -36,7 +37,7 @@ def generate_log(
     from rankone.cli._tables import show_table
     from rankone.problems.files import save_problems
 
-    with progress_bar("sessions") as progress:
+    with progress_bar("sessions", NOTHING_KEPT) as progress:
         log = clicks.generate_log(
             out, lists, format, queries=queries, items=items, edges=edges, sigma=sigma, steepness=steepness, seed=seed,
             progress=progress,

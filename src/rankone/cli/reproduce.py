@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 if TYPE_CHECKING:
     from rankone.paper.claims import Reproduction
+    from rankone.paper.yandex import Protocol
 
 _QUICK = typer.Option(False, "--quick", help="A quick look: fewer runs (and for fig2 and fig3 a shorter horizon).")
 _LOG = typer.Option(None, "--log", help="Your click log; without one, a generated log is used and labelled so.")
@@ -51,12 +53,9 @@ def fig2(
     workers: int | None = _WORKERS,
 ) -> None:
     """Figure 2: two queries of a click log, their models and the regret on them."""
-    from rankone.cli._progress import progress_bar
     from rankone.paper.fig2 import reproduce
 
-    with progress_bar("runs") as progress:
-        result = reproduce(out, log, format, truth, quick, workers, progress)
-    _show(result, out)
+    _from_log(reproduce, out, log=log, format=format, truth=truth, quick=quick, workers=workers)
 
 
 def fig3(
@@ -68,12 +67,9 @@ def fig3(
     workers: int | None = _WORKERS,
 ) -> None:
     """Figure 3: regret averaged over the 20 most frequent queries of a click log."""
-    from rankone.cli._progress import progress_bar
     from rankone.paper.fig3 import reproduce
 
-    with progress_bar("runs") as progress:
-        result = reproduce(out, log, format, truth, quick, workers, progress)
-    _show(result, out)
+    _from_log(reproduce, out, log=log, format=format, truth=truth, quick=quick, workers=workers)
 
 
 def theory(
@@ -87,6 +83,15 @@ def theory(
 
     with progress_bar("parts") as progress:
         result = reproduce(out=out, quick=quick, workers=workers, progress=progress)
+    _show(result, out)
+
+
+def _from_log(reproduce: Callable[[Protocol], Reproduction], out: Path, **choices: Any) -> None:
+    from rankone.cli._progress import progress_bar
+    from rankone.paper.yandex import Protocol
+
+    with progress_bar("runs") as progress:
+        result = reproduce(Protocol(out, progress=progress, **choices))
     _show(result, out)
 
 

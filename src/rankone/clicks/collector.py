@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankone.clicks.counts import Counts, merged
-from rankone.clicks.report import ReadReport
+from rankone.clicks.counts import MOST_POSITIONS, Counts, merged
+from rankone.clicks.report import ReadReport, check_max_bad
 from rankone.clicks.source import Source
 from rankone.errors import InputError
 
@@ -36,6 +36,11 @@ class Rules:
     holdout: float = 0.0
     holdout_lists: int = 0
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_max_bad(self.max_bad)
+        if not 1 <= self.positions <= MOST_POSITIONS:
+            raise InputError(f"1 to {MOST_POSITIONS} positions", self.positions, "pass positions=10, say")
 
 
 class Collector:
@@ -100,8 +105,7 @@ class Collector:
         self.report.reasons[reason] = self.report.reasons.get(reason, 0) + 1
         if self.rules.quarantine is not None:
             if self._quarantine is None:
-                self._quarantine = Path(self.rules.quarantine).open("w", encoding="utf-8")  # noqa: SIM115 (closed by close)
-                self._quarantine.write("file\tline\treason\ttext\n")
+                self._quarantine = _new_quarantine(Path(self.rules.quarantine))
             shown = text[:_SHOWN_TEXT].decode("utf-8", "backslashreplace").encode("unicode_escape").decode()
             self._quarantine.write(f"{self._file}\t{line}\t{reason}\t{shown}\n")
         if self.rules.strict:
@@ -132,3 +136,13 @@ class Collector:
                 "at least one result list or impression", "none in the log", "check the file and its format"
             )
         return Counts(merged(self._tables), self.report)
+
+
+def _new_quarantine(path: Path) -> TextIO:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("w", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"a quarantine file {path} that can be written", str(error.strerror), "name another") from None
+    file.write("file\tline\treason\ttext\n")
+    return file

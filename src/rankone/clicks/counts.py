@@ -35,6 +35,8 @@ class Counts:
 
     def __init__(self, table: pl.DataFrame, report: ReadReport | None = None) -> None:
         self.report = report or ReadReport()
+        if not isinstance(table, pl.DataFrame):
+            raise InputError("a Polars table of counts", type(table).__name__, "count rows with rankone.clicks.count")
         missing = [column for column in [*CELL, *CELL_NUMBERS] if column not in table.columns]
         if missing:
             raise InputError(
@@ -42,6 +44,7 @@ class Counts:
             )
         keys = [*CELL, "previous"] if "previous" in table.columns else CELL
         numbers = LIST_NUMBERS if "previous" in table.columns else CELL_NUMBERS
+        _check_values(table, [*CELL, *numbers])
         table = table.select(
             pl.col("query").cast(pl.String),
             pl.col("item").cast(pl.String),
@@ -115,6 +118,19 @@ class Counts:
             f"<Counts: {len(self.queries)} queries, {len(self.cells)} cells, "
             f"{self.impressions} impressions, {self.clicks} clicks>"
         )
+
+
+def _check_values(table: pl.DataFrame, columns: list[str]) -> None:
+    """Refuse missing values, positions out of range and negative numbers."""
+    position, clicks = pl.col("position"), pl.col("clicks")
+    wrong = {
+        "missing values": pl.any_horizontal(pl.col(columns).is_null()).any(),
+        f"positions out of 1 to {MOST_POSITIONS}": ~position.is_between(1, MOST_POSITIONS).all(),
+        "negative clicks": (clicks < 0).any(),
+    }
+    for what, found in wrong.items():
+        if table.select(found).item():
+            raise InputError("counts of impressions and clicks", what, "correct the table")
 
 
 def merged(tables: list[pl.DataFrame]) -> pl.DataFrame:

@@ -18,7 +18,7 @@ import polars as pl
 from rankone.clicks.cells import Floats
 from rankone.clicks.counts import Counts
 from rankone.clicks.lists import lists_of
-from rankone.clicks.models.base import MODELS, ClickModel, model
+from rankone.clicks.models.base import MODELS, ClickModel, FitProgress, model, parameters
 
 _KEPT_OFF = 1e-6
 
@@ -59,20 +59,32 @@ def evaluate(model: ClickModel, lists: Any) -> Evaluation:
     )
 
 
-def compare_models(counts: Counts, lists: Any, models: Iterable[str | ClickModel] | None = None) -> pl.DataFrame:
+def compare_models(
+    counts: Counts,
+    lists: Any,
+    models: Iterable[str | ClickModel] | None = None,
+    progress: FitProgress | None = None,
+) -> pl.DataFrame:
     """Fit models on counts and score them on held-out lists; the best log-likelihood first.
 
-    Names stand for models with pseudo-counts (1, 2) wherever they take a prior, so that the comparison is fair to all.
-    Without `models`, every model that the counts allow is compared.
+    Args:
+        counts: what to fit on.
+        lists: the held-out lists, as `evaluate` takes them.
+        models: models, or their names as in ``"pbm:scale=balanced"``; without them, every model that the counts allow.
+            A name that sets no prior stands for the model with pseudo-counts (1, 2), if it takes any, so that the
+            comparison is fair to all.
+        progress: called with models done and in all.
     """
     if models is None:
         models = [name for name, kind in MODELS.known().items() if counts.has_lists or not kind.needs_lists]
+    ready = [(chosen, _smoothed(chosen)) if isinstance(chosen, str) else (chosen.name, chosen) for chosen in models]
     rows = []
-    for chosen in models:
-        fitted = (_smoothed(chosen) if isinstance(chosen, str) else chosen).fit(counts)
-        scores = evaluate(fitted, lists)
+    for done, (label, chosen) in enumerate(ready, 1):
+        scores = evaluate(chosen.fit(counts), lists)
+        if progress is not None:
+            progress(done, len(ready))
         rows.append(
-            {"model": scores.model, "log_likelihood": scores.log_likelihood, "se": scores.log_likelihood_se}
+            {"model": label, "log_likelihood": scores.log_likelihood, "se": scores.log_likelihood_se}
             | {"perplexity": scores.perplexity}
             | {f"rank {rank}": value for rank, value in enumerate(scores.perplexity_by_rank, 1)}
             | {"lists": scores.lists, "left_out": scores.lists_left_out}
@@ -80,10 +92,11 @@ def compare_models(counts: Counts, lists: Any, models: Iterable[str | ClickModel
     return pl.DataFrame(rows).sort("log_likelihood", descending=True)
 
 
-def _smoothed(name: str) -> ClickModel:
-    kind = MODELS.get(name)
-    takes_prior = any(field.name == "prior" for field in dataclasses.fields(kind))
-    return model(f"{name}:prior=1x2" if takes_prior else name)
+def _smoothed(spec: str) -> ClickModel:
+    name, _, settings = spec.partition(":")
+    if "prior" in parameters(MODELS.get(name)) and "prior=" not in settings:
+        settings = f"{settings},prior=1x2"
+    return model(f"{name}:{settings}")
 
 
 def _chance(probability: Floats, clicked: Any) -> Floats:

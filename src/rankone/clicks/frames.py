@@ -11,7 +11,7 @@ import narwhals as nw
 import polars as pl
 
 from rankone.clicks.counts import CELL, MOST_POSITIONS, Counts
-from rankone.clicks.report import ReadReport
+from rankone.clicks.report import ReadReport, check_max_bad
 from rankone.errors import InputError
 
 #: The query of a log that has none.
@@ -37,7 +37,8 @@ def count(
         position: column of the position, whole numbers from 1.
         clicked: column of the outcome, 0/1 or true/false.
         query: column of the query; without one, all rows are one query.
-        list: column that names the result list of a row. Needed by the models that look at the clicks above
+        list: column that names the result list of a row (of its query). An item that a list shows twice counts at its
+            first place. Needed by the models that look at the clicks above
             (cascade, DCM, SDBN, UBM); the position-based model and the CTR baselines do without.
         strict: refuse the first row that cannot be used.
         max_bad: refuse a frame with a larger share of rows that cannot be used (missing values, positions below 1).
@@ -48,12 +49,7 @@ def count(
     """
     columns = {"query": query, "item": item, "position": position, "clicked": clicked, "list": list}
     wanted = {name: column for name, column in columns.items() if column is not None}
-    try:
-        table = nw.from_native(frame)
-    except TypeError:
-        kinds = "a pandas, Polars, DuckDB or PySpark frame"
-        raise InputError(kinds, type(frame).__name__, "make it a dataframe first") from None
-    table = nw.maybe_reset_index(table)  # pandas joins by its index, and labels may repeat
+    table = nw.maybe_reset_index(known_frame(frame))  # pandas joins by its index, and labels may repeat
     if table.implementation.is_pyarrow():  # has no window functions; Polars takes its memory over as it is
         table = nw.from_native(pl.from_arrow(frame))
     schema = table.collect_schema()
@@ -71,18 +67,30 @@ def count(
         nw.col("item").cast(nw.String),
         nw.col("clicked").cast(nw.Int64 if schema[clicked] == nw.Boolean else schema[clicked]),
     )
+    check_max_bad(max_bad)
     report = ReadReport(format="dataframe")
     valid = usable(whole=schema[position].is_integer())
-    table = table.with_columns(usable=valid)
+    table = table.with_columns(usable=valid if list is None else valid & ~nw.col("list").is_null())
     report.rows, good = _row(table.select(rows=nw.len(), good=nw.col("usable").cast(nw.Int64).sum()))
-    report.rows_quarantined = report.rows - (good or 0)
+    report.rows_quarantined = report.rows - good
     if report.rows_quarantined:
         report.reasons["a value is missing or out of range"] = report.rows_quarantined
         if strict or report.bad_share > max_bad:
             limit = "no unusable rows (strict)" if strict else f"at most {max_bad:.0%} unusable rows"
             got = f"{report.rows_quarantined} of {report.rows} rows with missing or impossible values"
             raise InputError(limit, got, "clean the frame, or raise max_bad")
-    return Counts(count_rows(table.filter(nw.col("usable")), with_lists=list is not None), report)
+    cells = count_rows(table.filter(nw.col("usable")), with_lists=list is not None)
+    report.add("duplicate items", good - int(cells["impressions"].sum()))
+    return Counts(cells, report)
+
+
+def known_frame(frame: Any) -> Any:
+    """Return any dataframe that narwhals knows, as one of narwhals'."""
+    try:
+        return nw.from_native(frame)
+    except TypeError:
+        kinds = "a pandas, Polars, DuckDB or PySpark frame"
+        raise InputError(kinds, type(frame).__name__, "make it a dataframe first") from None
 
 
 def usable(whole: bool) -> nw.Expr:
@@ -108,14 +116,14 @@ def count_rows(table: Any, with_lists: bool) -> pl.DataFrame:
 
 def _with_neighbours(table: Any) -> Any:
     """Add to each row the position of the click before it in its list, and whether it is at or above the last click."""
-    first_place = nw.col("position").min().over("list", "item")
-    table = table.with_columns(first_place=first_place).filter(nw.col("position") == nw.col("first_place"))
+    whole_list = ["query", "list"]  # the lists of two queries may have the same name
+    table = table.group_by(*whole_list, "item").agg(nw.col("position").min(), nw.col("clicked").max())  # an item once
     table = table.with_columns(mark=nw.col("clicked") * nw.col("position"))
     table = table.with_columns(
-        before=nw.col("mark").shift(1).over("list", order_by="position").fill_null(0),
-        last=nw.col("mark").max().over("list"),
+        before=nw.col("mark").shift(1).over(*whole_list, order_by="position").fill_null(0),
+        last=nw.col("mark").max().over(*whole_list),
     )
-    table = table.with_columns(previous=nw.col("before").cum_max().over("list", order_by="position"))
+    table = table.with_columns(previous=nw.col("before").cum_max().over(*whole_list, order_by="position"))
     place, last = nw.col("position"), nw.col("last")
     return table.with_columns(
         examined=((last == 0) | (place <= last)).cast(nw.Int64),
@@ -131,4 +139,5 @@ def _polars(table: Any) -> pl.DataFrame:
 
 
 def _row(table: Any) -> tuple[int, int]:
-    return _polars(table).row(0)
+    rows, good = _polars(table).row(0)
+    return int(rows), int(good or 0)  # DuckDB's sums are decimals, and of no rows nothing

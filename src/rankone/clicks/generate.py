@@ -9,11 +9,12 @@ item. Clicks follow the position-based model. Edge cases can be injected; how ma
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import gzip
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, cast
 
@@ -118,6 +119,9 @@ def generate_log(
         raise InputError("at least one list, query and epoch", (lists, queries, epochs), "pass lists=100_000, say")
     if items is not None and items < POSITIONS + 2:
         raise InputError(f"at least {POSITIONS + 2} items a query", items, "pass items=200, say")
+    if not (sigma >= 0.0 and steepness >= 0.0 and 0.0 <= random_share <= 1.0):
+        got = f"sigma {sigma}, steepness {steepness}, random_share {random_share}"
+        raise InputError("sigma and steepness of at least 0 and a share from 0 to 1", got, "correct it")
     if format not in FORMATS:
         raise InputError(f"one of the formats {', '.join(FORMATS)}", format, "choose one of them")
     rng = generator(seed, "click log")
@@ -220,11 +224,26 @@ def _problem(world: World, query: int, name: str) -> RankOne:
     return RankOne(world.attraction[own], world.examination[query], items, names, name)
 
 
-def _opened(path: Path) -> IO[bytes]:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix == ".gz":
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file that appears whole or not at all; the ending of its name says how it is compressed."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _compressed(part, path.suffix) as file:
+            yield file
+        part.replace(path)
+    except OSError as error:
+        got = str(error.strerror or error)
+        raise InputError(f"a file {path} that can be written", got, "make room, or name another file") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _compressed(path: Path, suffix: str) -> IO[bytes]:
+    if suffix == ".gz":
         return cast(IO[bytes], gzip.open(path, "wb", compresslevel=6))
-    if path.suffix == ".zst":
+    if suffix == ".zst":
         import zstandard
 
         return cast(IO[bytes], zstandard.open(path, "wb"))

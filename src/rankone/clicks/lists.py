@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from rankone.clicks.cells import Cells, Ints
+from rankone.clicks.frames import known_frame
 from rankone.errors import InputError
 
 Mask = npt.NDArray[np.bool_]
@@ -36,7 +36,7 @@ class Lists:
 
 def lists_of(frame: Any, cells: Cells, n_positions: int) -> Lists:
     """Turn a long table with the columns list, query, item, position, clicked into matrices of numbered pairs."""
-    table = nw.from_native(frame).lazy().collect("polars").to_polars()
+    table = known_frame(frame).lazy().collect("polars").to_polars()
     needed = ["list", "query", "item", "position", "clicked"]
     for column in needed:
         if column not in table.columns:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -82,9 +83,10 @@ def _read(
     paths: Paths, format: str | None, rules: Rules, progress: Progress | None, options: dict[str, Any]
 ) -> Collector:
     sources = [Source(path) for path in find_files(paths)]
-    collector = Collector(rules, sum(source.total_bytes for source in sources), progress)
     kind = _format_of(sources, format)
     reader = _made(kind, options)
+    _clear(rules.quarantine, sources)
+    collector = Collector(rules, sum(source.total_bytes for source in sources), progress)
     collector.report.format = kind.name
     with contextlib.closing(collector):
         for source in sources:
@@ -94,6 +96,15 @@ def _read(
         reader.finish(collector)
         collector.judge(at_end=True)
     return collector
+
+
+def _clear(quarantine: str | os.PathLike[str] | None, sources: list[Source]) -> None:
+    """Remove the quarantine file of an earlier reading, so that one without bad rows leaves none; never the log."""
+    if quarantine is None or not Path(quarantine).is_file():
+        return
+    if any(source.path.samefile(quarantine) for source in sources):
+        raise InputError("a quarantine file of its own", f"{quarantine}, the log itself", "name another file")
+    Path(quarantine).unlink()
 
 
 def _format_of(sources: list[Source], name: str | None) -> type[Format]:

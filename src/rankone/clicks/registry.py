@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import pkgutil
 from collections.abc import Mapping
@@ -37,5 +38,7 @@ class Registry(Generic[Kind]):
         """Return the kind of that name, or say which names there are."""
         known = self.known()
         if name not in known:
-            raise InputError(f"one of the {self.what}s {', '.join(sorted(known))}", name, "correct the name")
+            near = difflib.get_close_matches(name, known, n=1)
+            do = f"did you mean {near[0]}?" if near else "choose one of them"
+            raise InputError(f"one of the {self.what}s {', '.join(sorted(known))}", name, do)
         return known[name]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from rankone.errors import InputError
+
 #: What a reader tallies, in the order of the account.
 TALLIES = {
     "lists": "result lists",
@@ -27,6 +29,12 @@ TALLIES = {
     "files cut short": "compressed files that end early or are damaged",
     "empty files": "files without a row",
 }
+
+
+def check_max_bad(share: float) -> None:
+    """Refuse a limit that is no share of the rows."""
+    if not 0.0 <= share <= 1.0:
+        raise InputError("max_bad as a share from 0 to 1", share, "pass max_bad=0.01 for one row in a hundred")
 
 
 @dataclasses.dataclass

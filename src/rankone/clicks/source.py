@@ -11,7 +11,7 @@ import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 from rankone.errors import InputError
 
@@ -48,13 +48,22 @@ def find_files(paths: Paths) -> list[Path]:
     for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
         text = os.fspath(path)
         matches = [text] if Path(text).exists() else sorted(glob.glob(text, recursive=True))  # noqa: PTH207 (absolute patterns)
-        files = [Path(match) for match in matches if not Path(match).is_dir()]
+        files = [Path(match) for match in matches if Path(match).is_file()]
         if not files:
-            raise InputError("files", f"nothing at {text}", "check the path")
+            _refuse(Path(text))
         found += files
     if not found:
         raise InputError("at least one file", "an empty list", "name the log")
     return found
+
+
+def _refuse(path: Path) -> NoReturn:
+    """Say why there is nothing to read at a path."""
+    if path.is_dir():
+        raise InputError("files", f"the directory {path}", f"name the files in it: '{path}/*', say")
+    if path.exists():
+        raise InputError("files", f"{path}, a pipe or device", "write it to a file first: a log is looked at twice")
+    raise InputError("files", f"nothing at {path}", "check the path")
 
 
 class Source:
@@ -108,7 +117,11 @@ class Source:
 
     def _pieces(self) -> Iterator[bytes]:
         """Decompressed pieces; data that is damaged or cut ends them, and `broken` says why."""
-        with self.path.open("rb") as raw:
+        try:
+            opened = self.path.open("rb")
+        except OSError as error:
+            raise InputError(f"a file {self.path} that can be read", str(error.strerror), "check its rights") from None
+        with opened as raw:
             self._raw = raw
             magic = raw.read(4)
             raw.seek(0)

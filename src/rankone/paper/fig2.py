@@ -3,44 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import polars as pl
 
 from rankone.charts.click_models import click_model_chart
+from rankone.errors import InputError
 from rankone.paper.claims import Claim, Reproduction
-from rankone.paper.yandex import BASELINES, READINGS, Models, labelled, models, shown, studies
+from rankone.paper.yandex import BASELINES, READINGS, Models, Protocol, labelled, models, ratio, shown, studies
 from rankone.problems import RankOne
 from rankone.simulation import Study
-from rankone.simulation.simulate import Progress
 
 # What the paper prints about its two queries: items, mu, p_max, gamma.
 PRINTED = ((871, 0.13, 0.85, 0.15), (807, 0.28, 0.66, 0.34))
 
 
-def reproduce(
-    out: Path,
-    log: str | None = None,
-    format: str | None = None,
-    truth: bool = False,
-    quick: bool = False,
-    workers: int | None = None,
-    progress: Progress | None = None,
-) -> Reproduction:
-    """Fit, choose two queries that differ in hardness, play, judge and draw.
-
-    Args:
-        out: directory that keeps the generated log and the finished runs.
-        log: a click log; without one, a generated log is used and labelled so.
-        format: format of the log.
-        truth: play on the truth of the generated log instead of on its fit.
-        quick: one run and short horizons, for a first look.
-        workers: processes to use.
-        progress: called with (finished runs, all runs).
-    """
-    fitted = models(out, log, format, truth, quick)
-    pair = two_queries(fitted.problems, generated=log is None)
-    played = studies(pair, out / "fig2", quick, workers, progress)
+def reproduce(protocol: Protocol) -> Reproduction:
+    """Fit, choose two queries that differ in hardness, play, judge and draw."""
+    fitted = models(protocol)
+    pair = two_queries(fitted.problems, generated=protocol.log is None)
+    played = studies(pair, protocol, "fig2")
     claims = [judge_hardness(pair, fitted.source)]
     for horizon, study in played.items():
         for policy, reading in READINGS.items():
@@ -57,6 +38,8 @@ def reproduce(
 
 def two_queries(problems: Sequence[RankOne], generated: bool) -> tuple[RankOne, RankOne]:
     """Return Queries 1 and 2 of a generated log; of any other, the hardest and the easiest query by mu * gamma."""
+    if len(problems) < 2:
+        raise InputError("a log of at least two queries", len(problems), "name a longer log")
     if generated:
         return problems[0], problems[1]
     by_hardness = sorted(problems, key=lambda problem: problem.mu * problem.gamma)
@@ -77,7 +60,7 @@ def judge(study: Study, policy: str, reading: str) -> list[Claim]:
     rows = {(row["problem"], row["policy"]): row for row in study.summary().to_dicts()}
     hard, easy = (problem.name for problem in study.problems)
     ratios = {
-        problem: [rows[problem, name]["regret_mean"] / rows[problem, policy]["regret_mean"] for name in BASELINES]
+        problem: [ratio(rows[problem, name]["regret_mean"], rows[problem, policy]["regret_mean"]) for name in BASELINES]
         for problem in (hard, easy)
     }
     own = [rows[problem, policy]["regret_mean"] for problem in (hard, easy)]
@@ -99,8 +82,9 @@ def judge(study: Study, policy: str, reading: str) -> list[Claim]:
 
 
 def _hardness(fitted: Models, pair: Sequence[RankOne]) -> pl.DataFrame:
-    names = [problem.name for problem in pair]
-    table = fitted.hardness().filter(pl.col("query").is_in(names))
+    """Return the lines of Query 1 and Query 2, in this order."""
+    called = pl.DataFrame({"figure": ["Query 1", "Query 2"], "query": [problem.name for problem in pair]})
+    table = called.join(fitted.hardness(), on="query", maintain_order="left")
     return table.with_columns(source=pl.lit(fitted.source))
 
 

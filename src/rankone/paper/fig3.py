@@ -5,32 +5,22 @@ As the paper does it, the regret of a run is the average over the queries, and t
 
 from __future__ import annotations
 
-from pathlib import Path
-
+import numpy as np
 import polars as pl
 
 from rankone.charts.regret import regret_chart
 from rankone.paper.claims import Claim, Reproduction
-from rankone.paper.yandex import BASELINES, READINGS, labelled, models, shown, studies
+from rankone.paper.yandex import BASELINES, READINGS, Protocol, labelled, models, ratio, shown, studies
 from rankone.simulation import Study
-from rankone.simulation.simulate import Progress
 
 # How much lower than another policy's the paper says Rank1ElimKL's regret is.
 PRINTED = {"ucb1": 0.109, "rank1elim": 0.79}
 
 
-def reproduce(
-    out: Path,
-    log: str | None = None,
-    format: str | None = None,
-    truth: bool = False,
-    quick: bool = False,
-    workers: int | None = None,
-    progress: Progress | None = None,
-) -> Reproduction:
-    """Fit, play on every query, average, judge and draw; the arguments are those of `rankone.paper.fig2.reproduce`."""
-    fitted = models(out, log, format, truth, quick)
-    played = studies(fitted.problems, out / "fig3", quick, workers, progress)
+def reproduce(protocol: Protocol) -> Reproduction:
+    """Fit, play on every query, average, judge and draw."""
+    fitted = models(protocol)
+    played = studies(fitted.problems, protocol, "fig3")
     claims, averages, charts = [], [], {}
     for horizon, study in played.items():
         curves = averaged(study)
@@ -75,7 +65,7 @@ def judge(curves: pl.DataFrame, policy: str, reading: str) -> list[Claim]:
         )
     ]  # fmt: skip
     for name, printed in PRINTED.items():
-        reductions = 1.0 - runs[policy] / runs[name]
+        reductions = np.array([1.0 - ratio(*pair) for pair in zip(runs[policy], runs[name], strict=True)])
         reduction = float(reductions.mean())
         error = float(reductions.std(ddof=1)) / len(reductions) ** 0.5 if len(reductions) > 1 else 0.0
         measured = f"{abs(reduction):.1%} ± {error:.1%} {'lower' if reduction > 0.0 else 'higher'}"

@@ -15,6 +15,7 @@ import polars as pl
 
 from rankone import clicks
 from rankone.charts.chart import Chart
+from rankone.errors import InputError
 from rankone.problems import RankOne
 from rankone.simulation import Study, simulate
 from rankone.simulation.simulate import Progress
@@ -29,6 +30,35 @@ FIGURE_HORIZON = 3_000_000
 QUICK_HORIZONS = (100_000, 300_000)
 QUERIES, RUNS = 20, 5
 GENERATED_LISTS = 400_000
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What Figures 2 and 3 are made from, and how thoroughly.
+
+    Args:
+        out: directory that keeps the generated log and the finished runs.
+        log: a click log; without one, a generated log is used and labelled so.
+        format: format of the log; found by itself if left out.
+        truth: play on the truth of the generated log instead of on its fit.
+        quick: one run and short horizons, for a first look.
+        workers: processes to use.
+        progress: called with (finished runs, all runs).
+    """
+
+    out: Path
+    log: str | None = None
+    format: str | None = None
+    truth: bool = False
+    quick: bool = False
+    workers: int | None = None
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        if self.log is not None and self.truth:
+            raise InputError("a log of known truth", f"the log {self.log}", "leave out the log, or the truth")
+        if self.log is None and self.format is not None:
+            raise InputError("a log with the format", f"{self.format} and no log", "name the log, or leave it out")
 
 
 @dataclass(frozen=True)
@@ -48,17 +78,15 @@ class Models:
         )
 
 
-def models(
-    out: Path, log: str | None = None, format: str | None = None, truth: bool = False, quick: bool = False
-) -> Models:
-    """Fit the log the user names or, with none, a generated one; `truth` takes what is true in the generated one."""
-    if log is not None:
-        counts = clicks.read(log, format).top(QUERIES)
-        source = f"{Path(log).name} ({counts.report['lists']:,} lists), fitted by PyClick's rule"
+def models(protocol: Protocol) -> Models:
+    """Fit the log the user names or, with none, a generated one; or take what is true in the generated one."""
+    if protocol.log is not None:
+        counts = clicks.read(protocol.log, protocol.format).top(QUERIES)
+        source = f"{Path(protocol.log).name} ({counts.report['lists']:,} lists), fitted by PyClick's rule"
     else:
-        lists = GENERATED_LISTS // 10 if quick else GENERATED_LISTS
-        made = clicks.generate_log(out / "generated-log.tsv.gz", lists, queries=QUERIES)
-        if truth:
+        lists = GENERATED_LISTS // 10 if protocol.quick else GENERATED_LISTS
+        made = clicks.generate_log(protocol.out / "generated-log.tsv.gz", lists, queries=QUERIES)
+        if protocol.truth:
             return Models("truth of a GENERATED log", made.problems, None)
         counts = clicks.read(made.path)
         source = f"a GENERATED log ({lists:,} lists), fitted by PyClick's rule"
@@ -66,21 +94,20 @@ def models(
     return Models(source, [model.problem(query) for query in counts.queries["query"]], model)
 
 
-def studies(
-    problems: Sequence[RankOne], out: Path, quick: bool, workers: int | None, progress: Progress | None
-) -> dict[int, Study]:
+def studies(problems: Sequence[RankOne], protocol: Protocol, figure: str) -> dict[int, Study]:
     """Play every policy on the problems at every horizon; elimination policies plan for theirs: a study each."""
-    horizons = QUICK_HORIZONS if quick else HORIZONS
-    runs = 1 if quick else RUNS
+    horizons = QUICK_HORIZONS if protocol.quick else HORIZONS
+    runs = 1 if protocol.quick else RUNS
     each = len(problems) * len(POLICIES) * runs
+    tell = protocol.progress or (lambda finished, total: None)
 
     def done(place: int) -> Progress:
-        return lambda finished, total: progress(place * each + finished, len(horizons) * each) if progress else None
+        return lambda finished, total: tell(place * each + finished, len(horizons) * each)
 
     return {
         horizon: simulate(
-            problems, POLICIES, horizon=horizon, runs=runs, seed=2, workers=workers, out=out / f"runs-{horizon}",
-            progress=done(place),
+            problems, POLICIES, horizon=horizon, runs=runs, seed=2, workers=protocol.workers,
+            out=protocol.out / figure / f"runs-{horizon}", progress=done(place),
         )
         for place, horizon in enumerate(horizons)
     }  # fmt: skip
@@ -95,3 +122,8 @@ def labelled(chart: Chart, source: str) -> Chart:
 def shown(played: dict[int, Study]) -> Study:
     """Return the study that the figures show."""
     return played.get(FIGURE_HORIZON) or played[max(played)]
+
+
+def ratio(regret: float, other: float) -> float:
+    """Return a regret over another; on a problem whose pairs are all equally good both are 0, and equal."""
+    return regret / other if other > 0.0 else 1.0 if regret == 0.0 else float("inf")

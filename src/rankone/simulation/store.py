@@ -89,9 +89,19 @@ class RunStore:
             with self._path.open() as lines:
                 for number, line in enumerate(lines, start=1):
                     entry = self._read(line, f"{self._path}, line {number}")
-                    digest, code, regret = entry.pop("digest"), entry.pop("code"), np.array(entry.pop("regret"))
-                    if code == self._code.get(entry["policy"]):
-                        yield digest, Run(**entry, regret=regret)
+                    code = entry.pop("code", None)  # runs written before it was kept are played again
+                    if code is not None and code == self._code.get(entry.get("policy", "")):
+                        yield self._run(entry, number)
+
+    def _run(self, entry: dict[str, Any], number: int) -> tuple[str, Run]:
+        try:
+            digest, regret = entry.pop("digest"), np.array(entry.pop("regret"))
+            return digest, Run(**entry, regret=regret)
+        except (KeyError, TypeError) as error:
+            raise InputError(
+                f"a finished run in {self._path}, line {number}", f"another entry ({error})",
+                "choose another directory, or delete this one",
+            ) from None  # fmt: skip
 
     def append(self, digest: str, runs: Iterable[Run]) -> None:
         """Add finished runs; they survive a kill from here on."""

@@ -10,7 +10,6 @@ import polars as pl
 
 from rankone.clicks.collector import Collector
 from rankone.clicks.counter import ListCounter
-from rankone.clicks.counts import MOST_POSITIONS
 from rankone.clicks.formats.base import Format
 from rankone.clicks.sessions import (
     FIRST_OPEN,
@@ -31,7 +30,6 @@ from rankone.clicks.sessions import (
     start_reading,
 )
 from rankone.clicks.source import Oversized, Source
-from rankone.errors import InputError
 from rankone.numerics.compiled import compiled
 
 
@@ -52,10 +50,7 @@ class SessionLog(Format):
 
     def read(self, source: Source, collector: Collector) -> int:
         """Read one file."""
-        positions = collector.rules.positions
-        if not 1 <= positions <= MOST_POSITIONS:
-            raise InputError(f"1 to {MOST_POSITIONS} positions", positions, "pass positions=10, say")
-        reading = start_reading(positions)
+        reading = start_reading(collector.rules.positions)
         parse = compiled(type(self).parse, __name__)
         options = np.array(self.options, np.int64)
         rows = 0

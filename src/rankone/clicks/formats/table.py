@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
 import narwhals as nw
@@ -31,7 +32,7 @@ class Table(Format):
         position: column of the position, whole numbers from 1.
         clicked: column of the outcome: 0/1 or true/false.
         list: column that names a row's result list; the rows of a list must stand together. "list" if there is one.
-        separator: of delimited text; guessed from the header if left out.
+        separator: of delimited text, one character or "tab"; guessed from the header if left out.
         encoding: of delimited text.
     """
 
@@ -50,7 +51,7 @@ class Table(Format):
         encoding: str = "utf-8",
     ) -> None:
         self.query, self.item, self.position, self.clicked, self.list = query, item, position, clicked, list
-        self.separator, self.encoding = separator, encoding
+        self.separator, self.encoding = _separator(separator), _encoding(encoding)
         self._lists = 0
 
     @classmethod
@@ -85,7 +86,8 @@ class Table(Format):
         """Return the columns that are needed, by what they hold; columns of query and list are optional."""
         head = source.head()
         if head.startswith(_PARQUET):
-            header = list(pl.read_parquet_schema(source.path))
+            with _whole_parquet(source):
+                header = list(pl.read_parquet_schema(source.path))
         else:
             first = head.split(b"\n", 1)[0].rstrip(b"\r")
             fields = split_line(first, self.separator or guessed_separator(first), self.encoding)
@@ -113,7 +115,11 @@ class Table(Format):
             got = f"the columns {', '.join(scan.collect_schema())}"
             raise InputError(f"a column '{missing[0]}'", got, "name the columns of query, item, position and outcome")
         offset = 0
-        while len(batch := scan.select("line", *names).slice(offset, _PARQUET_ROWS).collect()):
+        while True:
+            with _whole_parquet(source):
+                batch = scan.select("line", *names).slice(offset, _PARQUET_ROWS).collect()
+            if batch.is_empty():
+                return
             offset += len(batch)
             collector.report.rows += len(batch)
             yield batch.with_columns(pl.col(name).cast(pl.String) for name in names)
@@ -126,6 +132,7 @@ class Table(Format):
         texts = batch.select(pl.col("line"), *(pl.col(column).alias(what) for what, column in columns.items()))
         if "query" not in columns:
             texts = texts.with_columns(pl.lit(self.fixed_query(source)).alias("query"))
+        no_list = pl.col("list").fill_null("") == "" if "list" in columns else pl.lit(False)
         outcome = pl.col("clicked").str.strip_chars().str.to_lowercase()
         rows = texts.with_columns(
             pl.col("position").str.strip_chars().cast(pl.Int64, strict=False).alias("place"),
@@ -133,6 +140,7 @@ class Table(Format):
         ).with_columns(
             pl.when(pl.col("query").fill_null("") == "").then(pl.lit("the query is missing"))
             .when(pl.col("item").fill_null("") == "").then(pl.lit("the item is missing"))
+            .when(no_list).then(pl.lit("the list is missing"))
             .when(~pl.col("place").is_between(1, MOST_POSITIONS).fill_null(False)).then(pl.lit(_NO_POSITION))
             .when(pl.col("outcome").is_null()).then(pl.lit("the outcome is not 0 or 1"))
             .alias("reason")
@@ -164,8 +172,36 @@ class Table(Format):
             collector.report.add("lists held out", collector.held_out[-1]["list"].n_unique())
             rows = rows.filter(~held_out)
         if len(rows):
+            cells = count_rows(nw.from_native(rows), with_lists=with_lists)
             collector.report.add("lists", rows["list"].n_unique() if with_lists else 0)
-            collector.table(count_rows(nw.from_native(rows), with_lists=with_lists))
+            collector.report.add("duplicate items", len(rows) - int(cells["impressions"].sum()))
+            collector.table(cells)
+
+
+def _separator(text: str | None) -> str | None:
+    """Return the separator; a tab is hard to type in a shell."""
+    named = {"tab": "\t", "\\t": "\t", "": None}.get(text or "", text)
+    if named is not None and not (len(named) == 1 and named.isascii()):
+        raise InputError("a separator of one character", text, "write separator=; or separator=tab, say")
+    return named
+
+
+def _encoding(name: str) -> str:
+    """Return an encoding in which a line end is one byte, as the splitting into lines needs."""
+    try:
+        if b"a,\n".decode(name) == "a,\n":
+            return name
+    except (LookupError, UnicodeError):
+        pass
+    raise InputError("an encoding such as utf-8, latin-1 or cp1251", name, "convert the file to UTF-8 first")
+
+
+@contextlib.contextmanager
+def _whole_parquet(source: Source) -> Iterator[None]:
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"{source.path.name} as a whole Parquet file", str(error), "fetch or write it again") from None
 
 
 def _without_last_list(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

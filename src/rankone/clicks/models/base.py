@@ -117,8 +117,13 @@ def model(spec: str | ClickModel) -> ClickModel:
         return spec
     name, _, settings = str(spec).partition(":")
     kind = MODELS.get(name)
-    hints = {field.name: typing.get_type_hints(kind)[field.name] for field in dataclasses.fields(kind)}
-    return kind(**parse_settings(name, settings, hints))
+    hints = typing.get_type_hints(kind)
+    return kind(**parse_settings(name, settings, {parameter: hints[parameter] for parameter in parameters(kind)}))
+
+
+def parameters(kind: type[ClickModel]) -> list[str]:
+    """Names of the parameters of a model's constructor."""
+    return [field.name for field in dataclasses.fields(kind) if field.init]
 
 
 def smoothed_share(successes: Floats, trials: Floats, prior: tuple[float, float]) -> Floats:

@@ -20,13 +20,12 @@ class CTRModel(ProductModel):
         prior: pseudo-counts (clicks, impressions) added to every rate.
     """
 
-    examination: str = "shared"
-    scale: str = "as-is"
+    examination: str = dataclasses.field(default="shared", init=False)
+    scale: str = dataclasses.field(default="as-is", init=False)
     prior: tuple[float, float] = (0.0, 0.0)
 
     def learn(self, cells: Cells, progress: FitProgress) -> None:
         """Count clicks and impressions."""
-        self.examination, self.scale = "shared", "as-is"
         attraction, examination = self.rates(cells, check_prior(self.prior))
         self.learned(cells, np.clip(attraction, 1e-6, 1.0), np.clip(examination, 1e-6, 1.0)[None, :])
 

@@ -7,6 +7,7 @@ EM as in Chuklin, Markov, de Rijke (2015), section 4.3.3. See `rankone.clicks.em
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any, Self
 
 import numpy as np
@@ -66,8 +67,7 @@ class PBM(ProductModel):
         prior = check_prior(self.prior)
         if not LOWEST <= self.start <= HIGHEST:
             raise InputError("a start between 0 and 1", self.start, "pass start=0.5")
-        if self.max_iterations < 1:
-            raise InputError("max_iterations of at least 1", self.max_iterations, "pass max_iterations=10_000, say")
+        check_stopping(self.tolerance, self.max_iterations)
         fit = start_fit(
             self.pair_starts(cells), cells.pair_cells, cells.position, cells.impressions, cells.clicks,
             cells.n_positions, self.start, self.max_iterations,
@@ -85,6 +85,14 @@ def check_prior(prior: tuple[float, float]) -> tuple[float, float]:
     if not 0.0 <= clicks <= impressions:
         raise InputError("a prior of pseudo-counts 0 <= clicks <= impressions", prior, "pass prior=(1, 2), say")
     return clicks, impressions
+
+
+def check_stopping(tolerance: float, max_iterations: int) -> None:
+    """Refuse rules that never let EM run, or never compare."""
+    if max_iterations < 1:
+        raise InputError("max_iterations of at least 1", max_iterations, "pass max_iterations=10_000, say")
+    if math.isnan(tolerance):
+        raise InputError("a tolerance", tolerance, "pass tolerance=1e-6, say")
 
 
 def run_em(
@@ -105,7 +113,7 @@ def run_em(
         run(portion, 0, 1, counts, tolerance, accelerate)
         fit.trace[done : done + len(portion.trace)] = portion.trace
         done += int(fit.iterations[0])
-        progress(done, most)
+        progress(done, done if fit.converged[0] else most)
     fit.iterations[0] = done
     fit.trace[done:] = fit.trace[done]
     return fit.trace

@@ -16,7 +16,7 @@ from rankone.clicks.cells import Cells, Floats
 from rankone.clicks.em import start_fit
 from rankone.clicks.lists import Lists
 from rankone.clicks.models.base import ClickModel, FitProgress
-from rankone.clicks.models.pbm import check_prior, run_em
+from rankone.clicks.models.pbm import check_prior, check_stopping, run_em
 
 
 @dataclasses.dataclass(eq=False)
@@ -39,6 +39,7 @@ class UBM(ClickModel):
 
     def learn(self, cells: Cells, progress: FitProgress) -> None:
         """Run EM over all queries together."""
+        check_stopping(self.tolerance, self.max_iterations)
         places = cells.n_positions + 1
         fit = start_fit(
             np.array([0, cells.n_pairs]), cells.pair_cells, cells.position * places + cells.previous,
