@@ -10,20 +10,20 @@ and folded again from the journal when next needed.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import gc
 import os
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-
-from rankone.errors import RankoneError
+from rankone.errors import InputError, StorageError
 from rankone.serving import snapshot
 from rankone.serving.fold import Diverged, Fold, Stale
-from rankone.serving.journal import Draft, Events, Kind, Texts, damaged, read_groups
+from rankone.serving.journal import Draft, Events, Kind, Texts, damaged, of_rows, read_groups
 from rankone.serving.outcomes import Ask, Planner, decisions_of
 from rankone.serving.report import winning_note
 from rankone.serving.storage import Storage, open_storage
@@ -41,6 +41,18 @@ class RestartWarning(UserWarning):
 def system_clock() -> int:
     """Return the time in whole microseconds since 1970."""
     return time.time_ns() // 1000
+
+
+@contextlib.contextmanager
+def _cycles_ignored() -> Iterator[None]:
+    """Do not look for cycles among the many small objects of a journal: there are none, and it doubles the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 class Folded:
@@ -73,9 +85,12 @@ class Database:
         self._writer = Writer(self._carry_out)
         self._folded: dict[int, Folded] = {}
         self._process = os.getpid()
+        self._closed = False
 
     def run(self, of: Folded, do: Any, alone: bool = False) -> Any:
-        """Carry out a request (or a list of them), or call `do(database, folded)` alone; return its result."""
+        """Carry out a list of requests, call `do(fold)` to look, or `do()` alone; return its result."""
+        if self._closed:
+            raise StorageError(f"{self.storage.where} to be open", "an experiment that was closed", "open it again")
         if os.getpid() != self._process:  # a connection must not be used on both sides of a fork
             self.storage, self._writer, self._process = self._open(), Writer(self._carry_out), os.getpid()
             for folded in self._folded.values():
@@ -91,6 +106,7 @@ class Database:
 
     def close(self) -> None:
         """Close the connection."""
+        self._closed = True
         self.storage.close()
 
     def __enter__(self) -> Self:
@@ -171,7 +187,7 @@ class Database:
                         answers[id(job)][place] = (
                             planner.ask(request) if isinstance(request, Ask) else planner.outcome(request)
                         )
-                    except RankoneError as error:
+                    except InputError as error:  # any other error is the whole group's
                         answers[id(job)][place] = error
         made = {}
         if len(planner.draft):
@@ -222,7 +238,7 @@ class Database:
         """Apply what others have written since; the first time, begin with a snapshot or the whole journal."""
         try:
             if folded.fold is None:
-                folded.fold = self._from_snapshot(folded) or Fold(self.marks(folded.number))
+                folded.fold = self._from_snapshot(folded) or self.replay(folded.number)
             return self.read_tail(folded.number, folded.fold)
         except Stale:
             folded.fold = None
@@ -230,31 +246,40 @@ class Database:
         except Diverged as diverged:
             message = f"the policy's code changed since event {diverged} was written: it starts afresh on what is known"
             warnings.warn(RestartWarning(message), stacklevel=2)
-            folded.fold = self.read_tail(folded.number, Fold(self.marks(folded.number), with_policy=False))
+            folded.fold = self.replay(folded.number, with_policy=False)
             folded.outdated = True
             return folded.fold
 
+    def replay(self, number: int, with_policy: bool = True) -> Fold:
+        """Fold a whole journal."""
+        with _cycles_ignored():
+            return self.read_tail(number, Fold(self.marks(number), with_policy))
+
     def read_tail(self, number: int, fold: Fold) -> Fold:
         """Apply the events behind those a fold has seen."""
+        for _ in self.each_stretch(number, fold):
+            pass
+        return fold
+
+    def each_stretch(self, number: int, fold: Fold) -> Iterator[Events]:
+        """Apply the events behind those a fold has seen, and yield them stretch by stretch."""
         limit = _CHUNK
         while rows := self.storage.tail(number, fold.seq, limit):
             events, chain = read_groups(rows, fold.seq, fold.chain)
             if len(events):
                 fold.apply(events)
                 fold.chain = chain
+                yield events
             elif len(rows) < limit:
                 raise damaged(fold.seq + 1)  # the end of a group is missing
             else:
                 limit *= 2
             if len(rows) < limit and len(events) == len(rows):
                 break
-        return fold
 
     def marks(self, number: int) -> Events:
         """Return the rare events of a journal."""
-        rows = self.storage.marks(number)
-        numbers = np.array([row[:8] for row in rows], np.int64).reshape(-1, 8)
-        return Events(numbers, [Texts(*row[8:12]) for row in rows])
+        return of_rows(self.storage.marks(number))
 
     def _from_snapshot(self, folded: Folded) -> Fold | None:
         for seq, body in self.storage.snapshots(folded.number):

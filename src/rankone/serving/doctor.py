@@ -57,10 +57,10 @@ def _examine(database: Database) -> Iterator[Finding]:
 
 def _examine_one(database: Database, name: str, number: int) -> Iterator[Finding]:
     try:
-        fold = database.read_tail(number, Fold(database.marks(number)))
+        fold = database.replay(number)
         replay = "every choice comes out as it was written"
     except Diverged as diverged:
-        fold = database.read_tail(number, Fold(database.marks(number), with_policy=False))
+        fold = database.replay(number, with_policy=False)
         replay = f"the policy's code changed since event {diverged}: it starts afresh when next used"
     yield Finding(name, "journal", True, f"{fold.seq} events, {fold.decisions} decisions, all checksums fit")
     yield Finding(name, "replay", True, replay)

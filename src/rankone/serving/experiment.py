@@ -13,22 +13,19 @@ from typing import Any, Self, overload
 from rankone.errors import InputError
 from rankone.policies import Policy
 from rankone.serving.database import Database, Folded, system_clock
-from rankone.serving.fold import Fold
+from rankone.serving.fold import Exclusion, Fold
 from rankone.serving.journal import Draft, Kind, Texts
-from rankone.serving.outcomes import Ask, Decision, Outcome, Tell, Void
+from rankone.serving.outcomes import Ask, Decision, Outcome, Tell, Void, checked_request
 from rankone.serving.report import Report, make_report
 from rankone.serving.settings import (
     Lines,
     Settings,
-    checked_lines,
     checked_name,
     checked_number,
     checked_pairs,
-    checked_policy,
+    checked_settings,
+    shown_setting,
 )
-
-DEFAULT_POLICY = "uts"
-MAX_OPEN = 100_000
 
 
 class Experiment:
@@ -45,7 +42,7 @@ class Experiment:
         seed: seed of the policy's randomness; None: a fresh one, kept in the journal.
         max_open: how many decisions may wait for their outcomes.
         durability: "full" (survives power cuts), "normal" (survives crashes of the program) or "off".
-        clock: returns the time in whole microseconds; for tests.
+        clock: returns the time in whole microseconds; for tests. None: the machine's.
 
     What is left out of rows, cols, policy, window, auto_stop, seed and max_open is as it was when the experiment was
     made; what is given must not contradict it. An experiment may be shared by threads, opened by many processes at
@@ -74,10 +71,10 @@ class Experiment:
         seed: int | None = None,
         max_open: int | None = None,
         durability: str = "full",
-        clock: Callable[[], int] = system_clock,
+        clock: Callable[[], int] | None = None,
     ) -> None:
         self.name = checked_name(name, "experiment name")
-        asked = _checked(rows, cols, policy, window, auto_stop, seed, max_open)
+        asked = checked_settings(rows, cols, policy, window, auto_stop, seed, max_open)
         self._owns_database = not isinstance(db, Database)
         self.database = db if isinstance(db, Database) else Database(db, durability)
         try:
@@ -87,19 +84,20 @@ class Experiment:
             self.close()
             raise
 
-    def _enter(self, asked: dict[str, Any], clock: Callable[[], int]) -> Folded:
-        database, storage = self.database, self.database.storage
+    def _enter(self, asked: dict[str, Any], clock: Callable[[], int] | None) -> Folded:
+        database = self.database
 
         def enter() -> Folded:
+            storage = database.storage
             number = storage.find(self.name)
             if number is None:
-                settings = _new_settings(self.name, asked)
+                settings = self._new_settings(asked)
                 storage.begin([])
                 number = storage.find(self.name)  # another process may just have made it
                 if number is None:
-                    folded = Folded(storage.add(self.name), clock)
+                    folded = Folded(storage.add(self.name))
                     folded.fold = Fold(database.marks(folded.number))
-                    draft = Draft(0, clock())
+                    draft = Draft(0, (clock or system_clock)())
                     draft.add(Kind.CREATE, -1, texts=Texts(note=settings.note()))
                     folded.fold.expect_new_era()
                     database.append(folded, draft.take())
@@ -108,6 +106,16 @@ class Experiment:
             return database.folded(number, clock)
 
         return database.run(Folded(-1), enter, alone=True)
+
+    def _new_settings(self, asked: dict[str, Any]) -> Settings:
+        if asked["rows"] is None or asked["cols"] is None:
+            known = ", ".join(list(self.database.storage.names())[:10]) or "none"
+            raise InputError(
+                f"rows and cols for the new experiment '{self.name}'",
+                "none",
+                f"pass rows=['A', 'B'], cols=['1', '2'], or continue an experiment of this database ({known})",
+            )
+        return Settings.new(self.name, asked)
 
     def _continue(self, asked: dict[str, Any]) -> None:
         """Refuse settings that contradict those the experiment was made with."""
@@ -121,7 +129,8 @@ class Experiment:
                 do = "leave it out, or use another name" + (
                     f"; add_{key[:-1]} and retire_{key[:-1]} change {key}" if key in now else ""
                 )
-                raise InputError(f"{key} {stored!r}, with which experiment '{self.name}' runs", value, do)
+                expected, got = shown_setting(key, stored), shown_setting(key, value)
+                raise InputError(f"{key} {expected}, with which experiment '{self.name}' runs", got, do)
 
     @overload
     def ask(self, count: None = None, *, key: str | None = None, source: str | None = None) -> Decision: ...
@@ -158,14 +167,10 @@ class Experiment:
 
         An `Ask` is answered by a list of decisions, a `Tell` or a `Void` by an outcome.
         """
-        for request in requests:
-            if isinstance(request, Ask) and request.key is not None:
-                checked_name(request.key, "key")
-            if isinstance(request, (Ask, Tell)) and request.source is not None:
-                checked_name(request.source, "source")
-        if not requests:
-            return []
-        return self.database.run(self._folded, list(requests))
+        checked = [checked_request(request) for request in requests]
+        sound = [request for request in checked if not isinstance(request, InputError)]
+        answers = iter(self.database.run(self._folded, sound) if sound else ())
+        return [request if isinstance(request, InputError) else next(answers) for request in checked]
 
     def _one(self, request: Tell | Void) -> Outcome:
         (answer,) = self.do([request])
@@ -195,6 +200,8 @@ class Experiment:
         """Stop experimenting: from now on every decision is one pair, the leading one unless another is named."""
 
         def plan(fold: Fold, draft: Draft) -> None:
+            if not (fold.learned or (row and col)):
+                raise InputError("outcomes that tell which pair leads", "none yet", "name the pair: stop(row, col)")
             report = make_report(fold)
             pair = {
                 "row": _living(fold.rows, row or report.best_row),
@@ -226,6 +233,8 @@ class Experiment:
     ) -> int:
         """Undo false clicks: outcomes so far that fit everything given no longer count. Return how many.
 
+        Outcomes held until their windows end are among them; their decisions are closed as void.
+
         Args:
             source: told with this `source`.
             row: of this row.
@@ -235,13 +244,18 @@ class Experiment:
             why: a note for the journal.
         """
 
+        times = [
+            None if time is None else int(checked_number(time, what, -1, 1e11, f"{what}=time.time() - 3600") * 1e6)
+            for what, time in (("since", since), ("until", until))
+        ]
+
         def plan(fold: Fold, draft: Draft) -> int:
-            storage, number = self.database.storage, self._folded.number
             fits: dict[str, Any] = {} if source is None else {"source": source}
-            if since is not None:
-                fits["first"] = storage.decision_at(number, int(since * 1e6))
-            if until is not None:
-                fits["last"] = storage.decision_at(number, int(until * 1e6)) - 1
+            first, last = (
+                None if time is None else self.database.storage.decision_at(self._folded.number, time) for time in times
+            )
+            fits |= {} if first is None else {"first": first}
+            fits |= {} if last is None else {"last": last - 1}
             fits |= {
                 side: _among(lines.names, name)
                 for side, lines, name in (("row", fold.rows, row), ("col", fold.cols, col))
@@ -253,13 +267,16 @@ class Experiment:
                     "nothing",
                     "pass source=, row=, col=, since= or until=",
                 )
+            held = [number for number in fold.held if Exclusion(2**62, **fits).fits_held(fold, number)]
+            for number in held:  # told, but their windows are still open: they will not be learned either
+                draft.add(Kind.VOID, number, fold.open[number].pair)
             draft.add(
                 Kind.ERA, -1, texts=Texts(note=fold.era_note(why, fold.rows, fold.cols, forget=True, exclude=fits))
             )
-            return int(fold.pulls.sum())
+            return fold.learned + len(held)
 
         before = self.database.change(self._folded, plan)
-        return before - self.look(lambda fold: int(fold.pulls.sum()))
+        return before - self.look(lambda fold: fold.learned)
 
     def add_row(self, name: str) -> int:
         """Add a row; return its number. What is known of the other rows stays known."""
@@ -335,37 +352,3 @@ def _changed(lines: Lines, side: str, name: str, add: bool) -> int:
         )
     lines.live[number] = add
     return number
-
-
-def _checked(
-    rows: Any, cols: Any, policy: Any, window: Any, auto_stop: Any, seed: Any, max_open: Any
-) -> dict[str, Any]:
-    """Check what the caller gave, in the units of the journal."""
-    if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
-        raise InputError("a seed as a whole number", seed, "pass seed=0, say")
-    return {
-        "rows": None if rows is None else checked_lines(rows, "row"),
-        "cols": None if cols is None else checked_lines(cols, "col"),
-        "policy": None if policy is None else checked_policy(policy).label,
-        "window": None
-        if window is None
-        else int(checked_number(window, "a window in seconds", 0, 366 * 86_400, "window=600") * 1e6),
-        "auto_stop": None if auto_stop is None else checked_number(auto_stop, "auto_stop", 0, 0.5, "auto_stop=0.05"),
-        "seed": seed,
-        "max_open": None
-        if max_open is None
-        else int(checked_number(max_open, "max_open", 0, 10_000_000, "max_open=100_000")),
-    }
-
-
-def _new_settings(name: str, asked: dict[str, Any]) -> Settings:
-    if asked["rows"] is None or asked["cols"] is None:
-        raise InputError(
-            f"rows and cols for the new experiment '{name}'", "none", "pass rows=['A', 'B'], cols=['1', '2']"
-        )
-    checked_pairs(len(asked["rows"]), len(asked["cols"]))
-    policy = checked_policy(asked["policy"] or DEFAULT_POLICY)
-    policy.start(len(asked["rows"]), len(asked["cols"]))  # refuses what it cannot play before anything is written
-    defaults = {"window": 0, "auto_stop": 0.0, "seed": secrets.randbits(62), "max_open": MAX_OPEN}
-    given = {key: value for key, value in asked.items() if value is not None}
-    return Settings(name=name, **defaults | given | {"policy": policy.label})

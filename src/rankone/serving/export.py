@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankone.errors import InputError
 from rankone.serving.database import Database
 from rankone.serving.fold import Fold
-from rankone.serving.journal import AT, COL, DECISION, KIND, ROW, TAG, VALUE, Events, Kind, read_groups
+from rankone.serving.journal import AT, COL, DECISION, KIND, ROW, TAG, VALUE, Events, Kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,7 +36,7 @@ def decisions_table(database: Database, name: str) -> pl.DataFrame:
         raise InputError(f"an experiment of this database ({known})", name, "see `rankone experiments`")
     fold = Fold(database.marks(number), with_policy=False)
     asks, outcomes = [], []
-    for events in _each_chunk(database, number, fold):
+    for events in database.each_stretch(number, fold):
         asks.append(_asks(events))
         outcomes.append(_outcomes(events))
     if not asks:
@@ -71,13 +71,6 @@ def write_table(table: pl.DataFrame, out: Path) -> None:
 
 
 _NONE = Events(np.empty((0, 8), np.int64), [])
-
-
-def _each_chunk(database: Database, number: int, fold: Fold) -> Any:
-    while rows := database.storage.tail(number, fold.seq, 100_000):
-        events, fold.chain = read_groups(rows, fold.seq, fold.chain)
-        fold.apply(events)
-        yield events
 
 
 def _asks(events: Events) -> pl.DataFrame:

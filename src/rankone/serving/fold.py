@@ -20,7 +20,7 @@ from rankone.numerics.compiled import compiled
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy, live, policy
 from rankone.policies.kernels import FILLER
-from rankone.serving.journal import AT, COL, DECISION, KIND, ROW, SEQ, TAG, VALUE, Events, Ints, Kind, each_mark
+from rankone.serving.journal import AT, COL, DECISION, KIND, ROW, SEQ, TAG, VALUE, Events, Ints, Kind, Texts, each_mark
 from rankone.serving.settings import Lines, Settings
 
 _ASK, _HOLD, _EXPIRE = int(Kind.ASK), int(Kind.HOLD), int(Kind.EXPIRE)
@@ -87,6 +87,13 @@ class Exclusion(NamedTuple):
         if self.source is not None:
             fits &= np.array([texts.source == self.source for texts in events.texts], bool)
         return fits
+
+
+    def fits_held(self, fold: Fold, decision: int) -> bool:
+        """Return whether the outcome of a decision, held until its window ends, is excluded."""
+        opened, source = fold.open[decision], fold.held[decision].source
+        numbers = np.array([[0, 0, 0, decision, *opened.pair, 0]], np.int64)
+        return bool(self.fits(Events(numbers, [Texts(source=source)]))[0])
 
 
 class Fold:
@@ -179,14 +186,14 @@ class Fold:
                 self.open.pop(decision, None)
                 self.held.pop(decision, None)
         if counts[_ASK]:
-            places = np.flatnonzero(kinds == _ASK)
-            for place, (_, _, at, decision, row, col, tag, _) in zip(
-                places.tolist(), numbers[places].tolist(), strict=True
-            ):
-                if decision not in closed:
-                    self.open[decision] = Open(row, col, tag, at, events.texts[place].secret or b"")
-                    if self.settings.window:
-                        self.due.append(decision)
+            asks = kinds == _ASK
+            if closed:  # reading a journal, most decisions of a stretch are closed within it
+                asks &= ~np.isin(numbers[:, DECISION], list(closed))
+            for place in np.flatnonzero(asks).tolist():
+                _, _, at, decision, row, col, tag, _ = numbers[place].tolist()
+                self.open[decision] = Open(row, col, tag, at, events.texts[place].secret or b"")
+                if self.settings.window:
+                    self.due.append(decision)
         if counts[_HOLD]:
             for place in np.flatnonzero(kinds == _HOLD).tolist():
                 decision = int(numbers[place, DECISION])

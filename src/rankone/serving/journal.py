@@ -71,6 +71,7 @@ class Texts(NamedTuple):
 
 
 NO_TEXTS = Texts()
+_NO_OTHERS = [None, None, None]  # texts besides the secret
 
 
 class Events:
@@ -93,14 +94,15 @@ class Events:
 
     def checksum(self, before: bytes) -> bytes:
         """Return the checksum of these events as one group, chained to the checksum before it."""
-        digest = hashlib.blake2b(before, digest_size=16)
-        digest.update(np.ascontiguousarray(self.numbers).tobytes())
+        parts = [before, np.ascontiguousarray(self.numbers).tobytes()]
         for texts in self.texts:
-            if texts is not NO_TEXTS and texts != NO_TEXTS:
-                digest.update(b"%d" % len(texts.secret or b"") + (texts.secret or b""))
-                if texts[1:] != NO_TEXTS[1:]:
-                    digest.update(json.dumps(texts[1:]).encode())
-        return digest.digest()
+            if texts == NO_TEXTS:
+                continue
+            secret, *others = texts
+            parts += (b"%d" % len(secret or b""), secret or b"")
+            if others != _NO_OTHERS:
+                parts.append(json.dumps(others).encode())
+        return hashlib.blake2b(b"".join(parts), digest_size=16).digest()
 
 
 class Draft:
@@ -129,20 +131,24 @@ class Draft:
         return events
 
 
+def of_rows(rows: Sequence[tuple[Any, ...]]) -> Events:
+    """Return stored rows as events; column by column, which is quicker for the many rows of a whole journal."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(COLUMNS)
+    numbers = np.stack([np.array(column, np.int64) for column in columns[: len(NUMBERS)]], axis=1)
+    texts = zip(*columns[len(NUMBERS) : -1], strict=True)
+    return Events(numbers, [NO_TEXTS if each == NO_TEXTS else Texts._make(each) for each in texts])
+
+
 def read_groups(rows: Sequence[tuple[Any, ...]], seq: int, chain: bytes) -> tuple[Events, bytes]:
     """Check stored rows that follow event `seq` with checksum `chain`; return the events of all whole groups.
 
     Raises JournalError where the rows are not what was written.
     """
     ends = [place + 1 for place, row in enumerate(rows) if row[-1] is not None]
-    width = len(NUMBERS)
-    rows = rows[: ends[-1]] if ends else []
     try:
-        numbers = np.array([row[:width] for row in rows], np.int64).reshape(-1, width)
-        texts = [Texts(*row[width:-1]) if row[width:-1] != NO_TEXTS else NO_TEXTS for row in rows]
+        events = of_rows(rows[: ends[-1]] if ends else [])
     except (TypeError, ValueError, OverflowError):
         raise damaged(seq) from None
-    events = Events(numbers, texts)
     start = 0
     for end in ends:
         group = events[slice(start, end)]
@@ -150,7 +156,7 @@ def read_groups(rows: Sequence[tuple[Any, ...]], seq: int, chain: bytes) -> tupl
             found = group.checksum(chain)
         except (TypeError, ValueError, UnicodeError):
             raise damaged(seq + start + 1) from None
-        if found != rows[end - 1][-1] or numbers[end - 1, SEQ] != seq + end:
+        if found != rows[end - 1][-1] or events.numbers[end - 1, SEQ] != seq + end:
             raise damaged(seq + start + 1)
         chain, start = found, end
     return events, chain

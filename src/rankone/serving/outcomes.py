@@ -16,12 +16,15 @@ import secrets
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from rankone.errors import Contradiction, InputError, KeyReused, TooManyOpen, UnknownDecision
 from rankone.serving.fold import Fold, Open
 from rankone.serving.journal import (
     COL,
     DECISION,
     KIND,
+    NO_TEXTS,
     NUMBERS,
     OUTCOMES,
     ROW,
@@ -33,7 +36,9 @@ from rankone.serving.journal import (
     Kind,
     Texts,
 )
+from rankone.serving.settings import checked_name
 from rankone.serving.storage import Storage
+from rankone.specs import whole_number
 
 MAX_BATCH = 1_000
 _ID = re.compile(r"(0|[1-9][0-9]{0,17})-([0-9a-f]{32})")
@@ -102,7 +107,7 @@ class Planner:
     def outcome(self, request: Tell | Void) -> Outcome:
         """Draft the event of an outcome; return the answer, or raise why there is none."""
         number, opened = self._decision(request.id)
-        clicked = None if isinstance(request, Void) else _checked_click(request.clicked)
+        clicked = None if isinstance(request, Void) else bool(request.clicked)
         told = self._told(number, opened)
         if told is None:
             return self._first(request, number, opened, clicked)
@@ -117,8 +122,6 @@ class Planner:
 
     def ask(self, request: Ask) -> tuple[int, int] | list[Decision]:
         """Draft decisions; return (first number, count), or the decisions that the same key got before."""
-        if not isinstance(request.count, int) or isinstance(request.count, bool) or not 1 <= request.count <= MAX_BATCH:
-            raise InputError(f"a count of 1 to {MAX_BATCH}", request.count, "ask for less at a time")
         if request.key is not None:
             before = self._asked_before(request)
             if before is not None:
@@ -148,7 +151,7 @@ class Planner:
                     break
                 held = fold.held.get(number)
                 kind, clicked = (Kind.EXPIRE, 0) if held is None else (Kind.LEARN, held.clicked)
-                texts = Texts(source=held.source) if held is not None and held.source else Texts()
+                texts = Texts(source=held.source) if held is not None and held.source else NO_TEXTS
                 self.draft.add(kind, number, opened.pair, clicked, texts)
                 self._new.setdefault(number, []).append((kind, clicked))
             fold.due.popleft()
@@ -197,7 +200,7 @@ class Planner:
             if expired:
                 kind = Kind.LATE
         pair = opened.pair if isinstance(opened, Open) else [opened[0][column] for column in (ROW, COL, TAG)]
-        self.draft.add(kind, number, pair, int(bool(clicked)), Texts(source=source) if source else Texts())
+        self.draft.add(kind, number, pair, int(bool(clicked)), Texts(source=source) if source else NO_TEXTS)
         self._new.setdefault(number, []).append((kind, int(bool(clicked))))
         return Outcome(request.id, clicked, *_STATUS[kind])
 
@@ -244,7 +247,28 @@ def decisions_of(fold: Fold, events: Events) -> dict[int, Decision]:
     return found
 
 
+def checked_request(request: Any) -> Ask | Tell | Void | InputError:
+    """Return a request that makes sense; of one that does not, the error: it must not harm those that wait with it."""
+    try:
+        if isinstance(request, Ask):
+            if request.key is not None:
+                checked_name(request.key, "key")
+            if type(request.count) is not int or not 0 < request.count <= MAX_BATCH:
+                request = dataclasses.replace(request, count=whole_number("count", request.count, most=MAX_BATCH))
+        elif not isinstance(request, (Tell, Void)):
+            raise InputError("requests Ask, Tell or Void", request, "pass do([Tell(decision.id, True), Ask()]), say")
+        elif isinstance(request.id, Decision):
+            raise UnknownDecision("the id of a decision", "the decision itself", "pass decision.id")
+        elif isinstance(request, Tell) and type(request.clicked) is not bool:
+            request = dataclasses.replace(request, clicked=_checked_click(request.clicked))
+        if not isinstance(request, Void) and request.source is not None:
+            checked_name(request.source, "source")
+        return request
+    except InputError as error:
+        return error
+
+
 def _checked_click(clicked: Any) -> bool:
-    if isinstance(clicked, bool) or (isinstance(clicked, int) and clicked in (0, 1)):
+    if isinstance(clicked, (np.bool_, int, np.integer)) and clicked in (0, 1):
         return bool(clicked)
     raise InputError("clicked as True or False", clicked, "tell True for a click and False for none")

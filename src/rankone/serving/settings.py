@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import secrets
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rankone.errors import InputError, JournalError
 from rankone.policies import Policy, policy
 from rankone.serving.journal import VERSION
+from rankone.specs import whole_number
 
+DEFAULT_POLICY = "uts"
 MAX_LINES = 10_000  # rows, and columns
 MAX_PAIRS = 10_000_000
+MAX_OPEN = 100_000  # decisions that may wait for their outcomes, unless the experiment says otherwise
 MAX_NAME = 256  # characters of a name, a label, an idempotency key or a source
 
 
@@ -28,6 +32,16 @@ class Settings:
     window: int
     auto_stop: float
     max_open: int
+
+    @classmethod
+    def new(cls, name: str, asked: dict[str, Any]) -> Settings:
+        """Return the settings of a new experiment: what was asked for (see `checked_settings`), else the defaults."""
+        checked_pairs(len(asked["rows"]), len(asked["cols"]))
+        chosen = checked_policy(asked["policy"] or DEFAULT_POLICY)
+        chosen.start(len(asked["rows"]), len(asked["cols"]))  # refuses what it cannot play before anything is written
+        defaults = {"window": 0, "auto_stop": 0.0, "seed": secrets.randbits(62), "max_open": MAX_OPEN}
+        given = {key: value for key, value in asked.items() if value is not None}
+        return cls(name=name, **defaults | given | {"policy": chosen.label})
 
     def note(self) -> str:
         """Return the settings as the journal's first event keeps them."""
@@ -114,3 +128,30 @@ def checked_number(value: Any, what: str, low: float, high: float, example: str)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not low < value <= high:
         raise InputError(f"{what} above {low:g} and at most {high:g}", value, f"pass {example}, say")
     return value
+
+
+def checked_settings(
+    rows: Any, cols: Any, policy: Any, window: Any, auto_stop: Any, seed: Any, max_open: Any
+) -> dict[str, Any]:
+    """Check what an experiment is asked to be, in the units of the journal; None: not asked."""
+    if window is not None:
+        window = round(checked_number(window, "a window in seconds", 0, 366 * 86_400, "window=600") * 1e6) or 1
+    return {
+        "rows": None if rows is None else checked_lines(rows, "row"),
+        "cols": None if cols is None else checked_lines(cols, "col"),
+        "policy": None if policy is None else checked_policy(policy).label,
+        "window": window,
+        "auto_stop": None if auto_stop is None else checked_number(auto_stop, "auto_stop", 0, 0.5, "auto_stop=0.05"),
+        "seed": None if seed is None else whole_number("seed", seed, least=0),
+        "max_open": None if max_open is None else whole_number("max_open", max_open, most=10_000_000),
+    }
+
+
+def shown_setting(key: str, value: Any) -> str:
+    """Return a setting as the caller would write it."""
+    if key == "window":
+        return f"{value / 1e6:g} (seconds)" if value else "None"
+    if key in ("rows", "cols"):
+        names = ", ".join(repr(name) for name in value[:10])
+        return f"[{names}]" if len(value) <= 10 else f"[{names}, ... {len(value)} in all]"
+    return repr(value)

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from rankone.errors import StorageError
+
 # A leader waits this share of the last group's time, at most, for callers who are about to come back.
 _LINGER = 0.2
 
@@ -24,7 +26,7 @@ class Job:
     def __init__(self, of: Any, do: Any, alone: bool = False) -> None:
         self.of, self.do, self.alone = of, do, alone
         self.result: Any = None
-        self.error: BaseException | None = None
+        self.error: Exception | None = None
         self.lead = False
         self.ready = threading.Lock()
         self.ready.acquire()
@@ -73,14 +75,20 @@ class Writer:
                 group, self._waiting = self._first_group(self._waiting)
             began = time.monotonic()
             self._carry_out(group)
-        except BaseException as error:
-            for job in group:
-                job.error = job.error or error
-            if not isinstance(error, Exception):
-                raise
+        except Exception as error:
+            self._fail(group, error)
+        except BaseException:  # this thread is told to end: not so the others
+            do = "it may have got in: tell again, ask again with the same key"
+            self._fail(group, StorageError("a commit that is finished", "an interruption", do))
+            raise
         finally:
             self._last_size, self._last_time = len(group), time.monotonic() - began
             self._hand_over(group)
+
+    @staticmethod
+    def _fail(group: list[Job], error: Exception) -> None:
+        for job in group:
+            job.error = job.error or error
 
     def _hand_over(self, group: list[Job]) -> None:
         with self._mutex:

@@ -10,7 +10,7 @@ import abc
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rankone.errors import JournalError
+from rankone.errors import JournalError, StorageError
 from rankone.serving.journal import COLUMNS, MARKS, VERSION, Kind
 
 Row = tuple[Any, ...]
@@ -23,6 +23,7 @@ _SELECT = f"SELECT {_COLUMNS} FROM rankone_journal WHERE experiment = ?"  # noqa
 class Storage(abc.ABC):
     """A database that holds experiments. Statements use ``?`` for parameters; a subclass adapts them to its driver."""
 
+    where: str  # the database as messages name it
     kinds: dict[str, str]  # SQL types of this database: "integer", "bytes", "clustered"
 
     def tables(self) -> tuple[str, ...]:
@@ -73,7 +74,13 @@ class Storage(abc.ABC):
 
     def check_version(self) -> None:
         """Refuse a database written by a newer program."""
-        found = self.query("SELECT max(version) FROM rankone_version")[0][0]
+        try:
+            found = self.query("SELECT max(version) FROM rankone_version")[0][0]
+        except StorageError as error:
+            if "rankone_version" not in error.got:
+                raise
+            do = "see that the name is right; Experiment(name, rows, cols, db=...) makes the first one"
+            raise StorageError(f"a database of experiments at {self.where}", "one without any", do) from None
         if found is None:
             self.query("INSERT INTO rankone_version VALUES (?)", (VERSION,))
         elif found > VERSION:

@@ -8,6 +8,7 @@ that to the operating system.
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 import time
 from collections.abc import Iterable, Sequence
@@ -19,6 +20,7 @@ from rankone.errors import ExplainedError, JournalError, StorageError
 from rankone.serving.storage.sql import Row, Storage
 
 _ERRORS = (sqlite3.Error, UnicodeError)  # damaged texts cannot be decoded
+_REPAIR = "restore it from a backup, or name another file"
 _DAMAGE = ("malformed", "not a database", "corrupt")
 
 
@@ -31,8 +33,10 @@ class SQLiteStorage(Storage):
         self, path: str | Path, durability: str = "full", patience: float = 30.0, read_only: bool = False
     ) -> None:
         self.where = str(path)
-        self._patience = patience
-        uri = f"file:{quote(str(Path(path).absolute()))}?mode={'ro' if read_only else 'rwc'}"
+        self._file: os.stat_result | None = None  # the file we write to, whatever is at its path by now
+        self._path, self._patience = Path(path).absolute(), patience
+        self._check_place(read_only)
+        uri = f"file:{quote(str(self._path))}?mode={'ro' if read_only else 'rwc'}"
         try:
             self._connection = sqlite3.connect(
                 uri, uri=True, timeout=patience, isolation_level=None, check_same_thread=False
@@ -48,8 +52,17 @@ class SQLiteStorage(Storage):
             self._connection.close()
             raise
 
+    def _check_place(self, read_only: bool) -> None:
+        if self._path.is_dir():
+            raise StorageError(f"a file at {self.where}", "a folder", f"name a file in it: {self.where}/rankone.db, say")
+        if not self._path.parent.is_dir():
+            raise StorageError(f"a folder for the database {self.where}", f"no folder {self._path.parent}", "make it")
+        if read_only and not self._path.exists():
+            raise StorageError(f"a database at {self.where}", "no such file", "see that its name is right")
+
     def _prepare(self, durability: str) -> None:
         self._wait_for("PRAGMA journal_mode = WAL")
+        self._file = self._path.stat()
         self.query(f"PRAGMA synchronous = {durability.upper()}")
         self.begin(())
         try:
@@ -75,13 +88,27 @@ class SQLiteStorage(Storage):
 
     def _explain(self, error: Exception) -> ExplainedError:
         if isinstance(error, UnicodeError) or any(word in str(error) for word in _DAMAGE):
-            return JournalError(f"an undamaged SQLite file at {self.where}", str(error), "restore it from a backup")
+            return JournalError(f"an undamaged SQLite file at {self.where}", str(error), _REPAIR)
         do = "nothing was half written: make room or give access, then try again"
+        if "readonly" in str(error):
+            do = "open it for writing, and see that the file may be written"
         return StorageError(f"the database {self.where} to answer", str(error), do)
 
     def begin(self, experiments: Iterable[int]) -> None:
-        """Take the file's only write lock; others wait."""
+        """Take the file's only write lock; others wait.
+
+        SQLite would go on writing to a file that was deleted or replaced, and all of that would be lost: so look first.
+        """
+        if not self._in_place():
+            do = "put it back, or open the experiments again; what was answered before is in that file"
+            raise StorageError(f"the file {self.where} to stay", "it moved, replaced or deleted", do)
         self.query("BEGIN IMMEDIATE")
+
+    def _in_place(self) -> bool:
+        try:
+            return self._file is None or os.path.samestat(self._path.stat(), self._file)
+        except FileNotFoundError:
+            return False
 
     def commit(self) -> None:
         """Write the log and, with full durability, wait for the disk."""
