@@ -81,7 +81,10 @@ def test_allowed_sites_may_call_and_others_may_not(tmp_path):
         assert (answer.status, answer.headers["Access-Control-Allow-Origin"]) == (200, "https://shop.example")
         refused = api.on("homepage", "POST", "/ask", headers=theirs)
         assert (refused.status, refused.headers["Access-Control-Allow-Origin"]) == (403, None)
-        for passed_on in ({"X-Forwarded-For": "203.0.113.7"}, {"Host": "rankone.example"}):  # anybody can write an Origin
+        for passed_on in (
+            {"X-Forwarded-For": "203.0.113.7"},
+            {"Host": "rankone.example"},
+        ):  # anybody can write an Origin
             assert api.on("homepage", "POST", "/ask", headers=ours | passed_on).code == "local-only"
 
 
