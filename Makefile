@@ -19,6 +19,9 @@ check: .venv/.dev  ## lint, formatting, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+fuzz: .venv/.dev  ## send the service 10,000 requests, half of them wrong; CASES=500 sends less
+	$(BIN)/python -m tests.fuzz $(CASES)
+
 bench: .venv/.dev  ## measure speed; writes benchmarks/results.md
 	$(BIN)/python -m benchmarks
 
@@ -44,4 +47,4 @@ package: .venv/.dev  ## build wheel and sdist, and try the wheel in a new enviro
 	$(BIN)/python -m pip install --quiet --editable . --group dev
 	touch $@
 
-.PHONY: help demo test check bench package
+.PHONY: help demo test check bench package fuzz

@@ -13,7 +13,6 @@ from pathlib import Path
 import hypothesis
 import schemathesis
 from hypothesis import HealthCheck
-from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
@@ -40,7 +39,9 @@ FEW = 4  # cases of operations that are slow or take nothing
 
 def fuzz(url, cases, seed=0):
     """Send about `cases` requests; return how many got which status. Any broken promise raises."""
-    assert Api(url)("POST", "/v1/experiments", HOMEPAGE).status in (200, 201)
+    api = Api(url)
+    assert api("POST", "/v1/experiments", HOMEPAGE).status in (200, 201)
+    real = {"name": [HOMEPAGE["name"]], "id": [one["id"] for one in _decisions(api)]}
     schema = schemathesis.openapi.from_url(f"{url}/openapi.json")
     operations = {
         found.definition.raw["operationId"]: found for found in (one.ok() for one in schema.get_all_operations())
@@ -49,26 +50,22 @@ def fuzz(url, cases, seed=0):
     statuses = Counter()
     for name, operation in operations.items():
         examples = -(-cases // len(rich)) if name in rich else FEW
-        try:
-            _fuzz_operation(operation, GenerationMode.NEGATIVE, examples // 2, seed, statuses)
-            examples -= examples // 2
-        except Unsatisfiable:
-            pass  # nothing that it takes can be invalid
-        _fuzz_operation(operation, GenerationMode.POSITIVE, examples, seed, statuses)
+        wrong = examples // 2 if _can_be_wrong(operation) else 0
+        if wrong:
+            _fuzz_operation(operation, GenerationMode.NEGATIVE, wrong, seed, statuses, real)
+        _fuzz_operation(operation, GenerationMode.POSITIVE, examples - wrong, seed, statuses, real)
     return statuses
 
 
-def _fuzz_operation(operation, mode, examples, seed, statuses):
-    if mode is GenerationMode.NEGATIVE and not _takes(operation):
-        raise Unsatisfiable
-
+def _fuzz_operation(operation, mode, examples, seed, statuses, real):
     @hypothesis.seed(seed)
     @hypothesis.settings(max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @hypothesis.given(case=operation.as_strategy(generation_mode=mode))
     def send(case):
-        # Half of the cases meet the experiment that is there, so that they get past the first door.
-        if "name" in (case.path_parameters or {}) and len(str(case.path_parameters["name"])) % 2:
-            case.path_parameters["name"] = HOMEPAGE["name"]
+        # Half of the cases meet an experiment and a decision that are there, so that they get past the first door.
+        for name, given in (case.path_parameters or {}).items():
+            if len(str(given)) % 2:
+                case.path_parameters[name] = real[name][len(str(given)) // 2 % len(real[name])]
         response = case.call(timeout=60)
         statuses[response.status_code] += 1
         case.validate_response(response, checks=CHECKS)
@@ -78,9 +75,19 @@ def _fuzz_operation(operation, mode, examples, seed, statuses):
     send()
 
 
+def _decisions(api):
+    return api.on(HOMEPAGE["name"], "POST", "/ask", {"count": 50}).json()["decisions"]
+
+
 def _takes(operation):
     """Whether an operation takes anything."""
     return bool(operation.definition.raw.get("parameters") or operation.definition.raw.get("requestBody"))
+
+
+def _can_be_wrong(operation):
+    """Whether something it takes can be invalid: any text can be the name of an experiment, or the id of a decision."""
+    raw = operation.definition.raw
+    return "requestBody" in raw or any(one["in"] != "path" for one in raw.get("parameters", ()))
 
 
 def main():

@@ -1,4 +1,4 @@
-"""A small share of what ``python -m tests.fuzz`` does in full. RANKONE_FUZZ=10000 sets the number of cases."""
+"""A small share of what ``make fuzz`` does in full. RANKONE_FUZZ=10000 sets the number of cases."""
 
 import os
 

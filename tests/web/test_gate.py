@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
-from rankone.errors import InputError
+from rankone.errors import InputError, StorageError
 from rankone.serving import Database
-from rankone.web.gate import Gate
+from rankone.web.gate import Bucket, Gate
 from rankone.web.limits import Limits
 from rankone.web.problem_json import Problem
 from rankone.web.serve import check_public, is_loopback
-from rankone.web.tokens import create_token
+from rankone.web.tokens import create_token, list_tokens
 
 from .helpers import HOMEPAGE, Api, running
 
@@ -24,6 +24,8 @@ from .helpers import HOMEPAGE, Api, running
         {"Forwarded": "for=203.0.113.7"},
         {"Origin": "https://evil.example"},
         {"Origin": "null"},
+        {"Origin": "http://["},
+        {"Host": "["},
     ],
 )
 def test_without_tokens_only_this_machine_is_served(api, headers):
@@ -67,7 +69,7 @@ def test_a_public_service_without_tokens_serves_nobody(tmp_path):
 
 
 def test_allowed_sites_may_call_and_others_may_not(tmp_path):
-    with running(tmp_path / "rankone.db", allowed_origins=["https://shop.example"]) as url:
+    with running(tmp_path / "rankone.db", allowed_origins=["https://shop.example/"]) as url:
         api = Api(url)
         api("POST", "/v1/experiments", HOMEPAGE)
         ours, theirs = {"Origin": "https://shop.example"}, {"Origin": "https://evil.example"}
@@ -79,13 +81,16 @@ def test_allowed_sites_may_call_and_others_may_not(tmp_path):
         assert (answer.status, answer.headers["Access-Control-Allow-Origin"]) == (200, "https://shop.example")
         refused = api.on("homepage", "POST", "/ask", headers=theirs)
         assert (refused.status, refused.headers["Access-Control-Allow-Origin"]) == (403, None)
+        for passed_on in (
+            {"X-Forwarded-For": "203.0.113.7"},
+            {"Host": "rankone.example"},
+        ):  # anybody can write an Origin
+            assert api.on("homepage", "POST", "/ask", headers=ours | passed_on).code == "local-only"
 
 
 def test_tokens_expire_to_the_second(tmp_path):
     database = Database(tmp_path / "rankone.db")
     token = create_token(database, ["read"], days=1, now=1000)
-    from rankone.web.tokens import list_tokens
-
     tokens, now = list_tokens(database), [0.0]
     database.close()
 
@@ -100,3 +105,33 @@ def test_tokens_expire_to_the_second(tmp_path):
     with pytest.raises(Problem) as refused:
         asyncio.run(gate.admit(headers))
     assert refused.value.status == 401
+
+
+def test_who_comes_during_the_first_look_at_the_tokens_waits_for_it(tmp_path):
+    """A service that does not know yet whether there are tokens lets nobody in without one."""
+    with Database(tmp_path / "rankone.db") as database:
+        create_token(database, ["read"])
+        tokens = list_tokens(database)
+    failures = iter([StorageError("the database", "silence", "wait")])
+
+    async def load():
+        await asyncio.sleep(0)
+        for failure in failures:
+            raise failure
+        return tokens
+
+    async def crowd():
+        gate = Gate(load, Limits(), clock=lambda: 100.0)
+        return await asyncio.gather(*(gate.admit({"host": "127.0.0.1"}) for _ in range(3)), return_exceptions=True)
+
+    first, *others = asyncio.run(crowd())
+    assert isinstance(first, StorageError)
+    assert [error.code for error in others] == ["no-valid-token"] * 2
+
+
+def test_a_clock_set_back_locks_nobody_out():
+    bucket = Bucket(2, now=10_000.0)
+    assert bucket.take(10_000.0)
+    assert bucket.take(6_400.0)
+    assert not bucket.take(6_400.0)
+    assert bucket.take(6_400.5)

@@ -1,5 +1,6 @@
 """The service killed and restarted under load: nothing acknowledged is lost or doubled, and all figures agree."""
 
+import http.client
 import json
 import re
 import signal
@@ -23,28 +24,35 @@ CLIENTS = 6
 class Crowd:
     """Clients that ask and tell through kills, and write down what was acknowledged."""
 
-    def __init__(self, url):
-        self._url, self._over = url, threading.Event()
+    def __init__(self, *servers):
+        self._urls, self._over = [server.url for server in servers], threading.Event()
         self.asked, self.told, self.failures = {}, {}, []
         self._threads = [threading.Thread(target=self._visit, args=(number,)) for number in range(CLIENTS)]
         for thread in self._threads:
             thread.start()
 
     def _visit(self, number):
+        """Ask here, tell there, and tell some outcomes twice."""
         rng = generator(number, "crowd")
-        with Client(self._url, patience=120) as client:
-            experiment = client.experiment("homepage")
-            while not self._over.is_set():
-                try:
-                    decision = experiment.ask()
+        here, there = (self._urls[(number + step) % len(self._urls)] for step in (0, 1))
+        with Client(here, patience=120) as one, Client(there, patience=120) as other:
+            try:
+                while not self._over.is_set():
+                    decision = one.experiment("homepage").ask()
                     self.asked[decision.id] = decision
                     clicked = bool(rng.random() < 0.4)
-                    outcome = experiment.tell(decision.id, clicked)
-                    assert outcome.clicked is clicked
+                    assert other.experiment("homepage").tell(decision.id, clicked).clicked is clicked
                     self.told[decision.id] = clicked
-                except RankoneError as error:
-                    self.failures.append(error)
-                    return
+                    if rng.random() < 0.2:
+                        assert one.experiment("homepage").tell(decision.id, clicked).repeated
+            except (RankoneError, AssertionError) as error:
+                self.failures.append(error)
+
+    def wait(self, outcomes=30):
+        """Wait until so many more outcomes are acknowledged."""
+        wanted = len(self.told) + outcomes
+        while len(self.told) < wanted and not self.failures:
+            time.sleep(0.005)
 
     def go_home(self):
         self._over.set()
@@ -62,7 +70,7 @@ def metric(text, name, **labels):
 
 
 def check_figures(db, crowd, metrics):
-    """History as the clients saw it, metrics, journal and state all say the same."""
+    """History as the clients saw it, metrics of every server, journal and state all say the same."""
     with Experiment("homepage", db=db) as experiment:
         rows = experiment.database.storage.tail(1, 0, 10**9)
         counts = experiment.report().outcomes
@@ -74,43 +82,43 @@ def check_figures(db, crowd, metrics):
     assert set(crowd.asked) <= ids, "an acknowledged decision is lost"
     assert {id: told.get(int(id.split("-")[0])) for id in crowd.told} == crowd.told
     assert state == (len(asked), len(told), sum(told.values()))
-    assert metric(metrics, "rankone_decisions_total", experiment="homepage") == len(asked)
-    assert metric(metrics, "rankone_journal_events_total", experiment="homepage") == len(rows)
-    for kind in ("clicked", "not_clicked", "expired", "late", "void"):
-        assert metric(metrics, "rankone_outcomes_total", experiment="homepage", kind=kind) == counts[kind]
-    assert metric(metrics, "rankone_open_decisions", experiment="homepage") == counts["open"] == len(asked) - len(told)
+    assert counts["open"] == len(asked) - len(told)
+    for text in metrics:
+        assert metric(text, "rankone_decisions_total", experiment="homepage") == len(asked)
+        assert metric(text, "rankone_journal_events_total", experiment="homepage") == len(rows)
+        assert metric(text, "rankone_open_decisions", experiment="homepage") == counts["open"]
+        for kind in ("clicked", "not_clicked", "expired", "late", "void"):
+            assert metric(text, "rankone_outcomes_total", experiment="homepage", kind=kind) == counts[kind]
     assert counts["clicked"] == sum(told.values())
     assert all(finding.ok for finding in examine(db))
 
 
-@pytest.mark.parametrize(("how", "times"), [(signal.SIGKILL, 3), (signal.SIGTERM, 1)])
-def test_killed_and_restarted_under_load(tmp_path, how, times):
-    db = tmp_path / "rankone.db"
+KILLS = {1: [signal.SIGKILL, signal.SIGKILL, signal.SIGTERM], 2: [signal.SIGKILL, signal.SIGKILL]}  # by servers
+
+
+@pytest.mark.parametrize(("kind", "servers"), [("sqlite", 1), ("postgres", 2)])
+def test_killed_and_restarted_under_load(request, tmp_path, kind, servers):
+    """One server on SQLite, or two on PostgreSQL of which one goes on while the other is killed."""
+    db = tmp_path / "rankone.db" if kind == "sqlite" else request.getfixturevalue("postgres").new_database()
     Experiment("homepage", 3, 2, "ucb1", db, seed=1).close()
-    server, rng = ServerProcess(db, "--durability", "normal"), generator(how, "kills")
-    crowd = Crowd(server.url)
-    for _ in range(times):
-        seen = len(crowd.told)
-        while len(crowd.told) < seen + 30:
-            time.sleep(0.005)
+    running = [ServerProcess(db, "--durability", "normal", log_folder=tmp_path) for _ in range(servers)]
+    crowd, rng = Crowd(*running), generator(servers, "kills")
+    for number, how in enumerate(KILLS[servers]):
+        crowd.wait()
         time.sleep(float(rng.random()) * 0.05)
-        code = server.end(how)
-        assert code == (-how if how == signal.SIGKILL else 0)
+        server = running[number % servers]
+        assert server.end(how) == (-how if how == signal.SIGKILL else 0)
         server.start()
-    seen = len(crowd.told)
-    while len(crowd.told) < seen + 30:
-        time.sleep(0.005)
+    crowd.wait()
     crowd.go_home()
     assert crowd.failures == []
-    metrics = Api(server.url)("GET", "/metrics").body.decode()
-    assert server.end() == 0
+    metrics = [Api(server.url)("GET", "/metrics").body.decode() for server in running]
+    assert [server.end() for server in running] == [0] * servers
     check_figures(db, crowd, metrics)
 
 
 def test_sigterm_finishes_what_was_accepted(tmp_path):
     """What was stored was answered: no client is left without the answer to something that was done."""
-    import http.client
-
     db = tmp_path / "rankone.db"
     Experiment("homepage", 3, 2, "ucb1", db, seed=1).close()
     server = ServerProcess(db)

@@ -7,7 +7,8 @@ import threading
 
 import pytest
 
-from rankone.serving import Database
+from rankone.serving import Ask, Database, Void
+from rankone.web.bodies import Bodies
 from rankone.web.desk import Desk
 from rankone.web.gate import Gate
 from rankone.web.limits import Limits
@@ -52,10 +53,73 @@ def test_body_bytes(small):
         assert (above.status, above.code) == (413, "body-too-large")
 
 
-def test_create_body_bytes(small):
+def test_create_body_bytes(usual):
     body = HOMEPAGE | {"name": "padded"}
-    assert small("POST", "/v1/experiments", raw=padded(400_000, body)).status == 201
-    assert small("POST", "/v1/experiments", raw=padded(400_001, body)).code == "body-too-large"
+    limit = Limits().create_body_bytes
+    assert usual("POST", "/v1/experiments", raw=padded(limit, body)).status == 201
+    assert usual("POST", "/v1/experiments", raw=padded(limit + 1, body)).code == "body-too-large"
+
+
+class Client:
+    """One that sends a body part by part."""
+
+    def __init__(self, bodies, limit=1_000):
+        self._parts = asyncio.Queue()
+        self._reading = asyncio.create_task(bodies.read(self._parts.get, limit))
+
+    async def send(self, part, more=True):
+        self._parts.put_nowait({"type": "http.request", "body": part, "more_body": more})
+        for _ in range(3):
+            await asyncio.sleep(0)
+
+    async def refusal(self):
+        with pytest.raises(Problem) as refused:
+            await self._reading
+        return refused.value.status, refused.value.code, refused.value.headers
+
+    async def body(self):
+        return await self._reading
+
+
+def test_bodies_bytes():
+    """All bodies that wait for their rest have a limit together; when one goes, there is room again."""
+
+    async def crowd():
+        bodies = Bodies(dataclasses.replace(Limits(), bodies_bytes=1_000))
+        first, second = Client(bodies), Client(bodies)
+        await first.send(b"1" * 600)
+        await second.send(b"2" * 400)
+        third, whole = Client(bodies), Client(bodies)
+        await third.send(b"3")
+        assert await third.refusal() == (503, "busy", {"Connection": "close", "Retry-After": "1"})
+        await whole.send(b"4" * 1_000, more=False)
+        assert await whole.body() == b"4" * 1_000  # what is there at once needs no room
+        await second.send(b"", more=False)
+        assert await second.body() == b"2" * 400
+        await first.send(b"1" * 400)
+        assert bodies.held == 1_000
+        await first.send(b"1")  # above its own limit, it is thrown away
+        assert bodies.held == 0
+        await first.send(b"1" * 3_000)
+        assert await first.refusal() == (413, "body-too-large", {"Connection": "close"})
+        gone = Client(bodies)
+        await gone.send(b"5")
+        gone._parts.put_nowait({"type": "http.disconnect"})
+        assert (await gone.refusal())[:2] == (400, "cut-off")
+        assert bodies.held == 0
+
+    asyncio.run(crowd())
+
+
+def test_body_seconds():
+    async def slow():
+        bodies = Bodies(dataclasses.replace(Limits(), body_seconds=0.01))
+        client = Client(bodies)
+        await client.send(b"{")
+        assert await client.refusal() == (408, "too-slow", {"Connection": "close"})
+        assert bodies.held == 0
+
+    asyncio.run(slow())
 
 
 def test_batch(usual):
@@ -89,6 +153,16 @@ def test_pairs(small):
     assert create(small, name="pairs", rows=30, cols=20).status == 201
     assert create(small, name="more pairs", rows=601, cols=1).code == "invalid"
     assert small.on("pairs", "POST", "/rows/add", {"name": "one more"}).code == "invalid"
+
+
+def test_all_pairs(tmp_path):
+    with running(tmp_path / "rankone.db", limits=dataclasses.replace(Limits(), all_pairs=10)) as url:
+        api = Api(url)
+        assert create(api).status == 201  # six of them
+        above = create(api, name="too much", rows=5, cols=1)
+        assert (above.status, above.code) == (422, "invalid")
+        assert create(api, name="all", rows=4, cols=1).status == 201
+        assert api.on("homepage", "POST", "/rows/add", {"name": "one more"}).code == "invalid"
 
 
 def test_max_open(small):
@@ -158,8 +232,8 @@ def test_waiting():
 
     gate = threading.Event()
 
-    class Slow:
-        name = "slow"
+    class Patient:
+        name = "patient"
 
         def do(self, requests):
             gate.wait()
@@ -167,16 +241,16 @@ def test_waiting():
 
     async def crowd():
         with ThreadPoolExecutor(1) as pool:
-            desk = Desk(Slow(), pool, None, Meters(), room=3)
-            first = asyncio.create_task(desk.do([1]))
+            desk = Desk(Patient(), pool, None, Meters(), room=3)
+            first = asyncio.create_task(desk.do([Ask()]))
             await asyncio.sleep(0)
-            await asyncio.sleep(0)  # the first is being carried out; three more may wait
-            waiting = [asyncio.create_task(desk.do([number])) for number in range(3)]
+            await asyncio.sleep(0)  # the first is being carried out; three decisions more may wait
+            waiting = [asyncio.create_task(desk.do([request])) for request in (Ask(2), Void("x"))]
             await asyncio.sleep(0)
             with pytest.raises(Problem) as refused:
-                await desk.do([4])
+                await desk.do([Ask()])
             gate.set()
-            assert await asyncio.gather(first, *waiting) == [[None]] * 4
+            assert await asyncio.gather(first, *waiting) == [[None]] * 3
             return refused.value
 
     refused = asyncio.run(crowd())

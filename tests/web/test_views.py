@@ -1,5 +1,6 @@
 """What the page is told: heat maps, the course of time, the uniform split; and that looking costs writers little."""
 
+import json
 import threading
 
 import numpy as np
@@ -55,13 +56,13 @@ def test_a_view_is_used_again_for_a_second(sqlite_db):
     experiment, now = start(sqlite_db), [100.0]
     views, reader = watch(experiment, sqlite_db, lambda: now[0])
     experiment.ask(3)
-    assert views.view()["report"]["decisions"] == 3
+    assert json.loads(views.view())["report"]["decisions"] == 3
     experiment.ask(2)
     now[0] += 0.99
-    assert views.view()["report"]["decisions"] == 3
+    assert json.loads(views.view())["report"]["decisions"] == 3
     assert views.report().decisions == 5  # reports are never old
     now[0] += 0.02
-    assert views.view()["report"]["decisions"] == 5
+    assert json.loads(views.view())["report"]["decisions"] == 5
     reader.close()
     experiment.close()
 
@@ -71,7 +72,7 @@ def test_heat_maps_show_the_busiest_lines_and_the_leader(sqlite_db):
     for decision in experiment.ask(400):
         experiment.tell(decision.id, decision.row == 39)
     views, reader = watch(experiment, sqlite_db)
-    view = views.view()
+    view = json.loads(views.view())
     heat, report = view["heat"], view["report"]
     assert (len(heat["rows"]), len(heat["cols"]), heat["n_rows"]) == (MAX_SHOWN, 2, 40)
     assert report["best_row"] in heat["rows"]
@@ -97,7 +98,7 @@ def test_views_tell_the_truth_while_others_write(sqlite_db):
     writer.start()
     seen = []
     for _ in range(30):
-        view = views.view()
+        view = json.loads(views.view())
         counts = view["report"]["outcomes"]
         known = counts["clicked"] + counts["not_clicked"]
         assert known + counts["open"] == view["report"]["decisions"] == np.sum(view["heat"]["decisions"])

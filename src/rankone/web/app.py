@@ -37,10 +37,11 @@ def create_app(
         public: True: every request needs a token, also before the first one is made.
         allowed_origins: web sites whose pages may call the service, such as "https://shop.example".
     """
-    service = Service(db, durability, limits or Limits(), public, allowed_origins)
+    origins = [origin.rstrip("/") for origin in allowed_origins]
+    service = Service(db, durability, limits or Limits(), public, origins)
     service.description = describe(OPERATIONS)
     app = Application(service, OPERATIONS)
-    return Origins(app, allowed_origins) if allowed_origins else app
+    return Origins(app, origins) if origins else app
 
 
 class Application:

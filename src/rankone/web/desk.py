@@ -31,13 +31,14 @@ class Desk:
 
     async def do(self, requests: Sequence[Request]) -> list[Any]:
         """Carry out requests in one durable commit with others; return answers and errors as `Experiment.do` does."""
-        if self._size + len(requests) > self._room:
-            detail = f"expected at most {self._room} requests to wait - got more - try again in a second"
+        size = sum(request.count if isinstance(request, Ask) else 1 for request in requests)
+        if self._size + size > self._room:
+            detail = f"expected at most {self._room} decisions to wait - got more - try again in a second"
             raise Problem(503, "busy", detail, retry_after=1)
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[list[Any]] = loop.create_future()
         self._waiting.append((requests, answer))
-        self._size += len(requests)
+        self._size += size
         if self._pump is None or self._pump.done():
             self._pump = loop.create_task(self._carry_out_groups())
         return await answer

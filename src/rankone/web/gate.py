@@ -7,6 +7,7 @@ address, every request needs one.
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import hashlib
 import time
@@ -55,7 +56,8 @@ class Bucket:
 
     def take(self, now: float) -> bool:
         """Take one; False: there is none left."""
-        self._left = min(float(self._rate), self._left + (now - self._at) * self._rate)
+        passed = max(0.0, now - self._at)  # a clock that was set back takes nothing away
+        self._left = min(float(self._rate), self._left + passed * self._rate)
         self._at = now
         if self._left < 1.0:
             return False
@@ -84,36 +86,36 @@ class Gate:
     ) -> None:
         self._load, self._limits, self._public, self._clock = load, limits, public, clock
         self._allowed_origins = allowed_origins
-        self._tokens: dict[str, Token] = {}
-        self._loaded = float("-inf")
+        self._tokens: dict[str, Token] | None = None
+        self._looked = float("-inf")
+        self._first_look = asyncio.Lock()
         self._buckets: dict[str, Bucket] = {}
 
     async def admit(self, headers: Mapping[str, str]) -> Caller:
         """Return the caller, or raise why it must stay outside."""
         now = self._clock()
-        if not 0.0 <= now - self._loaded < _REFRESH:
-            self._loaded = now
-            self._tokens = {token.id: token for token in await self._load()}
-        if not self._tokens and not self._public:
+        tokens = await self._known(now)
+        if not tokens and not self._public:
             self._check_local(headers)
             self._take_turn("", self._limits.requests_per_second, now)
             return ThisMachine()
-        token = self._proved(headers.get("authorization", ""), now)
+        token = _proved(tokens, headers.get("authorization", ""), now)
         self._take_turn(token.id, token.rate or self._limits.requests_per_second, now)
         return token
 
-    def _proved(self, text: str, now: float) -> Token:
-        kind, _, credentials = text.partition(" ")
-        prefix, _, rest = credentials.strip().partition("_")
-        id, _, secret = rest.partition("_")
-        token = self._tokens.get(id, _NOBODY)
-        right = token.proves(secret) and token is not _NOBODY
-        if kind.lower() != "bearer" or prefix != "rk" or not right or not token.valid(now):
-            detail = (
-                "expected a valid token in the header 'Authorization: Bearer rk_...' - got none - see `rankone token`"
-            )
-            raise Problem(401, "no-valid-token", detail, headers=_CHALLENGE)
-        return token
+    async def _known(self, now: float) -> dict[str, Token]:
+        """Return the tokens. Before the first look all wait for it: without it nobody knows that tokens are needed."""
+        if self._tokens is None:
+            async with self._first_look:
+                return await self._look(now) if self._tokens is None else self._tokens
+        if 0.0 <= now - self._looked < _REFRESH:
+            return self._tokens
+        return await self._look(now)
+
+    async def _look(self, now: float) -> dict[str, Token]:
+        self._looked = now  # one looks; the others go by what is known, also while the database is away
+        self._tokens = {token.id: token for token in await self._load()}
+        return self._tokens
 
     def _take_turn(self, who: str, rate: int, now: float) -> None:
         bucket = self._buckets.get(who)
@@ -126,14 +128,22 @@ class Gate:
     def _check_local(self, headers: Mapping[str, str]) -> None:
         """Refuse what comes from elsewhere through a proxy, a foreign page or a name that was bent to this machine."""
         host, origin = headers.get("host", ""), headers.get("origin")
-        foreign = (
-            not _is_loopback(host)
-            or "forwarded" in headers
-            or "x-forwarded-for" in headers
-            or (origin is not None and urlsplit(origin).netloc != host)
-        )
-        if foreign and origin not in self._allowed_origins:
+        passed_on = "forwarded" in headers or "x-forwarded-for" in headers
+        ours = (None, f"http://{host}", f"https://{host}", *self._allowed_origins)
+        if passed_on or origin not in ours or not _is_loopback(host):
             detail = (
                 "expected a request from this machine - got one from elsewhere - make a token: `rankone token create`"
             )
             raise Problem(403, "local-only", detail)
+
+
+def _proved(tokens: Mapping[str, Token], text: str, now: float) -> Token:
+    kind, _, credentials = text.partition(" ")
+    prefix, _, rest = credentials.strip().partition("_")
+    id, _, secret = rest.partition("_")
+    token = tokens.get(id, _NOBODY)
+    right = token.proves(secret) and token is not _NOBODY
+    if kind.lower() != "bearer" or prefix != "rk" or not right or not token.valid(now):
+        detail = "expected a valid token in the header 'Authorization: Bearer rk_...' - got none - see `rankone token`"
+        raise Problem(401, "no-valid-token", detail, headers=_CHALLENGE)
+    return token

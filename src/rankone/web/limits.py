@@ -18,16 +18,19 @@ class Limits:
     """What one client may ask of the service. Above a limit the answer is an error, and nothing is done."""
 
     body_bytes: int = _limit(256 * 1024, "bytes of a request's body", "413")
-    create_body_bytes: int = _limit(8 * 1024 * 1024, "bytes of the body that creates an experiment", "413")
+    create_body_bytes: int = _limit(1024 * 1024, "bytes of the body that creates an experiment", "413")
+    bodies_bytes: int = _limit(32 * 1024 * 1024, "bytes of all bodies that are being read at once", "503")
+    body_seconds: int = _limit(30, "seconds that a body may take to arrive", "408")
     batch: int = _limit(MAX_BATCH, "decisions of one ask, outcomes of one tell", "422")
     name_length: int = _limit(MAX_NAME, "characters of a name, a label, a source or an Idempotency-Key", "422")
     lines: int = _limit(MAX_LINES, "rows of an experiment, and columns", "422")
     pairs: int = _limit(1_000_000, "pairs, rows x columns, of an experiment", "422")
+    all_pairs: int = _limit(1_000_000, "pairs of all experiments together", "422")
     max_open: int = _limit(1_000_000, "what an experiment's own max_open may be", "422")
     open_decisions: int = _limit(100_000, "open decisions where the experiment's max_open does not say", "429")
     experiments: int = _limit(1_000, "experiments of a database", "422")
     requests_per_second: int = _limit(10_000, "requests a second of one token that has no rate of its own", "429")
-    waiting: int = _limit(20_000, "requests that wait for the database at once", "503")
+    waiting: int = _limit(20_000, "decisions and outcomes that wait for the database at once", "503")
     exports: int = _limit(2, "exports at the same time", "429")
 
     def table(self) -> str:

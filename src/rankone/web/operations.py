@@ -6,7 +6,6 @@ The table of operations makes the routes, the OpenAPI document and the test of w
 from __future__ import annotations
 
 import dataclasses
-import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from rankone.errors import InputError, RankoneError
 from rankone.serving.settings import checked_name
+from rankone.web.encoding import encode
 from rankone.web.gate import Caller, ThisMachine
 from rankone.web.problem_json import Problem
 from rankone.web.schemas import Body
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from rankone.web.service import Service
 
 log = logging.getLogger("rankone.web")
-_DRAINED = 4  # times the limit of a body that is read and thrown away, so that the client hears the answer
 
 
 @dataclasses.dataclass
@@ -80,7 +79,7 @@ class Operation:
         if self.scope is not None:
             found |= {401, 403, 429}
         if self.body is not None:
-            found |= {400, 413, 415, 422}
+            found |= {400, 408, 413, 415, 422}
         if self.query is not None:
             found.add(422)
         if "{name}" in self.path:
@@ -94,8 +93,8 @@ def operation(method: str, path: str, scope: str | None, **more: Any) -> Callabl
 
 
 def answer(content: Any, status: int = 200) -> Response:
-    """Return an answer in JSON."""
-    body = json.dumps(content, allow_nan=False, separators=(",", ":"))
+    """Return an answer in JSON; bytes are JSON already."""
+    body = content if isinstance(content, bytes) else encode(content)
     return Response(body, status, media_type="application/json")
 
 
@@ -131,7 +130,7 @@ class Endpoint:
                 raise forbidden(operation.scope, name)
         body = query = None
         if operation.body is not None:
-            content = await _read(receive, headers, self._body_limit)
+            content = await self._service.bodies.read(receive, self._body_limit)
             body = _checked_body(operation.body, content, headers)
         if operation.query is not None:
             query = _checked_query(operation.query, scope["query_string"])
@@ -142,25 +141,6 @@ def forbidden(scope: str, name: str) -> Problem:
     """Return the problem of a caller that may not do this."""
     where = f" on '{name[:300]}'" if name else ""
     return Problem(403, "forbidden", f"expected a token with the scope '{scope}'{where} - got another - ask for one")
-
-
-async def _read(receive: Receive, headers: Mapping[str, str], limit: int) -> bytes:
-    content, size, more = bytearray(), 0, True
-    while more and size <= _DRAINED * limit:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise Problem(400, "cut-off", "expected a whole body - got a part of it - send it again")
-        size += len(message.get("body", b""))
-        if size <= limit:
-            content += message.get("body", b"")
-        else:
-            content.clear()
-        more = message.get("more_body", False)
-    if size > limit:
-        detail = f"expected a body of at most {limit} bytes - got more - send less at a time"
-        headers_ = {"Connection": "close"} if more else {}
-        raise Problem(413, "body-too-large", detail, headers=headers_)
-    return bytes(content)
 
 
 def _checked_body(model: type[Body], content: bytes, headers: Mapping[str, str]) -> Body:

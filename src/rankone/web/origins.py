@@ -19,7 +19,7 @@ class Origins:
     """Tells browsers which foreign pages may call."""
 
     def __init__(self, app: ASGIApp, allowed: Sequence[str]) -> None:
-        self._app, self._allowed = app, frozenset(origin.rstrip("/") for origin in allowed)
+        self._app, self._allowed = app, frozenset(allowed)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""

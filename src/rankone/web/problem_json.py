@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from http import HTTPStatus
 from typing import Any
 
@@ -18,6 +17,7 @@ from rankone.errors import (
     TooManyOpen,
     UnknownDecision,
 )
+from rankone.web.encoding import encode
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -62,7 +62,7 @@ class Problem(Exception):
 
     def response(self) -> Response:
         """Return the answer."""
-        return Response(json.dumps(self.as_dict()), self.status, self.headers, MEDIA_TYPE)
+        return Response(encode(self.as_dict()), self.status, self.headers, MEDIA_TYPE)
 
 
 def shown(error: Exception, limit: int = 500) -> str:

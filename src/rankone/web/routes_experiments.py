@@ -14,6 +14,7 @@ from rankone.serving.fold import Fold
 from rankone.serving.report import outcome_counts
 from rankone.web.apart import apart
 from rankone.web.desk import Desk
+from rankone.web.encoding import encode
 from rankone.web.operations import Call, answer, forbidden, operation
 from rankone.web.problem_json import Problem
 from rankone.web.schemas import (
@@ -57,9 +58,6 @@ async def create_experiment(call: Call) -> Response:
     if not call.caller.may("admin", name):
         raise forbidden("admin", name)
     limits = call.service.limits
-    sizes = [lines if isinstance(lines, int) else len(lines) for lines in (settings["rows"], settings["cols"])]
-    if sizes[0] * sizes[1] > limits.pairs:
-        raise InputError(f"at most {limits.pairs} pairs", sizes[0] * sizes[1], "leave out some lines")
     if (settings["max_open"] or 0) > limits.max_open:
         raise InputError(f"max_open of at most {limits.max_open}", settings["max_open"], "give less")
     desk, new = await call.service.create(name, settings)
@@ -76,7 +74,7 @@ async def show_experiment(call: Call) -> Response:
 async def report(call: Call) -> Response:
     """Report what leads, how sure that is, who got how much traffic and what is still in the race."""
     desk = await call.service.desk(call.name)
-    return answer((await desk.call(desk.views.report)).as_dict())
+    return answer(await desk.call(lambda: encode(desk.views.report().as_dict())))
 
 
 @operation("GET", f"{_ONE}/view", "read", answers={200: ViewAnswer})
@@ -158,14 +156,10 @@ async def _changed(call: Call, method: str, **keywords: Any) -> Response:
 async def _change_line(call: Call, method: str) -> Response:
     desk = await call.service.desk(call.name)
     if method.startswith("add"):
-        await desk.call(desk.experiment.look, lambda fold: _check_room(fold, method, call.service.limits.pairs))
+        rows, cols = await desk.call(desk.experiment.look, lambda fold: fold.pulls.shape)
+        size, more = ((rows + 1, cols), cols) if method == "add_row" else ((rows, cols + 1), rows)
+        await call.service.check_room(*size, more)
     return answer({"number": await desk.call(getattr(desk.experiment, method), call.body.name)})
-
-
-def _check_room(fold: Fold, method: str, pairs: int) -> None:
-    sizes = len(fold.rows.names) + (method == "add_row"), len(fold.cols.names) + (method == "add_col")
-    if sizes[0] * sizes[1] > pairs:
-        raise InputError(f"at most {pairs} pairs", sizes[0] * sizes[1], "retired lines count: use a new experiment")
 
 
 async def _shown(desk: Desk) -> dict[str, Any]:

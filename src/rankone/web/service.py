@@ -15,6 +15,7 @@ from rankone.errors import InputError, RankoneError
 from rankone.serving import Database, Experiment
 from rankone.serving.experiment import DEFAULT_POLICY
 from rankone.serving.settings import checked_policy
+from rankone.web.bodies import Bodies
 from rankone.web.desk import Desk
 from rankone.web.gate import Gate
 from rankone.web.limits import Limits
@@ -44,11 +45,11 @@ class Service:
             self.database.close()
             raise
         self._reading = threading.Lock()
-        self.meters = Meters()
+        self.meters, self.bodies = Meters(), Bodies(limits)
         self.gate = Gate(self._tokens, limits, public, allowed_origins)
         self.exporting = asyncio.Semaphore(limits.exports)
         self._desks: dict[str, Desk] = {}
-        self._opening = asyncio.Lock()
+        self._opening, self._growing = asyncio.Lock(), asyncio.Lock()
         self._pool: Executor = ThreadPoolExecutor(_THREADS, "rankone")
         self.description: dict[str, Any] = {}  # the OpenAPI document
         self._ticking: asyncio.Task[None] | None = None
@@ -89,18 +90,30 @@ class Service:
 
     async def create(self, name: str, settings: dict[str, Any]) -> tuple[Desk, bool]:
         """Return the desk of an experiment, made if it is new, and whether it is."""
-        known = await self.names()
-        new = name not in known
-        if new and len(known) >= self.limits.experiments:
-            raise InputError(f"at most {self.limits.experiments} experiments", len(known) + 1, "use another database")
-        if new:
+        async with self._growing:  # one after the other, or each finds room and all together do not
+            known = await self.names()
+            if name in known:
+                try:
+                    return await self._open(name, settings), False
+                except InputError as error:
+                    raise Problem(409, "settings-differ", str(error)) from None
+            if len(known) >= self.limits.experiments:
+                expected = f"at most {self.limits.experiments} experiments"
+                raise InputError(expected, len(known) + 1, "use another database")
+            rows, cols = (side if isinstance(side, int) else len(side) for side in (settings["rows"], settings["cols"]))
+            await self.check_room(rows, cols, rows * cols)
             await self.off_loop(warm, checked_policy(settings["policy"] or DEFAULT_POLICY))
-        try:
-            return await self._open(name, settings), new
-        except InputError as error:
-            if new:
-                raise
-            raise Problem(409, "settings-differ", str(error)) from None
+            return await self._open(name, settings), True
+
+    async def check_room(self, rows: int, cols: int, more: int) -> None:
+        """Refuse an experiment of this size, which has so many more pairs than are there, if memory would be short."""
+        if rows * cols > self.limits.pairs:
+            raise InputError(f"at most {self.limits.pairs} pairs", rows * cols, "use less lines; retired ones count")
+        looks = [desk.call(desk.experiment.look, lambda fold: fold.pulls.size) for desk in self._desks.values()]
+        total = more + sum(await asyncio.gather(*looks))
+        if total > self.limits.all_pairs:
+            expected = f"at most {self.limits.all_pairs} pairs in all experiments together"
+            raise InputError(expected, total, "use another database, or a service with other limits")
 
     async def _open(self, name: str, settings: dict[str, Any]) -> Desk:
         async with self._opening:

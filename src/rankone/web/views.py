@@ -16,6 +16,7 @@ from rankone.serving import Database, Experiment
 from rankone.serving.fold import Fold
 from rankone.serving.report import Report, make_report
 from rankone.serving.settings import Lines
+from rankone.web.encoding import encode
 from rankone.web.standing import survivors
 from rankone.web.timeline import Timeline
 
@@ -42,7 +43,7 @@ class Views:
         self._making = threading.Lock()
         with turn:
             self._timeline = Timeline(reader, reader.storage.names()[experiment.name])
-        self._view: dict[str, Any] | None = None
+        self._view = b""
         self._until = float("-inf")
 
     def settle(self) -> None:
@@ -55,12 +56,12 @@ class Views:
         self.settle()
         return make_report(self._experiment.look(_still))
 
-    def view(self) -> dict[str, Any]:
-        """Return what the page shows, at most a little old."""
+    def view(self) -> bytes:
+        """Return what the page shows, at most a little old, as JSON: many may look, it is written once."""
         with self._making:
             began = self._clock()
-            if self._view is None or began >= self._until:
-                self._view = self._make()
+            if not self._view or began >= self._until:
+                self._view = encode(self._make())
                 now = self._clock()
                 self._until = now + max(_FRESH, (now - began) / _SHARE)
             return self._view

@@ -1,0 +1,15 @@
+"""JSON as the service writes it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+
+def encode(content: Any) -> bytes:
+    """Return content as JSON: no spaces, and no NaN, which JSON does not have.
+
+    >>> encode({"decisions": [1, 2]})
+    b'{"decisions":[1,2]}'
+    """
+    return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
