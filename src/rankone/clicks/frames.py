@@ -5,6 +5,7 @@ Only the counts leave the engine; the rows stay where they are.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import narwhals as nw
@@ -37,9 +38,9 @@ def count(
         position: column of the position, whole numbers from 1.
         clicked: column of the outcome, 0/1 or true/false.
         query: column of the query; without one, all rows are one query.
-        list: column that names the result list of a row (of its query). An item that a list shows twice counts at its
-            first place. Needed by the models that look at the clicks above
-            (cascade, DCM, SDBN, UBM); the position-based model and the CTR baselines do without.
+        list: column that names the result list of a row (of its query: two queries may use the same name). An item that
+            a list shows twice counts at its first place. Needed by the models that look at the clicks above (cascade,
+            DCM, SDBN, UBM); the position-based model and the CTR baselines do without.
         strict: refuse the first row that cannot be used.
         max_bad: refuse a frame with a larger share of rows that cannot be used (missing values, positions below 1).
 
@@ -69,9 +70,10 @@ def count(
     )
     check_max_bad(max_bad)
     report = ReadReport(format="dataframe")
-    valid = usable(whole=schema[position].is_integer())
-    table = table.with_columns(usable=valid if list is None else valid & ~nw.col("list").is_null())
-    report.rows, good = _row(table.select(rows=nw.len(), good=nw.col("usable").cast(nw.Int64).sum()))
+    names = [name for name in ("query", "item", "list") if name in table.collect_schema()]
+    table = table.with_columns(usable=usable(names, whole=schema[position].is_integer()))
+    totals = _polars(table.select(rows=nw.len(), good=nw.col("usable").cast(nw.Int64).sum()))
+    report.rows, good = (int(number or 0) for number in totals.row(0))  # sums are decimals in DuckDB
     report.rows_quarantined = report.rows - good
     if report.rows_quarantined:
         report.reasons["a value is missing or out of range"] = report.rows_quarantined
@@ -93,10 +95,12 @@ def known_frame(frame: Any) -> Any:
         raise InputError(kinds, type(frame).__name__, "make it a dataframe first") from None
 
 
-def usable(whole: bool) -> nw.Expr:
-    """Rows whose query, item, position and outcome can be counted."""
+def usable(names: Iterable[str], whole: bool) -> nw.Expr:
+    """Rows that have every name (query, item, list) and whose position and outcome can be counted."""
     place, outcome = nw.col("position"), nw.col("clicked")
-    valid = ~nw.col("query").is_null() & ~nw.col("item").is_null() & (place >= 1) & (place <= MOST_POSITIONS)
+    valid = (place >= 1) & (place <= MOST_POSITIONS)
+    for name in names:
+        valid &= ~nw.col(name).is_null()
     if not whole:
         valid &= place == place.round(0)
     return (valid & ((outcome == 0) | (outcome == 1))).fill_null(False)
@@ -116,14 +120,15 @@ def count_rows(table: Any, with_lists: bool) -> pl.DataFrame:
 
 def _with_neighbours(table: Any) -> Any:
     """Add to each row the position of the click before it in its list, and whether it is at or above the last click."""
-    whole_list = ["query", "list"]  # the lists of two queries may have the same name
+    whole_list = ("query", "list")
+    in_order = ("position", "item")  # two items at one position: the same order on every engine
     table = table.group_by(*whole_list, "item").agg(nw.col("position").min(), nw.col("clicked").max())  # an item once
     table = table.with_columns(mark=nw.col("clicked") * nw.col("position"))
     table = table.with_columns(
-        before=nw.col("mark").shift(1).over(*whole_list, order_by="position").fill_null(0),
+        before=nw.col("mark").shift(1).over(*whole_list, order_by=in_order).fill_null(0),
         last=nw.col("mark").max().over(*whole_list),
     )
-    table = table.with_columns(previous=nw.col("before").cum_max().over(*whole_list, order_by="position"))
+    table = table.with_columns(previous=nw.col("before").cum_max().over(*whole_list, order_by=in_order))
     place, last = nw.col("position"), nw.col("last")
     return table.with_columns(
         examined=((last == 0) | (place <= last)).cast(nw.Int64),
@@ -136,8 +141,3 @@ def _polars(table: Any) -> pl.DataFrame:
         return table.to_polars()
     pieces = {"engine": "streaming"} if table.implementation.is_polars() else {}  # a log may be larger than memory
     return table.collect("polars", **pieces).to_polars()
-
-
-def _row(table: Any) -> tuple[int, int]:
-    rows, good = _polars(table).row(0)
-    return int(rows), int(good or 0)  # DuckDB's sums are decimals, and of no rows nothing

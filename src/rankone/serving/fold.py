@@ -88,7 +88,6 @@ class Exclusion(NamedTuple):
             fits &= np.array([texts.source == self.source for texts in events.texts], bool)
         return fits
 
-
     def fits_held(self, fold: Fold, decision: int) -> bool:
         """Return whether the outcome of a decision, held until its window ends, is excluded."""
         opened, source = fold.open[decision], fold.held[decision].source

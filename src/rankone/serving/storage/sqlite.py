@@ -54,7 +54,9 @@ class SQLiteStorage(Storage):
 
     def _check_place(self, read_only: bool) -> None:
         if self._path.is_dir():
-            raise StorageError(f"a file at {self.where}", "a folder", f"name a file in it: {self.where}/rankone.db, say")
+            raise StorageError(
+                f"a file at {self.where}", "a folder", f"name a file in it: {self.where}/rankone.db, say"
+            )
         if not self._path.parent.is_dir():
             raise StorageError(f"a folder for the database {self.where}", f"no folder {self._path.parent}", "make it")
         if read_only and not self._path.exists():
