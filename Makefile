@@ -19,6 +19,9 @@ check: .venv/.dev  ## lint, formatting, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+docs: .venv/.docs  ## build the documentation site: docs/_build/html/index.html
+	$(BIN)/python -m sphinx -E -W --keep-going -q docs docs/_build/html
+
 bench: .venv/.dev  ## measure speed; writes benchmarks/results.md
 	$(BIN)/python -m benchmarks
 
@@ -39,4 +42,8 @@ package: .venv/.dev  ## build wheel and sdist, and try the wheel in a new enviro
 	$(BIN)/python -m pip install --quiet --editable . --group dev
 	touch $@
 
-.PHONY: help demo test check bench package
+.venv/.docs: .venv/.ready
+	$(BIN)/python -m pip install --quiet --editable '.[serve]' --group docs
+	touch $@
+
+.PHONY: help demo test check docs bench package
