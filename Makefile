@@ -19,8 +19,13 @@ check: .venv/.dev  ## lint, formatting, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+<<<<<<< HEAD
 fuzz: .venv/.dev  ## send the service 10,000 requests, half of them wrong; CASES=500 sends less
 	$(BIN)/python -m tests.fuzz $(CASES)
+=======
+docs: .venv/.docs  ## build the documentation site: docs/_build/html/index.html
+	$(BIN)/python -m sphinx -E -W --keep-going -q docs docs/_build/html
+>>>>>>> docs
 
 bench: .venv/.dev  ## measure speed; writes benchmarks/results.md
 	$(BIN)/python -m benchmarks
@@ -47,4 +52,4 @@ package: .venv/.dev  ## build wheel and sdist, and try the wheel in a new enviro
 	$(BIN)/python -m pip install --quiet --editable . --group dev
 	touch $@
 
-.PHONY: help demo test check bench package fuzz
+.PHONY: help demo test check bench package fuzz docs

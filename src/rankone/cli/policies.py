@@ -14,15 +14,25 @@ def register(app: typer.Typer) -> None:
 
 def policies(as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else.")) -> None:
     """List the policies: parameters, what each does and what it suits."""
-    import dataclasses
-
+    found = policy_facts()
+    if as_json:
+        print(json.dumps(found, indent=1))
+        return
     import polars as pl
 
     from rankone.cli._tables import show_table
+
+    show_table(pl.DataFrame(found))
+
+
+def policy_facts() -> list[dict[str, str]]:
+    """Return what there is to say about each policy: the command prints it, and so does the documentation."""
+    import dataclasses
+
     from rankone.policies import known_policies
     from rankone.specs import value_text
 
-    found = [
+    return [
         {
             "policy": name,
             "parameters": ", ".join(f"{field.name}={value_text(field.default)}" for field in dataclasses.fields(kind))
@@ -32,7 +42,3 @@ def policies(as_json: bool = typer.Option(False, "--json", help="Print JSON and 
         }
         for name, kind in sorted(known_policies().items())
     ]
-    if as_json:
-        print(json.dumps(found, indent=1))
-    else:
-        show_table(pl.DataFrame(found))

@@ -19,17 +19,7 @@ def register(app: typer.Typer) -> None:
 
 def problems(as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else.")) -> None:
     """List the families of problems, their parameters and a line of explanation."""
-    from rankone.problems import known_families
-    from rankone.specs import value_text
-
-    found = [
-        {
-            "problem": f"{name}:ROWSxCOLS",
-            "parameters": ", ".join(f"{key}={value_text(value)}" for key, value in family.parameters.items()) or "none",
-            "what it is": family.explanation,
-        }
-        for name, family in sorted(known_families().items())
-    ]
+    found = family_facts()
     if as_json:
         print(json.dumps(found, indent=1))
         return
@@ -40,3 +30,18 @@ def problems(as_json: bool = typer.Option(False, "--json", help="Print JSON and 
     show_table(pl.DataFrame(found))
     print("Write parameters as needle:32x32:p=0.1,gap=0.4; 0.1x0.2 is 0.1 for the rows and 0.2 for the columns.")
     print(FILES)
+
+
+def family_facts() -> list[dict[str, str]]:
+    """Return what there is to say about each family: the command prints it, and so does the documentation."""
+    from rankone.problems import known_families
+    from rankone.specs import value_text
+
+    return [
+        {
+            "problem": f"{name}:ROWSxCOLS",
+            "parameters": ", ".join(f"{key}={value_text(value)}" for key, value in family.parameters.items()) or "none",
+            "what it is": family.explanation,
+        }
+        for name, family in sorted(known_families().items())
+    ]
