@@ -19,13 +19,11 @@ check: .venv/.dev  ## lint, formatting, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-<<<<<<< HEAD
 fuzz: .venv/.dev  ## send the service 10,000 requests, half of them wrong; CASES=500 sends less
 	$(BIN)/python -m tests.fuzz $(CASES)
-=======
+
 docs: .venv/.docs  ## build the documentation site: docs/_build/html/index.html
 	$(BIN)/python -m sphinx -E -W --keep-going -q docs docs/_build/html
->>>>>>> docs
 
 bench: .venv/.dev  ## measure speed; writes benchmarks/results.md
 	$(BIN)/python -m benchmarks
@@ -50,6 +48,10 @@ package: .venv/.dev  ## build wheel and sdist, and try the wheel in a new enviro
 
 .venv/.dev: .venv/.ready
 	$(BIN)/python -m pip install --quiet --editable . --group dev
+	touch $@
+
+.venv/.docs: .venv/.ready
+	$(BIN)/python -m pip install --quiet --editable '.[serve]' --group docs
 	touch $@
 
 .PHONY: help demo test check bench package fuzz docs

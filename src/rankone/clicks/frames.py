@@ -122,7 +122,10 @@ def _with_neighbours(table: Any) -> Any:
     """Add to each row the position of the click before it in its list, and whether it is at or above the last click."""
     whole_list = ("query", "list")
     in_order = ("position", "item")  # two items at one position: the same order on every engine
-    table = table.group_by(*whole_list, "item").agg(nw.col("position").min(), nw.col("clicked").max())  # an item once
+    one_item = [*whole_list, "item"]
+    table = table.with_columns(
+        position=nw.col("position").min().over(*one_item), clicked=nw.col("clicked").max().over(*one_item)
+    ).unique(one_item, keep="any")
     table = table.with_columns(mark=nw.col("clicked") * nw.col("position"))
     table = table.with_columns(
         before=nw.col("mark").shift(1).over(*whole_list, order_by=in_order).fill_null(0),
