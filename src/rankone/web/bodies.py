@@ -23,10 +23,10 @@ class Bodies:
         """Return a whole body, or raise that it is too long, too slow or one too many."""
         first = await receive()
         if not first.get("more_body", False):  # so it is nearly always
-            content = _part(first)
-            if len(content) > limit:
+            whole = _part(first)
+            if len(whole) > limit:
                 raise _too_long(limit, ended=True)
-            return content
+            return whole
         content = bytearray()
         try:
             async with asyncio.timeout(self._seconds):

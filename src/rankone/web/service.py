@@ -13,8 +13,7 @@ from typing import Any
 
 from rankone.errors import InputError, RankoneError
 from rankone.serving import Database, Experiment
-from rankone.serving.experiment import DEFAULT_POLICY
-from rankone.serving.settings import checked_policy
+from rankone.serving.settings import DEFAULT_POLICY, checked_policy
 from rankone.web.bodies import Bodies
 from rankone.web.desk import Desk
 from rankone.web.gate import Gate
