@@ -105,6 +105,10 @@ class Counts:
                 raise InputError(f"a query of the counts, such as {examples}", name, "see counts.queries")
         return Counts(self.table.filter(pl.col("query").is_in(names)), self.report)
 
+    def shown_at_least(self, number: int) -> Counts:
+        """Keep the items that their query showed at least this often."""
+        return Counts(self.table.filter(shown_often(number)), self.report)
+
     @functools.cached_property
     def n_items(self) -> int:
         """Number of (query, item) pairs."""
@@ -115,6 +119,11 @@ class Counts:
             f"<Counts: {len(self.queries)} queries, {len(self.cells)} cells, "
             f"{self.impressions} impressions, {self.clicks} clicks>"
         )
+
+
+def shown_often(least: int) -> pl.Expr:
+    """Cells of items that their query showed at least this often."""
+    return pl.col("impressions").sum().over("query", "item") >= least
 
 
 def merged(tables: list[pl.DataFrame]) -> pl.DataFrame:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,13 +31,10 @@ def decisions_table(database: Database, name: str) -> pl.DataFrame:
     """Return the decisions of an experiment; outcomes are open, held, told, expired, late or void."""
     import polars as pl
 
-    number = database.storage.find(name)
-    if number is None:
-        known = ", ".join(database.storage.names()) or "none"
-        raise InputError(f"an experiment of this database ({known})", name, "see `rankone experiments`")
+    number = experiment_number(database, name)
     fold = Fold(database.marks(number), with_policy=False)
     asks, outcomes = [], []
-    for events in _each_chunk(database, number, fold):
+    for events in each_chunk(database, number, fold):
         asks.append(_asks(events))
         outcomes.append(_outcomes(events))
     if not asks:
@@ -73,7 +71,17 @@ def write_table(table: pl.DataFrame, out: Path) -> None:
 _NONE = Events(np.empty((0, 8), np.int64), [])
 
 
-def _each_chunk(database: Database, number: int, fold: Fold) -> Any:
+def experiment_number(database: Database, name: str) -> int:
+    """Return the number of an experiment that exists."""
+    number = database.storage.find(name)
+    if number is None:
+        known = ", ".join(database.storage.names()) or "none"
+        raise InputError(f"an experiment of this database ({known})", name, "see `rankone experiments`")
+    return number
+
+
+def each_chunk(database: Database, number: int, fold: Fold) -> Iterator[Events]:
+    """Read a journal in chunks; `fold` moves over each before it is returned."""
     while rows := database.storage.tail(number, fold.seq, 100_000):
         events, fold.chain = read_groups(rows, fold.seq, fold.chain)
         fold.apply(events)
