@@ -13,6 +13,9 @@ from rankone.clicks.models.pbm import PBM
 from rankone.clicks.models.pbm_direct import PBMDirect
 from rankone.clicks.models.sdbn import SDBN
 from rankone.clicks.models.ubm import UBM
+from rankone.clicks.pair_counts import PairCounts, pair_counts, read_pair_counts
+from rankone.clicks.rank_one_check import check_rank1
+from rankone.clicks.rank_one_report import Rank1Check, Rank1Report
 from rankone.clicks.reading import read, read_split
 
 __all__ = [
@@ -31,12 +34,18 @@ __all__ = [
     "GeneratedLog",
     "GlobalCTR",
     "PBMDirect",
+    "PairCounts",
+    "Rank1Check",
+    "Rank1Report",
     "RankCTR",
+    "check_rank1",
     "compare_models",
     "count",
     "evaluate",
     "generate_log",
     "model",
+    "pair_counts",
     "read",
+    "read_pair_counts",
     "read_split",
 ]

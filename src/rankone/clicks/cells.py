@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankone.clicks.counts import LIST_NUMBERS, Counts
+from rankone.clicks.counts import LIST_NUMBERS, Counts, shown_often
 from rankone.errors import InputError
 
 Ints = npt.NDArray[np.int64]
@@ -76,7 +76,7 @@ def cells_of(counts: Counts, min_impressions: int, by_previous: bool) -> Cells:
         )
     table = counts.table if by_previous else counts.cells
     if min_impressions > 1:
-        table = table.filter(pl.col("impressions").sum().over("query", "item") >= min_impressions)
+        table = table.filter(shown_often(min_impressions))
     if table.is_empty():
         most = counts.cells.group_by("query", "item").agg(pl.col("impressions").sum())["impressions"].max()
         raise InputError(

@@ -108,6 +108,10 @@ class Counts:
                 raise InputError(f"a query of the counts, such as {examples}", name, "see counts.queries")
         return Counts(self.table.filter(pl.col("query").is_in(names)), self.report)
 
+    def shown_at_least(self, number: int) -> Counts:
+        """Keep the items that their query showed at least this often."""
+        return Counts(self.table.filter(shown_often(number)), self.report)
+
     @functools.cached_property
     def n_items(self) -> int:
         """Number of (query, item) pairs."""
@@ -131,6 +135,11 @@ def _check_values(table: pl.DataFrame, columns: list[str]) -> None:
     for what, found in wrong.items():
         if table.select(found).item():
             raise InputError("counts of impressions and clicks", what, "correct the table")
+
+
+def shown_often(least: int) -> pl.Expr:
+    """Cells of items that their query showed at least this often."""
+    return pl.col("impressions").sum().over("query", "item") >= least
 
 
 def merged(tables: list[pl.DataFrame]) -> pl.DataFrame:

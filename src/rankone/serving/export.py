@@ -30,10 +30,7 @@ def decisions_table(database: Database, name: str) -> pl.DataFrame:
     """Return the decisions of an experiment; outcomes are open, held, told, expired, late or void."""
     import polars as pl
 
-    number = database.storage.find(name)
-    if number is None:
-        known = ", ".join(database.storage.names()) or "none"
-        raise InputError(f"an experiment of this database ({known})", name, "see `rankone experiments`")
+    number = experiment_number(database, name)
     fold = Fold(database.marks(number), with_policy=False)
     asks, outcomes = [], []
     for events in database.each_stretch(number, fold):
@@ -71,6 +68,15 @@ def write_table(table: pl.DataFrame, out: Path) -> None:
 
 
 _NONE = Events(np.empty((0, 8), np.int64), [])
+
+
+def experiment_number(database: Database, name: str) -> int:
+    """Return the number of an experiment that exists."""
+    number = database.storage.find(name)
+    if number is None:
+        known = ", ".join(database.storage.names()) or "none"
+        raise InputError(f"an experiment of this database ({known})", name, "see `rankone experiments`")
+    return number
 
 
 def _asks(events: Events) -> pl.DataFrame:

@@ -32,6 +32,7 @@ import numpy.typing as npt
 
 from rankone.numerics.compiled import compiled, function
 from rankone.numerics.kl import bernoulli_kl, kl_lower, kl_upper
+from rankone.numerics.mixture import mixture_regret
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -55,27 +56,12 @@ class Standing(NamedTuple):
 
 
 @function
-def _regret(pulls: int, clicks: int) -> float:
-    """How much likelier the outcomes are under their own mean than under the mixture, in logarithm."""
-    if pulls == 0:
-        return 0.0
-    rate, misses = clicks / pulls, pulls - clicks
-    mixture = math.lgamma(clicks + 0.5) + math.lgamma(misses + 0.5) - math.lgamma(pulls + 1.0) - math.log(math.pi)
-    likelihood = 0.0
-    if clicks > 0:
-        likelihood += clicks * math.log(rate)
-    if misses > 0:
-        likelihood += misses * math.log1p(-rate)
-    return likelihood - mixture
-
-
-@function
 def _spread(pulls: Ints, clicks: Ints, other_pulls: Ints, other_clicks: Ints) -> float:
     """Log evidence that a line beats the other, all partners together."""
     evidence = 0.0
     for partner in range(len(pulls)):
         n, m = pulls[partner], other_pulls[partner]
-        evidence -= _regret(n, clicks[partner]) + _regret(m, other_clicks[partner])
+        evidence -= mixture_regret(n, clicks[partner]) + mixture_regret(m, other_clicks[partner])
         if n > 0 and m > 0:
             rate, other = clicks[partner] / n, other_clicks[partner] / m
             if rate > other:
@@ -92,8 +78,8 @@ def _focus(pulls: int, clicks: int, other_pulls: int, other_clicks: int) -> floa
     high, low = clicks / pulls, other_clicks / other_pulls
     if high <= low:
         return -math.inf
-    cost = _regret(pulls, clicks) - math.log(_LEADER)
-    other_cost = _regret(other_pulls, other_clicks) - math.log(_OTHER)
+    cost = mixture_regret(pulls, clicks) - math.log(_LEADER)
+    other_cost = mixture_regret(other_pulls, other_clicks) - math.log(_OTHER)
     left, right = low, high
     for _ in range(_HALVINGS):
         middle = 0.5 * (left + right)
@@ -128,7 +114,7 @@ def bounds(pulls: Ints, clicks: Ints, level: float, low: Floats, high: Floats) -
             low[row, col], high[row, col] = 0.0, 1.0
             if pulls[row, col] > 0:
                 rate = clicks[row, col] / pulls[row, col]
-                radius = (level + _regret(pulls[row, col], clicks[row, col])) / pulls[row, col]
+                radius = (level + mixture_regret(pulls[row, col], clicks[row, col])) / pulls[row, col]
                 low[row, col], high[row, col] = kl_lower(rate, radius), kl_upper(rate, radius)
 
 

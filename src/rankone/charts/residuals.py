@@ -1,0 +1,62 @@
+"""A heat map of deviations: a cell per pair, blue where it is clicked less than fitted and orange where more."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+
+from rankone.charts.chart import Chart
+
+MOST_LINES = 40
+_CELL_WIDTH, _CELL_HEIGHT, _LEAST_WIDTH = 58, 22, 300
+_STRONG = 4.0  # deviations beyond this have full colour
+
+
+def residual_chart(cells: pl.DataFrame, title: str) -> Chart:
+    """Draw the deviation of each pair from its fitted rate, in standard errors.
+
+    Args:
+        cells: columns row, col, outcomes, clicks, rate, rank_one_rate and deviation.
+        title: what was fitted.
+    """
+    size = cells.with_columns(pl.col("deviation").abs().alias("size"))
+    kept = {side: _lines(size, side) for side in ("row", "col")}
+    shown = cells.filter(*(pl.col(side).is_in(names) for side, names in kept.items()))
+    hidden = [
+        f"the {MOST_LINES} {what} that deviate most of {cells[side].n_unique():,}"
+        for side, what in (("row", "rows"), ("col", "columns"))
+        if cells[side].n_unique() > MOST_LINES
+    ]
+    subtitle = ["Standard errors above (orange) or below (blue) the rate that rank 1 fits"]
+    subtitle += [f"Shown: {' and '.join(hidden)}"] if hidden else []
+    base = alt.Chart(alt.InlineData(shown.to_dicts())).encode(
+        x=alt.X("col:N", sort=kept["col"], title=None, axis=alt.Axis(orient="top", labelAngle=-40, labelLimit=200)),
+        y=alt.Y("row:N", sort=kept["row"], title=None, axis=alt.Axis(labelLimit=220)),
+        tooltip=["row:N", "col:N", "outcomes:Q", "clicks:Q", "rate:Q", "rank_one_rate:Q", "deviation:Q"],
+    )
+    scale = alt.Scale(
+        domain=[-_STRONG, 0.0, _STRONG],
+        range=["#0072b2", "#ffffff", "#d55e00"],
+        clamp=True,
+        interpolate="rgb",
+    )
+    rects = base.mark_rect(stroke="#ddd").encode(color=alt.Color("deviation:Q", scale=scale, title="standard errors"))
+    texts = base.mark_text(fontSize=11).encode(
+        text=alt.Text("deviation:Q", format="+.1f"),
+        color=alt.condition(f"abs(datum.deviation) > {0.75 * _STRONG}", alt.value("white"), alt.value("black")),
+    )
+    width = max(_LEAST_WIDTH, _CELL_WIDTH * len(kept["col"]))
+    picture = alt.layer(rects, texts).properties(
+        title=alt.TitleParams(title, subtitle=subtitle), width=width, height=_CELL_HEIGHT * len(kept["row"])
+    )
+    return Chart(picture)
+
+
+def _lines(cells: pl.DataFrame, side: str) -> list[str]:
+    """Names of a side in natural order; of too many only those with the largest deviations."""
+    names = cells[side].unique(maintain_order=True)
+    if len(names) > MOST_LINES:
+        names = cells.sort("size", descending=True)[side].unique(maintain_order=True).head(MOST_LINES)
+    digits = names.str.extract(r"(\d+)$").cast(pl.Int64, strict=False).fill_null(-1)
+    order = pl.DataFrame({"name": names, "text": names.str.replace(r"\d+$", ""), "number": digits})
+    return order.sort("text", "number")["name"].to_list()

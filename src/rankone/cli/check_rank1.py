@@ -1,0 +1,107 @@
+"""``rankone check-rank1``: does a click need both, each for itself? A test on counts or on a live experiment."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from rankone.cli import _logs
+from rankone.errors import InputError
+
+if TYPE_CHECKING:
+    from rankone.clicks.rank_one_report import Rank1Report
+
+_SQLITE = b"SQLite format 3\x00"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(name="check-rank1")(check_rank1)
+
+
+def check_rank1(
+    source: list[str] = typer.Argument(
+        ..., help="A click log (files or globs), a file of counts (row, col, shown, clicks), or: DATABASE EXPERIMENT."
+    ),
+    format: str | None = _logs.FORMAT,
+    option: list[str] | None = _logs.OPTION,
+    top: int = _logs.TOP,
+    positions: int = _logs.POSITIONS,
+    min_impressions: int = typer.Option(20, help="Leave out items of a log that a query showed less often; 0: none."),
+    simulations: int | None = typer.Option(None, help="Tables to simulate; default 999, of an experiment 199."),
+    level: float = typer.Option(0.05, help="Error rate at which to speak of doubt, for all queries together."),
+    seed: int = typer.Option(0, help="Root of all randomness."),
+    chart: Path | None = typer.Option(None, help="Heat map of the deviations (.png .svg .pdf .html)."),
+    strict: bool = _logs.STRICT,
+    max_bad: float = _logs.MAX_BAD,
+    as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
+) -> None:
+    """Test the rank-1 assumption: is the click rate of every pair its row's times its column's?"""
+    from rankone.cli._progress import progress_bar
+
+    if _is_database(source[0]):
+        from rankone.serving import Database
+        from rankone.serving.rank_one_check import check_experiment
+
+        if len(source) != 2:
+            raise InputError("a database and the name of an experiment", " ".join(source), "see `rankone experiments`")
+        with Database(source[0], read_only=True) as database, progress_bar("simulations") as progress:
+            found = check_experiment(
+                database, source[1], simulations=simulations or 199, level=level, seed=seed, progress=progress
+            )
+    else:
+        from rankone import clicks
+        from rankone.clicks.pair_counts import holds_pair_counts
+
+        tables: clicks.Counts | list[clicks.PairCounts]
+        if len(source) == 1 and holds_pair_counts(source[0]):
+            tables = clicks.read_pair_counts(source[0])
+        else:
+            with _logs.reading_bar() as reading:
+                tables = clicks.read(
+                    source, format, positions=positions, strict=strict, max_bad=max_bad, progress=reading,
+                    **_logs.format_options(option),
+                )  # fmt: skip
+            tables = (tables.top(top) if top else tables).shown_at_least(min_impressions)
+        with progress_bar("simulations") as progress:
+            found = clicks.check_rank1(tables, simulations=simulations, level=level, seed=seed, progress=progress)
+    if chart is not None:
+        found.chart().save(chart)
+    if as_json:
+        print(json.dumps(found.as_dict(), indent=1))
+    else:
+        _show(found, chart)
+
+
+def _show(found: Rank1Report, chart: Path | None) -> None:
+    """Print the sentence, then what it rests on."""
+    from rankone.cli._tables import show_table
+
+    print(found.sentence)
+    first = found.checks[0]
+    if len(found.checks) > 1:
+        columns = {
+            "name": "query", "n_rows": "items", "n_cols": "positions", "outcomes": "impressions", "clicks": "clicks",
+            "statistic": "statistic", "p_value": "p", "p_holm": "p, Holm", "visible": "visible deviation",
+        }  # fmt: skip
+        show_table(found.table(), None, columns)
+        first = found.doubts[0] if found.doubts else first
+    if first.p_value is not None:
+        show_table(first.cells.head(5), f"Pairs of '{first.name}' farthest from rank 1 (deviation in standard errors)")
+        print(f"p-value by {first.simulations} simulations: {first.method}.")
+        print(f"However pairs were chosen and however often you look: p <= {first.p_anytime:.2g}.")
+    if chart is not None:
+        print(f"Written: {chart}")
+
+
+def _is_database(text: str) -> bool:
+    if text.startswith(("postgresql://", "postgres://")):
+        return True
+    path = Path(text)
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_SQLITE)) == _SQLITE

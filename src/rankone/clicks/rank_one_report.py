@@ -1,0 +1,152 @@
+"""What a check of the rank-1 assumption found: for reading, for programs, as a picture."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import polars as pl
+
+from rankone.charts.chart import Chart
+
+_MOST_NAMED = 5
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Rank1Check:
+    """The check of one table of pairs."""
+
+    name: str
+    n_rows: int
+    n_cols: int
+    outcomes: int
+    clicks: int
+    constraints: int  # pairs less what rank 1 leaves free
+    statistic: float  # likelihood ratio against a rate of its own for every pair
+    p_value: float | None  # None: any rates are rank 1 here, there is nothing to test
+    p_anytime: float  # a p-value for any way of choosing pairs, however often one looks; needs much more data
+    simulations: int
+    method: str  # how tables were simulated
+    visible: float | None  # relative deviation of the click rates that would be seen 4 times of 5
+    cells: pl.DataFrame  # row, col, outcomes, clicks, rate, rank_one_rate, deviation; the largest deviation first
+
+    def sentence(self, doubtful: bool) -> str:
+        """Say what was found."""
+        if self.p_value is None:
+            return "Nothing to test: the pairs share too few rows and columns, so any click rates are a product."
+        if doubtful:
+            return f"The rank-1 assumption is doubtful, p = {self.p_value:.2g}: {self._farthest()}."
+        seen = "but these few clicks could hardly show one"
+        if self.visible is not None and self.visible <= 1.0:
+            seen = f"click rates off by {self.visible:.0%}, up or down, would have been seen 4 times of 5"
+        return f"No sign against the rank-1 assumption, p = {self.p_value:.2g}; {seen}."
+
+    def _farthest(self) -> str:
+        cell = self.cells.row(0, named=True)
+        rate, fitted = _percent(cell["rate"]), _percent(cell["rank_one_rate"])
+        pair = f"'{cell['row']}' with '{cell['col']}'"
+        return f"most of all {pair}, clicked {rate} of {cell['outcomes']:,} times where rank 1 fits {fitted}"
+
+    def as_dict(self, cells: int = 10) -> dict[str, Any]:
+        """Return plain values, with the pairs that deviate most."""
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "cells"}
+        return values | {"largest_deviations": self.cells.head(cells).to_dicts()}
+
+    def chart(self) -> Chart:
+        """Draw the deviation of every pair from its rank-1 rate."""
+        from rankone.charts.residuals import residual_chart
+
+        told = "nothing to test" if self.p_value is None else f"p = {self.p_value:.2g}"
+        return residual_chart(self.cells, f"Distance from rank 1: {self.name} ({told})")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Rank1Report:
+    """The checks of one or more tables, and what they say together at error rate `level`."""
+
+    checks: tuple[Rank1Check, ...]
+    level: float
+
+    @property
+    def adjusted(self) -> tuple[float | None, ...]:
+        """P-values by Holm's rule: all rejections at a level together are wrong with at most that probability.
+
+        >>> from types import SimpleNamespace as Check
+        >>> Rank1Report(tuple(Check(p_value=p) for p in (0.01, None, 0.03)), 0.05).adjusted
+        (0.02, None, 0.03)
+        """
+        p_values = [check.p_value for check in self.checks]
+        tested = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+        found: list[float | None] = [None] * len(p_values)
+        highest = 0.0
+        for rank, (p, place) in enumerate(tested):
+            highest = max(highest, min(1.0, p * (len(tested) - rank)))
+            found[place] = highest
+        return tuple(found)
+
+    @property
+    def p_value(self) -> float | None:
+        """Of "rank 1 holds everywhere"; with one table that table's own."""
+        tested = [p for p in self.adjusted if p is not None]
+        return min(tested) if tested else None
+
+    @property
+    def doubts(self) -> tuple[Rank1Check, ...]:
+        """The checks that doubt rank 1, the smallest p-value first."""
+        both = [(p, check) for p, check in zip(self.adjusted, self.checks, strict=True) if p is not None]
+        return tuple(check for p, check in sorted(both, key=lambda pair: pair[0]) if p <= self.level)
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether rank 1 is doubted anywhere."""
+        return bool(self.doubts)
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in one sentence."""
+        if len(self.checks) == 1:
+            return self.checks[0].sentence(self.doubtful)
+        tested = sum(check.p_value is not None for check in self.checks)
+        if not tested:
+            return f"Nothing to test in {len(self.checks)} queries: their pairs share too few items and positions."
+        together = f"at an error rate of {self.level:g} for all of them together"
+        if not self.doubts:
+            return f"No sign against the rank-1 assumption in any of {tested} queries, {together}."
+        named = ", ".join(f"{check.name} (p = {check.p_value:.2g})" for check in self.doubts[:_MOST_NAMED])
+        more = ", ..." if len(self.doubts) > _MOST_NAMED else ""
+        return (
+            f"The rank-1 assumption is doubtful in {len(self.doubts)} of {tested} queries, {together}: {named}{more}."
+        )
+
+    def table(self) -> pl.DataFrame:
+        """One row a check: size, p-value, Holm's p-value, what could have been seen."""
+        names = ("name", "n_rows", "n_cols", "outcomes", "clicks", "constraints", "statistic", "p_value")
+        rows = [{name: getattr(check, name) for name in names} for check in self.checks]
+        kinds = {"p_value": pl.Float64}
+        return pl.DataFrame(rows, schema_overrides=kinds).with_columns(
+            p_holm=pl.Series(self.adjusted, dtype=pl.Float64),
+            p_anytime=pl.Series([check.p_anytime for check in self.checks]),
+            visible=pl.Series([check.visible for check in self.checks], dtype=pl.Float64),
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        checks = [
+            check.as_dict() | {"p_holm": p} for check, p in zip(self.checks, self.adjusted, strict=True)
+        ]  # fmt: skip
+        return {
+            "sentence": self.sentence, "doubtful": self.doubtful, "p_value": self.p_value, "level": self.level,
+            "checks": checks,
+        }  # fmt: skip
+
+    def chart(self) -> Chart:
+        """Draw the deviations of the check with the smallest p-value."""
+        return min(self.checks, key=lambda check: math.inf if check.p_value is None else check.p_value).chart()
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def _percent(rate: float) -> str:
+    return f"{rate:.1%}" if rate >= 0.01 else f"{rate:.2g}"
