@@ -38,7 +38,7 @@ _HOMES = {
     "UTS": "rankone.policies.uts",
     "Uniform": "rankone.policies.uniform",
     "arena": "rankone.simulation",
-    "check_rank1": "rankone.clicks",
+    "check_rank1": "rankone.clicks.rank_one_check",
     "hardness": "rankone.problems",
     "known_policies": "rankone.policies",
     "load_problem": "rankone.problems",

@@ -3,7 +3,7 @@
 from rankone import clicks as clicks
 from rankone import errors as errors
 from rankone._version import __version__ as __version__
-from rankone.clicks import check_rank1 as check_rank1
+from rankone.clicks.rank_one_check import check_rank1 as check_rank1
 from rankone.policies import Agent as Agent
 from rankone.policies import Decision as Decision
 from rankone.policies import Policy as Policy

@@ -27,7 +27,7 @@ def command(request):
 def test_says_what_it_does_in_a_sentence(command):
     words, found = command
     first = (found.help or "").strip().partition("\n\n")[0]
-    assert first.endswith("."), f"the docstring of `rankone {' '.join(words)}` begins with one whole sentence"
+    assert first.endswith((".", "?")), f"the docstring of `rankone {' '.join(words)}` begins with one whole sentence"
 
 
 def test_every_option_and_argument_is_explained(command):

@@ -175,7 +175,7 @@ def test_open_decisions(small):
     assert small.on("few open", "POST", "/ask", {"count": 3}).status == 200
     above = small.on("few open", "POST", "/ask")
     assert (above.status, above.code, above.headers["Retry-After"]) == (429, "too-many-open", "1")
-    from rankone.serving.experiment import MAX_OPEN
+    from rankone.serving.settings import MAX_OPEN
 
     assert Limits().open_decisions == MAX_OPEN
 

@@ -18,6 +18,10 @@ def residual_chart(cells: pl.DataFrame, title: str) -> Chart:
     Args:
         cells: columns row, col, outcomes, clicks, rate, rank_one_rate and deviation.
         title: what was fitted.
+
+    >>> cells = pl.DataFrame({"row": ["a", "b"], "col": ["1", "1"], "outcomes": [9, 9], "clicks": [3, 6],
+    ...                       "rate": [0.33, 0.67], "rank_one_rate": [0.4, 0.6], "deviation": [-0.4, 0.4]})
+    >>> chart = residual_chart(cells, "rank 1 against every pair for itself")
     """
     size = cells.with_columns(pl.col("deviation").abs().alias("size"))
     kept = {side: _lines(size, side) for side in ("row", "col")}

@@ -55,6 +55,7 @@ def check_rank1(
     else:
         from rankone import clicks
         from rankone.clicks.pair_counts import holds_pair_counts
+        from rankone.clicks.rank_one_check import check_rank1
 
         tables: clicks.Counts | list[clicks.PairCounts]
         if len(source) == 1 and holds_pair_counts(source[0]):
@@ -67,7 +68,7 @@ def check_rank1(
                 )  # fmt: skip
             tables = (tables.top(top) if top else tables).shown_at_least(min_impressions)
         with progress_bar("simulations") as progress:
-            found = clicks.check_rank1(tables, simulations=simulations, level=level, seed=seed, progress=progress)
+            found = check_rank1(tables, simulations=simulations, level=level, seed=seed, progress=progress)
     if chart is not None:
         found.chart().save(chart)
     if as_json:

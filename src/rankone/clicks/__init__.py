@@ -14,7 +14,6 @@ from rankone.clicks.models.pbm_direct import PBMDirect
 from rankone.clicks.models.sdbn import SDBN
 from rankone.clicks.models.ubm import UBM
 from rankone.clicks.pair_counts import PairCounts, pair_counts, read_pair_counts
-from rankone.clicks.rank_one_check import check_rank1
 from rankone.clicks.rank_one_report import Rank1Check, Rank1Report
 from rankone.clicks.reading import read, read_split
 
@@ -38,7 +37,6 @@ __all__ = [
     "Rank1Check",
     "Rank1Report",
     "RankCTR",
-    "check_rank1",
     "compare_models",
     "count",
     "evaluate",
