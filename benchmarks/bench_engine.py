@@ -6,12 +6,21 @@ average of the run. Both times are processor time of the same thread, compilatio
 repeats; a ratio compares figures of the same run.
 
 To add a policy with a plain twin, add a line to `TWINS`.
+
+Peers (`benchmarks/peers.py`) are timed on the same problem if the interpreter named by $RANKONE_PEERS_PYTHON, else this
+one, can import them. An environment of their own serves best: ``python -m venv peers`` and ``peers/bin/pip install
+SMPyBandits "scipy<1.15" pymab river mabwiser``.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,19 +64,24 @@ def seconds(state: Any, problem: rankone.RankOne, steps: int) -> float:
     return time.process_time() - begin
 
 
+def engine_speed(policy: rankone.Policy, problem: rankone.RankOne) -> float:
+    """Steps a second of the engine."""
+    seconds(policy.start(2, 2), rankone.RankOne([0.5, 0.4], [0.5, 0.4]), 10)  # compiles
+    return HORIZON / min(seconds(policy.start(problem.n_rows, problem.n_cols), problem, HORIZON) for _ in range(5))
+
+
 def speeds(twin: Twin, problem: rankone.RankOne) -> tuple[float, float]:
     """Steps a second of the engine and of the plain twin."""
-    seconds(twin.policy.start(2, 2), rankone.RankOne([0.5, 0.4], [0.5, 0.4]), 10)  # compiles
-    engine = min(seconds(twin.policy.start(problem.n_rows, problem.n_cols), problem, HORIZON) for _ in range(5))
+    engine = engine_speed(twin.policy, problem)
     half_way = twin.policy.start(problem.n_rows, problem.n_cols)
     seconds(half_way, problem, HORIZON // 2)
     plain_steps = max(20, 3_000_000 // (problem.n_rows * problem.n_cols))
     seconds(twin.plain(twin.policy, half_way), problem, 2)  # compiles
     plain = min(seconds(twin.plain(twin.policy, half_way), problem, plain_steps) for _ in range(3))
-    return HORIZON / engine, plain_steps / plain
+    return engine, plain_steps / plain
 
 
-def report() -> str:
+def twins() -> list[str]:
     """One table: millions of steps a second, ratio to the plain twin, and the bar where there is one."""
     lines = [
         "Needle problems (p = 0.25, gap = 0.5), n = 2,000,000: millions of steps a second (times the plain twin, bar).",
@@ -85,7 +99,36 @@ def report() -> str:
             cells.append(f"{engine / 1e6:.0f} (x{engine / plain:,.0f}{bar})")
         flat = found[128, 128][0] / found[32, 32][0]
         lines.append(f"| {twin.policy.label} | " + " | ".join(cells) + f" | {flat:.2f} |")
-    return "\n".join(lines)
+    return lines
+
+
+def peers() -> list[str]:
+    """Steps a second of other libraries on the smallest problem, and how many times that rankone plays."""
+    python = os.environ.get("RANKONE_PEERS_PYTHON", sys.executable)
+    script = Path(__file__).with_name("peers.py")
+    said = subprocess.run([python, script, str(SIZES[0][0])], check=True, capture_output=True, text=True).stdout
+    found = json.loads(said.splitlines()[-1])
+    here = {peer: figures["speeds"] for peer, figures in found.items() if "speeds" in figures}
+    absent = [f"{peer} is left out: {figures['missing']}." for peer, figures in found.items() if "missing" in figures]
+    if not here:
+        return ["No peers: " + " ".join(absent)]
+    titles = [f"{peer} {found[peer]['version']}" for peer in here]
+    lines = ["| 32x32, steps a second | rankone | " + " | ".join(titles) + " |", "|---" * (len(here) + 2) + "|"]
+    problem = rankone.needle(*SIZES[0], p=0.25, gap=0.5)
+    for name in ("ucb1", "kl-ucb", "thompson"):
+        ours = engine_speed(rankone.policy(name), problem)
+        cells = [
+            f"{figures[name]:,.0f} (rankone x{ours / figures[name]:,.0f})" if name in figures else "has none"
+            for figures in here.values()
+        ]
+        lines.append(f"| {name} | {ours:,.0f} | " + " | ".join(cells) + " |")
+    lines += ["", "No peer has a policy that uses the structure (`uts`, `rank1elim-kl`, ...). " + " ".join(absent)]
+    return lines
+
+
+def report() -> str:
+    """Return all figures as Markdown."""
+    return "\n".join([*twins(), "", "### Other libraries", "", *peers()])
 
 
 if __name__ == "__main__":

@@ -68,8 +68,11 @@ def test_same_pairs_on_128x128(policy):
     assert_same(policy, needle(128, 128), 128 * 128 + 1_000, seed=3)
 
 
-@pytest.mark.parametrize("shape", [(128, 128), (10, 871)], ids=str)
-@pytest.mark.parametrize("kind", ["needle", "random", "tiny", "extreme needle"])
+@pytest.mark.parametrize(
+    ("shape", "kind"),
+    [((128, 128), kind) for kind in KINDS] + [((10, 871), kind) for kind in ("needle", "random", "tiny")],
+    ids=str,
+)
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
 def test_same_pairs_late_in_a_large_run(policy, kind, shape):
     """The engine plays on from where it got in half a million steps, the twin from the same counts."""

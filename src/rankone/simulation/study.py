@@ -116,7 +116,8 @@ class Study:
 
     def only(self, policies: Sequence[str]) -> Study:
         """Return the part of the study that is about these policies, named by their labels."""
-        return Study(self.problems, policies, self.checkpoints, [run for run in self.runs if run.policy in policies])
+        kept = [run for run in self.runs if run.policy in policies]
+        return Study(self.problems, policies, self.checkpoints, kept, self.feedback)
 
     def chart(self, *, log_steps: bool = False, log_regret: bool = False, lower_bound: bool = True) -> Chart:
         """Return the picture: mean regret against time with a band of two standard errors, a panel per problem."""
