@@ -47,10 +47,13 @@ NEEDS = {
     "metrics": "read",
     "health": None,
     "openapi": None,
-    "page": None,
-    "page_style": None,
-    "page_script": None,
-    "page_charts": None,
+    "page_index_html": None,
+    "page_page_css": None,
+    "page_page_js": None,
+    "page_panels_js": None,
+    "page_tables_js": None,
+    "page_charts_js": None,
+    "page_dom_js": None,
     "chart_library": None,
 }
 WHOLE = ("list_experiments", "metrics", "create_experiment")  # their path names no experiment

@@ -123,10 +123,12 @@ def test_it_shows_what_leads_and_updates_by_itself(alive, open_page):
     assert "'row 1' with 'col 1'" in report.sentence
     assert "all traffic is simulated" in page.inner_text("#labels")
     assert page.inner_text("#figures div:first-child dd").startswith("1,500")
-    page.wait_for_selector("#rates-chart svg")
-    assert (
-        page.locator("#rates-chart .mark-text.role-mark text").count() == 12
-    )  # a figure in every cell: no colour needed
+    figures = page.locator("#rates-map tbody td").all_inner_texts()
+    assert len(figures) == 12
+    assert all(re.fullmatch(r"[0-9.]+%|–", figure) for figure in figures)  # in every cell: no colour needed
+    assert page.locator("#rates-map td.leads").count() == 1
+    page.wait_for_selector("#rate-chart svg")
+    page.wait_for_selector("#traffic-chart svg")
     client.experiment("homepage").ask(5)
     page.locator("#figures dd", has_text="1,505").wait_for()
     assert page.inner_text("#figures div:nth-child(5) dd").startswith("5")
@@ -142,13 +144,19 @@ def test_it_shows_the_stage_and_the_survivors(alive, open_page):
     assert (view["rows_left"], view["cols_left"]) == (["row 1"], ["col 1"])
     assert f"stage {view['stage'] + 1}: 1 of 3 rows and 1 of 2 columns survive" in page.inner_text("#race-note")
     assert page.locator("#rows td", has_text="eliminated").count() == 2
+    assert f"{view['stage'] + 1}\n1 of 3 rows and 1 of 2 columns survive" in page.inner_text("#figures")
 
 
 def test_it_is_honest_without_data(alive, open_page):
     url, _ = alive
     page = open_page(url)
+    shown(page, "homepage")
+    page.wait_for_selector("#traffic-chart svg")
     shown(page, "empty")
     assert "No outcomes yet" in page.inner_text("#sentence")
+    assert not page.is_visible("#rate-chart svg")  # nothing is left of the experiment shown before
+    assert not page.is_visible("#traffic-chart svg")
+    assert set(page.locator("#maps tbody td").all_inner_texts()) == {"–"}
     text = page.inner_text("main")
     assert "Too few outcomes yet" in text
     assert "nothing to compare yet" in text
@@ -167,7 +175,7 @@ def test_it_is_honest_without_experiments(tmp_path, open_page):
 def test_it_can_be_used_on_a_phone(alive, open_page, name):
     page = open_page(alive[0], PHONE, device_scale_factor=2)
     shown(page, name)
-    page.wait_for_selector("#shares-chart svg")
+    page.wait_for_selector("#traffic-chart svg")
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     assert page.evaluate("Math.min(...[...document.querySelectorAll('nav button')].map((b) => b.clientHeight))") >= 32
 
@@ -175,7 +183,7 @@ def test_it_can_be_used_on_a_phone(alive, open_page, name):
 def test_it_can_be_read_in_the_dark(alive, open_page):
     page = open_page(alive[0], color_scheme="dark")
     shown(page, "homepage")
-    page.wait_for_selector("#shares-chart svg")
+    page.wait_for_selector("#traffic-chart svg")
     ratios = page.evaluate(
         """() => {
           const light = (text) => { const [r, g, b] = text.match(/[0-9.]+/g).map((v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
@@ -198,16 +206,15 @@ def test_hostile_labels_are_only_text(tmp_path, open_page):
     with running(db) as url:
         page = open_page(url)
         shown(page, HOSTILE[0])
-        page.wait_for_selector("#shares-chart svg")
-        page.hover("#rates-chart svg .mark-rect path >> nth=3", force=True)
-        page.wait_for_timeout(200)
-        page.hover("#rows tr:nth-child(2)")
+        page.wait_for_selector("#traffic-chart svg")
+        page.hover("#traffic-chart svg .mark-rect path", force=True)
+        page.hover("#rates-map tbody tr:nth-child(2) td")
         assert page.evaluate("window.hacked") is None
         assert page.evaluate("({}).polluted") is None
         assert page.locator("main img, main script, nav img").count() == 0
-        text = page.inner_text("#rows")
-        for label in HOSTILE:
-            assert label in text
+        for where in ("#rows", "#cols", "#rates-map thead", "#shares-map tbody"):
+            text = page.inner_text(where)
+            assert [label for label in HOSTILE if label not in text] == []
         assert HOSTILE[0] in page.inner_text("#labels")
 
 
@@ -255,3 +262,29 @@ def test_the_policy_of_the_page_forbids_foreign_scripts_and_eval(alive, open_pag
     policy = Api(alive[0])("GET", "/").headers["Content-Security-Policy"]
     assert "script-src 'self';" in policy
     assert "unsafe-eval" not in policy
+
+
+def test_many_experiments_and_many_lines(tmp_path, open_page):
+    from playwright.sync_api import expect
+
+    db = tmp_path / "rankone.db"
+    database = Database(db, "off")
+    for number in range(9):
+        Experiment(f"number {number}", 30, 24, "ucb1", db=database)
+    with running(db) as url:
+        page = open_page(f"{url}/#number%204")
+        page.locator("#rows tr", has_text="show all 30").wait_for()
+        assert page.input_value("nav select") == "number 4"
+        assert page.locator("#rates-map tbody td").count() == 24 * 24
+        assert page.locator("#rows tbody th").count() == 12
+        page.get_by_role("button", name="show all 30").click()
+        assert page.locator("#rows tbody th").count() == 30
+        page.select_option("nav select", "number 7")
+        expect(page).to_have_title("number 7 · rankone")
+        assert page.url.endswith("#number%207")
+        page.set_viewport_size(PHONE)
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        page.goto(f"{url}/#%")  # not an address of ours
+        page.reload()
+        expect(page).to_have_title("number 0 · rankone")
+    database.close()

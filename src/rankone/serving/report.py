@@ -68,7 +68,8 @@ class Report:
             return f"{pair} has won ({figures}): {sure}."
         racing = [sum(line.in_race for line in lines) for lines in (self.rows, self.cols)]
         lines = f"{_number(racing[0], 'row')} and {_number(racing[1], 'column')} are still in the race"
-        return f"{pair} leads ({figures}), sure to {_percent(self.confidence)}; {lines}."
+        sure = "too early to be sure" if self.confidence < 0.5 else f"at least {_percent(self.confidence)} sure"
+        return f"{pair} leads ({figures}), {sure}; {lines}."
 
     def as_dict(self) -> dict[str, Any]:
         """Return the report as plain values."""

@@ -12,7 +12,7 @@ from rankone import __version__
 from rankone.web.apart import apart
 from rankone.web.bundle import bundle_path
 from rankone.web.metrics import experiment_lines, figures
-from rankone.web.operations import Call, answer, operation
+from rankone.web.operations import Call, Operation, answer, operation
 from rankone.web.schemas import Health
 
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
@@ -54,30 +54,6 @@ async def openapi(call: Call) -> Response:
     return answer(call.service.description)
 
 
-@operation("GET", "/", None, answers={200: ("text/html",)})
-async def page(call: Call) -> Response:
-    """Return the page to watch experiments."""
-    return await _file(call, _PAGE / "index.html", "text/html")
-
-
-@operation("GET", "/page.css", None, answers={200: ("text/css",)})
-async def page_style(call: Call) -> Response:
-    """Return the page's style."""
-    return await _file(call, _PAGE / "page.css", "text/css")
-
-
-@operation("GET", "/page.js", None, answers={200: ("text/javascript",)})
-async def page_script(call: Call) -> Response:
-    """Return the page's script."""
-    return await _file(call, _PAGE / "page.js", "text/javascript")
-
-
-@operation("GET", "/charts.js", None, answers={200: ("text/javascript",)})
-async def page_charts(call: Call) -> Response:
-    """Return the page's charts."""
-    return await _file(call, _PAGE / "charts.js", "text/javascript")
-
-
 @operation("GET", "/vega.js", None, answers={200: ("text/javascript",)})
 async def chart_library(call: Call) -> Response:
     """Return the chart library, as it comes with vl-convert."""
@@ -98,4 +74,21 @@ def _matches(headers: Mapping[str, str], tag: str) -> bool:
     return tag in [given.strip().removeprefix("W/") for given in headers.get("if-none-match", "").split(",")]
 
 
-OPERATIONS = (health, metrics, openapi, page, page_style, page_script, page_charts, chart_library)
+def _page_file(path: str, file: str, media_type: str) -> Operation:
+    async def handler(call: Call) -> Response:
+        return await _file(call, _PAGE / file, media_type)
+
+    handler.__name__ = f"page_{file.replace('.', '_')}"
+    handler.__doc__ = f"Return the page's {file}."
+    return operation("GET", path, None, answers={200: (media_type,)})(handler)
+
+
+_FILES = (
+    _page_file("/", "index.html", "text/html"),
+    _page_file("/page.css", "page.css", "text/css"),
+    *(
+        _page_file(f"/{file}", file, "text/javascript")
+        for file in ("page.js", "panels.js", "tables.js", "charts.js", "dom.js")
+    ),
+)
+OPERATIONS = (health, metrics, openapi, chart_library, *_FILES)

@@ -1,4 +1,4 @@
-// The charts of the page, in Vega-Lite. Labels reach it as data only, never as part of an expression, and expressions
+// The charts of the page, in Vega-Lite. It gets figures only, never a label that somebody else chose, and its expressions
 // are interpreted (ast), so that the page's policy can forbid eval.
 
 const drawn = new Map(); // element -> {key, view}
@@ -38,29 +38,32 @@ async function draw(element, key, build, data) {
 }
 
 // Times as people read them: to the second for minutes, to the day for weeks.
-function timeAxis(points) {
+function timeAxis(element, points) {
   const hours = points.length ? (points.at(-1).at - points[0].at) / 3.6e6 : 0;
   const format = hours < 0.5 ? "%H:%M:%S" : hours < 36 ? "%H:%M" : "%d %b";
-  return { title: null, labelOverlap: true, tickCount: 5, grid: false, format };
+  return { title: null, labelOverlap: true, tickCount: Math.floor(element.clientWidth / 95), grid: false, format };
 }
+
+const FROM = { field: "at", type: "temporal", title: "from", format: "%x %X" };
 
 export function rateChart(element, points, uniform) {
   const rules = uniform === null ? [] : [{ rate: uniform }];
-  const axis = timeAxis(points);
+  const axis = timeAxis(element, points);
   return draw(element, ["rate", axis], () => ({
-    height: 200,
+    height: 210,
     layer: [
       {
         data: { name: "rules" }, mark: { type: "rule", strokeDash: [6, 4], color: colour("faint"), size: 1.5 },
         encoding: { y: { field: "rate", type: "quantitative" } },
       },
       {
-        data: { name: "points" }, mark: { type: "line", color: colour("accent"), point: { size: 18, color: colour("accent") } },
+        data: { name: "points" },
+        mark: { type: "line", color: colour("accent"), strokeWidth: 2, point: { size: 26, color: colour("accent") } },
         encoding: {
           x: { field: "at", type: "temporal", axis },
           y: { field: "rate", type: "quantitative", axis: { title: null, format: ".1~%", tickCount: 4 }, scale: { zero: true } },
           tooltip: [
-            { field: "at", type: "temporal", title: "from", format: "%x %X" },
+            FROM,
             { field: "rate", type: "quantitative", title: "click rate", format: ".2%" },
             { field: "outcomes", type: "quantitative", title: "outcomes" },
           ],
@@ -70,56 +73,22 @@ export function rateChart(element, points, uniform) {
   }), { points, rules });
 }
 
-export function trafficChart(element, points) {
-  const axis = timeAxis(points);
-  return draw(element, ["traffic", axis], () => ({
-    height: 200, data: { name: "points" },
-    mark: { type: "area", line: { color: colour("accent") }, color: colour("accent"), opacity: 0.25, interpolate: "step" },
+// bars: {at, until (milliseconds), rate, decisions}; `called` is the span of time that rates are for.
+export function trafficChart(element, bars, called) {
+  const axis = timeAxis(element, bars);
+  return draw(element, ["traffic", axis, called], () => ({
+    height: 210, data: { name: "bars" },
+    mark: { type: "bar", color: colour("accent"), opacity: 0.75, stroke: colour("card"), strokeWidth: 0.5 },
     encoding: {
       x: { field: "at", type: "temporal", axis },
+      x2: { field: "until" },
       y: { field: "rate", type: "quantitative", axis: { title: null, tickCount: 4 } },
+      y2: { datum: 0 },
       tooltip: [
-        { field: "at", type: "temporal", title: "from", format: "%x %X" },
-        { field: "rate", type: "quantitative", title: "decisions a second", format: ".3~r" },
+        FROM,
+        { field: "rate", type: "quantitative", title: `decisions ${called}`, format: ".3~r" },
+        { field: "decisions", type: "quantitative", title: "decisions" },
       ],
     },
-  }), { points });
-}
-
-// cells: {row, col, value (null: nothing known), text, leads, decisions, outcomes, clicks}
-export function heatMap(element, cells, rows, cols) {
-  const room = element.clientWidth - Math.min(120, 10 + 7 * Math.max(...rows.map((name) => name.length)));
-  const wide = room / cols.length >= 27;
-  const limits = { labelLimit: 110, labelFontSize: 11, title: null, labelPadding: 6, domain: false, ticks: false };
-  const level = wide && Math.max(...cols.map((name) => name.length)) * 6 < room / cols.length;
-  const x = { field: "col", type: "nominal", sort: null, axis: { ...limits, orient: "top", labelAngle: level ? 0 : -45 } };
-  const y = { field: "row", type: "nominal", sort: null, axis: limits };
-  const tooltip = ["row", "col", "decisions", "outcomes", "clicks"].map((field) => ({ field, type: "nominal" }));
-  return draw(element, ["heat", rows, cols], () => ({
-    height: Math.max(90, 60 + rows.length * (rows.length > 12 ? 22 : 30)), data: { name: "cells" }, encoding: { x, y },
-    padding: { left: 5, top: 5, bottom: 5, right: level ? 5 : 30 }, // slanted labels lean out
-    layer: [
-      {
-        mark: { type: "rect", stroke: colour("line"), strokeWidth: 1 },
-        encoding: {
-          color: {
-            condition: { test: "datum.value === null", value: colour("paper") },
-            field: "value", type: "quantitative", legend: null, scale: { range: [colour("card"), colour("accent")], interpolate: "rgb", domainMin: 0 },
-          },
-          tooltip,
-        },
-      },
-      {
-        transform: [{ filter: "datum.leads" }],
-        mark: { type: "rect", filled: false, stroke: colour("ink"), strokeWidth: 2.5, tooltip: false },
-      },
-      ...(wide ? [{
-        mark: { type: "text", fontSize: 11, tooltip: false },
-        encoding: {
-          text: { field: "text", type: "nominal" },
-          color: { condition: { test: "datum.dark", value: colour("card") }, value: colour("ink") },
-        },
-      }] : []),
-    ],
-  }), { cells });
+  }), { bars });
 }

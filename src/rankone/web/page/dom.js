@@ -1,0 +1,30 @@
+// Elements and figures. Everything that comes from outside is set as text.
+
+export const $ = (id) => document.getElementById(id);
+const formatted = new Intl.NumberFormat();
+
+export function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children); // strings become text, never markup
+  return made;
+}
+
+export const number = (value) => formatted.format(value);
+
+export const plural = (count, what) => `${number(count)} ${what}${count === 1 ? "" : "s"}`;
+
+export function percent(value) {
+  if (value === null || value === undefined) return "–";
+  return `${(100 * value).toFixed(Math.abs(value) >= 0.1 ? 1 : 2)} %`;
+}
+
+// For narrow cells.
+export function shortPercent(value) {
+  return value >= 0.0995 ? `${Math.round(100 * value)}%` : `${(100 * value).toFixed(1)}%`;
+}
+
+// A label of any length, at most some lines of it to be seen; all of it where the pointer rests.
+export function label(text) {
+  return element("span", { class: "label", title: text }, text);
+}

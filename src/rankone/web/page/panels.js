@@ -1,0 +1,142 @@
+// What the page says of one experiment: puts a view, as the service gives it, in place.
+
+import { rateChart, trafficChart } from "./charts.js";
+import { $, element, number, percent, plural } from "./dom.js";
+import { heatMap, lineTable } from "./tables.js";
+
+const BARS = 48; // steps of the traffic chart, at most
+
+function showLabels(view) {
+  const report = view.report;
+  const labels = [element("span", { class: "mark" }, `policy ${report.policy}`)];
+  if (view.simulated > 0) {
+    const all = view.simulated === report.decisions;
+    const what = all ? "all traffic is simulated" : `${number(view.simulated)} of ${plural(report.decisions, "decision")} are simulated`;
+    labels.push(element("span", { class: "mark warn" }, what));
+  }
+  if (view.window) labels.push(element("span", { class: "mark" }, `silence means no click after ${number(view.window)} s`));
+  if (report.stopped) labels.push(element("span", { class: "mark warn" }, `stopped: ${report.stopped}`));
+  for (const era of report.eras.slice(1).slice(-3)) labels.push(element("span", { class: "mark" }, era));
+  $("labels").replaceChildren(...labels);
+}
+
+function figure(name, value, more) {
+  return element("div", {}, element("dt", {}, name), element("dd", {}, value, element("small", {}, more)));
+}
+
+// Rates as people say them: [how many seconds, what they are called].
+const SPANS = [[1, "a second"], [60, "a minute"], [3600, "an hour"], [86400, "a day"]];
+const spanOf = (perSecond) => SPANS.find(([seconds]) => perSecond * seconds >= 1) ?? SPANS.at(-1);
+
+function now(timeline) {
+  const { seconds, points } = timeline;
+  const last = points.slice(-Math.max(2, Math.ceil(60 / seconds)));
+  if (!last.length || Date.now() / 1000 - last.at(-1).at > Math.max(60, 2 * seconds)) return "none at the moment";
+  const decisions = last.reduce((sum, point) => sum + point.decisions, 0);
+  const perSecond = decisions / Math.max(seconds, last.at(-1).at + seconds - last[0].at);
+  const [span, called] = spanOf(perSecond);
+  return `${number(Math.round(perSecond * span))} ${called} now`;
+}
+
+const living = (lines) => lines.filter((line) => line.live).length;
+
+function survivors(view) {
+  const { report, rows_left: rows, cols_left: cols } = view;
+  return `${rows.length} of ${plural(living(report.rows), "row")} and ${cols.length} of ${plural(living(report.cols), "column")}`;
+}
+
+function showFigures(view) {
+  const { report, timeline } = view;
+  const counts = report.outcomes;
+  const known = counts.clicked + counts.not_clicked + counts.expired;
+  const lift = view.uniform_rate ? `${(view.click_rate / view.uniform_rate).toFixed(1)} × the uniform split` : "over all outcomes";
+  const figures = [
+    figure("Decisions", number(report.decisions), now(timeline)),
+    figure("Clicks", number(counts.clicked), `of ${plural(known, "outcome")}`),
+    figure("Click rate", percent(view.click_rate), known ? lift : "no outcomes yet"),
+    figure("Uniform split", percent(view.uniform_rate), known ? "estimated rate, all pairs shown equally" : "nothing to compare yet"),
+    figure("Open decisions", number(counts.open), counts.held ? `${plural(counts.held, "outcome")} held` : "wait for an outcome"),
+    figure("Not learned", number(counts.late + counts.void), `${number(counts.late)} late, ${number(counts.void)} void`),
+  ];
+  if (view.stage !== null) figures.push(figure("Stage", number(view.stage + 1), `${survivors(view)} survive`));
+  $("figures").replaceChildren(...figures);
+}
+
+// Join neighbouring points until each has enough outcomes to be worth a dot.
+function rates(timeline) {
+  const total = timeline.points.reduce((sum, point) => sum + point.outcomes, 0);
+  const enough = Math.max(20, total / 40);
+  const joined = [];
+  let open = null;
+  for (const point of timeline.points) {
+    open ??= { at: point.at * 1000, outcomes: 0, clicks: 0 };
+    open.outcomes += point.outcomes;
+    open.clicks += point.clicks;
+    if (open.outcomes >= enough) {
+      joined.push({ ...open, rate: open.clicks / open.outcomes });
+      open = null;
+    }
+  }
+  return joined;
+}
+
+// Equal steps from the first decision to the last; the one that is not over counts as far as it has come.
+function traffic({ seconds, points }) {
+  const first = points[0].at;
+  const width = seconds * Math.ceil((points.at(-1).at + seconds - first) / seconds / BARS);
+  const end = points.at(-1).at + Math.min(seconds, Math.max(1, Date.now() / 1000 - points.at(-1).at));
+  const steps = Array.from({ length: Math.floor((points.at(-1).at - first) / width) + 1 }, (_, step) => (
+    { at: first + step * width, until: Math.min(end, first + (step + 1) * width), decisions: 0 }));
+  for (const point of points) steps[Math.floor((point.at - first) / width)].decisions += point.decisions;
+  const [span, called] = spanOf(Math.max(...steps.map((step) => step.decisions / (step.until - step.at))));
+  const bars = steps.map((step) => (
+    { at: step.at * 1000, until: step.until * 1000, decisions: step.decisions, rate: step.decisions * span / (step.until - step.at) }));
+  return { bars, called };
+}
+
+async function showCharts(view) {
+  const found = rates(view.timeline);
+  $("rate-chart").hidden = !found.length;
+  $("rate-note").textContent = found.length
+    ? `Each dot is ${number(found[0].outcomes)} outcomes or more. Dashed: the uniform split, estimated at ${percent(view.uniform_rate)}.`
+    : "Too few outcomes yet: the first dot needs 20.";
+  if (found.length) await rateChart($("rate-chart"), found, view.uniform_rate);
+  const some = view.timeline.points.length > 0;
+  $("traffic-chart").hidden = !some;
+  $("traffic-note").textContent = "No decisions yet.";
+  if (some) {
+    const { bars, called } = traffic(view.timeline);
+    $("traffic-note").textContent = `Decisions ${called}.`;
+    await trafficChart($("traffic-chart"), bars, called);
+  }
+}
+
+function showPairs(view) {
+  const { heat, report } = view;
+  const part = heat.rows.length < heat.n_rows || heat.cols.length < heat.n_cols;
+  const all = `${plural(heat.n_rows, "row")} x ${plural(heat.n_cols, "column")}`;
+  $("pairs-note").textContent = (part ? `The busiest ${heat.rows.length} x ${heat.cols.length} of ${all}. ` : `${all}. `)
+    + (report.rate === null ? "– means nothing known yet." : "Framed: the leading pair. – means no outcome yet.");
+  $("maps").classList.toggle("stacked", heat.cols.length > 10);
+  heatMap($("rates-map"), "Click rate: clicks per outcome", view, (pair) => pair.outcomes ? pair.clicks / pair.outcomes : null);
+  heatMap($("shares-map"), "Traffic: share of all decisions", view, (pair) => report.decisions ? pair.decisions / report.decisions : null);
+}
+
+function showRace(view) {
+  const { report } = view;
+  const stage = view.stage === null ? "" : `The policy is in stage ${view.stage + 1}: ${survivors(view)} survive. `;
+  $("race-note").textContent = `${stage}In the race: could still be the best, with an error of at most ${number(100 * report.error_rate)} % however often you look.`;
+  lineTable($("rows"), "row", report.rows, view.rows_left, report.best_row);
+  lineTable($("cols"), "column", report.cols, view.cols_left, report.best_col);
+}
+
+export async function show(view) {
+  $("experiment").hidden = false;
+  $("sentence").textContent = view.report.sentence;
+  document.title = `${view.report.name} · rankone`;
+  showLabels(view);
+  showFigures(view);
+  showPairs(view);
+  showRace(view);
+  await showCharts(view);
+}
