@@ -25,6 +25,9 @@ fuzz: .venv/.dev  ## send the service 10,000 requests, half of them wrong; CASES
 docs: .venv/.docs  ## build the documentation site: docs/_build/html/index.html
 	$(BIN)/python -m sphinx -E -W --keep-going -q docs docs/_build/html
 
+kills: .venv/.dev  ## kill a serving process 1,000 times and check that nothing acknowledged is lost
+	RANKONE_KILLS=1000 $(BIN)/python -m pytest -n 0 tests/serving/test_crash.py -k named_points
+
 bench: .venv/.dev  ## measure speed; writes benchmarks/results.md
 	$(BIN)/python -m benchmarks
 
@@ -54,4 +57,4 @@ package: .venv/.dev  ## build wheel and sdist, and try the wheel in a new enviro
 	$(BIN)/python -m pip install --quiet --editable '.[serve]' --group docs
 	touch $@
 
-.PHONY: help demo test check bench package fuzz docs
+.PHONY: help demo test check kills bench package fuzz docs

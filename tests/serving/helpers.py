@@ -57,9 +57,16 @@ class Audience:
             experiment.tell(decision.id, bool(self.rng.random() < self.means[decision.row % 3, decision.col % 2]))
 
 
+def known(fold):
+    """Everything a fold knows, to be compared bit for bit."""
+    return {
+        name: (str(values.dtype), values.shape, values.tobytes()) for name, values in snapshot.contents(fold).items()
+    }
+
+
 def saved(experiment):
-    """Everything an experiment knows, as bytes."""
-    return experiment.look(snapshot.save)
+    """Everything an experiment knows, to be compared bit for bit."""
+    return experiment.look(known)
 
 
 def pairs(decisions):

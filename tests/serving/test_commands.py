@@ -7,8 +7,10 @@ import pytest
 from typer.testing import CliRunner
 
 from rankone.cli import build_app
+from rankone.errors import JournalError
+from rankone.serving.export import decisions_table
 
-from .helpers import Clock, start
+from .helpers import Clock, error_of, start
 
 run = CliRunner()
 
@@ -32,6 +34,7 @@ def test_experiments_lists_what_there_is(used):
     shown = run.invoke(build_app(), ["experiments", db])
     assert shown.exit_code == 0
     assert "[red]shop" in shown.stdout
+    assert "runs" in shown.stdout
     (report,) = json.loads(run.invoke(build_app(), ["experiments", db, "--json"]).stdout)
     assert report["name"] == "[red]shop"
     assert report["outcomes"]["clicked"] == 1
@@ -60,6 +63,26 @@ def test_export_writes_every_decision(used, ending, tmp_path):
     assert table["clicked"].to_list() == [True, None, True, False, False, False, None]
     assert table["row_name"].to_list()[:6] == [decision.row_name for decision in decisions]
     assert table["source"].to_list() == ["web"] * 6 + [None]
+    assert table["learned"].to_list() == [True, False, False, True, True, True, False]
+
+
+def test_export_says_which_outcomes_are_excluded(sqlite_db):
+    experiment = start(sqlite_db)
+    for number in range(4):
+        experiment.tell(experiment.ask().id, True, source="bot" if number % 2 else None)
+    experiment.exclude(source="bot")
+    table = decisions_table(experiment.database, "homepage")
+    assert table["learned"].to_list() == [True, False, True, False]
+    assert table.filter("learned")["clicked"].sum() == experiment.report().outcomes["clicked"]
+
+
+def test_export_reads_groups_of_any_size_and_stops_where_the_journal_is_torn(sqlite_db, monkeypatch):
+    monkeypatch.setattr("rankone.serving.database._CHUNK", 4)
+    experiment = start(sqlite_db)
+    experiment.ask(count=30)  # one group, longer than a chunk
+    assert len(decisions_table(experiment.database, "homepage")) == 30
+    experiment.database.storage.query("DELETE FROM rankone_journal WHERE seq = 31")
+    assert isinstance(error_of(decisions_table, experiment.database, "homepage"), JournalError)
 
 
 def test_export_refuses_what_it_does_not_know(used, tmp_path):
@@ -67,6 +90,8 @@ def test_export_refuses_what_it_does_not_know(used, tmp_path):
     assert "expected an experiment" in str(
         run.invoke(build_app(), ["export", db, "nobody", "--out", "x.csv"]).exception
     )
+    missing = str(tmp_path / "no" / "x.csv")
+    assert "expected a folder" in str(run.invoke(build_app(), ["export", db, "[red]shop", "--out", missing]).exception)
     out = str(tmp_path / "x.docx")
     assert "expected a file that ends" in str(
         run.invoke(build_app(), ["export", db, "[red]shop", "--out", out]).exception

@@ -1,14 +1,24 @@
 """The embedded experiment as its users see it."""
 
 import threading
+from unittest.mock import Mock
 
+import numpy as np
 import pytest
 
 import rankone
-from rankone.errors import Contradiction, InputError, KeyReused, TooManyOpen, UnknownDecision
+from rankone.errors import (
+    Contradiction,
+    InputError,
+    JournalError,
+    KeyReused,
+    StorageError,
+    TooManyOpen,
+    UnknownDecision,
+)
 from rankone.serving import Ask, Database, Experiment, Tell, Void
 
-from .helpers import Audience, error_of, pairs, saved, start
+from .helpers import Audience, Clock, error_of, pairs, saved, start
 
 
 def test_the_readme_lines_work(db):
@@ -94,6 +104,47 @@ def test_tell_many_answers_each_for_itself(sqlite_db):
     assert experiment.tell_many([]) == []
 
 
+def test_a_request_that_makes_no_sense_harms_no_other(sqlite_db):
+    """Each is answered for itself, also where requests of many callers are committed together."""
+    experiment = start(sqlite_db)
+    decision = experiment.ask()
+    nonsense = [
+        Ask(0),
+        "tell",
+        Tell(decision.id, "yes"),
+        Ask(key=""),
+        Tell(decision.id, True, source="\n"),
+        Void(decision),
+    ]
+    answers = experiment.do([*nonsense, Tell(decision.id, True), Ask(2)])
+    assert all(isinstance(answer, InputError) for answer in answers[:6])
+    assert "pass decision.id" in str(answers[5])
+    assert answers[6].learned
+    assert [made.number for made in answers[7]] == [1, 2]
+
+
+def test_numbers_and_truths_of_numpy_are_welcome(sqlite_db):
+    experiment = start(sqlite_db, seed=np.int64(7), max_open=np.int32(50))
+    decisions = experiment.ask(count=np.int64(3))
+    for decision, clicked in zip(decisions, (np.bool_(True), np.int64(0), 1), strict=True):
+        assert experiment.tell(decision.id, clicked).clicked is bool(clicked)
+
+
+@pytest.mark.parametrize("of_database", [StorageError, JournalError])
+def test_an_error_of_the_database_is_no_answer_to_one_request(of_database, sqlite_db, monkeypatch):
+    """What the transaction may have lost must not be committed: the group fails, nothing is written, and it heals."""
+    experiment = start(sqlite_db)
+    told = experiment.tell(experiment.ask().id, True)
+    before = experiment.look(lambda fold: fold.seq)
+    with monkeypatch.context() as broken:
+        error = of_database("an answer", "silence", "try again")
+        broken.setattr(type(experiment.database.storage), "of_decision", Mock(side_effect=error))
+        assert error_of(experiment.do, [Tell(told.id, True), Ask()]) is error
+    assert len(experiment.database.storage.tail(1, 0, 100)) == before
+    assert experiment.tell(told.id, True).repeated
+    assert experiment.ask().number == 1
+
+
 def test_a_key_makes_asking_again_safe(db):
     experiment = start(db)
     first = experiment.ask(key="request 1")
@@ -157,6 +208,37 @@ def test_settings_given_again_must_agree(sqlite_db):
         error = error_of(Experiment, "homepage", db=sqlite_db, **contradiction)
         assert isinstance(error, InputError), contradiction
         assert "homepage" in str(error)
+    assert "window 600 (seconds)" in str(error_of(Experiment, "homepage", db=sqlite_db, window=60))
+    many = str(error_of(Experiment, "homepage", db=sqlite_db, rows=5000))
+    assert "5000 in all" in many
+    assert len(many) < 500
+
+
+def test_a_name_that_is_not_there_is_answered_with_those_that_are(sqlite_db):
+    start(sqlite_db).close()
+    assert "homepage" in str(error_of(Experiment, "homepgae", db=sqlite_db))
+
+
+def test_a_closed_experiment_says_so(db):
+    experiment = start(db)
+    experiment.close()
+    experiment.close()
+    for call in (experiment.ask, experiment.report, experiment.stop):
+        error = error_of(call)
+        assert isinstance(error, StorageError)
+        assert "was closed" in str(error)
+
+
+def test_a_clock_once_given_is_kept(sqlite_db):
+    with Database(sqlite_db) as database:
+        clock = Clock()
+        start(database, clock=clock, window=60).ask()
+        clock.pass_seconds(60)
+        assert Experiment("homepage", db=database).report().outcomes["expired"] == 1
+
+
+def test_a_window_is_never_rounded_to_none(sqlite_db):
+    assert start(sqlite_db, window=1e-9).look(lambda fold: fold.settings.window) == 1
 
 
 @pytest.mark.parametrize(
@@ -165,7 +247,7 @@ def test_settings_given_again_must_agree(sqlite_db):
         {"name": ""}, {"name": "x" * 257}, {"name": "a\nb"}, {"name": 3},
         {"rows": []}, {"rows": ["a", "a"]}, {"rows": "ab"}, {"rows": None}, {"rows": 0}, {"rows": 10_001},
         {"cols": [1, 2]}, {"rows": 10_000, "cols": 1_001}, {"policy": "nobody"}, {"policy": "rank1elim-kl"}, {"seed": 1.5},
-        {"max_open": 0},
+        {"max_open": 0}, {"max_open": 2.5}, {"seed": -1}, {"seed": True},
         {"window": 0}, {"window": -1}, {"window": float("nan")}, {"auto_stop": 0}, {"auto_stop": 0.6},
         {"durability": "maybe"}, {"db": "mysql://x"}, {"db": ""}, {"db": ":memory:"},
     ],
@@ -200,6 +282,14 @@ def test_experiments_of_one_database_are_independent(db):
     assert set(database.storage.names()) == {"one", "two", "three"}
     assert alone.look(lambda fold: fold.decisions) == 0
     database.close()
+
+
+def test_nothing_leads_before_the_first_outcome(sqlite_db):
+    experiment = start(sqlite_db)
+    experiment.ask(count=5)
+    assert "name the pair" in str(error_of(experiment.stop))
+    experiment.stop("row 3", "col 2")
+    assert pairs([experiment.ask()]) == [(2, 1, True)]
 
 
 def test_stop_serves_one_pair_and_resume_goes_on(sqlite_db):

@@ -141,3 +141,27 @@ def test_exclusion_by_time_row_and_column(sqlite_db):
     other = Experiment("homepage", db=sqlite_db)
     experiment.exclude(until=begin + 31)
     assert other.report().outcomes == experiment.report().outcomes  # seen by those who had counted them
+
+
+def test_held_outcomes_can_be_excluded_too(sqlite_db):
+    """What a bot told within an open window is not learned when the window ends, and not counted as silence."""
+    clock = Clock()
+    experiment = start(sqlite_db, clock=clock, window=60)
+    bot, person, _silent = experiment.ask(count=3)
+    experiment.tell(bot.id, True, source="bot")
+    experiment.tell(person.id, True, source="web")
+    assert experiment.exclude(source="bot") == 1
+    assert experiment.exclude(source="bot") == 0
+    assert experiment.tell(bot.id, True).repeated
+    clock.pass_seconds(60)
+    counts = experiment.report().outcomes
+    assert (counts["clicked"], counts["expired"], counts["void"], counts["open"]) == (1, 1, 1, 0)
+    expected = saved(experiment)
+    experiment.close()
+    assert saved(Experiment("homepage", db=sqlite_db)) == expected
+    assert all(finding.ok for finding in examine(sqlite_db))
+
+
+@pytest.mark.parametrize("bad", [{"since": float("nan")}, {"until": "yesterday"}, {"row": "nobody"}])
+def test_exclusions_that_make_no_sense_are_refused(bad, sqlite_db):
+    assert isinstance(error_of(start(sqlite_db).exclude, **bad), InputError)

@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 
 from rankone.errors import InputError, StorageError
-from rankone.serving import Database, Experiment
+from rankone.serving import Ask, Database, Experiment, Tell
 from rankone.serving.doctor import examine
 
 from .helpers import error_of, start
@@ -74,6 +74,63 @@ def test_a_database_locked_for_too_long_is_an_error_and_heals(sqlite_db):
     database.close()
 
 
+@pytest.mark.parametrize("harm", ["deleted", "replaced"])
+def test_a_file_deleted_or_replaced_is_an_error_and_heals_when_it_is_back(harm, sqlite_db, tmp_path):
+    """SQLite itself would go on writing into the lost file, and acknowledge."""
+    experiment = start(sqlite_db)
+    told = experiment.tell(experiment.ask().id, True)
+    aside = sqlite_db.rename(tmp_path / "aside.db")
+    if harm == "replaced":
+        sqlite_db.write_bytes(aside.read_bytes())
+    for call in (experiment.ask, experiment.settle, lambda: experiment.add_row("new")):
+        error = error_of(call)
+        assert isinstance(error, StorageError)
+        assert "moved, replaced or deleted" in str(error)
+    aside.rename(sqlite_db)
+    assert experiment.ask().number == 1
+    assert experiment.tell(told.id, True).repeated
+    assert all(finding.ok for finding in examine(sqlite_db))
+
+
+def test_a_connection_lost_within_a_transaction_writes_nothing(postgres, monkeypatch):
+    """The server ends the connection when the lock is taken: the rest must not be written on a new connection."""
+    import psycopg
+
+    db = postgres.new_database()
+    experiment = start(db)
+    told = experiment.tell(experiment.ask().id, True)
+    storage = experiment.database.storage
+    look_up = type(storage).of_decision
+
+    def lose(self, *arguments):
+        with psycopg.connect(db, autocommit=True) as other:
+            other.execute("SELECT pg_terminate_backend(%s)", (self._connection.info.backend_pid,))
+        return look_up(self, *arguments)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(type(storage), "of_decision", lose)
+        assert isinstance(error_of(experiment.do, [Tell(told.id, True), Ask()]), StorageError)
+    assert experiment.look(lambda fold: fold.decisions) == 1
+    assert experiment.ask().number == 1
+    assert experiment.tell(told.id, True).repeated
+    assert all(finding.ok for finding in examine(db))
+    experiment.close()
+
+
+def test_where_there_is_no_database_the_message_says_what_is_there(tmp_path, sqlite_db):
+    sqlite3.connect(tmp_path / "other.db").execute("CREATE TABLE other (x)").connection.close()
+    for place, options, words in (
+        (tmp_path / "no" / "rankone.db", {}, "no folder"),
+        (tmp_path, {}, "a folder"),
+        (tmp_path / "missing.db", {"read_only": True}, "no such file"),
+        (tmp_path / "other.db", {"read_only": True}, "without any"),
+    ):
+        assert f"got {words}" in str(error_of(Database, place, **options)).replace("got one", "got"), words
+    start(sqlite_db).close()
+    reader = Experiment("homepage", db=Database(sqlite_db, read_only=True))
+    assert "open it for writing" in str(error_of(reader.ask))
+
+
 def test_a_database_that_is_not_there_or_not_ours(tmp_path, postgres):
     assert isinstance(error_of(Experiment, "x", 2, 2, "ucb1", db=tmp_path / "no" / "folder.db"), StorageError)
     assert isinstance(error_of(Database, tmp_path / "missing.db", read_only=True), StorageError)
@@ -104,17 +161,22 @@ def test_readers_write_nothing(db):
 def test_an_experiment_survives_a_fork(sqlite_db):
     import os
 
-    experiment = start(sqlite_db)
+    database = Database(sqlite_db)
+    experiment, inherited = start(database), database.storage
     experiment.ask()
     child = os.fork()
     if child == 0:
         try:
+            made = start(database, name="made by the child")  # on a connection of its own
+            assert database.storage is not inherited
+            made.ask()
             experiment.tell(experiment.ask().id, True)
             os._exit(0)
         finally:
             os._exit(1)
     assert os.waitpid(child, 0)[1] == 0
     assert experiment.ask().number == 2
+    assert Experiment("made by the child", db=database).report().decisions == 1
     assert all(finding.ok for finding in examine(sqlite_db))
 
 

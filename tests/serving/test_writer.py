@@ -71,3 +71,37 @@ def test_an_interrupted_leader_hands_over():
         writer.run(Job(None, 1))
     writer._carry_out = lambda group: None
     assert writer.run(Job(None, 2)) is None
+
+
+def test_an_interruption_ends_its_own_thread_only():
+    """Those who waited with the interrupted leader are told that it is not known whether they got in."""
+    entered, gate = threading.Event(), threading.Event()
+
+    def carry_out(group):
+        if group[0].do == "first":
+            entered.set()
+            gate.wait()
+        else:
+            raise KeyboardInterrupt
+
+    writer = Writer(carry_out)
+    first = threading.Thread(target=writer.run, args=(Job(None, "first"),))
+    first.start()
+    entered.wait()
+    ends = {}
+
+    def caller(number):
+        try:
+            writer.run(Job(None, number))
+        except BaseException as error:
+            ends[number] = type(error)
+
+    threads = [threading.Thread(target=caller, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    while len(writer._waiting) < 3:
+        time.sleep(0.001)
+    gate.set()
+    for thread in (first, *threads):
+        thread.join()
+    assert sorted(end.__name__ for end in ends.values()) == ["KeyboardInterrupt", "StorageError", "StorageError"]

@@ -27,5 +27,17 @@ def experiments(
     if as_json:
         print(json.dumps([report.as_dict() for report in reports], indent=1))
         return
-    columns = {"experiment": "name", "policy": "policy", "decisions": "decisions", "what is known": "sentence"}
-    show_table(pl.DataFrame({title: [getattr(report, name) for report in reports] for title, name in columns.items()}))
+    rows = [
+        (
+            report.name,
+            report.policy,
+            "stopped" if report.stopped else "runs",
+            report.decisions,
+            report.outcomes["clicked"],
+            report.outcomes["open"],
+            report.sentence,
+        )
+        for report in reports
+    ]
+    columns = ["experiment", "policy", "status", "decisions", "clicks", "open", "what is known"]
+    show_table(pl.DataFrame(rows, schema=columns, orient="row"))

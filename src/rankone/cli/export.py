@@ -18,11 +18,11 @@ def export(
     name: str = typer.Argument(..., help="Name of the experiment."),
     out: Path = typer.Option(..., "--out", help="File to write: .parquet, .csv or .jsonl."),
 ) -> None:
-    """Write one row per decision: pair, time, outcome."""
+    """Write one row per decision: pair, time, outcome, and whether that was learned."""
     from rankone.serving import Database
-    from rankone.serving.export import decisions_table, write_table
+    from rankone.serving.export import write_decisions
+    from rankone.serving.report import amount
 
     with Database(db, read_only=True) as database:
-        table = decisions_table(database, name)
-    write_table(table, out)
-    print(f"{len(table)} decisions of '{name}' written to {out}", file=sys.stderr)
+        written = write_decisions(database, name, out)
+    print(f"{amount(written, 'decision')} of '{name}' written to {out}", file=sys.stderr)

@@ -14,6 +14,7 @@ from rankone.serving import snapshot
 from rankone.serving.database import Database, Folded
 from rankone.serving.fold import Diverged, Fold
 from rankone.serving.journal import Kind
+from rankone.serving.report import amount
 
 _RECOUNT = """SELECT row, col, count(*), sum(value) FROM rankone_journal
     WHERE experiment = ? AND kind IN (?, ?, ?) GROUP BY row, col"""
@@ -62,7 +63,8 @@ def _examine_one(database: Database, name: str, number: int) -> Iterator[Finding
     except Diverged as diverged:
         fold = database.replay(number, with_policy=False)
         replay = f"the policy's code changed since event {diverged}: it starts afresh when next used"
-    yield Finding(name, "journal", True, f"{fold.seq} events, {fold.decisions} decisions, all checksums fit")
+    found = f"{amount(fold.seq, 'event')}, {amount(fold.decisions, 'decision')}, all checksums fit"
+    yield Finding(name, "journal", True, found)
     yield Finding(name, "replay", True, replay)
     yield _recount(database, name, number, fold)
     if fold.state is None:
@@ -85,7 +87,8 @@ def _recount(database: Database, name: str, number: int, fold: Fold) -> Finding:
         name,
         "recount",
         same,
-        f"{int(pulls.sum())} outcomes, {int(clicks.sum())} clicks" + ("" if same else ", not as replayed"),
+        f"{amount(int(pulls.sum()), 'outcome')}, {amount(int(clicks.sum()), 'click')}"
+        + ("" if same else ", not as replayed"),
     )
 
 

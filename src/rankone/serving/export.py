@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankone.errors import InputError
+from rankone.errors import InputError, StorageError
 from rankone.serving.database import Database
 from rankone.serving.fold import Fold
 from rankone.serving.journal import AT, COL, DECISION, KIND, ROW, TAG, VALUE, Events, Kind
@@ -27,7 +27,10 @@ _WRITERS = {".parquet": "write_parquet", ".csv": "write_csv", ".jsonl": "write_n
 
 
 def decisions_table(database: Database, name: str) -> pl.DataFrame:
-    """Return the decisions of an experiment; outcomes are open, held, told, expired, late or void."""
+    """Return the decisions of an experiment; outcomes are open, held, told, expired, late or void.
+
+    `learned` says whether the outcome counts: not if it is open, held, late (then its silence does), void or excluded.
+    """
     import polars as pl
 
     number = experiment_number(database, name)
@@ -35,12 +38,11 @@ def decisions_table(database: Database, name: str) -> pl.DataFrame:
     asks, outcomes = [], []
     for events in database.each_stretch(number, fold):
         asks.append(_asks(events))
-        outcomes.append(_outcomes(events))
+        outcomes.append(_outcomes(events, fold))
     if not asks:
-        asks, outcomes = [_asks(_NONE)], [_outcomes(_NONE)]
-    last = (
-        pl.concat(outcomes).group_by("number", maintain_order=True).last()
-    )  # a late outcome replaces the expiry it follows
+        asks, outcomes = [_asks(_NONE)], [_outcomes(_NONE, fold)]
+    # A late outcome replaces the expiry it follows.
+    last = pl.concat(outcomes).group_by("number", maintain_order=True).last()
     table = pl.concat(asks).join(last, on="number", how="left", maintain_order="left")
     names = {side: pl.Series(lines.names, dtype=pl.String) for side, lines in (("row", fold.rows), ("col", fold.cols))}
     return table.select(
@@ -55,16 +57,24 @@ def decisions_table(database: Database, name: str) -> pl.DataFrame:
         "source",
         pl.col("outcome").fill_null("open"),
         pl.when(pl.col("outcome").is_in(["told", "held", "late", "expired"])).then(pl.col("clicked")),
+        pl.col("learned").fill_null(False),
         pl.from_epoch("outcome_at", time_unit="us").dt.replace_time_zone("UTC"),
     )
 
 
-def write_table(table: pl.DataFrame, out: Path) -> None:
-    """Write a table to a file whose ending says how: .parquet, .csv or .jsonl."""
+def write_decisions(database: Database, name: str, out: Path) -> int:
+    """Write the decisions of an experiment to a file whose ending says how; return how many there are."""
     writer = _WRITERS.get(out.suffix)
     if writer is None:
         raise InputError(f"a file that ends in {', '.join(_WRITERS)}", str(out), "pass --out decisions.parquet, say")
-    getattr(table, writer)(out)
+    if not out.absolute().parent.is_dir():
+        raise InputError(f"a folder for {out}", f"no folder {out.parent}", "make it")
+    table = decisions_table(database, name)
+    try:
+        getattr(table, writer)(out)
+    except OSError as error:
+        raise StorageError(f"to write {out}", str(error), "make room or give access, then try again") from error
+    return len(table)
 
 
 _NONE = Events(np.empty((0, 8), np.int64), [])
@@ -101,14 +111,16 @@ def _asks(events: Events) -> pl.DataFrame:
     )
 
 
-def _outcomes(events: Events) -> pl.DataFrame:
+def _outcomes(events: Events, fold: Fold) -> pl.DataFrame:
     import polars as pl
 
-    numbers = events.numbers[events.numbers[:, KIND] > Kind.ASK]
+    told = events.numbers[:, KIND] > Kind.ASK
+    numbers = events.numbers[told]
     kinds = [_OUTCOME[Kind(kind)] for kind in numbers[:, KIND].tolist()]
     columns = {
         "number": numbers[:, DECISION],
         "outcome": pl.Series(kinds, dtype=pl.String),
         "clicked": numbers[:, VALUE] == 1,
+        "learned": fold.counted(events)[told],
     }
     return pl.DataFrame(columns | {"outcome_at": numbers[:, AT]})

@@ -137,15 +137,19 @@ class Fold:
             np.add.at(self.asked, (asks[:, ROW], asks[:, COL]), 1)
             self.fillers += int(np.count_nonzero(asks[:, TAG] < 0))
         if counts[_LEARNED].any():
-            self._learn(events, _LEARNED[kinds])
+            self._learn(numbers[self.counted(events)])
         self._follow_decisions(events, counts)
         self.decisions += int(counts[_ASK])
         self.seq, self.at = int(numbers[-1, SEQ]), int(numbers[-1, AT])
 
-    def _learn(self, events: Events, learned: Any) -> None:
+    def counted(self, events: Events) -> Any:
+        """Return for each event whether it is an outcome that counts."""
+        counted = _LEARNED[events.numbers[:, KIND]]
         for exclusion in self.exclusions:
-            learned &= ~exclusion.fits(events)
-        outcomes = events.numbers[learned]
+            counted &= ~exclusion.fits(events)
+        return counted
+
+    def _learn(self, outcomes: Ints) -> None:
         self.learned += len(outcomes)
         self.expired += int(np.count_nonzero(outcomes[:, KIND] == _EXPIRE))
         pairs = outcomes[:, ROW], outcomes[:, COL]

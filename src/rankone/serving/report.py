@@ -13,6 +13,7 @@ from rankone.serving.journal import Kind
 from rankone.serving.settings import Lines
 from rankone.serving.winner import intervals, standing
 
+_RATE = len("100.0% (100.0% - 100.0%)")  # characters
 ERROR_RATE = 0.05  # of the report's statements where the experiment does not say
 
 
@@ -60,14 +61,14 @@ class Report:
     def sentence(self) -> str:
         """What leads, how sure that is and what is still in the race, in one sentence."""
         if self.outcomes["clicked"] + self.outcomes["not_clicked"] + self.outcomes["expired"] == 0:
-            return f"No outcomes yet: {self.decisions} decisions were given out, nothing is known so far."
+            return f"No outcomes yet: {amount(self.decisions, 'decision')} given out, nothing is known so far."
         pair = f"'{self.best_row}' with '{self.best_col}'"
         figures = f"{_percent(self.rate)} clicks, between {_percent(self.low)} and {_percent(self.high)}"
         if self.decided:
             sure = f"wrong with probability at most {self.error_rate:g}, however often you look"
             return f"{pair} has won ({figures}): {sure}."
         racing = [sum(line.in_race for line in lines) for lines in (self.rows, self.cols)]
-        lines = f"{_number(racing[0], 'row')} and {_number(racing[1], 'column')} are still in the race"
+        lines = f"{amount(racing[0], 'row')} and {amount(racing[1], 'column')} are still in the race"
         sure = "too early to be sure" if self.confidence < 0.5 else f"at least {_percent(self.confidence)} sure"
         return f"{pair} leads ({figures}), {sure}; {lines}."
 
@@ -184,12 +185,12 @@ def _line_reports(
 
 def _table(side: str, lines: tuple[LineReport, ...]) -> list[str]:
     width = max(len(side), *(len(line.name) for line in lines))
-    rows = [f"  {side:<{width}}  traffic  outcomes  clicks  rate with the leader   in the race"]
+    rows = [f"  {side:<{width}}  traffic  outcomes  clicks  {'rate with the leader':<{_RATE}}  in the race"]
     for line in lines:
         rate = f"{_percent(line.rate):>6} ({_percent(line.low)} - {_percent(line.high)})"
         race = "yes" if line.in_race else "no" if line.live else "retired"
         rows.append(
-            f"  {line.name:<{width}}  {line.share:>7.1%}  {line.outcomes:>8}  {line.clicks:>6}  {rate:<21}  {race}"
+            f"  {line.name:<{width}}  {line.share:>7.1%}  {line.outcomes:>8}  {line.clicks:>6}  {rate:<{_RATE}}  {race}"
         )
     return rows
 
@@ -198,5 +199,10 @@ def _percent(value: float | None) -> str:
     return "-" if value is None else f"{value:.1%}"
 
 
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}" + ("" if count == 1 else "s")
+def amount(count: int, what: str) -> str:
+    """Return how many there are of something.
+
+    >>> amount(1, "row"), amount(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{count:,} {what}" + ("" if count == 1 else "s")

@@ -23,8 +23,8 @@ from rankone.serving.settings import Lines, Settings
 _COUNTS = ("asked", "pulls", "clicks", "tallies")
 
 
-def save(fold: Fold) -> bytes:
-    """Return a fold as bytes, its checksum first."""
+def contents(fold: Fold) -> dict[str, Any]:
+    """Return all that a fold knows as plain arrays: two folds are the same if these are."""
     numbers = np.array([(number, *opened[:4]) for number, opened in fold.open.items()], np.int64).reshape(-1, 5)
     arrays: dict[str, Any] = {name: getattr(fold, name) for name in _COUNTS}
     arrays |= {f"state_{name}": getattr(fold.state, name) for name in fold.state._fields}
@@ -48,8 +48,13 @@ def save(fold: Fold) -> bytes:
     arrays["open"] = numbers
     arrays["secrets"] = np.frombuffer(b"".join(opened.secret for opened in fold.open.values()), np.uint8)
     arrays["facts"] = np.frombuffer(json.dumps(facts).encode(), np.uint8)
+    return arrays
+
+
+def save(fold: Fold) -> bytes:
+    """Return a fold as bytes, its checksum first."""
     file = io.BytesIO()
-    np.savez(file, allow_pickle=False, **arrays)
+    np.savez(file, allow_pickle=False, **contents(fold))
     body = file.getvalue()
     return _checksum(body) + body
 

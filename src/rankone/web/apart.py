@@ -30,13 +30,10 @@ async def apart(task: str, **arguments: Any) -> None:
 def export(db: str, name: str, out: str) -> None:
     """Write the decisions of an experiment to a file of the service's own choice."""
     from rankone.serving import Database
-    from rankone.serving.export import decisions_table, write_table
+    from rankone.serving.export import write_decisions
 
-    database = Database(db, read_only=True)
-    try:
-        write_table(decisions_table(database, name), Path(out))
-    finally:
-        database.close()
+    with Database(db, read_only=True) as database:
+        write_decisions(database, name, Path(out))
 
 
 def bundle() -> None:
