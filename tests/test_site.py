@@ -93,7 +93,7 @@ def test_every_named_thing_has_its_row(reference, page, names):
 
 def environment_variables():
     files = [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py"), ROOT / ".ci" / "run"]
-    return sorted({name for file in files for name in re.findall(r"RANKONE_[A-Z_]+[A-Z]", file.read_text())})
+    return sorted({name for file in files for name in re.findall(r"\bRANKONE_[A-Z_]+[A-Z]", file.read_text())})
 
 
 def test_every_setting_of_an_experiment_is_explained():
