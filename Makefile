@@ -22,6 +22,18 @@ check: .venv/.dev  ## lint, formatting, types, layers
 bench: .venv/.dev  ## measure speed; writes benchmarks/results.md
 	$(BIN)/python -m benchmarks
 
+package: .venv/.dev  ## build wheel and sdist into dist, install each in a new environment and try it
+	rm -rf dist
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	$(BIN)/python -c "from hatchling.build import build_sdist; build_sdist('dist')"
+	for file in dist/*.whl dist/*.tar.gz; do \
+		rm -rf dist/try && $(PYTHON) -m venv dist/try && dist/try/bin/python -m pip install --quiet "$$file" && \
+		(cd dist/try && bin/rankone --version && bin/python -m rankone hardness needle:8x8 >/dev/null && \
+		 bin/python -c "import rankone; rankone.simulate('needle:4x4', 'uts', 1000, runs=2).chart().save('regret.png')") \
+		|| exit 1; \
+	done
+	rm -rf dist/try
+
 .venv/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
@@ -32,4 +44,4 @@ bench: .venv/.dev  ## measure speed; writes benchmarks/results.md
 	$(BIN)/python -m pip install --quiet --editable . --group dev
 	touch $@
 
-.PHONY: help demo test check bench
+.PHONY: help demo test check bench package
