@@ -54,7 +54,7 @@ def check_experiment(
     fold = Fold(database.marks(number), with_policy=False)
     parts = [events.numbers for events in database.each_stretch(number, fold)]
     table = pair_counts(fold.pulls, fold.clicks, fold.rows.names, fold.cols.names, name)
-    redraw = _played_again(fold.policy, *_schedule(np.concatenate(parts))) if len(fold.eras) == 1 else None
+    redraw = played_again(fold.policy, *_schedule(np.concatenate(parts))) if len(fold.eras) == 1 else None
     rng = generator(whole_number("seed", seed, least=0), "check-rank1", name)
     method = FIXED if redraw is None else PLAYED_AGAIN
     return Rank1Report((check_table(table, simulations, rng, redraw, method, progress),), level)
@@ -71,7 +71,9 @@ def _schedule(numbers: Ints) -> tuple[Schedule, int]:
     return Schedule(what[before], decision[before]), after
 
 
-def _played_again(policy: Policy, schedule: Schedule, after: int) -> Redraw:
+def played_again(policy: Policy, schedule: Schedule, after: int = 0) -> Redraw:
+    """Draw tables by playing the policy; `after` more outcomes go to the pair that has most."""
+
     def redraw(rates: Floats, rng: np.random.Generator) -> tuple[Ints, Ints]:
         pulls, clicks = np.zeros((2, *rates.shape), np.int64)
         for place, world in enumerate(rates):

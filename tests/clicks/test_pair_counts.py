@@ -1,0 +1,51 @@
+"""Counts of pairs from files, with the names people give their columns."""
+
+import polars as pl
+import pytest
+
+from rankone import clicks
+from rankone.clicks.pair_counts import holds_pair_counts
+from rankone.errors import InputError
+
+ROWS = {"item": ["A", "A", "B", "B"], "position": ["top", "low", "top", "low"], "impressions": [10, 20, 5, 8]}
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
+def test_files_of_counts(tmp_path, ending):
+    table = pl.DataFrame(ROWS | {"clicks": [1, 2, 3, 4]})
+    path = tmp_path / f"counts.{ending}"
+    if ending == "parquet":
+        table.write_parquet(path)
+    else:
+        table.write_csv(path, separator="\t" if ending == "tsv" else ",")
+    assert holds_pair_counts(path)
+    (found,) = clicks.read_pair_counts(path)
+    assert found.row_names == ["A", "B"]
+    assert found.col_names == ["top", "low"]
+    assert found.pulls.tolist() == [[10, 20], [5, 8]]
+    assert found.clicks.tolist() == [[1, 2], [3, 4]]
+
+
+def test_rows_of_a_pair_are_added_and_queries_kept_apart(tmp_path):
+    path = tmp_path / "counts.csv"
+    path.write_text("query,row,col,shown,clicked\nq,A,x,1,1\nq,A,x,2,1\nr,A,x,5,0\n")
+    first, second = clicks.read_pair_counts(path)
+    assert (first.name, first.pulls.tolist(), first.clicks.tolist()) == ("q", [[3]], [[2]])
+    assert (second.name, second.pulls.tolist()) == ("r", [[5]])
+
+
+def test_a_log_of_impressions_is_not_taken_for_counts(tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text("query,item,position,clicked\nq,a,1,0\n")
+    assert not holds_pair_counts(log)
+    assert not holds_pair_counts(tmp_path / "missing.csv")
+
+
+@pytest.mark.parametrize(
+    "text", ["row,col,shown\nA,x,1\n", "row,col,shown,clicks\nA,x,many,1\n", "row,col,shown,clicks\nA,x,1,2\n"]
+)
+def test_wrong_files_are_sentences(tmp_path, text):
+    path = tmp_path / "counts.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"expected .* - got .* - "):
+        clicks.read_pair_counts(path)
