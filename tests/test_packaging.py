@@ -1,16 +1,22 @@
 """The package as others get it: a wheel and an sdist that hold everything, missing extras that say what to install."""
 
+import itertools
 import os
+import re
 import site
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
 
+import rankone
+
 ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
 def run(*words, **settings):
@@ -82,6 +88,34 @@ def test_a_missing_extra_says_what_to_install(extra, tmp_path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode != 0
     assert f"pip install 'rankone[{extra}]'" in done.stderr
+
+
+def test_every_extra_is_tried_without():
+    assert {*WITHOUT, "spark"} == set(PROJECT["optional-dependencies"])  # Spark: only a frame that is there is counted
+
+
+def test_without_any_extra_everything_else_is_there(tmp_path):
+    missing = [module for module, _ in WITHOUT.values()] + ["pyspark"]
+    code = f"""
+import sys
+sys.modules.update(dict.fromkeys({missing}))
+import rankone
+for name in rankone.__all__:
+    getattr(rankone, name)
+study = rankone.simulate("needle:2x2", "uniform", horizon=10, runs=1, workers=1)
+from rankone.cli import main
+sys.argv = ["rankone", "serve", "--help"]
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_notices_and_citation_are_up_to_date():
+    notice = (ROOT / "NOTICE").read_text()
+    for requirement in itertools.chain(PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()):
+        assert f"    {re.match('[A-Za-z0-9-]+', requirement)[0]} " in notice, requirement
+    assert f"\nversion: {rankone.__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def test_completion_offers_commands_and_options():
