@@ -8,7 +8,7 @@ from rankone.clicks.rank_one_check import FIXED
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
 from rankone.policies.live import ASK, LEARN, VOID
-from rankone.serving.export import each_chunk, experiment_number
+from rankone.serving.export import experiment_number
 from rankone.serving.fold import Fold
 from rankone.serving.rank_one_check import PLAYED_AGAIN, _schedule, check_experiment, played_again
 
@@ -36,7 +36,7 @@ def journal(db):
     with rankone.Database(db, read_only=True) as database:
         number = experiment_number(database, "page")
         fold = Fold(database.marks(number), with_policy=False)
-        return np.concatenate([events.numbers for events in each_chunk(database, number, fold)])
+        return np.concatenate([events.numbers for events in database.each_stretch(number, fold)])
 
 
 def test_rank_one_traffic_and_other(tmp_path):

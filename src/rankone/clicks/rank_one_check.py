@@ -172,7 +172,7 @@ def _visible(law: Floats, pulls: Ints, rates: Floats) -> float | None:
     """
     threshold, needed = float(np.quantile(law, 0.95) - law.mean()), 0.0
     for _ in range(20):  # the variance grows with the deviation, as that of a non-central chi-squared
-        needed = threshold + _SEEN_BY_MOST * math.sqrt(float(law.var()) + 4.0 * needed)
+        needed = threshold + _SEEN_BY_MOST * math.sqrt(float(law.var()) + 4.0 * max(0.0, needed))
     row, col = np.nonzero(pulls)
     weight = (pulls * rates / np.maximum(1.0 - rates, 1e-9))[row, col]
     parts = eliminate(row, col, weight, pulls.shape[0], pulls.shape[1], np.zeros(0, np.int64))
