@@ -42,6 +42,16 @@ def test_shows_policies_band_and_lower_bound(study, log):
     assert all(value["low"] <= value["mean"] <= value["high"] for value in values if value.get("low") is not None)
 
 
+def test_log_regret_has_one_scale_of_round_numbers_around_everything(study):
+    panels = json.loads(study.chart(log_regret=True).altair.to_json())["concat"]
+    first, second = (panel["layer"][1]["encoding"]["y"] for panel in panels)
+    assert first == second
+    low, high = first["scale"]["domain"]
+    assert {f"{value:e}"[0] for value in (low, high, *first["axis"]["values"])} <= {"1", "2", "5"}
+    positive = study.table.filter(study.table["regret"] > 0)["regret"]
+    assert low <= positive.mean() <= high
+
+
 def test_unknown_ending(study, tmp_path):
     with pytest.raises(InputError, match="expected a path ending in"):
         study.chart().save(tmp_path / "regret.gif")

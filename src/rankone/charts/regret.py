@@ -46,10 +46,14 @@ def regret_chart(
         curves = curves.with_columns(low=pl.max_horizontal("low", pl.col("mean") * 1e-2))
     names = [*policies, LOWER_BOUND] if bounds.height else policies
     domain = alt.Scale(domain=names, range=_cycle(COLOURS, policies, "#777777" if bounds.height else None))
-    dashes = alt.Scale(domain=names, range=_cycle(DASHES, policies, [2, 4] if bounds.height else None))
+    dashes = alt.Scale(domain=names, range=_cycle(DASHES, policies, DASHES[0] if bounds.height else None))
     shapes = alt.Scale(domain=names, range=_cycle(SHAPES, policies, "stroke" if bounds.height else None))
     x = alt.X("step:Q", title="decisions", scale=_scale(log_steps), axis=alt.Axis(format="~s", tickCount=5))
-    y = alt.Y("mean:Q", title="cumulative regret", scale=_scale(log_regret), axis=alt.Axis(format="~s"))
+    y_scale, y_axis = _scale(log_regret), alt.Axis(format="~s")
+    if log_regret:  # the same in every panel, so that panels can be compared
+        seen = pl.concat([curves["mean"], curves["high"], bounds["mean"]])
+        y_scale, y_axis = _log_scale(float(seen.min() or 1.0), float(seen.max() or 1.0))  # type: ignore[arg-type]
+    y = alt.Y("mean:Q", title="cumulative regret", scale=y_scale, axis=y_axis)
     colour = alt.Color("policy:N", scale=domain, title=None, sort=names, legend=alt.Legend(symbolOpacity=1))
 
     def panel(name: str) -> Any:
@@ -103,6 +107,17 @@ def _bounds(table: pl.DataFrame, constants: Mapping[str, float]) -> pl.DataFrame
 def _cycle(values: Sequence[Kind], policies: list[str], last: Kind | None) -> list[Kind]:
     cycled = [values[place % len(values)] for place in range(len(policies))]
     return cycled if last is None else [*cycled, last]
+
+
+def _log_scale(low: float, high: float) -> tuple[alt.Scale, alt.Axis]:
+    """A logarithmic scale from 1, 2 or 5 times a power of ten to another, and an axis with lines at these alone."""
+    powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 2)
+    rounds = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
+    bottom, top = max(value for value in rounds if value <= low), min(value for value in rounds if value >= high)
+    shown = [value for value in rounds if bottom <= value <= top]
+    if len(shown) > 18:  # powers of ten alone
+        shown = [value for value in shown if math.log10(value).is_integer()]
+    return alt.Scale(type="log", domain=[bottom, top], nice=False, clamp=True), alt.Axis(format="~s", values=shown)
 
 
 def _scale(log: bool) -> alt.Scale:

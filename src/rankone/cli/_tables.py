@@ -11,6 +11,13 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+# What of a study's summary is shown, and under which names.
+SUMMARY = {
+    "problem": "problem", "policy": "policy", "regret_mean": "regret", "regret_se": "± se", "regret_median": "median",
+    "regret_p95": "p95", "sync_points": "sync points", "seconds": "s a run", "steps_per_second": "steps/s",
+}  # fmt: skip
+
+
 def show_table(table: pl.DataFrame, title: str | None = None, columns: Mapping[str, str] | None = None) -> None:
     """Print a table on standard output, numbers to the right and no longer than they need to be.
 

@@ -96,10 +96,10 @@ def _from_log(reproduce: Callable[[Protocol], Reproduction], out: Path, **choice
 
 
 def _show(result: Reproduction, out: Path) -> None:
-    from rankone.cli._tables import show_table
+    from rankone.cli._tables import SUMMARY, show_table
 
     for title, table in result.tables.items():
-        show_table(table, title)
+        show_table(table, title, SUMMARY if set(SUMMARY) <= set(table.columns) else None)
     show_table(result.claim_table(), "The paper's claims, measured")
     result.save(out)
     print(f"Written: {out}/ ({', '.join(sorted(path.name for path in out.iterdir() if path.is_file()))})")

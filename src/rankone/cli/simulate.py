@@ -44,7 +44,7 @@ def simulate(
     """Simulate policies on problems and compare their regret."""
     import rankone
     from rankone.cli._progress import progress_bar
-    from rankone.cli._tables import show_table
+    from rankone.cli._tables import SUMMARY, show_table
     from rankone.simulation.recommend import COMPARED_WITH
 
     if not policy:
@@ -62,12 +62,7 @@ def simulate(
     if as_json:
         print(json.dumps(study.summary().to_dicts(), indent=1))
         return
-    columns = {
-        "problem": "problem", "policy": "policy", "regret_mean": "regret", "regret_se": "± se",
-        "regret_median": "median", "regret_p95": "p95", "sync_points": "sync points", "seconds": "s a run",
-        "steps_per_second": "steps/s",
-    }  # fmt: skip
     when = "" if study.feedback.is_immediate else f", feedback {study.feedback}"
-    show_table(study.summary(), f"{horizon:,} decisions, {runs} runs, seed {seed}{when}", columns)
+    show_table(study.summary(), f"{horizon:,} decisions, {runs} runs, seed {seed}{when}", SUMMARY)
     if out is not None:
         print(f"Written: {out / 'table.parquet'}, summary.csv, summary.json, regret.png")
