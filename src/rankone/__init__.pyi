@@ -4,6 +4,9 @@ from rankone import clicks as clicks
 from rankone import errors as errors
 from rankone._version import __version__ as __version__
 from rankone.clicks.rank_one_check import check_rank1 as check_rank1
+from rankone.pages import Explanation as Explanation
+from rankone.pages import explain as explain
+from rankone.pages import report as report
 from rankone.policies import Agent as Agent
 from rankone.policies import Decision as Decision
 from rankone.policies import Policy as Policy

@@ -66,7 +66,7 @@ def open_page(browser):
         page.problems = []
         page.on("pageerror", lambda error: page.problems.append(str(error)))
         page.on("console", lambda message: message.type == "error" and page.problems.append(message.text))
-        home = re.match(r"https?://[^/]+", url)[0]
+        home = re.match(r"https?://[^/]+|file://.*", url)[0]  # a page in a file is alone with itself
         page.on(
             "request", lambda asked: asked.url.startswith((home, "data:", *allowed)) or page.problems.append(asked.url)
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
@@ -27,26 +27,16 @@ def show_table(table: pl.DataFrame, title: str | None = None, columns: Mapping[s
     from rich.console import Console
     from rich.table import Table
 
+    from rankone.charts.page import cell_text
+
     shown = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     if columns is not None:
         table = table.select(*columns).rename(dict(columns))
     for name, kind in table.schema.items():
         shown.add_column(name.replace("_", " "), justify="right" if kind.is_numeric() else "left")
     for row in table.iter_rows():
-        shown.add_row(*(_text(value) for value in row))
+        shown.add_row(*(escape(cell_text(value)) for value in row))  # square brackets mean colours to rich
     console = Console()
     if not console.is_terminal:  # a pipe or a file has no width of its own: leave room for every column
         console = Console(width=160)
     console.print(shown)
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-    return escape(str(value))  # names may hold square brackets, which mean colours to rich

@@ -41,7 +41,7 @@ def fig1(
 
     with progress_bar("runs") as progress:
         result = reproduce(out=out, quick=quick, workers=workers, progress=progress, today=today)
-    _show(result, out)
+    _show(result, out, "fig1", quick=quick, today=today)
 
 
 def fig2(
@@ -55,7 +55,7 @@ def fig2(
     """Figure 2: two queries of a click log, their models and the regret on them."""
     from rankone.paper.fig2 import reproduce
 
-    _from_log(reproduce, out, log=log, format=format, truth=truth, quick=quick, workers=workers)
+    _from_log("fig2", reproduce, out, log=log, format=format, truth=truth, quick=quick, workers=workers)
 
 
 def fig3(
@@ -69,7 +69,7 @@ def fig3(
     """Figure 3: regret averaged over the 20 most frequent queries of a click log."""
     from rankone.paper.fig3 import reproduce
 
-    _from_log(reproduce, out, log=log, format=format, truth=truth, quick=quick, workers=workers)
+    _from_log("fig3", reproduce, out, log=log, format=format, truth=truth, quick=quick, workers=workers)
 
 
 def theory(
@@ -83,23 +83,29 @@ def theory(
 
     with progress_bar("parts") as progress:
         result = reproduce(out=out, quick=quick, workers=workers, progress=progress)
-    _show(result, out)
+    _show(result, out, "theory", quick=quick)
 
 
-def _from_log(reproduce: Callable[[Protocol], Reproduction], out: Path, **choices: Any) -> None:
+def _from_log(figure: str, reproduce: Callable[[Protocol], Reproduction], out: Path, **choices: Any) -> None:
     from rankone.cli._progress import progress_bar
     from rankone.paper.yandex import Protocol
 
     with progress_bar("runs") as progress:
         result = reproduce(Protocol(out, progress=progress, **choices))
-    _show(result, out)
+    _show(result, out, figure, **{name: value for name, value in choices.items() if name != "workers"})
 
 
-def _show(result: Reproduction, out: Path) -> None:
+def _show(result: Reproduction, out: Path, figure: str, **options: str | bool | None) -> None:
+    import shlex
+
     from rankone.cli._tables import SUMMARY, show_table
 
     for title, table in result.tables.items():
         show_table(table, title, SUMMARY if set(SUMMARY) <= set(table.columns) else None)
     show_table(result.claim_table(), "The paper's claims, measured")
-    result.save(out)
+    words = ["rankone", "reproduce", figure]
+    for name, value in options.items():
+        if value:
+            words += [f"--{name}"] if value is True else [f"--{name}", str(value)]
+    result.save(out, shlex.join(words))
     print(f"Written: {out}/ ({', '.join(sorted(path.name for path in out.iterdir() if path.is_file()))})")

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from rankone.charts.chart import Chart
+from rankone.simulation.provenance import write_about
 
 
 @dataclass(frozen=True)
@@ -40,12 +41,19 @@ class Reproduction:
             }
         )
 
-    def save(self, directory: Path) -> None:
-        """Write every table as CSV, the claims as claims.csv and every chart as PNG, SVG and HTML."""
+    def save(self, directory: Path, command: str | None = None) -> None:
+        """Write every table as CSV, the claims as claims.csv and every chart as PNG, SVG, HTML and JSON.
+
+        Args:
+            directory: where to.
+            command: what makes the same again, for a report.
+        """
         directory.mkdir(parents=True, exist_ok=True)
+        content = {"command": command, "tables": list(self.tables), "charts": list(self.charts)}
+        write_about(directory, "reproduction", content)
         for title, table in self.tables.items():
             table.write_csv(directory / f"{title}.csv")
         self.claim_table().write_csv(directory / "claims.csv")
         for name, chart in self.charts.items():
-            for suffix in (".png", ".svg", ".html"):
+            for suffix in (".png", ".svg", ".html", ".json"):
                 chart.save(directory / f"{name}{suffix}")

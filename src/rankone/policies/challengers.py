@@ -40,10 +40,12 @@ from rankone.policies.leaders import (
     LeaderState,
     as_decision,
     find_leader,
+    leading_posterior_view,
     learn,
     mean_of,
     start_leaders,
 )
+from rankone.policies.view import view
 from rankone.specs import whole_number
 
 ROWS = 0  # a side; columns are 1
@@ -155,3 +157,6 @@ def _choose(state: Any, rng: Any) -> tuple[int, int, int]:
 @update.register(ChallengersState)
 def _update(state: Any, row: int, col: int, tag: int, reward: int) -> None:
     learn(state, row * state.clock[N_COLS] + col, reward)
+
+
+view.register(ChallengersState)(leading_posterior_view)

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rankone.policies.base import Policy
-from rankone.policies.leaders import LeaderState, kl_index, score, start_leaders
+from rankone.policies.leaders import LeaderState, kl_index, optimistic_view, score, start_leaders
+from rankone.policies.view import view
 
 
 class KLUCBUBState(LeaderState):
@@ -44,3 +45,6 @@ def _score(state: KLUCBUBState, leader: int, pair: int, best: float, rng: Any) -
     if pulls == 0:
         return math.inf
     return kl_index(state, pair, math.log(state.pulls[leader] / pulls), best)
+
+
+view.register(KLUCBUBState)(optimistic_view)

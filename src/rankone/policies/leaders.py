@@ -23,12 +23,13 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from rankone.numerics.compiled import inlined, lean
+from rankone.numerics.compiled import compiled, inlined, lean
 from rankone.numerics.dispatch import dispatched
 from rankone.numerics.kl import bernoulli_kl, kl_upper
 from rankone.numerics.tournament import draw_best, set_value, start_tournament
 from rankone.policies.base import check_sizes
 from rankone.policies.kernels import choose, update
+from rankone.policies.view import View, pair_view, posterior_view, view
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -180,3 +181,44 @@ def _choose(state: LeaderState, rng: Any) -> tuple[int, int, int]:
 @update.register(LeaderState)
 def _update(state: LeaderState, row: int, col: int, tag: int, reward: int) -> None:
     learn(state, row * state.clock[N_COLS] + col, reward)
+
+
+def _scores_of(state: Any, leader: int, found: Floats, rng: Any) -> None:
+    for pair in range(len(found)):
+        found[pair] = score(state, leader, pair, -np.inf, rng)
+
+
+def cross_scores(state: Any) -> Floats:
+    """Return the score of the champion and of its cross, for those who watch; other pairs have none."""
+    champion, found = int(state.clock[CHAMPION]), np.full(len(state.pulls), np.nan)
+    if state.led[champion] == 0:
+        return found
+    compiled(_scores_of, type(state).__module__)(state, champion, found, np.random.default_rng(0))
+    n_cols, pairs = int(state.clock[N_COLS]), np.arange(len(found))
+    found[(pairs // n_cols != champion // n_cols) & (pairs % n_cols != champion % n_cols)] = np.nan
+    return found
+
+
+def leader_of(state: Any) -> int:
+    """Return the pair that led last, -1 before the first outcome."""
+    champion = int(state.clock[CHAMPION])
+    return champion if state.pulls[champion] > 0 else -1
+
+
+@view.register(LeaderState)
+def _view(state: LeaderState) -> View:
+    none = np.full(len(state.pulls), np.nan)
+    return pair_view(
+        state, none, none, "", leader=leader_of(state), score=cross_scores(state), scored_by="score on the cross"
+    )
+
+
+def optimistic_view(state: Any) -> View:
+    """Return the view of a policy whose scores are upper bounds of means."""
+    meaning = "mean and index: the largest index on the leader's cross is shown next"
+    return pair_view(state, np.full(len(state.pulls), np.nan), cross_scores(state), meaning, leader=leader_of(state))
+
+
+def leading_posterior_view(state: Any) -> View:
+    """Return the view of a Thompson sampler with a leader."""
+    return posterior_view(state, leader=leader_of(state))

@@ -8,10 +8,13 @@ decisions made.
 
 from __future__ import annotations
 
+import numpy as np
+
 from rankone.numerics.index_groups import ASKED, IndexState
-from rankone.numerics.index_race import choose_largest, count_outcome, hold_any
+from rankone.numerics.index_race import choose_largest, count_outcome, exploration_level, hold_any, index_at
 from rankone.policies.kernels import choose, update
 from rankone.policies.live import prepare, recall
+from rankone.policies.view import View, pair_view, view
 
 choose.register(IndexState)(choose_largest)
 update.register(IndexState)(count_outcome)
@@ -23,3 +26,11 @@ def _recall(state: IndexState, row: int, col: int, pulls: int, clicks: int) -> N
     for place in range(pulls):
         update(state, row, col, 0, 1 if place < clicks else 0)
     state.clock[ASKED] += pulls
+
+
+@view.register(IndexState)
+def _view(state: IndexState) -> View:
+    level = exploration_level(state, int(state.clock[ASKED]))
+    counts = zip(state.pulls.tolist(), state.clicks.tolist(), strict=True)
+    index = np.array([index_at(state, pulls, clicks, level) if pulls else np.inf for pulls, clicks in counts])
+    return pair_view(state, np.full(len(index), np.nan), index, "mean and index: the largest index is shown next")

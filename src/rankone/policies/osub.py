@@ -23,9 +23,11 @@ from rankone.policies.leaders import (
     cross_size,
     find_leader,
     kl_index,
+    optimistic_view,
     score,
     start_leaders,
 )
+from rankone.policies.view import view
 
 
 class OSUBState(LeaderState):
@@ -70,3 +72,6 @@ def _choose(state: OSUBState, rng: Any) -> tuple[int, int, int]:
     if (state.led[leader] - 1) % (cross_size(state) + 1) == 0:
         return as_decision(state, leader)
     return as_decision(state, best_on_cross(state, leader, rng))
+
+
+view.register(OSUBState)(optimistic_view)

@@ -55,7 +55,9 @@ from rankone.policies.sweeps import (
     one_pair_left,
     race_of_sweeps,
     start_clock,
+    view_of_lines,
 )
+from rankone.policies.view import view
 
 # More fields of the clock, after those of `rankone.policies.sweeps`.
 OPENED, REPEAT, TO_PLAY, ASKED, GUESS, SYNCS = range(9, 15)
@@ -121,6 +123,7 @@ bounds.register(AnytimeState)(kl_bounds)
 void.register(AnytimeState)(forget)
 recall.register(AnytimeState)(join_nothing)
 race.register(AnytimeState)(race_of_sweeps)
+view.register(AnytimeState)(view_of_lines)
 
 
 @lean

@@ -27,6 +27,7 @@ from rankone.numerics.dispatch import dispatched
 from rankone.policies.kernels import FILLER, choose, settled, syncs, update, void
 from rankone.policies.live import adopt, defeats, recall
 from rankone.policies.race import Race, race
+from rankone.policies.view import View, view
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -226,3 +227,12 @@ def race_of_sweeps(state: Any) -> Race:
     """Return the stage and the lines that no other has defeated."""
     left, n_rows = state.defeated_by == np.arange(len(state.defeated_by)), state.clock[N_ROWS]
     return Race(int(state.clock[STAGE]), left[:n_rows], left[n_rows:])
+
+
+@view.register(SweepState)
+def view_of_lines(state: Any) -> View:
+    """Return the bounds that the next elimination will compare."""
+    lines = np.arange(len(state.pulls))
+    low, high = np.array([bounds(state, line) for line in range(len(lines))]).T
+    left = state.defeated_by == lines
+    return View("lines", state.pulls.copy(), state.clicks.copy(), low, high, left, "confidence interval")

@@ -29,6 +29,7 @@ from rankone.numerics.chains import NOBODY
 from rankone.numerics.compiled import lean
 from rankone.policies.base import Policy, check_sizes
 from rankone.policies.kernels import choose, update
+from rankone.policies.view import posterior_view, view
 
 # Fields of `ThompsonState.clock`.
 N_COLS, HELD_OUT, STALE = range(3)
@@ -107,3 +108,6 @@ def _update(state: Any, row: int, col: int, tag: int, reward: int) -> None:
         charge(state)
     else:
         regroup(state, pair, pulls[pair], clicks[pair])
+
+
+view.register(ThompsonState)(posterior_view)

@@ -15,11 +15,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankone.numerics.compiled import lean
+from rankone.numerics.compiled import function, lean
 from rankone.policies.base import Policy, check_sizes, needed_horizon
 from rankone.policies.kernels import FILLER, choose, settled, syncs, update, void
 from rankone.policies.live import recall
 from rankone.policies.race import Race, race
+from rankone.policies.view import View, view
 
 Ints = npt.NDArray[np.int64]
 
@@ -63,23 +64,28 @@ class UCB1Elim(Policy):
         return UCB1ElimState(np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64), np.arange(n_pairs), clock)
 
 
+@function
+def pair_bounds(state: UCB1ElimState, pair: int) -> tuple[float, float]:
+    """Lower and upper bound of a pair's mean; void outcomes may leave a pair without any, and then nothing is known."""
+    pulls, clock = state.pulls[pair], state.clock
+    if pulls == 0:
+        return -math.inf, math.inf
+    round_now = clock[ROUND] if clock[ROUND] < clock[LAST_ROUND] else clock[LAST_ROUND]
+    radius = math.sqrt(math.log(clock[HORIZON] * 4.0**-round_now) / (2.0 * pulls))
+    return state.clicks[pair] / pulls - radius, state.clicks[pair] / pulls + radius
+
+
 @lean
 def close_round(state: UCB1ElimState) -> None:
     """Eliminate pairs by the bounds of this round (step 2)."""
-    pulls, clicks, remaining, clock = state.pulls, state.clicks, state.remaining, state.clock
-    log_term = math.log(clock[HORIZON] * 4.0 ** -clock[ROUND])
+    remaining, clock = state.remaining, state.clock
     best_lower = -math.inf
     for place in range(clock[LEFT]):
-        pair = remaining[place]
-        if pulls[pair] > 0:
-            lower = clicks[pair] / pulls[pair] - math.sqrt(log_term / (2.0 * pulls[pair]))
-            best_lower = lower if lower > best_lower else best_lower
+        best_lower = max(best_lower, pair_bounds(state, remaining[place])[0])
     kept = 0
     for place in range(clock[LEFT]):
         pair = remaining[place]
-        # Void outcomes may leave a pair without any: then nothing is known against it.
-        radius = math.sqrt(log_term / (2.0 * pulls[pair])) if pulls[pair] > 0 else math.inf
-        if pulls[pair] == 0 or clicks[pair] / pulls[pair] + radius >= best_lower:
+        if pair_bounds(state, pair)[1] >= best_lower:
             remaining[kept] = pair
             kept += 1
     clock[LEFT] = kept
@@ -179,3 +185,10 @@ def _race(state: UCB1ElimState) -> Race:
     rows, cols = np.zeros(len(state.pulls) // n_cols, bool), np.zeros(n_cols, bool)
     rows[left // n_cols], cols[left % n_cols] = True, True
     return Race(max(0, int(state.clock[ROUND])), rows, cols)
+
+
+@view.register(UCB1ElimState)
+def _view(state: UCB1ElimState) -> View:
+    low, high = np.array([pair_bounds(state, pair) for pair in range(len(state.pulls))]).T
+    left = np.isin(np.arange(len(state.pulls)), state.remaining[: state.clock[LEFT]])
+    return View("pairs", state.pulls.copy(), state.clicks.copy(), low, high, left, "confidence interval")

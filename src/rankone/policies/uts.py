@@ -33,11 +33,13 @@ from rankone.policies.leaders import (
     as_decision,
     cross_size,
     find_leader,
+    leading_posterior_view,
     learn,
     on_cross,
     place_on_cross,
     start_leaders,
 )
+from rankone.policies.view import view
 
 # Fields of `UTSState.watch`.
 CENTRE, GAMMA = range(2)
@@ -121,3 +123,6 @@ def _update(state: Any, row: int, col: int, tag: int, reward: int) -> None:
         place = place_on_cross(state, centre, pair)
         if place != NOBODY:
             regroup(state, place, state.pulls[pair], state.clicks[pair])
+
+
+view.register(UTSState)(leading_posterior_view)

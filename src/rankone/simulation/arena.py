@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -22,6 +23,7 @@ from rankone.policies import Policy, known_policies, policy
 from rankone.problems import RankOne, load_problems, lower_bound, problem
 from rankone.simulation.arena_problems import PROBLEMS, ArenaProblem, Half
 from rankone.simulation.executors import local_pool
+from rankone.simulation.provenance import read_about, write_about
 from rankone.simulation.simulate import Progress, simulate
 from rankone.specs import whole_number
 
@@ -41,6 +43,14 @@ class Arena:
 
     table: pl.DataFrame
     against: str
+    settings: Mapping[str, Any] = field(default_factory=dict)  # the arguments of `rankone.arena`, as plain values
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Arena:
+        """Return the arena that `save` wrote into a directory."""
+        about = read_about(Path(directory), "arena")
+        table = pl.read_csv(Path(directory) / "arena.csv", infer_schema_length=None)
+        return cls(table, about["against"], about["settings"])
 
     def ratios(self) -> pl.DataFrame:
         """Return mean and 99 % quantile of each policy's regret as multiples of the reference's, problem by problem."""
@@ -77,9 +87,10 @@ class Arena:
         )  # fmt: skip
 
     def save(self, directory: str | Path) -> None:
-        """Write ``arena.csv``, ``scores.csv`` and the heat map as PNG, SVG and HTML into a directory."""
+        """Write ``arena.csv``, ``arena.json``, ``scores.csv`` and the heat map (PNG, SVG, HTML) into a directory."""
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
+        write_about(directory, "arena", {"against": self.against, "settings": dict(self.settings)})
         self.table.write_csv(directory / "arena.csv")
         self.scores().write_csv(directory / "scores.csv")
         for suffix in (".png", ".svg", ".html"):
@@ -139,7 +150,12 @@ def arena(
                 out=None if out is None else Path(out) / "runs" / f"{world.digest}-{horizon}",
             )  # fmt: skip
             lines.append(_lines(study.summary(), entry, world, horizon))
-    return Arena(pl.concat(lines), policy(against).label)
+    settings = {
+        "policies": [player.label for player in players], "problems": problems, "half": half,
+        "models": None if models is None else str(models), "runs": runs, "seed": seed, "stretch": stretch,
+        "quick": quick, "against": policy(against).label,
+    }  # fmt: skip
+    return Arena(pl.concat(lines), policy(against).label, settings)
 
 
 def _lines(summary: pl.DataFrame, entry: ArenaProblem, world: RankOne, horizon: int) -> pl.DataFrame:

@@ -19,6 +19,7 @@ from rankone.problems import RankOne, problem
 from rankone.simulation.executors import carry_out
 from rankone.simulation.feedback import Feedback
 from rankone.simulation.feedback import feedback as parse_feedback
+from rankone.simulation.provenance import made_with
 from rankone.simulation.store import RunStore
 from rankone.simulation.study import Study
 from rankone.simulation.units import Units
@@ -69,7 +70,7 @@ def simulate(
     worlds = _problems(problems)
     players = _policies(policies)
     late = parse_feedback(feedback)
-    steps = _steps(checkpoints, whole_number("horizon", horizon, most=MOST_STEPS))
+    steps = checkpoint_steps(checkpoints, whole_number("horizon", horizon, most=MOST_STEPS))
     runs = whole_number("runs", runs)
     seed = whole_number("seed", seed, least=0)
     workers = whole_number("workers", workers) if workers is not None else os.cpu_count() or 1
@@ -89,6 +90,7 @@ def simulate(
                 "policies": [player.label for player in players],
                 "runs": runs,
                 **({} if late.is_immediate else {"feedback": late.label}),
+                **made_with(),
             }
             store = stack.enter_context(
                 RunStore(
@@ -156,7 +158,8 @@ def _policies(given: Policy | str | Sequence[Policy | str]) -> list[Policy]:
     return found
 
 
-def _steps(checkpoints: int | str | Sequence[int], horizon: int) -> npt.NDArray[np.int64]:
+def checkpoint_steps(checkpoints: int | str | Sequence[int], horizon: int) -> npt.NDArray[np.int64]:
+    """Return the steps at which regret is recorded."""
     if isinstance(checkpoints, str):
         if checkpoints == "log":
             return np.unique(np.geomspace(1, horizon, 100).round()).astype(np.int64)

@@ -18,6 +18,8 @@ from rankone.errors import InputError, StorageError
 from rankone.simulation.work import Run
 
 _FORMAT = "rankone-study-1"
+_RUNS = "runs.jsonl"
+_ELSEWHERE = "choose another directory, or delete this one"
 
 
 @contextlib.contextmanager
@@ -51,31 +53,22 @@ class RunStore:
 
     @property
     def _path(self) -> Path:
-        return self.directory / "runs.jsonl"
+        return self.directory / _RUNS
 
     def _describe(self, description: dict[str, Any]) -> None:
         header = self.directory / "study.json"
         if header.exists():
-            present = self._read(header.read_text(), str(header))
+            present = _read(header.read_text(), str(header))
             for key in ("format", "version", "horizon", "seed", "checkpoints", "feedback"):
                 if present.get(key) != description.get(key):
                     raise InputError(
                         f"a study with {key} {_short(description.get(key))} in {self.directory}",
                         f"one with {key} {_short(present.get(key))}",
-                        "choose another directory, or delete this one",
+                        _ELSEWHERE,
                     )
         whole = header.with_suffix(".new")  # a full disk must not leave half a description
         whole.write_text(json.dumps(description, indent=1))
         whole.replace(header)
-
-    @staticmethod
-    def _read(text: str, where: str) -> dict[str, Any]:
-        try:
-            return dict(json.loads(text))
-        except ValueError:
-            raise InputError(
-                f"JSON in {where}", "a damaged text", "choose another directory, or delete this one"
-            ) from None
 
     def _mend(self) -> None:
         """Cut a last line that a killed process or a full disk left unfinished."""
@@ -85,23 +78,8 @@ class RunStore:
 
     def __iter__(self) -> Iterator[tuple[str, Run]]:
         """Every finished run of the present code with the digest of its problem."""
-        if self._path.exists():
-            with self._path.open() as lines:
-                for number, line in enumerate(lines, start=1):
-                    entry = self._read(line, f"{self._path}, line {number}")
-                    code = entry.pop("code", None)  # runs written before it was kept are played again
-                    if code is not None and code == self._code.get(entry.get("policy", "")):
-                        yield self._run(entry, number)
-
-    def _run(self, entry: dict[str, Any], number: int) -> tuple[str, Run]:
-        try:
-            digest, regret = entry.pop("digest"), np.array(entry.pop("regret"))
-            return digest, Run(**entry, regret=regret)
-        except (KeyError, TypeError) as error:
-            raise InputError(
-                f"a finished run in {self._path}, line {number}", f"another entry ({error})",
-                "choose another directory, or delete this one",
-            ) from None  # fmt: skip
+        for digest, _, run in finished_runs(self.directory, self._code):
+            yield digest, run
 
     def append(self, digest: str, runs: Iterable[Run]) -> None:
         """Add finished runs; they survive a kill from here on."""
@@ -122,6 +100,38 @@ class RunStore:
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._file.close()
+
+
+def finished_runs(directory: Path, code: Mapping[str, str] | None = None) -> Iterator[tuple[str, str, Run]]:
+    """Yield every finished run with the digest of its problem and the key of the sources that played it.
+
+    With `code`, the sources behind each policy, only runs of these. Runs written before it was kept are left out.
+    """
+    path = directory / _RUNS
+    if not path.exists():
+        return
+    with path.open() as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.endswith("\n"):  # a process was killed while it wrote
+                continue
+            entry = _read(line, f"{path}, line {number}")
+            key = entry.pop("code", None)
+            if key is None or (code is not None and key != code.get(entry.get("policy", ""))):
+                continue
+            try:
+                digest, regret = entry.pop("digest"), np.array(entry.pop("regret"))
+                run = Run(**entry, regret=regret)
+            except (KeyError, TypeError) as error:
+                got = f"another entry ({error})"
+                raise InputError(f"a finished run in {path}, line {number}", got, _ELSEWHERE) from None
+            yield digest, key, run
+
+
+def _read(text: str, where: str) -> dict[str, Any]:
+    try:
+        return dict(json.loads(text))
+    except ValueError:
+        raise InputError(f"JSON in {where}", "a damaged text", _ELSEWHERE) from None
 
 
 def _short(value: Any) -> str:

@@ -14,7 +14,9 @@ import polars as pl
 from rankone.charts.chart import Chart
 from rankone.problems import RankOne, lower_bound_constant
 from rankone.simulation.feedback import AT_ONCE, Feedback
-from rankone.simulation.store import room_under
+from rankone.simulation.feedback import feedback as parse_feedback
+from rankone.simulation.provenance import read_about
+from rankone.simulation.store import finished_runs, room_under
 from rankone.simulation.work import Run
 
 if TYPE_CHECKING:
@@ -45,6 +47,21 @@ class Study:
         self.runs = sorted(
             runs, key=lambda run: (self._problem_names.index(run.problem), self.policies.index(run.policy), run.run)
         )
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Study:
+        """Return the study that ``rankone.simulate(..., out=directory)`` keeps there, as far as runs are finished."""
+        directory = Path(directory)
+        about = read_about(directory, "study")
+        problems = [RankOne(**values) for values in about["problems"]]
+        names = {problem.digest: problem.name for problem in problems}
+        runs = {
+            (digest, run.policy, run.run): run._replace(problem=names[digest])
+            for digest, _, run in finished_runs(directory)
+            if digest in names and run.policy in about["policies"] and run.run < about["runs"]
+        }
+        steps = np.array(about["checkpoints"], dtype=np.int64)
+        return cls(problems, about["policies"], steps, list(runs.values()), parse_feedback(about.get("feedback")))
 
     @property
     def horizon(self) -> int:

@@ -21,6 +21,7 @@ from rankone.problems import RankOne
 from rankone.simulation.executors import local_pool
 from rankone.simulation.feedback import Feedback
 from rankone.simulation.grid import Grid, Point, points
+from rankone.simulation.provenance import read_about, write_about
 from rankone.simulation.simulate import Progress, simulate
 from rankone.simulation.store import room_under
 from rankone.specs import whole_number
@@ -37,11 +38,18 @@ class Sweep:
             the problem (lines is K + L), and the summary of its runs.
         grid: the values of each name.
         x: the parameter that charts and exponents are drawn against.
+        settings: the other arguments of `rankone.sweep`, as plain values.
     """
 
-    def __init__(self, table: pl.DataFrame, grid: Grid, x: str) -> None:
-        self.table, self.grid = table, grid
+    def __init__(self, table: pl.DataFrame, grid: Grid, x: str, settings: dict[str, Any]) -> None:
+        self.table, self.grid, self.settings = table, grid, settings
         self.x = self._checked(x)
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Sweep:
+        """Return the sweep that `save` wrote into a directory."""
+        about = read_about(Path(directory), "sweep")
+        return cls(pl.read_parquet(Path(directory) / "sweep.parquet"), about["grid"], about["x"], about["settings"])
 
     def _checked(self, x: str) -> str:
         numbers = [name for name, kind in self.table.schema.items() if kind.is_numeric()]
@@ -100,10 +108,11 @@ class Sweep:
         return parameter_chart(self._panels(x), x, self.exponents(x), log=log)
 
     def save(self, directory: str | Path) -> None:
-        """Write ``sweep.csv``, ``sweep.parquet``, ``exponents.csv`` and ``sweep.png`` into a directory."""
+        """Write ``sweep.csv``, ``.parquet``, ``.json`` and ``.png``, and ``exponents.csv`` into a directory."""
         directory = Path(directory)
         with room_under(directory):
             directory.mkdir(parents=True, exist_ok=True)
+            write_about(directory, "sweep", {"grid": dict(self.grid), "x": self.x, "settings": self.settings})
             self.table.write_csv(directory / "sweep.csv")
             self.table.write_parquet(directory / "sweep.parquet")
             self.exponents().write_csv(directory / "exponents.csv")
@@ -172,7 +181,11 @@ def sweep(
                 summaries[line["problem"], line["policy"], steps, late.label] = line
     table = pl.DataFrame([_line(point, summaries) for point in found], infer_schema_length=None)
     varied = [name for name in grid if len(set(grid[name])) > 1 and table.schema[name].is_numeric()]
-    return Sweep(table, grid, x or (varied or list(grid))[0])
+    settings = {
+        "problems": _plain(problems), "policies": _plain(policies), "horizon": _several(horizon),
+        "runs": runs, "seed": seed, "feedback": _plain(feedback),
+    }  # fmt: skip
+    return Sweep(table, {name: list(values) for name, values in grid.items()}, x or (varied or list(grid))[0], settings)
 
 
 def _studies(found: list[Point]) -> list[tuple[list[RankOne], list[Policy], int, Feedback]]:
@@ -221,6 +234,12 @@ def _report_part(report: Progress, before: int, total: int, done: int, _: int) -
 
 def _several(given: Any) -> list[Any]:
     return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+
+
+def _plain(given: Any) -> list[Any]:
+    """Return what JSON can hold and `rankone.sweep` takes again: texts, or the values of a problem."""
+    values = [item.to_dict() if isinstance(item, RankOne) else item for item in _several(given)]
+    return [item if isinstance(item, (str, dict)) else item.label for item in values]
 
 
 def _folder(horizon: int, late: Feedback) -> str:

@@ -38,7 +38,7 @@ def export(db: str, name: str, out: str) -> None:
 
 def bundle() -> None:
     """Make the chart library ready."""
-    from rankone.web.bundle import make_bundle
+    from rankone.charts.bundle import make_bundle
 
     make_bundle()
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from starlette.responses import Response
 
 from rankone import __version__
+from rankone.charts.bundle import LOOK, bundle_path
 from rankone.web.apart import apart
-from rankone.web.bundle import bundle_path
 from rankone.web.metrics import experiment_lines, figures
 from rankone.web.operations import Call, Operation, answer, operation
 from rankone.web.schemas import Health
@@ -59,11 +59,11 @@ async def chart_library(call: Call) -> Response:
     """Return the chart library, as it comes with vl-convert."""
     if not bundle_path().exists():
         await apart("bundle")
-    return await _file(call, bundle_path(), "text/javascript")
+    return await _file(call, "text/javascript", bundle_path())
 
 
-async def _file(call: Call, path: Path, media_type: str) -> Response:
-    content = await call.service.off_loop(path.read_bytes)
+async def _file(call: Call, media_type: str, *paths: Path) -> Response:
+    content = await call.service.off_loop(lambda: b"".join(path.read_bytes() for path in paths))
     tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
     if _matches(call.headers, tag):
         return Response(status_code=304, headers={"ETag": tag, **_HEADERS})
@@ -76,7 +76,7 @@ def _matches(headers: Mapping[str, str], tag: str) -> bool:
 
 def _page_file(path: str, file: str, media_type: str) -> Operation:
     async def handler(call: Call) -> Response:
-        return await _file(call, _PAGE / file, media_type)
+        return await _file(call, media_type, *([LOOK] if file == "page.css" else []), _PAGE / file)
 
     handler.__name__ = f"page_{file.replace('.', '_')}"
     handler.__doc__ = f"Return the page's {file}."

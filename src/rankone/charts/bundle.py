@@ -1,4 +1,4 @@
-"""The page's chart library, Vega-Lite: taken out of the installed vl-convert, never out of the network."""
+"""What all pages have in common: their look, and the chart library Vega-Lite, taken out of the installed vl-convert."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import tempfile
 from pathlib import Path
 
 from rankone.numerics.compiled import cache_root
+
+LOOK = Path(__file__).with_name("look.css")
 
 
 def bundle_path() -> Path:

@@ -1,0 +1,94 @@
+"""A strip of moments side by side: who was shown how often since the last one, and what was believed at its end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from rankone.charts.chart import COLOURS, Chart
+
+_CELL, _WIDTH = 34, 190
+_IN, _OUT = "in the race", "eliminated"
+
+
+def strip_chart(cells: pl.DataFrame, lines: pl.DataFrame, title: str, note: str) -> Chart:
+    """Draw each moment as a grid of shares and, below it, the estimates of rows and of columns.
+
+    Args:
+        cells: moment, when, row, col, share, left.
+        lines: moment, when, side ("row" or "col"), name, mean, low, high, left.
+        title: of the whole strip.
+        note: what the panels show.
+
+    >>> moment = {"moment": [0, 0], "when": ["decisions 1 to 9"] * 2}
+    >>> cells = pl.DataFrame({**moment, "row": ["a", "b"], "col": ["x", "x"], "share": [0.8, 0.2], "left": [True, True]})
+    >>> bounds = {"mean": [0.7, 0.2], "low": [0.5, 0.1], "high": [0.9, 0.4], "left": [True, False]}
+    >>> rows = pl.DataFrame({**moment, "side": ["row"] * 2, "name": ["a", "b"], **bounds})
+    >>> lines = pl.concat([rows, rows.with_columns(side=pl.lit("col"))])
+    >>> chart = strip_chart(cells, lines, "a policy", "what it did")
+    """
+    moments = cells["moment"].unique(maintain_order=True).to_list()
+    if lines["left"].all():  # nobody is ever eliminated: then no bound matters more than others
+        lines = lines.with_columns(best=pl.lit(None, pl.Float64))
+    else:
+        best = pl.col("low").filter("left").max().over("moment", "side")
+        lines = lines.with_columns(best=pl.when(pl.col("left").sum().over("moment", "side") > 1).then(best))
+    panels = [
+        _moment(cells.filter(pl.col("moment") == moment), lines.filter(pl.col("moment") == moment), first=moment == 0)
+        for moment in moments
+    ]
+    # The bundled layout aligns rows of a grid, and cannot align what is nested: so one concat, filled row by row.
+    grid = alt.concat(*(moment[part] for part in range(3) for moment in panels), columns=len(moments), spacing=14)
+    return Chart(grid.properties(title=alt.TitleParams(title, subtitle=note)))
+
+
+def _moment(cells: pl.DataFrame, lines: pl.DataFrame, first: bool) -> tuple[Any, Any, Any]:
+    rows = cells["row"].unique(maintain_order=True).to_list()
+    cols = cells["col"].unique(maintain_order=True).to_list()
+    percent = pl.format("{}%", (100 * pl.col("share")).round(0).cast(pl.Int64))
+    nothing = pl.when("left").then(pl.lit("0")).otherwise(pl.lit("×"))
+    shown = cells.with_columns(text=pl.when(pl.col("share") >= 0.005).then(percent).otherwise(nothing))
+    base = alt.Chart(alt.InlineData(shown.to_dicts())).encode(
+        x=alt.X("col:N", sort=cols, axis=alt.Axis(orient="top", labelAngle=-30, domain=False, ticks=False, title=None)),
+        y=alt.Y("row:N", sort=rows, axis=_names(first)),
+    )
+    shades = alt.Scale(domain=[0, 1], range=["#ffffff", COLOURS[0]], interpolate="rgb")
+    rects = base.mark_rect(stroke="#bbb").encode(color=alt.Color("share:Q", scale=shades, legend=None))
+    texts = base.mark_text(fontSize=11).encode(
+        text="text:N", color=alt.condition("datum.share > 0.6", alt.value("white"), alt.value("#222"))
+    )
+    width = max(_WIDTH, _CELL * len(cols))
+    top = alt.layer(rects, texts).properties(title=cells["when"][0], width=width, height=_CELL * len(rows))
+    sides = [_estimates(lines.filter(pl.col("side") == side), width, first) for side in ("row", "col")]
+    return top, sides[0], sides[1]
+
+
+def _names(first: bool) -> alt.Axis:
+    """Names stand left of the first moment only."""
+    return alt.Axis(labelLimit=110, domain=False, ticks=False, title=None, labels=first)
+
+
+def _estimates(lines: pl.DataFrame, width: int, first: bool) -> Any:
+    shown = lines.with_columns(state=pl.when("left").then(pl.lit(_IN)).otherwise(pl.lit(_OUT)))
+    order = shown["name"].to_list()
+    bounded = shown["low"].is_not_null().any()
+    x = alt.Scale(domain=[0, 1])
+    colour = alt.Color("state:N", scale=alt.Scale(domain=[_IN, _OUT], range=["#000000", "#999999"]), legend=None)
+    base = alt.Chart(alt.InlineData(shown.to_dicts())).encode(
+        y=alt.Y("name:N", sort=order, axis=_names(first)),
+        color=colour,
+    )
+    bars = base.mark_rule(strokeWidth=3).encode(
+        x=alt.X("low:Q" if bounded else "mean:Q", scale=x, title=None, axis=alt.Axis(values=[0, 0.5, 1])),
+        x2="high:Q",
+        strokeDash=alt.StrokeDash("state:N", scale=alt.Scale(domain=[_IN, _OUT], range=[[1, 0], [3, 3]]), legend=None),
+    )
+    shape = alt.Shape("state:N", scale=alt.Scale(domain=[_IN, _OUT], range=["circle", "cross"]), legend=None)
+    dots = base.mark_point(filled=True, size=55, opacity=1).encode(x=alt.X("mean:Q", scale=x, title=None), shape=shape)
+    layers = [bars, dots]
+    if shown["best"].is_not_null().any():
+        mark = alt.Chart(alt.InlineData(shown.select("best").head(1).to_dicts())).mark_rule(strokeDash=[2, 2])
+        layers.append(mark.encode(x=alt.X("best:Q", scale=x, title=None), color=alt.value(COLOURS[1])))
+    return alt.layer(*layers).properties(width=width, height=20 * len(order))

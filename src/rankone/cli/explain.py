@@ -1,0 +1,33 @@
+"""``rankone explain``: a run of a policy as a page to step through, and as a figure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from rankone.cli._options import whole_number
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(explain)
+
+
+def explain(
+    policy: str = typer.Option("rank1elim-kl", "--policy", "-P", help="The policy to explain: rank1elim-kl:c=0, uts."),
+    problem: str | None = typer.Option(
+        None, "--problem", "-p", help="A small problem, such as needle:4x4 or a file; default: headlines and images."
+    ),
+    horizon: int = typer.Option(20_000, parser=whole_number, help="Decisions of the run.", metavar="N"),
+    seed: int = typer.Option(0, help="Seed of the policy and of the outcomes."),
+    out: Path = typer.Option(Path("out/explain"), help="Directory for the page and the figure."),
+) -> None:
+    """Show how a policy works: stages, intervals, eliminations, traffic; a page to step through and a figure."""
+    import rankone
+
+    told = rankone.explain(policy, problem, horizon, seed)
+    paths = told.save(out)
+    last = next(frame for frame in reversed(told.frames) if frame.kind not in ("stretch", "decision"))
+    print(last.text if last.step else told.frames[-1].text)
+    print(f"Written: {', '.join(str(path) for path in paths)}")

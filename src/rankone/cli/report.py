@@ -1,0 +1,23 @@
+"""``rankone report``: one HTML file about a directory of results, to hand to a colleague."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(report)
+
+
+def report(
+    directory: Path = typer.Argument(..., help="What simulate, sweep, arena or reproduce wrote with --out."),
+    out: Path | None = typer.Option(None, help="The file to write; default: report.html in the directory."),
+) -> None:
+    """Write a report: charts, tables, settings, versions and how to make it again, in one file that works offline."""
+    import rankone
+
+    path = rankone.report(directory, out)
+    print(f"Written: {path} ({path.stat().st_size / 1e6:.1f} MB, opens without a network)")

@@ -1,0 +1,111 @@
+"""How to make results again: the exact command and the exact Python, from what a directory says of itself."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rankone.errors import InputError
+from rankone.problems import RankOne, problem
+from rankone.problems.files import FORMAT, VERSION, is_problem_file
+from rankone.simulation.simulate import checkpoint_steps
+
+PROBLEM_FILE = "problems.json"
+
+
+def speaks_for_itself(world: RankOne) -> bool:
+    """Tell whether a problem's name, such as needle:8x8, is all that is needed to make it again.
+
+    >>> import rankone
+    >>> speaks_for_itself(rankone.needle(8, 8)), speaks_for_itself(rankone.RankOne([0.5], [0.5], name="mine"))
+    (True, False)
+    """
+    if is_problem_file(world.name):
+        return False
+    try:
+        return problem(world.name).digest == world.digest
+    except InputError:
+        return False
+
+
+def problem_file(worlds: Sequence[RankOne]) -> str:
+    """Return the text of a file that holds these problems, for `rankone simulate -p problems.json#NAME`."""
+    problems = [world.to_dict() for world in worlds]
+    return json.dumps({"format": FORMAT, "version": VERSION, "problems": problems}, indent=1)
+
+
+def checkpoints_of(steps: list[int]) -> int | str | list[int]:
+    """Return the shortest `checkpoints` argument that gives these steps.
+
+    >>> checkpoints_of([250, 500, 750, 1000]), checkpoints_of([10, 1000])
+    (4, [10, 1000])
+    """
+    for short in (len(steps), "log"):
+        if checkpoint_steps(short, steps[-1]).tolist() == steps:
+            return short
+    return steps
+
+
+def study_command(about: Mapping[str, Any], worlds: Sequence[RankOne], named: bool) -> str | None:
+    """Return the command that makes a study again; None if its checkpoints can be said in Python only."""
+    marks = checkpoints_of(about["checkpoints"])
+    if marks not in ("log", min(100, about["horizon"])):
+        return None
+    texts = [world.name if named else f"{PROBLEM_FILE}#{world.name}" for world in worlds]
+    words = ["rankone", "simulate"]
+    for text in texts:
+        words += ["--problem", text]
+    for label in about["policies"]:
+        words += ["--policy", label]
+    words += ["--horizon", str(about["horizon"]), "--runs", str(about["runs"]), "--seed", str(about["seed"])]
+    if about.get("feedback"):
+        words += ["--feedback", about["feedback"]]
+    return shlex.join(words + (["--log"] if marks == "log" else []) + ["--out", "study"])
+
+
+def study_python(about: Mapping[str, Any], worlds: Sequence[RankOne], named: bool) -> str:
+    """Return the Python that makes a study again."""
+    problems = repr([world.name for world in worlds]) if named else f'rankone.load_problems("{PROBLEM_FILE}")'
+    late = {"feedback": about["feedback"]} if about.get("feedback") else {}
+    settings = {name: about[name] for name in ("policies", "horizon", "runs", "seed")}
+    settings |= {"checkpoints": checkpoints_of(about["checkpoints"]), **late}
+    return _call("study", "simulate", [("problems", problems), *_said(settings)], "study.summary()")
+
+
+def sweep_python(about: Mapping[str, Any]) -> str:
+    """Return the Python that makes a sweep again."""
+    settings = dict(about["settings"])
+    given = settings.pop("problems")
+    problems = ", ".join(f"rankone.RankOne(**{one!r})" if isinstance(one, dict) else repr(one) for one in given)
+    rest = _said({**settings, "grid": about["grid"], "x": about["x"]})
+    return _call("result", "sweep", [("problems", f"[{problems}]"), *rest], "result.table")
+
+
+def arena_python(about: Mapping[str, Any]) -> str:
+    """Return the Python that makes an arena again."""
+    return _call("found", "arena", _said(_given(about)), "found.scores()")
+
+
+def arena_command(about: Mapping[str, Any]) -> str:
+    """Return the command that makes an arena again."""
+    words = ["rankone", "arena"]
+    for name, value in _given(about).items():
+        option = {"policies": "--policy", "problems": "--problem"}.get(name, f"--{name}")
+        for item in value if isinstance(value, list) else [value]:
+            words += [option] if item is True else [option, str(item)]
+    return shlex.join([*words, "--out", "arena"])
+
+
+def _given(about: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in about["settings"].items() if value is not None and value is not False}
+
+
+def _said(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(name, repr(value)) for name, value in settings.items()]
+
+
+def _call(result: str, function: str, arguments: list[tuple[str, str]], shown: str) -> str:
+    lines = "".join(f"    {name}={value},\n" for name, value in arguments)
+    return f"import rankone\n\n{result} = rankone.{function}(\n{lines})\nprint({shown})\n"

@@ -1,0 +1,226 @@
+// Steps through the frames of one run. Names come as data and are set as text, never as markup.
+"use strict";
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const { frames, rows, cols } = data;
+const $ = (id) => document.getElementById(id);
+const whole = new Intl.NumberFormat("en");
+const [PULLS, CLICKS, LOW, HIGH, SCORE, LEFT, TRUTH] = [0, 1, 2, 3, 4, 5, 6];
+const EVENTS = ["stage ends", "eliminates", "leader", "restarts", "settled", "end"];
+const eliminating = frames.some((frame) => frame.stage !== null);
+let at = 0;
+let timer = null;
+
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+function drawn(tag, attributes, text) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+const short = (count) => (count < 10000 ? whole.format(count) : `${(count / 1000).toFixed(count < 99500 ? 1 : 0)}k`);
+const rate = (clicks, pulls) => (pulls ? (clicks / pulls).toFixed(2) : "–");
+const sum = (table) => table.flat().reduce((total, value) => total + value, 0);
+
+function showFigures(frame) {
+  const left = [frame.left.filter((row) => row.some(Boolean)).length, cols.filter((_, j) => frame.left.some((row) => row[j])).length];
+  const figures = [
+    ["decisions", whole.format(frame.step), `of ${whole.format(data.horizon)}`],
+    eliminating
+      ? ["stage", frame.stage + 1, `${left[0]} of ${rows.length} rows, ${left[1]} of ${cols.length} columns left`]
+      : ["leading pair", `${rows[frame.leader[0]]} + ${cols[frame.leader[1]]}`, ""],
+    ["clicks", whole.format(sum(frame.clicks)), frame.step ? `${((100 * sum(frame.clicks)) / frame.step).toFixed(1)} % of decisions` : ""],
+    ["regret", frame.regret < 100 ? frame.regret.toFixed(1) : whole.format(Math.round(frame.regret)), "clicks that the best pair would have had more"],
+  ];
+  $("figures").replaceChildren(...figures.map(([name, value, more]) =>
+    element("div", {}, element("dt", {}, name), element("dd", {}, String(value), element("small", {}, more)))));
+}
+
+function showPairs(frame) {
+  const total = Math.max(1, frame.step);
+  const rowIn = frame.left.map((row) => row.some(Boolean));
+  const colIn = cols.map((_, j) => frame.left.some((row) => row[j]));
+  const head = element("tr", {}, element("th"), ...cols.map((name, j) => element("th", { class: colIn[j] ? "" : "gone", title: name }, name)));
+  const body = rows.map((name, i) => element("tr", {}, element("th", { class: rowIn[i] ? "" : "gone", title: name }, name), ...cols.map((_, j) => {
+    const shown = frame.shown[i][j];
+    const cell = element("td", {}, element("b", {}, short(shown)), element("small", {}, rate(frame.clicks[i][j], shown)));
+    const fill = element("div", { class: "fill" });
+    fill.style.height = `${(100 * shown) / total}%`;
+    cell.prepend(fill);
+    if (!frame.left[i][j]) cell.classList.add("out");
+    const now = frame.pair && frame.pair[0] === i && frame.pair[1] === j && ["decision", "leader", "stretch"].includes(frame.kind);
+    if (frame.kind === "decision" && frame.sweeps && (frame.sweeps === "rows" ? frame.pair[1] === j : frame.pair[0] === i)) cell.classList.add("partner");
+    if (now) {
+      cell.classList.add("now");
+      cell.append(element("span", { class: "mark" }, frame.clicked ? "●" : "○"));
+    }
+    if (frame.step && frame.leader[0] === i && frame.leader[1] === j) cell.append(element("span", { class: "star", title: "leads" }, "★"));
+    return cell;
+  })));
+  $("pairs").replaceChildren(element("thead", {}, head), element("tbody", {}, ...body));
+}
+
+function placed(kind, left, width) {
+  const mark = element("i", { class: kind });
+  mark.style.left = `${100 * left}%`;
+  if (width !== undefined) mark.style.width = `${100 * width}%`;
+  return mark;
+}
+
+function showBeliefs(id, names, lines, frame, title) {
+  const low = lines.filter((line) => line[LEFT] && line[LOW] !== null).map((line) => line[LOW]);
+  const bound = eliminating && low.length > 1 ? Math.max(...low) : null;
+  const scored = data.scoredBy !== "";
+  const parts = [
+    element("span", { class: "head title" }, title), element("span"),
+    element("span", { class: "scale" }, element("span", {}, "0"), element("span", {}, "0.5"), element("span", {}, "1")),
+    element("span", { class: "head numbers" }, scored ? "rate · score · times" : "rate · times"),
+  ];
+  lines.forEach((line, place) => {
+    const track = element("div", { class: `track${line[LEFT] ? "" : " out"}` });
+    if (frame.kind === "decision" && frame.sweeps === id && frame.pair[id === "rows" ? 0 : 1] === place) track.classList.add("swept");
+    if (bound !== null) track.append(placed("bound", bound));
+    const start = line[LOW] ?? (line[PULLS] ? line[CLICKS] / line[PULLS] : 0);
+    if (line[HIGH] !== null) {
+      track.append(placed("bar", start, Math.max(0, line[HIGH] - start)), placed("end", line[HIGH]));
+      if (line[LOW] !== null) track.append(placed("end", line[LOW]));
+    }
+    if (line[PULLS]) track.append(placed("dot", line[CLICKS] / line[PULLS]));
+    if (line[TRUTH] !== null) track.append(placed("truth", line[TRUTH]));
+    const score = scored ? ` · ${line[SCORE] === null ? "–" : Math.abs(line[SCORE]) > 1e8 ? "∞" : line[SCORE].toFixed(1)}` : "";
+    parts.push(
+      element("span", { class: `name${line[LEFT] ? "" : " gone"}`, title: names[place] }, names[place]), track,
+      element("span", { class: "numbers" }, `${rate(line[CLICKS], line[PULLS])}${score} · ${short(line[PULLS])}`),
+    );
+  });
+  $(id).replaceChildren(...parts);
+}
+
+// The whole run: a strip for each of the pairs shown most, then regret; x is the log of time.
+let moveCursor = () => {};
+function drawRun() {
+  const width = Math.max(280, $("run").clientWidth), narrow = width < 500, labels = narrow ? 84 : 190, height = narrow ? 36 : 30, bottom = 90;
+  const x = (step) => labels + ((width - labels - 8) * Math.log(1 + step)) / Math.log(1 + data.horizon);
+  const last = frames.at(-1).shown;
+  const pairs = rows.flatMap((_, i) => cols.map((_, j) => [i, j])).sort((a, b) => last[b[0]][b[1]] - last[a[0]][a[1]]).slice(0, 8);
+  const full = pairs.length * height, svg = drawn("svg", { viewBox: `0 0 ${width} ${full + bottom + 22}`, role: "img", "aria-label": "share of decisions of each pair over time, and regret" });
+  pairs.forEach(([i, j], place) => {
+    const base = (place + 1) * height;
+    const room = Math.floor(labels / 6.2), fitted = (name) => (name.length > room ? `${name.slice(0, room - 1)}…` : name);
+    if (narrow) svg.append(drawn("text", { x: 0, y: base - 15, class: "name" }, fitted(rows[i])), drawn("text", { x: 0, y: base - 3, class: "name" }, fitted(`+ ${cols[j]}`)));
+    else svg.append(drawn("text", { x: 0, y: base - 5, class: "name" }, fitted(`${rows[i]} + ${cols[j]}`)));
+    svg.append(drawn("line", { x1: labels, x2: width - 8, y1: base, y2: base, class: "base" }));
+    for (let k = 1; k < frames.length; k += 1) {
+      const [from, to] = [frames[k - 1], frames[k]], steps = to.step - from.step;
+      if (!steps) continue;
+      const share = (to.shown[i][j] - from.shown[i][j]) / steps, [x1, x2] = [x(from.step), x(to.step)];
+      if (share > 0) svg.append(drawn("rect", { x: x1, width: Math.max(0.5, x2 - x1), y: base - share * (height - 5), height: share * (height - 5), class: "part" }));
+      if (to.leader[0] === i && to.leader[1] === j) svg.append(drawn("line", { x1, x2, y1: base, y2: base, class: "led" }));
+    }
+  });
+  const most = Math.max(1e-9, frames.at(-1).regret), y = (regret) => full + bottom - (regret / most) * (bottom - 24);
+  svg.append(drawn("polyline", { points: frames.map((frame) => `${x(frame.step)},${y(frame.regret)}`).join(" "), class: "regret" }));
+  svg.append(drawn("text", { x: 0, y: full + bottom - 4, class: "name" }, "regret"), drawn("text", { x: 0, y: full + 34 }, `up to ${most < 10 ? most.toFixed(1) : whole.format(Math.round(most))}`));
+  svg.append(drawn("line", { x1: labels, x2: width - 8, y1: full + bottom, y2: full + bottom, class: "base" }));
+  for (let step = 1, n = 0; step <= data.horizon; step *= 10, n += 1)
+    if (!narrow || n % 2 === 0) svg.append(drawn("text", { x: x(step), y: full + bottom + 16, "text-anchor": "middle" }, short(step)));
+  for (const frame of frames)
+    if (["eliminates", "settled", "restarts"].includes(frame.kind)) svg.append(drawn("line", { x1: x(frame.step), x2: x(frame.step), y1: 0, y2: full + bottom, class: "happened" }));
+  const cursor = drawn("line", { y1: 0, y2: full + bottom, class: "cursor" });
+  svg.append(cursor);
+  moveCursor = () => { for (const end of ["x1", "x2"]) cursor.setAttribute(end, x(frames[at].step)); };
+  svg.addEventListener("click", (click) => {
+    const box = svg.getBoundingClientRect(), where = ((click.clientX - box.left) * width) / box.width;
+    const distance = (frame) => Math.abs(x(frame.step) - where);
+    go(frames.reduce((best, frame, place) => (distance(frame) < distance(frames[best]) ? place : best), 0));
+  });
+  $("run").replaceChildren(svg);
+  moveCursor();
+}
+
+function eventName(frame, place) {
+  if (frame.kind === "stage ends") return `stage ${frame.stage + 1} ends`;
+  if (frame.kind === "eliminates" || frame.kind === "settled") {
+    const before = frames[place - 1] ?? frame;
+    const out = ["rows", "cols"].flatMap((side) => data[side].filter((_, line) => before[side][line][LEFT] && !frame[side][line][LEFT]));
+    const names = out.length > 2 ? `${out.slice(0, 2).join(", ")} …` : out.join(", ");
+    return `${out.length ? `out: ${names}` : "nobody out"}${frame.kind === "settled" ? ": settled" : ""}`;
+  }
+  if (frame.kind === "leader") return `new leader at ${whole.format(frame.step)}`;
+  return frame.kind === "restarts" ? `begins again at ${whole.format(frame.step)}` : "the end";
+}
+
+const events = frames.map((frame, place) => [frame, place]).filter(([frame]) => EVENTS.includes(frame.kind));
+for (const [frame, place] of events) {
+  const button = element("button", { type: "button" }, eventName(frame, place));
+  button.addEventListener("click", () => go(place));
+  $("events").append(button);
+}
+
+function go(place) {
+  at = Math.max(0, Math.min(frames.length - 1, place));
+  const frame = frames[at];
+  $("slider").value = at;
+  $("slider").setAttribute("aria-valuetext", `decision ${frame.step}`);
+  $("where").textContent = `step ${at + 1} of ${frames.length} · decision ${whole.format(frame.step)}`;
+  $("sentence").textContent = frame.text;
+  events.forEach(([, of], n) => {
+    const button = $("events").children[n];
+    button.classList.toggle("past", of <= at);
+    button.setAttribute("aria-current", of === at);
+    if (of === at) $("events").scrollLeft = button.offsetLeft - $("events").offsetLeft - 60;
+  });
+  $("first").disabled = $("back").disabled = at === 0;
+  $("on").disabled = $("event").disabled = at === frames.length - 1;
+  showFigures(frame);
+  showPairs(frame);
+  const partner = (name) => (data.aboutLines ? "" : ` with ${name}`);
+  showBeliefs("rows", rows, frame.rows, frame, `rows${partner(cols[frame.leader[1]])}`);
+  showBeliefs("cols", cols, frame.cols, frame, `columns${partner(rows[frame.leader[0]])}`);
+  moveCursor();
+  if (at === frames.length - 1) pause();
+}
+
+function pause() {
+  clearInterval(timer);
+  timer = null;
+  $("play").textContent = "▶︎ Play";
+}
+
+function play() {
+  if (timer !== null) return pause();
+  if (at === frames.length - 1) go(0);
+  timer = setInterval(() => go(at + 1), 700);
+  $("play").textContent = "⏸︎ Pause";
+}
+
+const nextEvent = () => go(events.find(([, place]) => place > at)?.[1] ?? frames.length - 1);
+const keys = { ArrowRight: () => go(at + 1), ArrowLeft: () => go(at - 1), Home: () => go(0), End: () => go(frames.length - 1), " ": play, e: nextEvent, E: nextEvent };
+document.addEventListener("keydown", (press) => {
+  if (press.ctrlKey || press.metaKey || press.altKey || !(press.key in keys) || press.target.type === "checkbox") return;
+  if (press.key === " " && press.target.tagName === "BUTTON") return; // space presses the button that has the focus
+  press.preventDefault();
+  keys[press.key]();
+});
+for (const [id, act] of [["first", keys.Home], ["back", keys.ArrowLeft], ["play", play], ["on", keys.ArrowRight], ["event", nextEvent]])
+  $(id).addEventListener("click", act);
+$("slider").max = frames.length - 1;
+$("slider").addEventListener("input", () => go(Number($("slider").value)));
+$("truth").addEventListener("change", () => document.body.classList.toggle("no-truth", !$("truth").checked));
+$("beliefs-title").textContent = data.interval || data.scoredBy ? "What the policy believes" : "What was seen";
+$("beliefs-note").textContent = [
+  data.interval && `Bars: ${data.interval}.`, data.scoredBy && `Score: ${data.scoredBy}, the largest is shown next.`, "Dots: clicks per outcome.",
+  eliminating && "Dashed: the best lower bound; whose bar ends left of it is eliminated when the stage ends.",
+].filter(Boolean).join(" ");
+$("pairs-note").textContent = `Outlined: shown last (● click, ○ none). ★ leads.${eliminating ? " Hatched: eliminated." : ""}`;
+$("run-note").textContent = eliminating ? "Dotted lines: ends of stages. Thick base line: the pair leads." : "Thick base line: the pair leads.";
+addEventListener("resize", drawRun);
+drawRun();
+go(0);

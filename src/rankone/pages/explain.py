@@ -1,0 +1,185 @@
+"""A picture of a policy at work: one run as a page to step through, and as a strip of its most telling moments."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from rankone.charts.chart import Chart
+from rankone.charts.page import whole_page
+from rankone.charts.strip import strip_chart
+from rankone.errors import InputError
+from rankone.pages.again import speaks_for_itself
+from rankone.pages.recording import Frame, Recorder
+from rankone.policies import Policy
+from rankone.policies import policy as find_policy
+from rankone.problems import RankOne
+from rankone.problems import problem as find_problem
+from rankone.specs import whole_number
+
+MOST_LINES, MOST_STEPS = 16, 1_000_000
+_HERE = Path(__file__).parent
+_STRIP = 5  # moments in the strip
+
+
+def example() -> RankOne:
+    """Return the problem that is explained when none is given: four headlines, three pictures."""
+    return RankOne(
+        [0.85, 0.6, 0.35, 0.05], [0.8, 0.5, 0.1],
+        row_names=["headline A", "headline B", "headline C", "headline D"],
+        col_names=["image 1", "image 2", "image 3"], name="headlines and images",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One run of a policy, ready to be looked at: `save` writes the page and the strip.
+
+    Attributes:
+        policy: the policy that played.
+        problem: the problem it played on.
+        horizon: number of decisions.
+        seed: seed of the run.
+        frames: the moments of the run.
+        again: the command, or the Python, that makes the same page again.
+    """
+
+    policy: Policy
+    problem: RankOne
+    horizon: int
+    seed: int
+    frames: list[Frame]
+    about_lines: bool  # estimates are of rows and columns; otherwise of pairs with the leader
+    interval: str
+    scored_by: str
+    again: str
+
+    def html(self) -> str:
+        """Return the page: one file, interactive, offline."""
+        body = (_HERE / "explain.html").read_text()
+        title = f"{self.policy.name}, step by step"
+        texts = {
+            "title": title,
+            "about": (type(self.policy).__doc__ or "").strip().partition("\n")[0],
+            "run": f"{self.problem.name}: {self.problem.n_rows} rows, {self.problem.n_cols} columns · "
+            f"{self.horizon:,} decisions · seed {self.seed}",
+            "again": self.again,
+        }
+        for name, text in texts.items():
+            body = body.replace(f"${name}$", escape(text))
+        style, script = ((_HERE / f"explain.{kind}").read_text() for kind in ("css", "js"))
+        return whole_page(title, body, style, [script], self._data())
+
+    def chart(self) -> Chart:
+        """Return the strip: the most telling moments side by side."""
+        cells: list[dict[str, Any]] = []
+        lines: list[dict[str, Any]] = []
+        problem, before = self.problem, 0
+        moments = self.moments()
+        for place, frame in enumerate(moments):
+            fresh = frame.shown - (self.frames[0].shown if place == 0 else moments[place - 1].shown)
+            when = f"decisions {before + 1:,} to {frame.step:,}" if frame.step > before else f"decision {frame.step:,}"
+            for row in range(problem.n_rows):
+                for col in range(problem.n_cols):
+                    share = float(fresh[row, col] / max(1, fresh.sum()))
+                    names = {"row": problem.row_names[row], "col": problem.col_names[col]}
+                    left = bool(frame.left[row, col])
+                    cells.append({"moment": place, "when": when, **names, "share": share, "left": left})
+            sides = (("row", problem.row_names, frame.rows), ("col", problem.col_names, frame.cols))
+            for side, labels, estimates in sides:
+                for label, found in zip(labels, estimates, strict=True):
+                    mean = found.clicks / found.pulls if found.pulls else None
+                    values = {"mean": mean, "low": found.low, "high": found.high, "left": found.left}
+                    lines.append({"moment": place, "when": when, "side": side, "name": label, **values})
+            before = frame.step
+        title = f"{self.policy.label} on {problem.name}, seed {self.seed}"
+        below = self.interval or "click rate"
+        note = f"Above: who was shown, as a share of these decisions. Below: {below} after them."
+        return strip_chart(pl.DataFrame(cells), pl.DataFrame(lines, infer_schema_length=None), title, note)
+
+    def moments(self) -> list[Frame]:
+        """Return the frames of the strip: the ends of stages at which somebody left, or moments on a log scale."""
+        left = [frame for frame in self.frames if frame.kind in ("eliminates", "settled")]
+        telling = [
+            frame
+            for place, frame in enumerate(left)
+            if place == 0 or _left(frame) < _left(left[place - 1]) or frame.kind == "settled"
+        ][-_STRIP:]
+        if len(telling) < 2:
+            steps = np.geomspace(10, self.horizon, _STRIP)
+            telling = [min(self.frames, key=lambda frame: abs(frame.step - step)) for step in steps]
+        return list({frame.step: frame for frame in [*telling, self.frames[-1]]}.values())[-_STRIP:]
+
+    def save(self, directory: str | Path) -> list[Path]:
+        """Write ``explain.html`` (the page) and ``explain.png`` and ``explain.svg`` (the strip); return their paths."""
+        directory = Path(directory)
+        directory.mkdir(parents=True, exist_ok=True)
+        page = directory / "explain.html"
+        page.write_text(self.html(), encoding="utf-8")
+        return [page, *(self.chart().save(directory / f"explain{suffix}") for suffix in (".png", ".svg"))]
+
+    def _data(self) -> dict[str, Any]:
+        problem = self.problem
+        return {
+            "rows": problem.row_names, "cols": problem.col_names,
+            "horizon": self.horizon, "aboutLines": self.about_lines, "interval": self.interval,
+            "scoredBy": self.scored_by, "frames": [_plain(frame) for frame in self.frames],
+        }  # fmt: skip
+
+
+def explain(
+    policy: Policy | str = "rank1elim-kl",
+    problem: RankOne | str | None = None,
+    horizon: int = 20_000,
+    seed: int = 0,
+) -> Explanation:
+    """Play one run of a policy on a small problem and return it as an explanation.
+
+    Args:
+        policy: a policy or its name.
+        problem: a problem of at most 16 rows and 16 columns, or its text; default: four headlines and three images.
+        horizon: number of decisions, at most 1,000,000.
+        seed: seed of the policy and of the outcomes.
+
+    >>> import rankone
+    >>> told = rankone.explain("uts", horizon=50)
+    >>> told.frames[0].kind, told.frames[-1].step
+    ('start', 50)
+    """
+    horizon = whole_number("horizon", horizon, most=MOST_STEPS)
+    seed = whole_number("seed", seed, least=0)
+    world = example() if problem is None else find_problem(problem)
+    if max(world.n_rows, world.n_cols) > MOST_LINES:
+        size = f"{world.n_rows} x {world.n_cols}"
+        raise InputError(f"at most {MOST_LINES} rows and columns to explain", size, "choose a smaller problem")
+    player = find_policy(policy)
+    recorder = Recorder(player.with_horizon(horizon).for_problem(*world.best_pairs[0]), world, horizon, seed)
+    frames = recorder.play()
+    text = problem if isinstance(problem, str) else world.name if speaks_for_itself(world) else None
+    if problem is None or text is not None:
+        named = [] if text is None else ["--problem", text]
+        words = ["rankone", "explain", "--policy", player.label, *named, "--horizon", str(horizon), "--seed", str(seed)]
+        again = shlex.join([*words, "--out", "explain"])
+    else:
+        again = f"import rankone\n\nproblem = rankone.RankOne(**{world.to_dict()!r})\n"
+        again += f'rankone.explain({player.label!r}, problem, horizon={horizon}, seed={seed}).save("explain")'
+    return Explanation(
+        player, world, horizon, seed, frames, recorder.about_lines, recorder.interval, recorder.scored_by, again
+    )
+
+
+def _left(frame: Frame) -> int:
+    return sum(line.left for line in (*frame.rows, *frame.cols))
+
+
+def _plain(frame: Frame) -> dict[str, Any]:
+    plain = {field.name: getattr(frame, field.name) for field in dataclasses.fields(frame)}
+    lines = {side: [dataclasses.astuple(line) for line in plain[side]] for side in ("rows", "cols")}
+    return plain | lines | {name: plain[name].tolist() for name in ("shown", "clicks", "left")}

@@ -1,0 +1,251 @@
+"""One run of a policy, told in frames: what it did, what it believed and whom it eliminated, moment by moment.
+
+The run is played by the policy's own agent; what it believes is read off its state (`rankone.policies.view`,
+`rankone.policies.race`). Frames lie close together at the start, then ever further apart, and at every event.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.numerics.compiled import compiled
+from rankone.numerics.seeds import generator
+from rankone.pages import telling
+from rankone.policies import Agent, Decision, Policy
+from rankone.policies.kernels import settled
+from rankone.policies.leaders import leader_of
+from rankone.policies.race import Race, race
+from rankone.policies.view import View, view
+from rankone.problems import RankOne
+
+Ints = npt.NDArray[np.int64]
+
+_STRETCHES = 60  # frames of a run besides its first decisions and its events
+_LEADER_CHANGES = 20  # told at the most
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What is believed of one line: its own mean, or that of its pair with the leading partner."""
+
+    pulls: int
+    clicks: int
+    low: float | None
+    high: float | None
+    score: float | None
+    left: bool
+    truth: float | None  # what `clicks / pulls` estimates
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One moment of a run."""
+
+    step: int  # decisions made
+    kind: str  # start, decision, stretch, leader, stage ends, eliminates, restarts, settled or end
+    text: str
+    stage: int | None
+    pair: tuple[int, int] | None  # the last decision
+    clicked: bool | None
+    sweeps: str | None  # "rows" or "cols": what the last decision measured
+    leader: tuple[int, int]
+    regret: float
+    shown: Ints  # (K, L) decisions so far
+    clicks: Ints  # (K, L)
+    left: npt.NDArray[np.bool_]  # (K, L) pairs not eliminated
+    rows: list[Estimate]
+    cols: list[Estimate]
+
+
+def _is_settled(state: Any) -> bool:
+    return settled(state)
+
+
+class Recorder:
+    """Plays one run and keeps its frames."""
+
+    def __init__(self, policy: Policy, problem: RankOne, horizon: int, seed: int) -> None:
+        self.problem, self.horizon = problem, horizon
+        self.agent = Agent(policy, problem.n_rows, problem.n_cols, seed)
+        self.frames: list[Frame] = []
+        self.interval = self.scored_by = ""
+        self._outcomes = generator(seed, "explain", problem.digest, policy.label)
+        self._settled = compiled(_is_settled, type(policy).__module__)
+        shape = (problem.n_rows, problem.n_cols)
+        self._shown, self._clicks = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        self._met = np.zeros((2, *shape), np.int64)  # outcomes counted for the row, and for the column
+        self._last: tuple[Decision, bool] | None = None
+        self._regret, self._step = 0.0, 0
+        self.about_lines = False
+
+    def play(self) -> list[Frame]:
+        """Play the run to its horizon, or until nothing can change; return the frames."""
+        agent, lines = self.agent, sum(self._shown.shape)
+        self._keep("start", telling.start(self.problem, agent.policy, self.horizon))
+        eliminates = race(agent.state) is not None
+        dense = min(self.horizon, 2 * lines if self.about_lines else 12)
+        stretches = _STRETCHES // 2 if self.about_lines else _STRETCHES  # sweeps are much alike
+        wanted = {*range(1, dense + 1), *np.geomspace(dense, self.horizon, stretches).round().astype(int).tolist()}
+        changes = 0
+        while self._step < self.horizon:
+            before = type(agent.state)(*(array.copy() for array in agent.state)) if eliminates else None
+            decision = agent.ask()
+            if before is not None:
+                self._note_race(before)
+            if self._settled(agent.state):
+                self._settle(decision)
+                break
+            leader = self.frames[-1].leader
+            self._see(decision)
+            if self._step in wanted:
+                self._keep_decision(decision, dense)
+            elif changes < _LEADER_CHANGES and (new := self._leads()) is not None and new != leader:
+                changes += 1
+                self._keep("leader", telling.leader(self.problem, leader, new))
+        return self.frames
+
+    def _see(self, decision: Decision) -> None:
+        """Let the world answer, and count."""
+        row, col, _, tag = decision
+        mean = float(self.problem.means[row, col])
+        clicked = bool(self._outcomes.random() < mean)
+        self.agent.tell(decision, clicked)
+        if self.about_lines and tag >= 0:
+            self._met[tag % 2, row, col] += 1
+        self._count(row, col, 1, int(clicked))
+        self._last = (decision, clicked)
+
+    def _count(self, row: int, col: int, shown: int, clicks: int) -> None:
+        self._shown[row, col] += shown
+        self._clicks[row, col] += clicks
+        self._regret += shown * (self.problem.best_mean - float(self.problem.means[row, col]))
+        self._step += shown
+
+    def _leads(self) -> tuple[int, int] | None:
+        """Return the pair that leads, by the policy's own word."""
+        leads = leader_of(self.agent.state) if hasattr(self.agent.state, "led") else -1
+        return None if leads < 0 else self._pair(leads)
+
+    def _pair(self, number: int) -> tuple[int, int]:
+        return divmod(int(number), self.problem.n_cols)
+
+    def _keep_decision(self, decision: Decision, dense: int) -> None:
+        clicked = self._last is not None and self._last[1]
+        seen, standing = (view(self.agent.state), race(self.agent.state)) if self.about_lines else (None, None)
+        if self._step > dense and seen is not None and standing is not None:
+            self._keep("stretch", telling.swept_on(self.problem, standing.stage, seen))
+        elif self._step > dense:
+            self._keep("stretch", telling.stretch(self.problem, self.frames[-1], self._step, self._shown))
+        elif self.about_lines:
+            side = decision.tag % 2
+            sweep = int(self._met[0, decision.row].sum() if side == 0 else self._met[1, :, decision.col].sum())
+            self._keep("decision", telling.swept(self.problem, decision, side, sweep, clicked))
+        else:
+            self._keep("decision", telling.decided(self.problem, decision, self._leads(), clicked))
+
+    def _note_race(self, before: Any) -> None:
+        """Tell what the last `ask` eliminated, if it did: first the bounds it compared, then who is left."""
+        was, now = race(before), race(self.agent.state)
+        if was is None or now is None or _same(was, now):
+            return
+        restarts = now.stage < was.stage
+        gone = telling.Gone(was, now)
+        if restarts:
+            self._keep("restarts", telling.restarts(self._step))
+        else:
+            self._keep("stage ends", telling.stage_ends(self.problem, was.stage, view(before), gone), before)
+            self._keep("eliminates", telling.eliminates(self.problem, now, gone))
+
+    def _settle(self, decision: Decision) -> None:
+        pair = (decision.row, decision.col)
+        text = telling.settles(self.problem, pair, self._step, self.horizon)
+        if self.frames[-1].kind == "eliminates":  # one moment, one frame
+            text = f"{self.frames.pop().text} {text}"
+        self._keep("settled", text)
+        rest = self.horizon - self._step
+        self._count(*pair, rest, int(self._outcomes.binomial(rest, float(self.problem.means[pair]))))
+        self._keep("end", telling.ends(self.problem, pair, self.horizon, self._regret))
+
+    def _keep(self, kind: str, text: str, state: Any = None) -> None:
+        state = self.agent.state if state is None else state
+        seen, standing = view(state), race(state)
+        counted = view_of_counts(self._shown, self._clicks) if seen is None else seen
+        self.interval, self.scored_by = counted.interval, counted.scored_by
+        self.about_lines = counted.about == "lines"
+        last, clicked = self._last or (None, None)
+        pair = None if last is None or kind in ("settled", "end") else (last.row, last.col)
+        sweeps = ("rows", "cols")[last.tag % 2] if last is not None and self.about_lines and last.tag >= 0 else None
+        leader = self._leader(counted, pair)
+        rows, cols = self._of_lines(counted) if self.about_lines else self._of_cross(counted, leader)
+        self.frames.append(
+            Frame(
+                self._step, kind, text, None if standing is None else standing.stage, pair,
+                clicked if pair else None, sweeps if pair else None, leader, self._regret,
+                self._shown.copy(), self._clicks.copy(), self._left(counted), rows, cols,
+            )
+        )  # fmt: skip
+
+    def _leader(self, seen: View, otherwise: tuple[int, int] | None) -> tuple[int, int]:
+        """Return who leads: by the policy's own word, or by the best mean among those who are left."""
+        if seen.leader >= 0:
+            return self._pair(seen.leader)
+        mean = np.where(seen.left, seen.clicks / np.maximum(seen.pulls, 1), -1.0)
+        if not seen.pulls.any():
+            return otherwise or (0, 0)
+        if self.about_lines:
+            return int(mean[: self.problem.n_rows].argmax()), int(mean[self.problem.n_rows :].argmax())
+        return self._pair(int(mean.argmax()))
+
+    def _left(self, seen: View) -> npt.NDArray[np.bool_]:
+        if self.about_lines:
+            return np.logical_and.outer(seen.left[: self.problem.n_rows], seen.left[self.problem.n_rows :])
+        return seen.left.reshape(self._shown.shape)
+
+    def _of_lines(self, seen: View) -> tuple[list[Estimate], list[Estimate]]:
+        sides: tuple[list[Estimate], list[Estimate]] = ([], [])
+        for side, first in enumerate((0, self.problem.n_rows)):
+            met = self._met[side] if side == 0 else self._met[side].T
+            means = self.problem.means if side == 0 else self.problem.means.T
+            for line in range(len(met)):
+                counted = int(met[line].sum())
+                known = 0 < counted == seen.pulls[first + line]
+                truth = float((met[line] * means[line]).sum() / counted) if known else None
+                sides[side].append(_estimate(seen, first + line, truth))
+        return sides
+
+    def _of_cross(self, seen: View, leader: tuple[int, int]) -> tuple[list[Estimate], list[Estimate]]:
+        """Rows with the leading column, columns with the leading row."""
+        n_rows, n_cols = self._shown.shape
+        rows = [(row, leader[1]) for row in range(n_rows)]
+        cols = [(leader[0], col) for col in range(n_cols)]
+        found = [
+            [_estimate(seen, row * n_cols + col, float(self.problem.means[row, col])) for row, col in side]
+            for side in (rows, cols)
+        ]
+        return found[0], found[1]
+
+
+def view_of_counts(shown: Ints, clicks: Ints) -> View:
+    """Return what can be seen of a policy that does not say what it believes: its decisions and their clicks."""
+    none = np.full(shown.size, np.nan)
+    return View("pairs", shown.ravel().copy(), clicks.ravel().copy(), none, none, np.ones(shown.size, bool), "")
+
+
+def _estimate(seen: View, place: int, truth: float | None) -> Estimate:
+    def number(values: npt.NDArray[np.float64] | None, low: float, high: float) -> float | None:
+        if values is None or np.isnan(values[place]):
+            return None
+        return float(np.clip(values[place], low, high))
+
+    return Estimate(
+        int(seen.pulls[place]), int(seen.clicks[place]), number(seen.low, 0.0, 1.0), number(seen.high, 0.0, 1.0),
+        number(seen.score, -1e9, 1e9), bool(seen.left[place]), truth,
+    )  # fmt: skip
+
+
+def _same(was: Race, now: Race) -> bool:
+    return was.stage == now.stage and bool((was.rows == now.rows).all()) and bool((was.cols == now.cols).all())

@@ -1,0 +1,167 @@
+"""The sentences of an explanation: one for each kind of frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankone.policies import Decision, Policy
+from rankone.policies.race import Race
+from rankone.policies.view import View
+from rankone.problems import RankOne
+
+if TYPE_CHECKING:
+    from rankone.pages.recording import Frame
+
+Pair = tuple[int, int]
+
+
+class Gone:
+    """Who leaves the race between two moments: rows and columns by number."""
+
+    def __init__(self, was: Race, now: Race) -> None:
+        self.rows = np.flatnonzero(was.rows & ~now.rows).tolist()
+        self.cols = np.flatnonzero(was.cols & ~now.cols).tolist()
+
+    def names(self, problem: RankOne) -> list[str]:
+        """Return the names of the lines that left."""
+        rows = [_quoted(problem.row_names[row]) for row in self.rows]
+        return rows + [_quoted(problem.col_names[col]) for col in self.cols]
+
+
+def start(problem: RankOne, policy: Policy, horizon: int) -> str:
+    """Before the first decision."""
+    best = _pair(problem, problem.best_pairs[0])
+    return (
+        f"{problem.n_rows} rows and {problem.n_cols} columns make {problem.n_rows * problem.n_cols} pairs. The best is "
+        f"{best} with a click rate of {problem.best_mean:.2f}; {policy.name} does not know that, and has {horizon:,} "
+        "decisions to find out."
+    )
+
+
+def swept(problem: RankOne, decision: Decision, side: int, sweep: int, clicked: bool) -> str:
+    """One decision of a sweep."""
+    rows, cols = ("row", "column") if side == 0 else ("column", "row")
+    line, partner = problem.row_names[decision.row], problem.col_names[decision.col]
+    if side == 1:
+        line, partner = partner, line
+    return (
+        f"Sweep {sweep:,} over the {rows}s: {_quoted(partner)} is the {cols} drawn for all of them. "
+        f"Now {_quoted(line)} is shown with it: {_outcome(clicked)}."
+    )
+
+
+def decided(problem: RankOne, decision: Decision, leader: Pair | None, clicked: bool) -> str:
+    """One decision about a pair."""
+    pair = (decision.row, decision.col)
+    if leader is None:
+        who = "Shown"
+    elif pair == leader:
+        who = "The leader is shown"
+    else:
+        side = "row" if pair[0] == leader[0] else "column" if pair[1] == leader[1] else None
+        who = f"A pair from the {side} of the leader {_pair(problem, leader)} is shown" if side else "Shown"
+    return f"{who}: {_pair(problem, pair)}, {_outcome(clicked)}."
+
+
+def stretch(problem: RankOne, before: Frame, step: int, shown: Any) -> str:
+    """Many decisions at once: who got them."""
+    fresh = shown - before.shown
+    total, order = int(fresh.sum()), np.argsort(-fresh, axis=None, kind="stable")[:3]
+    most = [divmod(int(place), problem.n_cols) for place in order if fresh.flat[place] > 0]
+    shares = [f"{_pair(problem, pair)} {fresh[pair] / total:.0%}" for pair in most]
+    others = 1.0 - sum(fresh[pair] for pair in most) / total
+    rest = f", all others {others:.0%}" if others >= 0.005 else ""
+    many = f"Decisions {before.step + 1:,} to {step:,}" if total > 1 else f"Decision {step:,}"
+    return f"{many}: {', '.join(shares)}{rest}."
+
+
+def swept_on(problem: RankOne, stage: int, seen: View) -> str:
+    """Many decisions of sweeps at once: how far the intervals have shrunk."""
+    leads = []
+    for side, names, first in (("row", problem.row_names, 0), ("column", problem.col_names, problem.n_rows)):
+        span = slice(first, first + len(names))
+        mean = np.where(seen.left[span], seen.clicks[span] / np.maximum(1, seen.pulls[span]), -1.0)
+        best = int(mean.argmax())
+        bounds = f"{max(0.0, seen.low[first + best]):.2f} to {min(1.0, seen.high[first + best]):.2f}"
+        leads.append(f"{side} {_quoted(names[best])} leads with {mean[best]:.2f} (surely {bounds})")
+    return f"Stage {stage + 1} sweeps on, and the intervals shrink: {leads[0]}, {leads[1]}."
+
+
+def leader(problem: RankOne, old: Pair, new: Pair) -> str:
+    """Another pair takes the lead."""
+    return f"{_pair(problem, new)} takes the lead from {_pair(problem, old)}."
+
+
+def stage_ends(problem: RankOne, stage: int, seen: View | None, gone: Gone) -> str:
+    """The moment before an elimination: the bounds it compares."""
+    begin = f"Stage {stage + 1} is over, all its outcomes are in."
+    if seen is None:
+        return begin
+    best = []
+    if seen.about == "lines":
+        for side, span in (("row", slice(0, problem.n_rows)), ("column", slice(problem.n_rows, None))):
+            low = np.where(seen.left[span], seen.low[span], -np.inf)
+            names = problem.row_names if side == "row" else problem.col_names
+            if seen.left[span].sum() > 1:
+                best.append(f"the best {side} is {_quoted(names[int(low.argmax())])}, at least {low.max():.2f}")
+    else:
+        low = np.where(seen.left, seen.low, -np.inf)
+        best.append(f"the best pair is {_pair(problem, divmod(int(low.argmax()), problem.n_cols))}")
+    out = gone.names(problem)
+    verdict = f"{_listed(out)} cannot reach that." if out else "Everybody's interval still reaches that."
+    return f"{begin} By its lower bound {', '.join(best)}. {verdict}"
+
+
+def eliminates(problem: RankOne, now: Race, gone: Gone) -> str:
+    """Who is left after an elimination."""
+    out, rows, cols = gone.names(problem), int(now.rows.sum()), int(now.cols.sum())
+    who = f"{_listed(out)} {'is' if len(out) == 1 else 'are'} eliminated" if out else "Nobody is eliminated"
+    left = f"{rows} of {problem.n_rows} rows and {cols} of {problem.n_cols} columns remain"
+    return f"{who}: {left}." + (f" Stage {now.stage + 1} begins." if rows + cols > 2 else "")
+
+
+def restarts(step: int) -> str:
+    """An elimination without a horizon begins again, on the outcomes kept."""
+    return (
+        f"After {step:,} decisions the guess of the horizon doubles, and with it the certainty that an elimination "
+        "needs: everybody is back, and all outcomes are kept."
+    )
+
+
+def settles(problem: RankOne, pair: Pair, step: int, horizon: int) -> str:
+    """The choice can never change again."""
+    right = "the best pair" if pair in problem.best_pairs else "not the best pair: this run was unlucky"
+    after = f"After {step:,} decisions" if step else "From the start"
+    return f"{after} one pair remains: {_pair(problem, pair)}, {right}. It gets the other {horizon - step:,} decisions."
+
+
+def ends(problem: RankOne, pair: Pair, horizon: int, regret: float) -> str:
+    """The horizon of a run that had settled."""
+    return (
+        f"The end, after {horizon:,} decisions. Finding {_pair(problem, pair)} cost about {regret:,.0f} clicks, "
+        "compared with showing the best pair from the start."
+    )
+
+
+def _pair(problem: RankOne, pair: Pair | Sequence[int]) -> str:
+    return f"{_quoted(problem.row_names[pair[0]])} with {_quoted(problem.col_names[pair[1]])}"
+
+
+def _quoted(name: str) -> str:
+    return f"'{name}'"
+
+
+def _outcome(clicked: bool) -> str:
+    return "a click" if clicked else "no click"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Join names as people do.
+
+    >>> _listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

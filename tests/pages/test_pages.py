@@ -1,0 +1,104 @@
+"""The pages as files in a real Chromium: they draw, step, fit a phone, and ask nothing of the network.
+
+RANKONE_SCREENSHOTS=folder keeps the pictures.
+"""
+
+import re
+
+import pytest
+
+import rankone
+from tests.web.test_page import CHROMIUM, DESKTOP, HOSTILE, PHONE, REQUIRED, browser, open_page  # noqa: F401 - fixtures
+
+pytestmark = pytest.mark.skipif(not CHROMIUM and not REQUIRED, reason="Chromium is not installed")
+
+
+@pytest.fixture
+def hostile_problem():
+    rows = [0.95, *(0.3 for _ in HOSTILE[1:8])]
+    return rankone.RankOne(rows, [0.9, 0.1, 0.05], HOSTILE[:8], HOSTILE[8:11], name=HOSTILE[0])
+
+
+@pytest.fixture
+def open_told(tmp_path, open_page):  # noqa: F811
+    """Open the page of an explanation."""
+
+    def open_told(told, size=DESKTOP):
+        path = tmp_path / "explain.html"
+        path.write_text(told.html(), encoding="utf-8")
+        return open_page(path.as_uri(), size)
+
+    return open_told
+
+
+def now(page):
+    return page.inner_text("#where"), page.inner_text("#sentence")
+
+
+def test_explain_steps_by_button_key_slider_and_event(open_told):
+    told = rankone.explain("rank1elim-kl:c=0", horizon=5_000, seed=1)
+    page = open_told(told)
+    count = len(told.frames)
+    assert now(page) == (f"step 1 of {count} · decision 0", told.frames[0].text)
+    page.click("#on")
+    page.keyboard.press("ArrowRight")
+    assert now(page)[1] == told.frames[2].text
+    page.keyboard.press("ArrowLeft")
+    assert now(page)[1] == told.frames[1].text
+    page.keyboard.press("End")
+    assert now(page)[0].startswith(f"step {count} of {count}")
+    assert page.is_disabled("#on")
+    page.keyboard.press("Home")
+    page.keyboard.press("e")
+    end = next(frame for frame in told.frames if frame.kind == "stage ends")
+    assert now(page)[1] == end.text
+    assert page.locator("#pairs td.out").count() == 0
+    page.locator("#events button", has_text="out:").first.click()
+    after = next(frame for frame in told.frames if frame.kind in ("eliminates", "settled") and not frame.left.all())
+    assert page.locator("#pairs td.out").count() == (~after.left).sum()
+    assert page.locator(".name.gone").count() > 0  # struck through: no colour needed
+    page.evaluate(
+        "slider => { slider.value = 3; slider.dispatchEvent(new Event('input')); }", page.query_selector("#slider")
+    )
+    assert now(page)[1] == told.frames[3].text
+    page.click("#play")
+    page.locator("#where", has_text=re.compile("^step ([5-9]|[0-9]{2})")).wait_for()  # it plays by itself
+    page.click("#play")
+    assert page.inner_text("#play").endswith("Play")
+
+
+@pytest.mark.parametrize("policy", ["rank1elim-kl:c=0", "uts", "imed-ub"])
+def test_explain_fits_a_phone_and_foreign_names_are_only_text(open_told, policy, hostile_problem):
+    told = rankone.explain(policy, hostile_problem, horizon=3_000)
+    page = open_told(told, PHONE)
+    for key in ("e", "End"):
+        page.keyboard.press(key)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert page.evaluate("[window.hacked, document.querySelectorAll('img').length]") == [None, 0]
+    assert HOSTILE[0] in page.inner_text("#pairs")
+    assert page.locator("#run rect").count() > 10
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_report_draws_its_charts_and_switches_their_axes(tmp_path, open_page, hostile_problem, size):  # noqa: F811
+    rankone.simulate(
+        [hostile_problem, "needle:2x2"], ["uts", "ucb1"], horizon=300, runs=2, workers=1, out=tmp_path, checkpoints=20
+    )
+    page = open_page(rankone.report(tmp_path).as_uri(), size)
+    page.wait_for_selector("[data-chart='0'] svg")
+    page.wait_for_selector("[data-chart='1'] svg")
+    linear = page.inner_html("[data-chart='0']")
+    page.get_by_role("button", name="log axes").click()
+    page.wait_for_function("old => document.querySelector(\"[data-chart='0']\").innerHTML !== old", arg=linear)
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    assert page.evaluate("[window.hacked, document.querySelectorAll('img').length]") == [None, 0]
+    assert HOSTILE[0] in page.inner_text("table >> nth=0")
+
+
+def test_pages_may_ask_nothing_of_the_network(open_told):
+    """Even a script that got in could not: the page's policy forbids it."""
+    page = open_told(rankone.explain("uts", horizon=20))
+    asked = "fetch('https://example.org/').then(() => 'sent', () => 'refused')"
+    assert page.evaluate(asked) == "refused"
+    assert any("Content Security Policy" in text for text in page.problems)
+    page.problems.clear()

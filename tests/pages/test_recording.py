@@ -1,0 +1,168 @@
+"""What an explanation tells is what the policy did and believed: the same agent, played again, says the same."""
+
+import itertools
+import shlex
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import rankone
+from rankone.cli import build_app
+from rankone.numerics.seeds import generator
+from rankone.pages.recording import Recorder
+from rankone.policies.race import race
+from rankone.policies.sweeps import bounds
+from rankone.policies.view import view
+
+SHARP = rankone.RankOne([0.95, 0.5, 0.05], [0.95, 0.1], name="sharp")
+NAMES = sorted(rankone.known_policies())
+
+
+def ready(name, horizon, problem=SHARP):
+    return rankone.policy(name).with_horizon(horizon).for_problem(*problem.best_pairs[0])
+
+
+def played_again(policy, problem, horizon, seed):
+    """The run once more, by hand: after each decision its pair, its outcome and the state."""
+    agent = policy.agent(problem.n_rows, problem.n_cols, seed)
+    rng = generator(seed, "explain", problem.digest, policy.label)
+    for _ in range(horizon):
+        decision = agent.ask()
+        clicked = rng.random() < problem.means[decision.row, decision.col]
+        agent.tell(decision, clicked)
+        yield (decision.row, decision.col), clicked, agent.state
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_policy_is_told_from_start_to_end(name):
+    frames = rankone.explain(name, SHARP, horizon=300, seed=3).frames
+    assert frames[0].kind == "start"
+    assert frames[-1].step == 300
+    assert all(frame.text for frame in frames)
+    for before, after in itertools.pairwise(frames):
+        assert after.step >= before.step
+        assert after.regret >= before.regret
+        assert (after.shown >= before.shown).all()
+    for frame in frames:
+        assert frame.shown.sum() == frame.step
+        assert (frame.clicks <= frame.shown).all()
+        for line in (*frame.rows, *frame.cols):
+            assert line.low is None or line.high is None or line.low <= line.high
+
+
+@pytest.mark.parametrize("name", ["rank1elim-kl:c=0", "uts", "ucb1"])
+def test_frames_are_moments_of_the_real_run(name):
+    horizon, seed = 400, 5
+    policy = ready(name, horizon)
+    told = Recorder(policy, SHARP, horizon, seed).play()
+    at = {frame.step: frame for frame in told if frame.kind in ("decision", "stretch", "leader")}
+    shown, compared = np.zeros((3, 2), int), 0
+    for step, (pair, clicked, state) in enumerate(played_again(policy, SHARP, horizon, seed), start=1):
+        shown[pair] += 1
+        if step in at:
+            frame, seen = at[step], view(state)
+            compared += 1
+            assert (frame.pair, frame.clicked) == (pair, clicked)
+            assert (frame.shown == shown).all()
+            if seen.about == "lines":
+                compared_bounds = [bounds(state, line) for line in range(5)]
+                assert [(line.low, line.high) for line in (*frame.rows, *frame.cols)] == compared_bounds
+    assert compared > 20
+
+
+def test_stages_end_with_the_bounds_that_eliminate():
+    told = rankone.explain("rank1elim-kl:c=0", SHARP, horizon=5_000, seed=1)
+    ends = [place for place, frame in enumerate(told.frames) if frame.kind == "stage ends"]
+    assert ends
+    gone = 0
+    for place in ends:
+        before, after = told.frames[place], told.frames[place + 1]
+        assert (after.kind, after.step) in (("eliminates", before.step), ("settled", before.step))
+        for side in ("rows", "cols"):
+            lines = getattr(before, side)
+            best = max(line.low for line in lines if line.left)
+            for line, later in zip(lines, getattr(after, side), strict=True):
+                if line.left:  # the rule of the paper, on what the page shows
+                    assert later.left == (line.high > best)
+                    gone += not later.left
+    assert gone == 3
+    assert told.frames[-1].kind == "end"
+    assert "'row 1' with 'col 1', the best pair" in told.frames[-2].text
+    assert told.frames[-1].shown[0, 0] > told.frames[-2].shown[0, 0]
+
+
+def test_an_anytime_policy_begins_again():
+    told = rankone.explain("rank1elim-kl-anytime:c=0", SHARP, horizon=6_000, seed=1)
+    again = [frame for frame in told.frames if frame.kind == "restarts"]
+    assert again
+    assert all(frame.left.all() or "everybody is back" in frame.text for frame in again)
+
+
+def test_truth_is_what_the_estimates_estimate():
+    """Of a row: its mean over the columns it was shown with; of a pair: its click probability."""
+    frame = rankone.explain("rank1elim-kl", SHARP, horizon=2_000, seed=2).frames[-1]
+    for line in (*frame.rows, *frame.cols):
+        error = (line.truth * (1 - line.truth) / line.pulls) ** 0.5
+        assert abs(line.clicks / line.pulls - line.truth) < 4.5 * error
+    last = rankone.explain("uts", SHARP, horizon=50).frames[-1]
+    assert [line.truth for line in last.rows] == SHARP.means[:, last.leader[1]].tolist()
+
+
+@pytest.mark.parametrize("name", ["osub", "klucb-ub", "imed-ub", "top-two"])
+def test_scores_are_those_of_the_leaders_cross(name):
+    agent = ready(name, 100).agent(3, 2)
+    for _ in range(60):
+        decision = agent.ask()
+        agent.tell(decision, decision.row == 0)
+    seen = view(agent.state)
+    score = seen.high if seen.score is None else seen.score
+    cross = {(seen.leader // 2) * 2 + col for col in range(2)} | {row * 2 + seen.leader % 2 for row in range(3)}
+    assert {pair for pair in range(6) if not np.isnan(score[pair])} == cross
+    if seen.score is None:  # an index is never below the mean
+        assert all(score[pair] >= seen.clicks[pair] / seen.pulls[pair] for pair in cross)
+
+
+def test_pair_elimination_shows_the_pairs_that_are_left():
+    policy = ready("ucb1-elim", 3_000)
+    agent = policy.agent(3, 2)
+    for _ in range(2_000):
+        decision = agent.ask()
+        agent.tell(decision, decision.row == 0)
+    seen, standing = view(agent.state), race(agent.state)
+    assert seen.left.sum() < 6
+    assert (seen.left.reshape(3, 2).any(axis=1) == standing.rows).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"problem": "needle:17x3"}, "expected at most 16 rows and columns to explain - got 17 x 3"),
+        ({"horizon": 0}, "horizon"),
+        ({"horizon": 2_000_000}, "at most 1,000,000"),
+        ({"seed": -1}, "seed"),
+        ({"policy": "nobody"}, "expected one of the policies"),
+    ],
+)
+def test_bad_input(arguments, message):
+    with pytest.raises(rankone.errors.InputError, match=message):
+        rankone.explain(**arguments)
+
+
+def test_one_pair_is_settled_at_once():
+    frames = rankone.explain("rank1elim-kl", rankone.RankOne([0.5], [0.5]), horizon=10).frames
+    assert [frame.kind for frame in frames] == ["start", "settled", "end"]
+
+
+@pytest.mark.parametrize("problem", [SHARP, rankone.needle(2, 2)], ids=["values", "name"])
+def test_the_page_says_how_to_make_it_again(problem, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    told = rankone.explain("uts", problem, horizon=40, seed=4)
+    if told.again.startswith("rankone"):
+        done = CliRunner().invoke(build_app(), shlex.split(told.again)[1:])
+        assert done.exit_code == 0, done.output
+    else:
+        exec(compile(told.again, "again", "exec"), {})
+    again = (tmp_path / "explain" / "explain.html").read_text()
+    assert again == told.html()
+    assert (tmp_path / "explain" / "explain.png").read_bytes().startswith(b"\x89PNG")
