@@ -23,6 +23,7 @@ def arena(
     stretch: int = typer.Option(1, help="Play this many times each problem's horizon."),
     against: str = typer.Option("uts", help="The policy that ratios compare with."),
     quick: bool = typer.Option(False, "--quick", help="A tenth of each horizon and fewer runs, for a first look."),
+    feedback: str = typer.Option("immediate", help="When outcomes come: delay:mean=1000, batch:size=1000, ..."),
     workers: int | None = typer.Option(None, help="Processes; default: one a core."),
     out: Path = typer.Option(Path("out/arena"), help="Directory for results; a stopped arena continues there."),
     as_json: bool = typer.Option(False, "--json", help="Print the table as JSON and nothing else."),
@@ -35,7 +36,7 @@ def arena(
     with progress_bar("runs") as progress:
         found = play(
             policy or None, problem or None, half, models, runs or (10 if quick else 100), seed, stretch, quick,  # type: ignore[arg-type]
-            against, workers, out, progress,
+            against, workers, out, progress, feedback,
         )  # fmt: skip
     found.save(out)
     if as_json:
@@ -44,9 +45,9 @@ def arena(
     columns = {
         "problem": "problem", "policy": "policy", "runs": "runs", "horizon": "horizon", "regret_mean": "regret",
         "regret_se": "± se", "regret_median": "median", "regret_p95": "p95", "regret_p99": "p99",
-        "times_bound": "x bound", "seconds": "s a run",
+        "times_bound": "x bound", "sync_points": "sync points", "seconds": "s a run",
     }  # fmt: skip
-    show_table(found.table, f"The arena, seed {seed}", columns)
+    show_table(found.table, f"The arena, seed {seed}, outcomes {feedback}", columns)
     scores = {
         "policy": "policy", "times_bound": "x bound", "against_mean": f"x {against}", "against_worst": "worst",
         "worst_problem": "on", "against_trap_p99": "worst p99 on traps",

@@ -170,7 +170,7 @@ def _visible(law: Floats, pulls: Ints, rates: Floats) -> float | None:
     A deviation of x adds about x^2 w, w = n p / (1 - p), to a pair's part of the statistic, less the share that fitting
     takes away: the pair's leverage in the information matrix of `rankone.clicks.uncertainty`.
     """
-    threshold, needed = float(np.quantile(law, 0.95) - law.mean()), 0.0
+    threshold, needed = max(0.0, float(np.quantile(law, 0.95) - law.mean())), 0.0
     for _ in range(20):  # the variance grows with the deviation, as that of a non-central chi-squared
         needed = threshold + _SEEN_BY_MOST * math.sqrt(float(law.var()) + 4.0 * max(0.0, needed))
     row, col = np.nonzero(pulls)

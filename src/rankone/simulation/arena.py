@@ -23,6 +23,8 @@ from rankone.policies import Policy, known_policies, policy
 from rankone.problems import RankOne, load_problems, lower_bound, problem
 from rankone.simulation.arena_problems import PROBLEMS, ArenaProblem, Half
 from rankone.simulation.executors import local_pool
+from rankone.simulation.feedback import Feedback
+from rankone.simulation.feedback import feedback as parse_feedback
 from rankone.simulation.provenance import read_about, write_about
 from rankone.simulation.simulate import Progress, simulate
 from rankone.specs import whole_number
@@ -38,7 +40,7 @@ class Arena:
     """What an arena found: a line per problem and policy, and the policy everything is compared with.
 
     Columns of `table`: problem, half, trap, policy, runs, horizon, regret_mean, regret_se, regret_median, regret_p95,
-    regret_p99, times_bound (mean regret as a multiple of C(u, v) log n), seconds (a run).
+    regret_p99, times_bound (mean regret as a multiple of C(u, v) log n), sync_points and seconds (a run).
     """
 
     table: pl.DataFrame
@@ -110,6 +112,7 @@ def arena(
     workers: int | None = None,
     out: str | Path | None = None,
     progress: Progress | None = None,
+    feedback: Feedback | str | None = None,
 ) -> Arena:
     """Play policies on the arena's named problems, each at its own horizon.
 
@@ -126,11 +129,13 @@ def arena(
         workers: processes to use (default: one a core).
         out: directory that keeps finished runs; an interrupted arena continues there.
         progress: called with (finished runs, all runs).
+        feedback: when outcomes come: ``"delay:mean=1000"``, ``"batch:size=1000"``; default: before the next decision.
 
     >>> found = arena(["uts", "ucb1"], problems=["two-by-two"], runs=3, quick=True, workers=1)
     >>> found.table["policy"].to_list()
     ['uts', 'ucb1']
     """
+    late = parse_feedback(feedback)
     entries = _chosen(problems, half, models)
     players = _players(policies, against)
     whole_number("stretch", stretch)
@@ -147,15 +152,20 @@ def arena(
 
             study = simulate(
                 world, players, horizon, runs, seed, workers, checkpoints=[horizon], executor=pool, progress=report,
-                out=None if out is None else Path(out) / "runs" / f"{world.digest}-{horizon}",
+                out=None if out is None else Path(out) / "runs" / _folder(world, horizon, late), feedback=late,
             )  # fmt: skip
             lines.append(_lines(study.summary(), entry, world, horizon))
     settings = {
         "policies": [player.label for player in players], "problems": problems, "half": half,
         "models": None if models is None else str(models), "runs": runs, "seed": seed, "stretch": stretch,
-        "quick": quick, "against": policy(against).label,
+        "quick": quick, "against": policy(against).label, "feedback": late.label,
     }  # fmt: skip
     return Arena(pl.concat(lines), policy(against).label, settings)
+
+
+def _folder(world: RankOne, horizon: int, late: Feedback) -> str:
+    """Return where the runs of a problem are kept; what comes late is kept apart."""
+    return f"{world.digest}-{horizon}" + ("" if late.is_immediate else f"-{late.label.replace(':', '-')}")
 
 
 def _lines(summary: pl.DataFrame, entry: ArenaProblem, world: RankOne, horizon: int) -> pl.DataFrame:
@@ -165,7 +175,7 @@ def _lines(summary: pl.DataFrame, entry: ArenaProblem, world: RankOne, horizon: 
         "problem", pl.lit(entry.half, pl.String).alias("half"), pl.lit(entry.trap).alias("trap"),
         "policy", "runs", pl.lit(horizon).alias("horizon"), *figures,
         (pl.col("regret_mean") / (bound if bound > 0.0 else math.nan)).fill_nan(None).alias("times_bound"),
-        "seconds",
+        "sync_points", "seconds",
     )  # fmt: skip
 
 
