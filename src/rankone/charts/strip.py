@@ -23,7 +23,8 @@ def strip_chart(cells: pl.DataFrame, lines: pl.DataFrame, title: str, note: str)
         note: what the panels show.
 
     >>> moment = {"moment": [0, 0], "when": ["decisions 1 to 9"] * 2}
-    >>> cells = pl.DataFrame({**moment, "row": ["a", "b"], "col": ["x", "x"], "share": [0.8, 0.2], "left": [True, True]})
+    >>> cells = pl.DataFrame({**moment, "row": ["a", "b"], "col": ["x", "x"], "share": [0.8, 0.2],
+    ...                       "left": [True, True]})
     >>> bounds = {"mean": [0.7, 0.2], "low": [0.5, 0.1], "high": [0.9, 0.4], "left": [True, False]}
     >>> rows = pl.DataFrame({**moment, "side": ["row"] * 2, "name": ["a", "b"], **bounds})
     >>> lines = pl.concat([rows, rows.with_columns(side=pl.lit("col"))])
