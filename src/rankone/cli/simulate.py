@@ -48,7 +48,7 @@ def simulate(
     from rankone.simulation.recommend import COMPARED_WITH
 
     if not policy:
-        advice = rankone.recommend(horizon=horizon)
+        advice = rankone.recommend(horizon=horizon, feedback=feedback)
         policy = [advice.policy.label, *COMPARED_WITH]
         print(f"No --policy given: comparing {', '.join(policy)}.\n{advice}", file=sys.stderr)
     with executor_of(cluster) as executor, progress_bar("runs") as progress:
