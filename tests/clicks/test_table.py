@@ -35,7 +35,7 @@ def test_csv_parquet_and_frame_give_the_same_counts(sessions, tmp_path):
 def test_blocks_cut_lists_and_put_them_together_again(sessions, tmp_path, monkeypatch):
     long_table(sessions).write_csv(tmp_path / "log.csv")
     whole = clicks.read(tmp_path / "log.csv")
-    monkeypatch.setattr("rankone.clicks.source._BLOCK", 300)
+    monkeypatch.setattr("rankone.clicks.source._BLOCK", 3_000)
     assert clicks.read(tmp_path / "log.csv").table.equals(whole.table)
 
 

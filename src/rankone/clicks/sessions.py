@@ -1,4 +1,4 @@
-"""Result lists and clicks of session logs: the compiled parts that the Yandex formats share.
+"""Result lists and clicks of session logs: the compiled steps of reading a row.
 
 Rows of a session stand together in the log, so the lists of the current session stay open for its clicks and are
 finished when the next session begins. A click belongs to the latest list of its session that shows the item.

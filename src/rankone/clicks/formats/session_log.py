@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,6 +10,7 @@ import polars as pl
 from rankone.clicks.collector import Collector
 from rankone.clicks.counter import ListCounter
 from rankone.clicks.formats.base import Format
+from rankone.clicks.session_rows import Layout, parse_rows
 from rankone.clicks.sessions import (
     FIRST_OPEN,
     LINE,
@@ -34,25 +34,21 @@ from rankone.numerics.compiled import compiled
 
 
 class SessionLog(Format):
-    """A log of sessions with result lists and clicks, whose rows a compiled function parses.
+    """A log of sessions with result lists and clicks.
 
-    A subclass states `parse(data, begin, reading, options)`, which reads rows from `begin` on until the data ends or
-    the reading is full, and returns where it stopped; and `options`, the whole numbers that function needs.
+    Args:
+        layout: which field of its rows holds what.
     """
 
-    parse: ClassVar[Callable[..., Any]]
-    with_regions = False
-    options: tuple[int, ...] = (0,)
-
-    def __init__(self) -> None:
-        self._counter = ListCounter(self.with_regions)
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._counter = ListCounter(with_regions=layout.region >= 0 and not layout.merge_regions)
         self._n_held_out = 0
 
     def read(self, source: Source, collector: Collector) -> int:
         """Read one file."""
         reading = start_reading(collector.rules.positions)
-        parse = compiled(type(self).parse, __name__)
-        options = np.array(self.options, np.int64)
+        parse = compiled(parse_rows, __name__)
         rows = 0
         for block in source.blocks():
             if isinstance(block, Oversized):
@@ -64,7 +60,7 @@ class SessionLog(Format):
             reading.state[LINE] = block.first_line - 1
             begin = 0
             while begin < len(data):
-                begin = parse(data, begin, reading, options)
+                begin = parse(data, begin, reading, self._layout)
                 collector.report.rows += int(reading.state[ROWS])
                 rows += int(reading.state[ROWS])
                 for line, reason, start, end in reading.bad[: reading.state[N_BAD]].tolist():

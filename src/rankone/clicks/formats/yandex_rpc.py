@@ -12,68 +12,8 @@ from __future__ import annotations
 
 from rankone.clicks.formats.base import first_rows
 from rankone.clicks.formats.session_log import SessionLog
-from rankone.clicks.sessions import (
-    NOT_A_NUMBER,
-    UNKNOWN_KIND,
-    VALUE,
-    WRONG_FIELDS,
-    Bytes,
-    Ints,
-    Reading,
-    click,
-    enter_session,
-    finish_list,
-    is_full,
-    letter,
-    place_items,
-    set_aside,
-    split_row,
-)
+from rankone.clicks.session_rows import Layout
 from rankone.errors import InputError
-
-_FIRST_URL = 5
-
-
-def _parse(data: Bytes, begin: int, reading: Reading, options: Ints) -> int:
-    heads, items, clicked, state, bad, fields = reading
-    last_list_only, merge, merge_regions = options[0] != 0, options[1] != 0, options[2] != 0
-    while begin < len(data) and not is_full(state):
-        number, begin = split_row(data, begin, fields, state)
-        if number == 0:
-            continue
-        reason = 0
-        if number < 4:
-            reason = WRONG_FIELDS
-        elif fields[VALUE, 0] < 0 or fields[VALUE, 1] < 0:
-            reason = NOT_A_NUMBER
-        else:
-            kind = letter(data, fields, 2)
-            if kind == 67:  # C
-                if number != 4:
-                    reason = WRONG_FIELDS
-                elif fields[VALUE, 3] < 0:
-                    reason = NOT_A_NUMBER
-                else:
-                    enter_session(state, fields[VALUE, 0])
-                    click(heads, items, clicked, state, fields[VALUE, 3], -1, last_list_only)
-            elif kind == 81:  # Q
-                if number < 6:
-                    reason = WRONG_FIELDS
-                elif (
-                    fields[VALUE, 3] < 0
-                    or fields[VALUE, 4] < 0
-                    or not place_items(data, items, clicked, fields, state, _FIRST_URL, number, False)
-                ):
-                    reason = NOT_A_NUMBER
-                else:
-                    enter_session(state, fields[VALUE, 0])
-                    region = 0 if merge_regions else fields[VALUE, 4]
-                    finish_list(heads, items, state, fields[VALUE, 3], region, -1, number - _FIRST_URL, merge)
-            else:
-                reason = UNKNOWN_KIND
-        if reason:
-            set_aside(bad, fields, state, reason, number)
-    return begin
 
 
 class YandexRPC(SessionLog):
@@ -89,10 +29,8 @@ class YandexRPC(SessionLog):
     name = "yandex-rpc"
     title = "Yandex Relevance Prediction Challenge"
     example = b"7\t0\tQ\t15\t2\t101\t102\t103\n7\t12\tC\t102\n8\t0\tQ\t15\t2\t102\t101\t103\n8\t5\tC\t101\n"
-    parse = staticmethod(_parse)
 
     def __init__(self, clicks: str = "latest", regions: str = "apart", repeats: str = "separate") -> None:
-        flags = []
         for given, choices in (
             (clicks, ("latest", "last-list")),
             (repeats, ("separate", "merge")),
@@ -100,10 +38,11 @@ class YandexRPC(SessionLog):
         ):
             if given not in choices:
                 raise InputError(f"'{choices[0]}' or '{choices[1]}'", given, "choose one of the two")
-            flags.append(choices.index(given))
-        self.options = tuple(flags)
-        self.with_regions = regions == "apart"
-        super().__init__()
+        layout = Layout(
+            click_fields=4, clicked_item=3, list_fields=6, query=3, region=4, first_item=5,
+            last_list_only=clicks == "last-list", merge_repeats=repeats == "merge", merge_regions=regions == "merge",
+        )  # fmt: skip
+        super().__init__(layout)
 
     @classmethod
     def recognises(cls, head: bytes) -> bool:
