@@ -3,6 +3,7 @@
 import inspect
 import socket
 import threading
+import time
 
 import pytest
 
@@ -127,6 +128,28 @@ def test_answers_of_something_else():
             with Client(f"http://127.0.0.1:{server.getsockname()[1]}", patience=0) as client, pytest.raises(kind):
                 client.experiments()
             thread.join()
+
+
+def test_an_experiment_may_take_its_time_to_be_made():
+    """The service may have to compile a policy: what is patience with any other request is not enough."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer_late():
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(65536)
+                time.sleep(0.3)
+                connection.sendall(b"HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}")
+                connection.recv(65536)
+                time.sleep(0.3)
+
+        thread = threading.Thread(target=answer_late)
+        thread.start()
+        with Client(f"http://127.0.0.1:{server.getsockname()[1]}", patience=0, timeout=0.1) as client:
+            assert client.create("homepage", 2, 2).name == "homepage"
+            with pytest.raises(StorageError, match="timed out"):
+                client.experiments()
+        thread.join()
 
 
 def test_lost_answers_are_asked_again_and_nothing_is_doubled(tmp_path):

@@ -6,12 +6,9 @@ import threading
 
 import pytest
 
-from rankone import policy
-from rankone.serving.settings import DEFAULT_POLICY
 from rankone.web.app import OPERATIONS
 from rankone.web.client import Client
 from rankone.web.limits import Limits
-from rankone.web.warm import warm
 from tests.test_docs import ROOT
 
 from .helpers import HOMEPAGE, running
@@ -43,7 +40,6 @@ def test_the_tables_are_those_of_the_code():
 
 
 def test_the_python_of_the_page_runs(tmp_path):
-    warm(policy(DEFAULT_POLICY))  # the client of the documentation does not wait for a compiler on a busy machine
     with running(tmp_path / "rankone.db") as url:
         code = block("python")
         assert "http://127.0.0.1:8000" in code

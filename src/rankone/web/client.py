@@ -16,6 +16,8 @@ from rankone.serving import Decision, Outcome
 from rankone.serving.report import LineReport, Report
 from rankone.web.transport import Transport, problem_error
 
+_CREATING = 300.0  # seconds: the first experiment of a policy may have to wait for a compiler
+
 
 class Client:
     """A service that runs experiments.
@@ -60,7 +62,7 @@ class Client:
         settings: dict[str, Any] = {"name": name, "rows": lines[0], "cols": lines[1], "policy": label}
         settings |= {"window": window, "auto_stop": auto_stop, "seed": seed, "max_open": max_open}
         given = {key: value for key, value in settings.items() if value is not None}
-        self.transport.send("POST", "/v1/experiments", given)
+        self.transport.send("POST", "/v1/experiments", given, timeout=_CREATING)
         return self.experiment(name)
 
     def health(self) -> dict[str, Any]:

@@ -47,16 +47,29 @@ class Transport:
         self._own = threading.local()
 
     def send(
-        self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None, again: bool = True
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        headers: dict[str, str] | None = None,
+        again: bool = True,
+        timeout: float | None = None,
     ) -> Any:
         """Send a request; return the answer's JSON or raise the error it tells.
 
-        `again`: it may be carried out twice without harm, so it is sent again where no answer came.
+        `again`: it may be carried out twice without harm, so it is sent again where no answer came. `timeout`: seconds
+        to wait for this answer, where others than usual.
         """
-        return json.loads(self.fetch(method, path, body, headers, again))
+        return json.loads(self.fetch(method, path, body, headers, again, timeout))
 
     def fetch(
-        self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None, again: bool = True
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        headers: dict[str, str] | None = None,
+        again: bool = True,
+        timeout: float | None = None,
     ) -> bytes:
         """Send a request; return the answer as it came."""
         deadline = time.monotonic() + self._patience
@@ -64,7 +77,9 @@ class Transport:
         while True:
             wait: float = pause
             try:
-                status, answer, retry_after = self._exchange(method, path, body, headers or {})
+                status, answer, retry_after = self._exchange(
+                    method, path, body, headers or {}, timeout or self._timeout
+                )
                 if status < 300:
                     return answer
                 failure = _error(status, answer)
@@ -82,24 +97,29 @@ class Transport:
             time.sleep(wait * random.uniform(0.5, 1.0) if wait == pause else wait)  # noqa: S311 - not for secrets
             pause = min(1.0, 2 * pause)
 
-    def _exchange(self, method: str, path: str, body: Any, headers: dict[str, str]) -> tuple[int, bytes, str | None]:
-        connection = self._connection()
+    def _exchange(
+        self, method: str, path: str, body: Any, headers: dict[str, str], timeout: float
+    ) -> tuple[int, bytes, str | None]:
+        connection = self._connection(timeout)
         content = None if body is None else json.dumps(body).encode()
         sent = self._headers | headers | ({} if content is None else {"Content-Type": "application/json"})
         connection.request(method, self._base + path, content, sent)
         response = connection.getresponse()
         return response.status, response.read(), response.getheader("Retry-After")
 
-    def _connection(self) -> http.client.HTTPConnection:
+    def _connection(self, timeout: float) -> http.client.HTTPConnection:
         connection: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
         if connection is None:
             host, port = self._parts.hostname or "", self._parts.port
             if self._parts.scheme == "https":
                 context = ssl.create_default_context()
-                connection = http.client.HTTPSConnection(host, port, timeout=self._timeout, context=context)
+                connection = http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
             else:
-                connection = http.client.HTTPConnection(host, port, timeout=self._timeout)
+                connection = http.client.HTTPConnection(host, port, timeout=timeout)
             self._own.connection = connection
+        connection.timeout = timeout
+        if connection.sock is not None:
+            connection.sock.settimeout(timeout)
         return connection
 
     def close(self) -> None:
