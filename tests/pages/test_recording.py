@@ -166,3 +166,9 @@ def test_the_page_says_how_to_make_it_again(problem, tmp_path, monkeypatch):
     again = (tmp_path / "explain" / "explain.html").read_text()
     assert again == told.html()
     assert (tmp_path / "explain" / "explain.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_place_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(rankone.errors.StorageError, match="expected to write"):
+        rankone.explain("uniform", horizon=5).save(tmp_path / "file")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import shlex
 from dataclasses import dataclass
 from html import escape
@@ -18,6 +19,7 @@ from rankone.charts.strip import strip_chart
 from rankone.errors import InputError
 from rankone.pages.again import speaks_for_itself
 from rankone.pages.recording import Frame, Recorder
+from rankone.pages.writing import writing
 from rankone.policies import Policy
 from rankone.policies import policy as find_policy
 from rankone.problems import RankOne
@@ -72,8 +74,7 @@ class Explanation:
             f"{self.horizon:,} decisions · seed {self.seed}",
             "again": self.again,
         }
-        for name, text in texts.items():
-            body = body.replace(f"${name}$", escape(text))
+        body = re.sub(r"\$(\w+)\$", lambda mark: escape(texts[mark[1]]), body)
         style, script = ((_HERE / f"explain.{kind}").read_text() for kind in ("css", "js"))
         return whole_page(title, body, style, [script], self._data())
 
@@ -119,11 +120,10 @@ class Explanation:
 
     def save(self, directory: str | Path) -> list[Path]:
         """Write ``explain.html`` (the page) and ``explain.png`` and ``explain.svg`` (the strip); return their paths."""
-        directory = Path(directory)
-        directory.mkdir(parents=True, exist_ok=True)
-        page = directory / "explain.html"
-        page.write_text(self.html(), encoding="utf-8")
-        return [page, *(self.chart().save(directory / f"explain{suffix}") for suffix in (".png", ".svg"))]
+        page = Path(directory) / "explain.html"
+        with writing(page):
+            page.write_text(self.html(), encoding="utf-8")
+            return [page, *(self.chart().save(page.with_suffix(suffix)) for suffix in (".png", ".svg"))]
 
     def _data(self) -> dict[str, Any]:
         problem = self.problem

@@ -17,7 +17,7 @@ from rankone.numerics.seeds import generator
 from rankone.pages import telling
 from rankone.policies import Agent, Decision, Policy
 from rankone.policies.kernels import settled
-from rankone.policies.leaders import leader_of
+from rankone.policies.leaders import LeaderState, leader_of
 from rankone.policies.race import Race, race
 from rankone.policies.view import View, view
 from rankone.problems import RankOne
@@ -127,7 +127,8 @@ class Recorder:
 
     def _leads(self) -> tuple[int, int] | None:
         """Return the pair that leads, by the policy's own word."""
-        leads = leader_of(self.agent.state) if hasattr(self.agent.state, "led") else -1
+        state = self.agent.state
+        leads = leader_of(state) if set(LeaderState._fields) <= set(state._fields) else -1
         return None if leads < 0 else self._pair(leads)
 
     def _pair(self, number: int) -> tuple[int, int]:

@@ -14,8 +14,9 @@ import polars as pl
 from rankone import __version__
 from rankone.charts.bundle import bundle_path, make_bundle
 from rankone.charts.page import cell_text, table_html, whole_page
-from rankone.errors import InputError, StorageError
+from rankone.errors import InputError
 from rankone.pages.parts import KINDS, Part
+from rankone.pages.writing import writing
 
 _HERE = Path(__file__).parent
 
@@ -37,11 +38,8 @@ def report(directory: str | Path, out: str | Path | None = None) -> Path:
     directory = Path(directory)
     parts = find_parts(directory)
     path = directory / "report.html" if out is None else Path(out)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with writing(path):
         path.write_text(report_html(parts), encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"to write {path}", error.strerror or str(error), "choose another place") from error
     return path
 
 

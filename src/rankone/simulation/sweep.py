@@ -41,8 +41,8 @@ class Sweep:
         settings: the other arguments of `rankone.sweep`, as plain values.
     """
 
-    def __init__(self, table: pl.DataFrame, grid: Grid, x: str, settings: dict[str, Any]) -> None:
-        self.table, self.grid, self.settings = table, grid, settings
+    def __init__(self, table: pl.DataFrame, grid: Grid, x: str, settings: dict[str, Any] | None = None) -> None:
+        self.table, self.grid, self.settings = table, grid, settings or {}
         self.x = self._checked(x)
 
     @classmethod
