@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 
 import rankone
+from rankone.cli._executors import executor_of
 from rankone.errors import InputError, MissingExtra, WorkerError
 from rankone.simulation.cluster import cluster as connect
 from rankone.simulation.executors import explained, parallelism
-from rankone.simulation.work import Unit, do
+from rankone.simulation.work import Unit, do, versions
 
 distributed = pytest.importorskip("distributed")
 PROBLEM = rankone.needle(24, 24)
@@ -106,18 +107,27 @@ def start(*words, **env):
 
 
 @pytest.fixture
-def scheduler(tmp_path):
-    """A scheduler and a way to start workers, as on a cluster: processes of their own."""
+def no_rankone(tmp_path):
+    """A path for Python on which there is no rankone."""
+    (tmp_path / "bare" / "rankone").mkdir(parents=True)
+    (tmp_path / "bare" / "rankone" / "__init__.py").write_text(
+        "raise ModuleNotFoundError(\"No module named 'rankone'\")"
+    )
+    return str(tmp_path / "bare")
+
+
+@pytest.fixture
+def scheduler(tmp_path, no_rankone):
+    """A scheduler and a way to start workers, as on a cluster: processes of their own. The scheduler has no rankone."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
-    processes = [start("dask_scheduler", "--host", address, "--no-dashboard")]
+    processes = [start("dask_scheduler", "--host", address, "--no-dashboard", PYTHONPATH=no_rankone)]
 
-    def worker(**env):
+    def worker(*options, **env):
         folder = ["--local-directory", str(tmp_path / "worker")]
-        processes.append(
-            start("dask_worker", address, "--no-nanny", "--no-dashboard", "--nthreads", "1", *folder, **env)
-        )
+        common = ["--no-nanny", "--no-dashboard", "--nthreads", "1", *folder]
+        processes.append(start("dask_worker", address, *common, *options, **env))
 
     try:
         yield address, worker, processes[0]
@@ -127,8 +137,10 @@ def scheduler(tmp_path):
             process.wait()
 
 
-def test_the_command_works_on_a_cluster(scheduler, tmp_path):
+def test_the_command_works_on_a_cluster(scheduler, tmp_path, capsys):
     address, worker, _ = scheduler
+    with executor_of(address):
+        assert f"Cluster {address}: no worker yet, the work begins when one comes" in capsys.readouterr().err
     worker()
     common = ["-p", "needle:4x4", "-P", "uts", "--horizon", "2000", "--runs", "4"]
     for name, where in {"far": ["--cluster", address], "near": ["--workers", "1"]}.items():
@@ -138,16 +150,35 @@ def test_the_command_works_on_a_cluster(scheduler, tmp_path):
     assert (tmp_path / "far" / "table.parquet").read_bytes() == (tmp_path / "near" / "table.parquet").read_bytes()
 
 
-def test_a_worker_with_another_version_is_named(scheduler, tmp_path):
-    address, worker, _ = scheduler
+def other_rankone(worker, tmp_path):
     shutil.copytree(Path(rankone.__file__).parent, tmp_path / "other" / "rankone")
     (tmp_path / "other" / "rankone" / "_version.py").write_text('__version__ = "0.0.1"\n')
     worker(PYTHONPATH=str(tmp_path / "other"))
-    with connect(address, timeout=60) as executor, pytest.raises(WorkerError) as error:
-        study(executor=executor, horizon=100)
-    assert f"expected rankone {rankone.__version__} on every worker" in str(error.value)
-    assert "got rankone 0.0.1 on " in str(error.value)
-    assert "install the same versions everywhere" in str(error.value)
+    return rf"expected rankone {rankone.__version__} on every worker.* - got rankone 0\.0\.1 on "
+
+
+def other_numba(worker, tmp_path):
+    (tmp_path / "other.py").write_text("import numba\nnumba.__version__ = '0.1'\n")
+    worker("--preload", str(tmp_path / "other.py"))
+    return r"expected Numba 0\.\d+.* on every worker.* - got Numba 0\.1 on "
+
+
+def missing_rankone(worker, tmp_path):
+    worker(PYTHONPATH=str(tmp_path / "bare"))
+    return "the same on every worker - got one that says: No module named 'rankone' - install them there"
+
+
+@pytest.mark.parametrize("wrong_worker", [other_rankone, other_numba, missing_rankone])
+def test_a_wrong_worker_is_named_and_nothing_finished_is_lost(wrong_worker, scheduler, tmp_path):
+    address, worker, _ = scheduler
+    message = wrong_worker(worker, tmp_path)
+    out = tmp_path / "study"
+    study(workers=1, horizon=100, runs=2, out=out)
+    finished = (out / "runs.jsonl").read_text()
+    with connect(address, timeout=60) as executor, pytest.raises(WorkerError, match=message):
+        study(executor=executor, horizon=100, runs=4, out=out)
+    assert (out / "runs.jsonl").read_text() == finished
+    assert len(finished.splitlines()) == 4
 
 
 def test_a_lost_scheduler_loses_no_finished_run(scheduler, tmp_path, local_table):
@@ -172,8 +203,9 @@ def test_an_unreachable_scheduler_is_said_so():
     silent = re.escape("expected a Dask scheduler at tcp://127.0.0.1:9 - got no answer within 0.5 s - start one")
     with pytest.raises(WorkerError, match=silent), connect("tcp://127.0.0.1:9", timeout=0.5):
         pass
-    with pytest.raises(InputError, match="an address like tcp://host:port"), connect("ftp://nowhere", timeout=0.5):
-        pass
+    for address in ("ftp://nowhere:1", "tcp://127.0.0.1", "nonsense"):
+        with pytest.raises(InputError, match="an address like tcp://host:port"), connect(address, timeout=0.5):
+            pass
 
 
 def test_without_dask_the_extra_is_named(monkeypatch):
@@ -187,12 +219,13 @@ def test_without_dask_the_extra_is_named(monkeypatch):
     [
         (
             ModuleNotFoundError("No module named 'rankone'"),
-            "the same rankone on every worker - got one that says: No mod",
+            "the same on every worker - got one that says: No mod",
         ),
         (
             RuntimeError("killed"),
             "workers that stay until the study is done - got RuntimeError: killed - start the study",
         ),
+        (distributed.client.ClosedClientError("closed"), "got ClosedClientError: closed - start the study again"),
         (InputError("a", "b", "c"), "expected a - got b - c"),
     ],
 )
@@ -201,8 +234,19 @@ def test_what_goes_wrong_on_a_worker_is_explained(problem, message):
         raise problem
 
 
-def test_other_versions_of_what_numbers_depend_on_are_refused():
+def test_a_mistake_in_a_policy_stays_what_it_is():
+    with pytest.raises(AttributeError, match="no attribute 'pulls'"), explained():
+        raise AttributeError("object has no attribute 'pulls'")
+
+
+def test_other_sources_of_a_users_policy_are_refused(monkeypatch, tmp_path):
+    (tmp_path / "my_policy.py").write_text("import rankone\n\nclass Mine(rankone.UTS):\n    name = 'mine'\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import my_policy
+
+    there = versions("my_policy")
+    assert there.keys() - versions("__main__").keys() == {"my_policy sources"}
     checkpoints = study(horizon=10, runs=1, workers=1).checkpoints
-    unit = Unit(PROBLEM, rankone.Rank1Elim(), checkpoints, 0, range(1), versions={"Numba": "0.1"})
-    with pytest.raises(WorkerError, match=r"expected Numba 0\.1 on every worker"):
-        do(unit)
+    other = dict(there) | {"my_policy sources": "0123"}
+    with pytest.raises(WorkerError, match="expected my_policy sources 0123 on every worker"):
+        do(Unit(PROBLEM, my_policy.Mine(), checkpoints, 0, range(1), versions=other))

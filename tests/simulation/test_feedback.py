@@ -102,6 +102,7 @@ def test_a_study_with_feedback(tmp_path):
     assert late.table.columns == ["problem", "policy", "feedback", "run", "step", "regret"]
     assert late.summary()["feedback"].unique().to_list() == ["delay:mean=50"]
     assert not late.table["regret"].equals(plain.table["regret"])
+    assert late.only(["uts"]).table.equals(late.table.filter(policy="uts")), "a part of a study keeps its feedback"
     assert late.table.equals(study("delay:mean=50", out=tmp_path, workers=2).table)
     with pytest.raises(InputError, match='expected a study with feedback "batch:size=10"'):
         study("batch:size=10", out=tmp_path)

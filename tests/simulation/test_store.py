@@ -70,8 +70,13 @@ def test_a_directory_that_cannot_be_made(tmp_path):
         study(out=tmp_path / "file" / "study")
 
 
-def test_pictures_and_tables_on_a_full_disk(tmp_path):
-    result = study(runs=2)
+def sweep():
+    return rankone.sweep("needle:{k}x4", "rank1elim", 2_000, {"k": [3, 4]}, runs=2, workers=1)
+
+
+@pytest.mark.parametrize("play", [study, sweep])
+def test_pictures_and_tables_on_a_full_disk(play, tmp_path):
+    result = play()
     old = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:

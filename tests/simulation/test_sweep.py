@@ -9,7 +9,7 @@ import pytest
 import rankone
 from rankone.cli import build_app
 from rankone.errors import InputError, MissingExtra
-from rankone.simulation.grid import points
+from rankone.simulation.grid import plan
 from rankone.simulation.sweep_file import read_sweeps, shipped_sweeps
 
 COMMON = {"horizon": 1_000, "runs": 3, "seed": 5, "workers": 1}
@@ -77,6 +77,30 @@ def test_the_chart_draws_every_point_and_the_exponents():
     assert "symlog" in json.dumps(delays.chart().altair.to_dict()), "a delay of 0 has its place too"
 
 
+def test_theory_is_a_line_above_the_points_of_the_first_policy():
+    result = small(grid={"k": [2, 4, 8]}, x="lines")
+    chart = result.chart(title="Linear in K + L", theory=1).altair.to_dict()
+    assert chart["title"]["text"] == "Linear in K + L"
+    (rows,) = chart["datasets"].values()
+    promise = {row["x"]: row["mean"] for row in rows if row["label"] == "theory: exponent 1"}
+    assert list(promise) == [5, 11]
+    assert promise[11] / promise[5] == pytest.approx(11 / 5)
+    first = {row["x"]: row["mean"] for row in rows if row["label"].startswith("rank1elim-kl")}
+    assert all(mean < promise[5] * x / 5 for x, mean in first.items())
+    assert "theory" not in json.dumps(result.chart(log=False, theory=1).altair.to_dict()), "no line without powers"
+
+
+def test_x_is_checked_before_anything_is_played():
+    def play(*_):
+        raise AssertionError("played")
+
+    with pytest.raises(InputError, match="expected a number of the sweep as x: k, "):
+        small(x="size", progress=play)
+    chosen = rankone.sweep("needle:3x3", "{p}", grid={"p": ["uts", "ucb1"]}, **COMMON)
+    assert chosen.x == "horizon", "names are no numbers"
+    assert chosen.table["p"].to_list() == ["uts", "ucb1"]
+
+
 def test_a_policy_cut_off_by_the_horizon_is_left_out_of_the_exponents():
     result = rankone.sweep(
         "needle:{k}x{k}", ["rank1elim", "best"], grid={"k": [2, 16]}, horizon=3_000, runs=2, workers=1
@@ -132,11 +156,8 @@ def test_a_file_without_names_is_one_sweep(tmp_path):
 @pytest.mark.parametrize("name", sorted(shipped_sweeps()))
 def test_shipped_sweeps_are_sound(name):
     for written in read_sweeps(name):
-        plan = written.settings
-        several = {key: [plan[key]] if isinstance(plan[key], str) else plan[key] for key in ("problems", "policies")}
-        late = plan.get("feedback", "immediate")
-        found = list(points(plan["grid"], several["problems"], several["policies"], [plan["horizon"]], [late]))
-        assert len(found) >= 8
+        settings = {key: value for key, value in written.settings.items() if key not in ("runs", "seed")}
+        assert len(plan(**settings).points) >= 8
 
 
 def test_the_command(tmp_path, capsys):
@@ -161,6 +182,8 @@ def test_the_command(tmp_path, capsys):
         ("runs = ", "in TOML or YAML - got an error"),
         ('policies = "uts"', "expected 'problems' in sweep 'bad'"),
         ('grids = 3\nproblems = "a"', "'grids' in sweep 'bad'"),
+        (SWEEPS.replace('"batch"', '"sizes"'), "expected a number of the sweep as x: size, "),
+        (SWEEPS + 'exponent = "one"', "a number as exponent of sweep 'wait' - got one"),
         ("sweep = 3", r"expected sweeps as tables \[sweep.NAME\]"),
         ('problems = "a"\npolicies = "b"\nhorizon = 3\ngrid = 4', "a grid of names with values in sweep 'bad'"),
     ],

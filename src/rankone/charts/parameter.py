@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import altair as alt
@@ -17,9 +18,18 @@ _TITLES = {
     "delay": "mean delay (decisions)",
     "batch": "batch size (decisions)",
 }
+_MOST_TICKS = 12
 
 
-def parameter_chart(table: pl.DataFrame, x: str, exponents: pl.DataFrame, *, log: bool = True) -> Chart:
+def parameter_chart(
+    table: pl.DataFrame,
+    x: str,
+    exponents: pl.DataFrame,
+    *,
+    log: bool = True,
+    title: str = "",
+    theory: float | None = None,
+) -> Chart:
     """Draw regret_mean with two standard errors against the column x.
 
     Args:
@@ -27,17 +37,20 @@ def parameter_chart(table: pl.DataFrame, x: str, exponents: pl.DataFrame, *, log
         x: what to draw against.
         exponents: panel, policy and exponent; shown in the legend when there is one panel.
         log: logarithmic axes, also for an x that starts at 0 (then it is linear up to 1).
+        title: what the chart shows.
+        theory: the exponent of x that theory promises the first policy: a grey line of that slope above its points.
 
     >>> table = pl.DataFrame({"panel": [""] * 2, "policy_text": ["uts"] * 2, "cut_off": [False] * 2, "lines": [8, 16],
     ...                       "regret_mean": [10.0, 21.0], "regret_se": [1.0, 1.5]})
     >>> exponents = pl.DataFrame({"panel": [""], "policy": ["uts"], "exponent": [1.07], "se": [0.1]})
-    >>> chart = parameter_chart(table, "lines", exponents)
+    >>> chart = parameter_chart(table, "lines", exponents, theory=1.0)
     """
     positive = table.select(pl.col(x).min()).item() > 0
+    powers = log and positive  # a power of x is a straight line
     policies = table["policy_text"].unique(maintain_order=True).to_list()
     panels = table["panel"].unique(maintain_order=True).to_list()
     labels = {name: name for name in policies}
-    if log and positive and len(panels) == 1:
+    if powers and len(panels) == 1:
         fitted = exponents.filter(pl.col("exponent").is_not_null()).select("policy", "exponent", "se").rows()
         labels |= {name: f"{name}: exponent {exponent:.2f} ± {se:.2f}" for name, exponent, se in fitted}
     error = 2 * pl.col("regret_se").fill_null(0.0)
@@ -50,23 +63,30 @@ def parameter_chart(table: pl.DataFrame, x: str, exponents: pl.DataFrame, *, log
         low=pl.max_horizontal(pl.col("regret_mean") - error, pl.col("regret_mean") * (0.01 if log else 0.0)),
         high=pl.col("regret_mean") + error,
     ).filter(pl.col("mean") > (0.0 if log else -1.0))
-    names = list(labels.values())
-    linear, logarithmic = alt.Scale(zero=True), alt.Scale(type="log", nice=False)
-    x_scale = (logarithmic if positive else alt.Scale(type="symlog", constant=1)) if log else linear
+    names, promise = list(labels.values()), []
+    colours, dashes, shapes = ((values * 9)[: len(names)] for values in (COLOURS, DASHES, SHAPES))
+    if powers and theory is not None:
+        promise = [f"theory: exponent {theory:g}"]
+        shown = pl.concat([shown, _promise(shown.filter(label=names[0]), theory, promise[0])], how="diagonal")
+        colours, dashes, shapes = [*colours, "#777777"], [*dashes, [3, 3]], [*shapes, "stroke"]
+    linear, logarithmic = alt.Scale(zero=True), alt.Scale(type="log", nice=False, padding=14)
+    x_scale = (logarithmic if positive else alt.Scale(type="symlog", constant=1, padding=14)) if log else linear
     ticks = shown["x"].unique().sort().to_list()
-    x_axis = alt.Axis(values=ticks if len(ticks) <= 12 else alt.Undefined, format=",.3~r", labelOverlap=True)
+    x_axis = alt.Axis(values=ticks if len(ticks) <= _MOST_TICKS else alt.Undefined, format=",.4~r", labelOverlap=True)
+    y_axis = alt.Axis(format="~s", values=_round_numbers(shown) if log else alt.Undefined)
     across = alt.X("x:Q", title=_TITLES.get(x, x), scale=x_scale, axis=x_axis)
-    up = alt.Y("mean:Q", title="cumulative regret", axis=alt.Axis(format="~s"), scale=logarithmic if log else linear)
-    sizes = len(names)
-    colour = alt.Color("label:N", title=None, scale=alt.Scale(domain=names, range=(COLOURS * 9)[:sizes]))
-    dash = alt.StrokeDash("label:N", title=None, scale=alt.Scale(domain=names, range=(DASHES * 9)[:sizes]))
-    shape = alt.Shape("label:N", title=None, scale=alt.Scale(domain=names, range=(SHAPES * 9)[:sizes]))
+    up = alt.Y("mean:Q", title="cumulative regret", axis=y_axis, scale=logarithmic if log else linear)
+    plain = alt.Legend(symbolStrokeWidth=1)  # thin: dashes around a symbol would spoil its shape
+    domain = [*names, *promise]
+    colour = alt.Color("label:N", title=None, scale=alt.Scale(domain=domain, range=colours), legend=plain)
+    dash = alt.StrokeDash("label:N", title=None, scale=alt.Scale(domain=domain, range=dashes), legend=plain)
+    shape = alt.Shape("label:N", title=None, scale=alt.Scale(domain=domain, range=shapes), legend=plain)
 
     def panel(name: str) -> Any:
         base = alt.Chart(alt.InlineData(shown.filter(pl.col("panel") == name).to_dicts()))
         line = base.mark_line(strokeWidth=2).encode(x=across, y=up, color=colour, strokeDash=dash)
         bars = base.mark_rule().encode(x=across, y=alt.Y("low:Q", title="cumulative regret"), y2="high:Q", color=colour)
-        marks = base.mark_point(size=60, filled=True).encode(
+        marks = base.transform_filter("isValid(datum.low)").mark_point(size=60, filled=True).encode(
             x=across, y=up, color=colour, shape=shape,
             opacity=alt.condition("datum.cut_off", alt.value(0.35), alt.value(1.0)),
             tooltip=["label:N", "x:Q", "mean:Q", "low:Q", "high:Q", "cut_off:N"],
@@ -74,4 +94,30 @@ def parameter_chart(table: pl.DataFrame, x: str, exponents: pl.DataFrame, *, log
         return alt.layer(line, bars, marks).properties(width=400, height=300, title=name)
 
     grid = alt.concat(*(panel(name) for name in panels), columns=2)
+    if title:
+        grid = grid.properties(title=alt.TitleParams(title, subtitle=_legend(shown)))
     return Chart(grid.resolve_scale(color="shared", strokeDash="shared", shape="shared"))
+
+
+def _promise(points: pl.DataFrame, theory: float, label: str) -> pl.DataFrame:
+    """The ends of a line of the promised slope above the points, in each panel."""
+    power = pl.col("x").pow(theory)
+    heights = points.with_columns(height=(pl.col("mean") / power).max().over("panel"))
+    ends = heights.filter((pl.col("x") == pl.col("x").min()) | (pl.col("x") == pl.col("x").max()))
+    return ends.select("panel", "x", label=pl.lit(label), mean=1.5 * pl.col("height") * power)
+
+
+def _legend(shown: pl.DataFrame) -> list[str]:
+    """What the marks mean."""
+    faded = ["Faded: cut off by the horizon while it still explored; not in the exponents."]
+    return ["Means of runs; bars are two standard errors.", *(faded if shown["cut_off"].any() else [])]
+
+
+def _round_numbers(shown: pl.DataFrame) -> list[float]:
+    """1, 2 and 5 times the powers of ten over the range of the points; powers of ten alone where these are many."""
+    values = pl.concat([shown["low"], shown["mean"], shown["high"]]).drop_nulls().to_list()
+    if not values:
+        return []
+    first, last = (math.floor(math.log10(value)) for value in (min(values), max(values)))
+    steps = (1, 2, 5) if last - first <= 4 else (1,)
+    return [step * 10.0**power for power in range(first, last + 2) for step in steps]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import sys
+from collections.abc import Iterator
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager
 
 import typer
 
@@ -14,10 +15,17 @@ CLUSTER = typer.Option(
 )
 
 
-def executor_of(cluster: str | None) -> AbstractContextManager[Executor | None]:
-    """Connect to the cluster, if one is named."""
+@contextlib.contextmanager
+def executor_of(cluster: str | None) -> Iterator[Executor | None]:
+    """Connect to the cluster, if one is named, and say how much it can do."""
     if cluster is None:
-        return contextlib.nullcontext()
+        yield None
+        return
     from rankone.simulation.cluster import cluster as connect
+    from rankone.simulation.executors import parallelism
 
-    return connect(cluster)
+    with connect(cluster) as executor:
+        slots = parallelism(executor, 0)
+        able = f"threads of its workers: {slots}" if slots else "no worker yet, the work begins when one comes"
+        print(f"Cluster {cluster}: {able}", file=sys.stderr)
+        yield executor

@@ -38,7 +38,7 @@ def sweep(
                 result = rankone.sweep(
                     **settings, workers=workers, executor=executor, out=out / plan.name, progress=progress
                 )
-            result.save(out / plan.name)
+            result.save(out / plan.name, title=plan.title, theory=plan.exponent)
             found[plan.name] = result
     if as_json:
         content = {

@@ -22,16 +22,21 @@ def cluster(address: str, timeout: float = _SECONDS_TO_ANSWER) -> Iterator[Execu
     """
     try:
         import distributed
+        from distributed.comm import addressing, registry
     except ImportError:
         raise MissingExtra("a study on a cluster", "cluster") from None
     dask: Any = distributed
-    try:
-        client = dask.Client(address, timeout=timeout, set_as_default=False)
+    try:  # a client that is given such an address is half made, and takes a while to go
+        scheme, place = addressing.parse_address(address)
+        registry.get_backend(scheme)
+        addressing.parse_host_port(place)
     except ValueError as error:
         raise InputError(
             "an address like tcp://host:port", f"{address} ({error})", "ask the scheduler for it"
         ) from None
-    except (OSError, TimeoutError) as error:
+    try:
+        client = dask.Client(address, timeout=timeout, set_as_default=False)
+    except OSError as error:
         raise WorkerError(
             f"a Dask scheduler at {address}",
             f"no answer within {timeout:g} s",

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pickle
 import signal
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from typing import Any
+
+import cloudpickle
 
 from rankone.errors import RankoneError, WorkerError
 from rankone.simulation.units import Units
-from rankone.simulation.work import Run, do
+from rankone.simulation.work import Run, Unit, do
 
 
 def carry_out(units: Units, workers: int, executor: Executor | None) -> Generator[list[Run], None, None]:
@@ -28,10 +32,10 @@ def carry_out(units: Units, workers: int, executor: Executor | None) -> Generato
         try:
             while True:
                 with explained():
-                    parallel = workers if executor is None else parallelism(executor, workers)
+                    parallel = workers if executor is None else max(1, parallelism(executor, workers))
                     # Two units a worker: the next one is there when a worker is done.
                     while len(pending) < 2 * parallel and (unit := units.next(parallel)) is not None:
-                        pending.add(pool.submit(do, unit))
+                        pending.add(pool.submit(pickle.loads, packed(unit)))
                 if not pending:
                     return
                 finished, pending = wait(pending, return_when=FIRST_COMPLETED)
@@ -46,11 +50,30 @@ def carry_out(units: Units, workers: int, executor: Executor | None) -> Generato
                 future.cancel()
 
 
+class _Call:
+    """Unpacks to what a function returns."""
+
+    def __init__(self, function: Callable[..., Any], *given: Any) -> None:
+        self._parts = function, given
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return self._parts
+
+
+def packed(unit: Unit) -> bytes:
+    """Return bytes that `pickle.loads` turns into the results of a unit.
+
+    What travels is known to every Python: a scheduler passes it on without rankone, and a worker without rankone says
+    so. Sent as it is, a unit that cannot be unpacked would end a Dask worker, and the study would wait for ever.
+    """
+    return bytes(cloudpickle.dumps(_Call(do, unit)))
+
+
 def parallelism(executor: Executor, otherwise: int) -> int:
-    """Return how many units an executor works on at a time, now: clusters grow and shrink."""
+    """Return how many units an executor works on at a time, now: clusters grow and shrink, and may have no worker."""
     client = getattr(executor, "_client", None)  # of Dask
     if client is not None:
-        return max(1, sum(client.nthreads().values()))
+        return sum(client.nthreads().values())
     return int(getattr(executor, "_max_workers", otherwise))
 
 
@@ -61,13 +84,16 @@ def explained() -> Iterator[None]:
         yield
     except RankoneError:
         raise
-    except (ImportError, AttributeError) as error:  # what a worker says that cannot unpack the unit
-        again = "install it there; what was finished is kept"
-        raise WorkerError("the same rankone on every worker", f"one that says: {error}", again) from error
-    except (CancelledError, OSError, RuntimeError) as error:  # broken pools and lost schedulers are of these kinds
-        got = f"{type(error).__name__}: {error}".rstrip(": ")
-        again = "start the study again with the same out directory: what was finished is kept there"
-        raise WorkerError("workers that stay until the study is done", got, again) from error
+    except Exception as error:
+        if isinstance(error, ImportError) or "Can't get attribute" in str(error):  # a worker that cannot unpack a unit
+            wanted, again = "rankone and the module of every policy, the same on every worker", "install them there"
+            raise WorkerError(wanted, f"one that says: {error}", f"{again}; what was finished is kept") from error
+        of_dask = type(error).__module__.startswith("distributed")  # a unit that no worker survives, say
+        if of_dask or isinstance(error, (CancelledError, OSError, RuntimeError)):  # broken pools, lost schedulers
+            got = f"{type(error).__name__}: {error}".rstrip(": ")
+            again = "start the study again with the same out directory: what was finished is kept there"
+            raise WorkerError("workers that stay until the study is done", got, again) from error
+        raise
 
 
 @contextlib.contextmanager

@@ -5,16 +5,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from string import Formatter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
+
+import polars as pl
 
 from rankone.errors import InputError
 from rankone.policies import Policy, policy
 from rankone.problems import RankOne, problem
-from rankone.simulation.feedback import Feedback, feedback
+from rankone.simulation.feedback import IMMEDIATE, Feedback
+from rankone.simulation.feedback import feedback as parse_feedback
 from rankone.specs import parse_whole_number, value_text
 
 Grid = Mapping[str, Sequence[Any]]
-Kind = TypeVar("Kind")
 
 
 class Point(NamedTuple):
@@ -27,6 +29,63 @@ class Point(NamedTuple):
     feedback: Feedback
     problem_text: str  # as written, with the names of the grid in it
     policy_text: str
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Everything known of the point before it is played; the values of the grid win over facts of the same name."""
+        world, late = self.problem, self.feedback
+        facts = {
+            "problem_text": self.problem_text, "policy_text": self.policy_text,
+            "problem": world.name, "policy": self.policy.label, "horizon": self.horizon, "feedback": late.label,
+            "lines": world.n_rows + world.n_cols, "pairs": world.n_rows * world.n_cols,
+            "min_gap": min(world.min_row_gap, world.min_col_gap), "mu": world.mu,
+            "delay": late.steps + late.mean, "batch": late.size,
+        }  # fmt: skip
+        return {**self.values, **facts, **self.values}
+
+
+class Plan(NamedTuple):
+    """The points of a sweep, what is known of them before they are played, and what to draw against."""
+
+    points: list[Point]
+    facts: pl.DataFrame
+    x: str
+
+
+def plan(
+    problems: RankOne | str | Sequence[RankOne | str],
+    policies: Policy | str | Sequence[Policy | str],
+    horizon: int | str | Sequence[int | str],
+    grid: Grid,
+    feedback: Feedback | str | Sequence[Feedback | str] = IMMEDIATE,
+    x: str | None = None,
+) -> Plan:
+    """Lay out a sweep and refuse what cannot be played or drawn, before anything is played."""
+    if not grid:
+        raise InputError("a grid of at least one name with values", dict(grid), "pass grid={'k': [8, 16, 32]}, say")
+    found = list(points(grid, *(several(given) for given in (problems, policies, horizon, feedback))))
+    facts = pl.DataFrame([point.facts for point in found], infer_schema_length=None)
+    if x is None:
+        varied = [name for name in numbers(facts) if facts[name].n_unique() > 1]
+        x = next(iter(varied), "horizon")
+    return Plan(found, facts, checked_x(x, facts))
+
+
+def numbers(facts: pl.DataFrame) -> list[str]:
+    """Return the names of what may be drawn against, those of the grid first."""
+    return [name for name, kind in facts.schema.items() if kind.is_numeric()]
+
+
+def checked_x(x: str, facts: pl.DataFrame) -> str:
+    """Refuse an x that is no number of the sweep."""
+    if x not in numbers(facts):
+        raise InputError(f"a number of the sweep as x: {', '.join(numbers(facts))}", x, "choose one of them")
+    return x
+
+
+def several(given: Any) -> list[Any]:
+    """Return one or several as a list; a text is one."""
+    return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
 
 
 def points(
@@ -57,7 +116,7 @@ def points(
                 made(problem, world, values),
                 made(policy, player, values),
                 made(_horizon, horizon, values),
-                made(feedback, late, values),
+                made(parse_feedback, late, values),
                 world if isinstance(world, str) else world.name,
                 player if isinstance(player, str) else player.label,
             )

@@ -20,7 +20,7 @@ from rankone.policies import Policy
 from rankone.problems import RankOne
 from rankone.simulation.executors import local_pool
 from rankone.simulation.feedback import Feedback
-from rankone.simulation.grid import Grid, Point, points
+from rankone.simulation.grid import Grid, Point, checked_x, plan, several
 from rankone.simulation.provenance import read_about, write_about
 from rankone.simulation.simulate import Progress, simulate
 from rankone.simulation.store import room_under
@@ -28,6 +28,7 @@ from rankone.specs import whole_number
 
 # A policy that lost more than this share of what choosing at random loses was cut off while it still explored.
 CUT_OFF = 0.5
+MEASURED = ("runs", "regret_mean", "regret_se", "regret_median", "regret_p95", "sync_points", "seconds")
 
 
 class Sweep:
@@ -52,10 +53,7 @@ class Sweep:
         return cls(pl.read_parquet(Path(directory) / "sweep.parquet"), about["grid"], about["x"], about["settings"])
 
     def _checked(self, x: str) -> str:
-        numbers = [name for name, kind in self.table.schema.items() if kind.is_numeric()]
-        if x not in numbers:
-            raise InputError(f"a number of the sweep as x: {', '.join(numbers)}", x, "choose one of them")
-        return x
+        return checked_x(x, self.table.drop(*MEASURED, "cut_off"))
 
     def _panels(self, x: str) -> pl.DataFrame:
         """Return the table with a column `panel`: what else varies besides x and the policy."""
@@ -95,19 +93,21 @@ class Sweep:
             })  # fmt: skip
         return pl.DataFrame(rows)
 
-    def chart(self, x: str | None = None, *, log: bool = True) -> Chart:
+    def chart(self, x: str | None = None, *, log: bool = True, title: str = "", theory: float | None = None) -> Chart:
         """Draw regret against x, a line a policy, a panel for each value of what else varies.
 
         Args:
             x: a column of numbers; default: the x of the sweep.
             log: logarithmic axes.
+            title: what the chart shows.
+            theory: the exponent of x that theory promises: a grey line of that slope.
         """
         from rankone.charts.parameter import parameter_chart
 
         x = self._checked(x or self.x)
-        return parameter_chart(self._panels(x), x, self.exponents(x), log=log)
+        return parameter_chart(self._panels(x), x, self.exponents(x), log=log, title=title, theory=theory)
 
-    def save(self, directory: str | Path) -> None:
+    def save(self, directory: str | Path, *, title: str = "", theory: float | None = None) -> None:
         """Write ``sweep.csv``, ``.parquet``, ``.json`` and ``.png``, and ``exponents.csv`` into a directory."""
         directory = Path(directory)
         with room_under(directory):
@@ -116,7 +116,7 @@ class Sweep:
             self.table.write_csv(directory / "sweep.csv")
             self.table.write_parquet(directory / "sweep.parquet")
             self.exponents().write_csv(directory / "exponents.csv")
-            self.chart().save(directory / "sweep.png")
+            self.chart(title=title, theory=theory).save(directory / "sweep.png")
 
 
 def sweep(
@@ -147,7 +147,7 @@ def sweep(
         seed: root of the seed tree.
         feedback: when outcomes come, such as ``"delay:mean={delay}"``; one or several.
         x: what charts and exponents are drawn against: a name of the grid, or a fact such as ``lines`` (K + L),
-            ``pairs``, ``min_gap``, ``mu``, ``horizon``, ``delay`` or ``batch``; default: the first name that varies.
+            ``pairs``, ``min_gap``, ``mu``, ``horizon``, ``delay`` or ``batch``; default: the first number that varies.
         workers: processes to use (default: one a core).
         out: directory that keeps finished runs; the same sweep started again continues there.
         executor: any `concurrent.futures.Executor` to use instead of local processes.
@@ -158,9 +158,8 @@ def sweep(
     >>> result.table.select("k", "lines", "policy", "runs").rows()
     [(2, 4, 'uts', 4), (4, 8, 'uts', 4), (8, 16, 'uts', 4)]
     """
-    if not grid:
-        raise InputError("a grid of at least one name with values", dict(grid), "pass grid={'k': [8, 16, 32]}, say")
-    found = list(points(grid, _several(problems), _several(policies), _several(horizon), _several(feedback)))
+    found, _, x = plan(problems, policies, horizon, grid, feedback, x)
+    runs = whole_number("runs", runs)
     workers = whole_number("workers", workers) if workers is not None else os.cpu_count() or 1
     parts = _studies(found)
     total = runs * sum(len(worlds) * len(players) for worlds, players, _, _ in parts)
@@ -180,12 +179,11 @@ def sweep(
             for line in study.summary().to_dicts():
                 summaries[line["problem"], line["policy"], steps, late.label] = line
     table = pl.DataFrame([_line(point, summaries) for point in found], infer_schema_length=None)
-    varied = [name for name in grid if len(set(grid[name])) > 1 and table.schema[name].is_numeric()]
     settings = {
-        "problems": _plain(problems), "policies": _plain(policies), "horizon": _several(horizon),
+        "problems": _plain(problems), "policies": _plain(policies), "horizon": several(horizon),
         "runs": runs, "seed": seed, "feedback": _plain(feedback),
     }  # fmt: skip
-    return Sweep(table, {name: list(values) for name, values in grid.items()}, x or (varied or list(grid))[0], settings)
+    return Sweep(table, {name: list(values) for name, values in grid.items()}, x, settings)
 
 
 def _studies(found: list[Point]) -> list[tuple[list[RankOne], list[Policy], int, Feedback]]:
@@ -209,36 +207,21 @@ def _studies(found: list[Point]) -> list[tuple[list[RankOne], list[Policy], int,
 
 
 def _line(point: Point, summaries: dict[tuple[str, str, int, str], dict[str, Any]]) -> dict[str, Any]:
-    """One line of the table: the values of the grid win over facts of the same name."""
+    """One line of the table."""
     world = point.problem
     summary = summaries[world.name, point.policy.label, point.horizon, point.feedback.label]
     at_random = (world.best_mean - float(world.rows.mean() * world.cols.mean())) * point.horizon
-    facts = {
-        "problem_text": point.problem_text, "policy_text": point.policy_text,
-        "problem": world.name, "policy": point.policy.label, "horizon": point.horizon, "feedback": point.feedback.label,
-        "lines": world.n_rows + world.n_cols, "pairs": world.n_rows * world.n_cols,
-        "min_gap": min(world.min_row_gap, world.min_col_gap), "mu": world.mu,
-        "delay": point.feedback.steps + point.feedback.mean, "batch": point.feedback.size,
-    }  # fmt: skip
-    measured = {
-        name: summary[name]
-        for name in ("runs", "regret_mean", "regret_se", "regret_median", "regret_p95", "sync_points", "seconds")
-    }
-    measured["cut_off"] = summary["regret_mean"] > CUT_OFF * at_random
-    return {**point.values, **facts, **point.values, **measured}
+    cut_off = summary["regret_mean"] > CUT_OFF * at_random
+    return {**point.facts, **{name: summary[name] for name in MEASURED}, "cut_off": cut_off}
 
 
 def _report_part(report: Progress, before: int, total: int, done: int, _: int) -> None:
     report(before + done, total)
 
 
-def _several(given: Any) -> list[Any]:
-    return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
-
-
 def _plain(given: Any) -> list[Any]:
     """Return what JSON can hold and `rankone.sweep` takes again: texts, or the values of a problem."""
-    values = [item.to_dict() if isinstance(item, RankOne) else item for item in _several(given)]
+    values = [item.to_dict() if isinstance(item, RankOne) else item for item in several(given)]
     return [item if isinstance(item, (str, dict)) else item.label for item in values]
 
 

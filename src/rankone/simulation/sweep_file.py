@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from rankone.errors import InputError, MissingExtra
+from rankone.simulation.grid import plan
 from rankone.specs import parse_whole_number
 
 _NEEDED = ("problems", "policies", "horizon", "grid")
@@ -108,4 +109,11 @@ def _checked(name: str, settings: dict[str, Any], where: Path) -> WrittenSweep:
     for key in ("horizon", "runs"):  # 1e6 is a float in TOML, and a text in YAML
         if isinstance(values.get(key), float):
             values[key] = parse_whole_number(key, str(values[key]))
-    return WrittenSweep(name, values, str(settings.get("title", name)), settings.get("exponent"))
+    plan(**{key: value for key, value in values.items() if key not in ("runs", "seed")})  # before any sweep is played
+    return WrittenSweep(name, values, str(settings.get("title", name)), _exponent(name, settings.get("exponent")))
+
+
+def _exponent(name: str, given: Any) -> float | None:
+    if given is None or (isinstance(given, (int, float)) and not isinstance(given, bool)):
+        return given
+    raise InputError(f"a number as exponent of sweep '{name}'", given, "write exponent = -1, say")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy.typing as npt
 from rankone.policies import Policy
 from rankone.problems import RankOne
 from rankone.simulation.feedback import Feedback
-from rankone.simulation.work import Run, Unit
+from rankone.simulation.work import Run, Unit, versions
 
 # A unit of work should take about this long.
 _UNIT_SECONDS = 1.0
@@ -43,7 +42,7 @@ class Units:
         ]
         self._missing = missing
         self._steps, self._feedback, self._seed = steps, feedback, seed
-        self._seconds: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+        self._taken: dict[tuple[str, str], tuple[int, float]] = {}  # runs done and their seconds
 
     def next(self, parallel: int) -> Unit | None:
         """Return the next unit, None when every run is dealt out; `parallel` workers should all get a share."""
@@ -55,16 +54,18 @@ class Units:
             self._kinds.pop(0)
         else:
             return None
-        taken = self._seconds[world.name, player.label]
-        size = int(_UNIT_SECONDS / max(1e-6, float(np.mean(taken)))) if taken else 1
+        done, seconds = self._taken.get((world.name, player.label), (0, 0.0))
+        size = int(_UNIT_SECONDS * done / max(1e-6 * done, seconds)) if done else 1
         size = max(1, min(size, -(-len(left) // parallel)))
         first, count = left[0], 1
         while count < min(size, len(left)) and left[count] == first + count:  # a stored study may have holes
             count += 1
         del left[:count]
-        return Unit(world, player, self._steps, self._seed, range(first, first + count), self._feedback)
+        code = versions(type(player).__module__)
+        return Unit(world, player, self._steps, self._seed, range(first, first + count), self._feedback, code)
 
     def learn(self, results: Sequence[Run]) -> None:
         """Note how long runs of this kind take."""
         for result in results:
-            self._seconds[result.problem, result.policy].append(result.seconds)
+            done, seconds = self._taken.get((result.problem, result.policy), (0, 0.0))
+            self._taken[result.problem, result.policy] = done + 1, seconds + result.seconds

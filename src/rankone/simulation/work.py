@@ -26,14 +26,20 @@ from rankone.simulation.play import play
 
 
 @functools.cache
-def versions() -> Mapping[str, str]:
-    """What the numbers of a run depend on besides its unit: the versions of the code that plays it."""
-    return {
+def versions(policy_module: str = "rankone") -> Mapping[str, str]:
+    """What the numbers of a run depend on besides its unit: the versions of the code that plays it.
+
+    A policy of a user's module depends on its sources too; one of a script or notebook travels with the unit.
+    """
+    found = {
         "rankone": __version__,
-        "rankone sources": source_key("rankone"),
         "Numba": numba.__version__,
         "NumPy": np.__version__,
+        "rankone sources": source_key("rankone"),  # last: other versions make other sources
     }
+    if policy_module.partition(".")[0] not in ("rankone", "__main__"):
+        found[f"{policy_module} sources"] = source_key(policy_module)
+    return found
 
 
 @dataclass(frozen=True)
@@ -67,7 +73,7 @@ def ready_for(policy: Policy, problem: RankOne, horizon: int) -> Policy:
 
 def do(unit: Unit) -> list[Run]:
     """Play a unit's runs. Each run's randomness is named by (seed, problem, policy, run) and late feedback alone."""
-    _check_versions(unit.versions)
+    _check_versions(unit)
     problem, policy, checkpoints, late = unit.problem, unit.policy, unit.checkpoints, unit.feedback
     ready = ready_for(policy, problem, int(checkpoints[-1]))
     loop = compiled(play if late.is_immediate else play_late, type(policy).__module__)
@@ -101,10 +107,10 @@ def do(unit: Unit) -> list[Run]:
     ]
 
 
-def _check_versions(wanted: Mapping[str, str]) -> None:
+def _check_versions(unit: Unit) -> None:
     """Refuse work from a study of other versions: its numbers would not be those of a local run."""
-    here = versions()
-    for name, version in wanted.items():
+    here = versions(type(unit.policy).__module__)
+    for name, version in unit.versions.items():
         if here.get(name) != version:
             raise WorkerError(
                 f"{name} {version} on every worker, as in the study",
