@@ -121,3 +121,14 @@ def test_continues_where_it_stopped(tmp_path, monkeypatch):
 def test_bad_input(settings, message):
     with pytest.raises(InputError, match=message):
         arena(**settings)
+
+
+def test_late_outcomes_are_played_and_kept_apart(tmp_path):
+    at_once, late = (
+        arena(policies="uts", problems=["trap-6"], out=tmp_path, feedback=feedback).table
+        for feedback in (None, "batch:size=100")
+    )
+    assert late["sync_points"].to_list() == [19.0], "20 batches; the first decisions know nothing"
+    assert at_once["sync_points"].to_list() == [1_999.0]
+    assert late["regret_mean"][0] > at_once["regret_mean"][0]
+    assert arena(policies="uts", problems=["trap-6"], out=tmp_path).table["regret_mean"].equals(at_once["regret_mean"])

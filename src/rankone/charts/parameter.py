@@ -70,8 +70,9 @@ def parameter_chart(
         shown = pl.concat([shown, _promise(shown.filter(label=names[0]), theory, promise[0])], how="diagonal")
         colours, dashes, shapes = [*colours, "#777777"], [*dashes, [3, 3]], [*shapes, "stroke"]
     linear, logarithmic = alt.Scale(zero=True), alt.Scale(type="log", nice=False, padding=14)
-    x_scale = (logarithmic if positive else alt.Scale(type="symlog", constant=1, padding=14)) if log else linear
     ticks = shown["x"].unique().sort().to_list()
+    from_zero = alt.Scale(type="symlog", constant=1, domain=[-0.5, 1.5 * max(ticks, default=1.0)], nice=False)
+    x_scale = (logarithmic if positive else from_zero) if log else linear
     x_axis = alt.Axis(values=ticks if len(ticks) <= _MOST_TICKS else alt.Undefined, format=",.4~r", labelOverlap=True)
     y_axis = alt.Axis(format="~s", values=_round_numbers(shown) if log else alt.Undefined)
     across = alt.X("x:Q", title=_TITLES.get(x, x), scale=x_scale, axis=x_axis)
