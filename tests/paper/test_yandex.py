@@ -58,7 +58,9 @@ def test_figure_3_averages_over_queries_and_judges_over_runs():
     assert ends["regret_se"] == pytest.approx(runs.std(ddof=1) / np.sqrt(3))
     claims = fig3.judge(curves, "rank1elim-kl", "as printed (c = 3), n = 100")
     assert [claim.holds for claim in claims] == [True, True, True]
-    assert claims[1].measured.startswith("11.1%")
+    assert claims[1].measured.startswith("11.1% ± ")
+    one_run = fig3.judge(curves.filter(pl.col("run") == 0), "rank1elim-kl", "x, n = 1")
+    assert one_run[1].measured == "11.1% (one run) lower"
     worse = fig3.judge(fig3.averaged(made_up_study({"ucb1": 85.0, "rank1elim": 300.0})), "rank1elim-kl", "x, n = 1")
     assert [claim.holds for claim in worse] == [True, False, False]
     lost = fig3.judge(fig3.averaged(made_up_study({"ucb1": 79.0})), "rank1elim-kl", "x, n = 1")

@@ -68,7 +68,8 @@ def judge(curves: pl.DataFrame, policy: str, reading: str) -> list[Claim]:
         reductions = np.array([1.0 - ratio(*pair) for pair in zip(runs[policy], runs[name], strict=True)])
         reduction = float(reductions.mean())
         error = float(reductions.std(ddof=1)) / len(reductions) ** 0.5 if len(reductions) > 1 else 0.0
-        measured = f"{abs(reduction):.1%} ± {error:.1%} {'lower' if reduction > 0.0 else 'higher'}"
+        spread = f" ± {error:.1%}" if len(reductions) > 1 else " (one run)"
+        measured = f"{abs(reduction):.1%}{spread} {'lower' if reduction > 0.0 else 'higher'}"
         holds = reduction + 2.0 * error >= printed
         claims.append(Claim(f"regret {printed:.1%} lower than {name}'s", reading, measured, holds))
     return claims
