@@ -1,8 +1,10 @@
 """Every answer of `recommend` is a policy that can do what was asked for."""
 
 import itertools
+from pathlib import Path
 
 import pytest
+from benchmarks.which_policy import BEGIN, END, FEEDBACK, POLICIES
 
 import rankone
 from rankone.errors import InputError
@@ -47,3 +49,33 @@ def test_bad_horizon():
 @pytest.mark.parametrize("name", own_policies())
 def test_every_policy_says_what_it_suits(name):
     assert rankone.known_policies()[name].suits
+
+
+def measured():
+    """The table of docs/which-policy.md: numbers by policy and column."""
+    text = (Path(__file__).parents[2] / "docs" / "which-policy.md").read_text()
+    lines = [line for line in text.partition(BEGIN)[2].partition(END)[0].splitlines() if line.startswith("|")]
+    header, _, *rows = ([cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines)
+    return {
+        row[0]: {
+            title: float(cell.strip("%").replace(",", "")) for title, cell in zip(header[1:], row[1:], strict=True)
+        }
+        for row in rows
+    }
+
+
+def test_what_it_recommends_is_what_was_measured():
+    table = measured()
+    assert set(table) == set(POLICIES), f"run {BEGIN.strip('<!- >').removeprefix('written by ')}"
+    proven = {name: row for name, row in table.items() if name != "challengers"}
+    best = rankone.recommend().policy.label
+    assert best == min(proven, key=lambda name: proven[name]["at once"])
+    assert rankone.recommend(feedback="delay:mean=1000").policy.label == best
+    for title in FEEDBACK:
+        assert table[best][title] <= 1.1 * min(row[title] for row in proven.values()), title
+    staged = rankone.recommend(stages_only=True, horizon=10).policy.name
+    assert max(row["synchronisation points"] for name, row in table.items() if name.startswith(staged)) < 100
+    worlds = [title for title in table[best] if title.startswith("lost")]
+    worst = {name: max(row[world] for world in worlds) for name, row in table.items()}
+    assert rankone.recommend(rank_one=False).policy.label == min(worst, key=worst.__getitem__)
+    assert worst[rankone.recommend(rank_one=False, guarantee=True).policy.label] < worst[best]
