@@ -4,7 +4,7 @@ import pytest
 
 from tests.serving.conftest import db, postgres, sqlite_db  # noqa: F401 - fixtures
 
-from .helpers import HOMEPAGE, Api, running
+from .helpers import HOMEPAGE, Api, ServerProcess, running
 
 
 @pytest.fixture(scope="module")
@@ -20,3 +20,18 @@ def api(url):
     api = Api(url)
     assert api("POST", "/v1/experiments", HOMEPAGE).status == 201
     return api
+
+
+@pytest.fixture(scope="module")
+def start_server():
+    """Start ``rankone serve`` as a process; none outlives the tests of a file."""
+    started = []
+
+    def start(*arguments, **options):
+        started.append(ServerProcess(*arguments, **options))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.process.kill()
+        server.process.wait()

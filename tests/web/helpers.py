@@ -47,7 +47,7 @@ class Api:
         self.url, self.token = url, token
 
     def __call__(self, method, path, body=None, headers=None, raw=None):
-        connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=60)
+        connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=600)
         content = raw if raw is not None else None if body is None else json.dumps(body).encode()
         sent = {"Content-Type": "application/json"} if content is not None else {}
         if self.token:

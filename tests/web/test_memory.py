@@ -11,7 +11,7 @@ import pytest
 
 from rankone.web.limits import Limits
 
-from .helpers import HOMEPAGE, Api, ServerProcess
+from .helpers import HOMEPAGE, Api
 
 CAP = 512  # MiB
 CREATE = Limits().create_body_bytes
@@ -20,14 +20,11 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tell
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    server = ServerProcess(tmp_path_factory.mktemp("memory") / "rankone.db", "--durability", "off")
-    try:
-        assert Api(server.url)("POST", "/v1/experiments", HOMEPAGE | {"max_open": 30_000}).status == 201
-        yield server
-        assert server.end() == 0
-    finally:
-        server.process.kill()
+def server(tmp_path_factory, start_server):
+    server = start_server(tmp_path_factory.mktemp("memory") / "rankone.db", "--durability", "off")
+    assert Api(server.url)("POST", "/v1/experiments", HOMEPAGE | {"max_open": 30_000}).status == 201
+    yield server
+    assert server.end() == 0
 
 
 def peak(server):
@@ -45,7 +42,7 @@ def below_the_cap(server):
 
 def begin(server, path, how):
     """Begin a request whose body is still to come."""
-    connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=600)
     head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n{how}\r\n\r\n"
     connection.sendall(head.encode())
     return connection
