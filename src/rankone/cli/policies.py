@@ -37,7 +37,7 @@ def policy_facts() -> list[dict[str, str]]:
             "policy": name,
             "parameters": ", ".join(f"{field.name}={value_text(field.default)}" for field in dataclasses.fields(kind))
             or "none",
-            "what it does": (kind.__doc__ or "").strip().splitlines()[0],
+            "what it does": (kind.__doc__ or "").strip().partition("\n")[0],
             "suits": kind.suits,
         }
         for name, kind in sorted(known_policies().items())
