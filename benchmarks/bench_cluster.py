@@ -1,13 +1,17 @@
 """Where a cluster pays: a study on 1 and 2 local processes and on a 2-worker Dask cluster; overhead a unit, efficiency.
 
-The cluster runs on this machine, so it can win nothing: what it shows is what going through Dask costs. Every way plays
-the same runs and must give the same numbers.
+The cluster runs on this machine, so it can win nothing: what it shows is what going through Dask costs. Processor time,
+of this process and its workers, says so whatever else the machine does. Every way plays the same runs and must give the
+same numbers.
 """
 
 from __future__ import annotations
 
+import functools
+import pickle
 import time
 import warnings
+from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from statistics import median
 from typing import Any
@@ -15,8 +19,9 @@ from typing import Any
 import numpy as np
 
 import rankone
-from rankone.simulation.executors import local_pool
-from rankone.simulation.work import Unit, do
+from benchmarks.memory import cpu_seconds
+from rankone.simulation.executors import local_pool, packed
+from rankone.simulation.work import Unit
 
 PROBLEM, POLICIES = rankone.needle(64, 64), ["kl-ucb", "rank1elim-kl:c=0"]
 HORIZON, RUNS = 2_000_000, 100
@@ -27,21 +32,18 @@ def study(**where: Any) -> rankone.Study:
     return rankone.simulate(PROBLEM, POLICIES, horizon=HORIZON, runs=RUNS, seed=1, **where)
 
 
-def timed(**where: Any) -> tuple[float, float, Any]:
-    """Seconds of the whole study, seconds of its runs alone, and its numbers."""
-    begin = time.perf_counter()
-    result = study(**where)
-    return time.perf_counter() - begin, sum(run.seconds for run in result.runs), result.table
+def timed(work: Callable[[], Any]) -> tuple[float, float, Any]:
+    """Seconds on the clock, seconds of processor time, and what the work gives."""
+    begin, used = time.perf_counter(), cpu_seconds()
+    result = work()
+    return time.perf_counter() - begin, cpu_seconds() - used, result
 
 
-def overhead(pool: Executor) -> float:
-    """Milliseconds a unit costs on top of its runs: units that play ten decisions."""
+def small_units(pool: Executor) -> None:
+    """Units that play ten decisions: what they take is what a unit costs on top of its runs."""
     units = [Unit(PROBLEM, rankone.Rank1ElimKL(c=0.0), np.array([10]), 1, range(n, n + 1)) for n in range(UNITS)]
-    list(pool.map(do, units[:20]))
-    begin = time.perf_counter()
-    for future in [pool.submit(do, unit) for unit in units]:
+    for future in [pool.submit(pickle.loads, packed(unit)) for unit in units]:
         future.result()
-    return (time.perf_counter() - begin) / UNITS * 1e3
 
 
 def report() -> str:
@@ -52,7 +54,7 @@ def report() -> str:
     warnings.simplefilter("ignore")
     study(workers=1)  # compiles what is not in the cache yet
     walls: dict[str, list[float]] = {}
-    plays: dict[str, list[float]] = {}
+    processor: dict[str, list[float]] = {}
     tables, started = [], time.perf_counter()
     with dask.LocalCluster(
         n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
@@ -68,25 +70,29 @@ def report() -> str:
         rankone.simulate(PROBLEM, POLICIES, horizon=10, runs=8, executor=pool)
         for _ in range(ROUNDS):
             for name, where in ways.items():
-                wall, play, table = timed(**where)
+                wall, used, result = timed(functools.partial(study, **where))
                 walls.setdefault(name, []).append(wall)
-                plays.setdefault(name, []).append(play)
-                tables.append(table)
+                processor.setdefault(name, []).append(used)
+                tables.append(result.table)
         with ThreadPoolExecutor(1) as here:
-            unit_costs = {"here": overhead(here), "2 local processes": overhead(pool), "2 Dask workers": overhead(far)}
+            pools = dict(zip(ways, (here, pool, far), strict=True))
+            small_units(far)
+            unit_costs = {name: timed(functools.partial(small_units, pools[name]))[:2] for name in ways}
     same = all(table.equals(tables[0]) for table in tables)
-    base = median(walls["1 process"])
+    base_wall, base = median(walls["1 process"]), median(processor["1 process"])
     lines = [
         f"{2 * RUNS} runs of {HORIZON:,} decisions on {PROBLEM.name}; medians of {ROUNDS} rounds.",
         "",
-        "| | seconds | speed-up | busy: runs / (workers x wall) | overhead a unit |",
-        "|---|---|---|---|---|",
+        "| | seconds | speed-up | processor time | of it for the runs | a unit costs on top: time, processor time |",
+        "|---|---|---|---|---|---|",
     ]
     for name in ways:
-        wall, count = median(walls[name]), 1 if name.startswith("1") else 2
-        busy = median(play / (count * wall) for play, wall in zip(plays[name], walls[name], strict=True))
-        cost = unit_costs.get(name, unit_costs["here"])
-        lines.append(f"| {name} | {wall:.1f} | {base / wall:.2f} | {busy:.0%} | {cost:.1f} ms |")
+        wall, used = median(walls[name]), median(processor[name])
+        cost, cost_used = (1e3 * seconds / UNITS for seconds in unit_costs[name])
+        lines.append(
+            f"| {name} | {wall:.1f} | {base_wall / wall:.2f} | {used:.1f} s | {base / used:.0%} | "
+            f"{cost:.1f} ms, {cost_used:.1f} ms |"
+        )
     lines += [
         "",
         f"Starting the Dask cluster until both workers have played: {ready:.0f} s. Numbers the same every way: "
