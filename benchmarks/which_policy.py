@@ -1,6 +1,6 @@
-"""The table of docs/which-policy.md: ``python -m benchmarks.which_policy [--runs 4]`` plays and writes it anew.
+"""The tables of docs/which-policy.md: ``python -m benchmarks.which_policy [--runs 20]`` plays and writes them anew.
 
-Three parts, a few minutes of CPU together:
+Three parts, some minutes together:
 
 * the report half of the arena (11 problems: 2 x 2 to 10 x 800, click rates from 0.0004 to 0.81, wide gaps and near
   ties), with outcomes at once, late and in batches: regret as a multiple of the lower bound C(u, v) log n,
@@ -32,6 +32,7 @@ FEEDBACK = {
     "batches of 1,000": "batch:size=1000",
     "batches of 10,000": "batch:size=10000",
 }
+SHOWN_BY_PROBLEM = ("uts", "challengers", "thompson", "kl-ucb", "ucb1", "rank1elim-kl:c=0")
 TIMED_ON = "needle-64"
 SIDE, DECISIONS = 8, 20_000
 
@@ -62,19 +63,26 @@ def lost_elsewhere(name: str, runs: int) -> dict[str, float]:
     return lost
 
 
-def measured(runs: int, workers: int | None) -> pl.DataFrame:
-    """Return a line per policy with all columns of the page's table, the least regret first."""
-    columns: dict[str, pl.DataFrame] = {}
-    for title, feedback in FEEDBACK.items():
-        columns[title] = rankone.arena(POLICIES, half="report", runs=runs, workers=workers, feedback=feedback).table
-    at_once = columns["at once"]
+def played(runs: int, workers: int | None) -> dict[str, pl.DataFrame]:
+    """Return the arena's table for each way in which outcomes come."""
+    return {
+        title: rankone.arena(POLICIES, half="report", runs=runs, workers=workers, feedback=feedback).table
+        for title, feedback in FEEDBACK.items()
+    }
+
+
+def summary(arenas: dict[str, pl.DataFrame], runs: int) -> pl.DataFrame:
+    """Return a line per policy with all columns of the page's first table, the least regret first."""
+    at_once = arenas["at once"]
     seconds = dict(at_once.filter(pl.col("problem") == TIMED_ON).select("policy", "seconds").iter_rows())
     lines = []
     for name in POLICIES:
         line: dict[str, object] = {"policy": name}
-        for title, table in columns.items():
+        for title, table in arenas.items():
             own = table.filter(pl.col("policy") == name)
-            line[title] = own.select(pl.col("times_bound").log().mean().exp()).item()
+            mean = own.select(pl.col("times_bound").log().mean().exp()).item()
+            noise = own.select((pl.col("regret_se") / pl.col("regret_mean")).pow(2).sum().sqrt() / pl.len()).item()
+            line |= {title: mean, f"{title}, se": mean * noise}
         own = at_once.filter(pl.col("policy") == name)
         line["sync points"] = own.select((pl.col("sync_points") + 1).log().mean().exp() - 1).item()
         line["cost"] = seconds[name] / seconds["uts"]
@@ -82,28 +90,45 @@ def measured(runs: int, workers: int | None) -> pl.DataFrame:
     return pl.DataFrame(lines).sort("at once")
 
 
-def markdown(table: pl.DataFrame, runs: int) -> str:
-    """Write the table as the page shows it."""
+def markdown(arenas: dict[str, pl.DataFrame], runs: int) -> str:
+    """Write both tables as the page shows them."""
     worlds = list(other_worlds())
     titles = ["policy", *FEEDBACK, "synchronisation points", "cost of a decision", *(f"lost: {w}" for w in worlds)]
-    lines = [f"| {' | '.join(titles)} |", "|" + "---|" * len(titles)]
-    for row in table.iter_rows(named=True):
-        regret = [_short(row[title]) for title in FEEDBACK]
-        rest = [f"{row['sync points']:,.0f}", _short(row["cost"]), *(f"{row[world]:.0%}" for world in worlds)]
+    lines = _head(titles)
+    for row in summary(arenas, runs).iter_rows(named=True):
+        regret = [_short(row[title], row[f"{title}, se"]) for title in FEEDBACK]
+        cost = f"{row['cost']:.1f}" if row["cost"] < 9.95 else f"{row['cost']:,.0f}"
+        rest = [f"{row['sync points']:,.0f}", cost, *(f"{row[world]:.0%}" for world in worlds)]
         lines.append(f"| `{row['policy']}` | {' | '.join([*regret, *rest])} |")
-    return "\n".join([*lines, "", f"{runs} runs a problem, {2 * runs} a world that is not rank 1, seed 0."]) + "\n"
+    lines += ["", f"{runs} runs a problem, {2 * runs} a world that is not rank 1, seed 0; mean ± standard error.", ""]
+    lines += ["Problem by problem, with outcomes at once:", ""]
+    lines += _head(["problem", "decisions", *(f"`{name}`" for name in SHOWN_BY_PROBLEM)])
+    table = arenas["at once"]
+    for (name,), own in table.group_by("problem", maintain_order=True):
+        by_policy = {row["policy"]: row for row in own.iter_rows(named=True)}
+        cells = []
+        for shown in SHOWN_BY_PROBLEM:
+            row = by_policy[shown]
+            cells.append(_short(row["times_bound"], row["times_bound"] * row["regret_se"] / row["regret_mean"]))
+        lines.append(f"| {name} | {own['horizon'][0]:,} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
 
 
-def _short(value: float) -> str:
-    return f"{value:.1f}" if value < 9.95 else f"{value:,.0f}"
+def _head(titles: list[str]) -> list[str]:
+    return [f"| {' | '.join(titles)} |", "|" + "---|" * len(titles)]
+
+
+def _short(value: float, error: float) -> str:
+    digits = 2 if value < 9.95 else 1 if value < 99.5 else 0
+    return f"{value:,.{digits}f} ± {error:,.{digits}f}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=4)
+    parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--workers", type=int, default=None)
     chosen = parser.parse_args()
-    text = markdown(measured(chosen.runs, chosen.workers), chosen.runs)
+    text = markdown(played(chosen.runs, chosen.workers), chosen.runs)
     print(text)
     before, _, rest = PAGE.read_text().partition(BEGIN)
     PAGE.write_text(before + BEGIN + "\n" + text + "\n" + END + rest.partition(END)[2])

@@ -52,13 +52,15 @@ def test_every_policy_says_what_it_suits(name):
 
 
 def measured():
-    """The table of docs/which-policy.md: numbers by policy and column."""
+    """The first table of docs/which-policy.md: numbers by policy and column, without their standard errors."""
     text = (Path(__file__).parents[2] / "docs" / "which-policy.md").read_text()
-    lines = [line for line in text.partition(BEGIN)[2].partition(END)[0].splitlines() if line.startswith("|")]
+    first_table = text.partition(BEGIN)[2].partition(END)[0].strip().partition("\n\n")[0]
+    lines = first_table.splitlines()
     header, _, *rows = ([cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines)
     return {
         row[0]: {
-            title: float(cell.strip("%").replace(",", "")) for title, cell in zip(header[1:], row[1:], strict=True)
+            title: float(cell.partition("±")[0].strip(" %").replace(",", ""))
+            for title, cell in zip(header[1:], row[1:], strict=True)
         }
         for row in rows
     }
