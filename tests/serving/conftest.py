@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from rankone.serving.storage import known_storages
+
 REQUIRED = os.environ.get("RANKONE_REQUIRE_POSTGRES") == "1"
 
 
@@ -115,9 +117,16 @@ def sqlite_db(tmp_path):
     return tmp_path / "rankone.db"
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def db(request):
-    """An empty database of each kind."""
-    if request.param == "sqlite":
-        return request.getfixturevalue("sqlite_db")
-    return request.getfixturevalue("postgres").new_database()
+@pytest.fixture
+def postgres_db(postgres):
+    """The address of an empty place in PostgreSQL."""
+    return postgres.new_database()
+
+
+@pytest.fixture(params=sorted(known_storages()))
+def db(request, tmp_path):
+    """An empty database of each kind: a fixture of ours where a server has to run, else a file of that kind."""
+    try:
+        return request.getfixturevalue(f"{request.param}_db")
+    except pytest.FixtureLookupError:
+        return f"{known_storages()[request.param].schemes[0]}://{tmp_path / 'rankone.db'}"

@@ -1,29 +1,45 @@
-"""Where journals are kept. One database is one file here, behind the interface of `rankone.serving.storage.sql`."""
+"""Where journals are kept. One kind of database is one file here, behind the interface of `rankone.serving.storage.sql`;
+defining the class in it is all the registration.
+"""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from pathlib import Path
 
 from rankone.errors import InputError
 from rankone.serving.storage.sql import Storage
 
 DURABILITIES = ("full", "normal", "off")
+_PLAIN_FILE = "sqlite"
+
+
+def known_storages() -> dict[str, type[Storage]]:
+    """Return every kind of database by name.
+
+    >>> sorted(known_storages())
+    ['postgres', 'sqlite']
+    """
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+    return {kind.name: kind for kind in Storage.__subclasses__()}
 
 
 def open_storage(db: str | Path, durability: str = "full", patience: float = 30.0, read_only: bool = False) -> Storage:
-    """Open a SQLite file, or a PostgreSQL database where `db` begins with ``postgresql://``."""
+    """Open the database of an address (``postgresql://...``), or the SQLite file of a path."""
     if durability not in DURABILITIES:
         raise InputError(f"a durability of {', '.join(DURABILITIES)}", durability, "leave it out for 'full'")
-    text = str(db)
-    if text.startswith(("postgresql://", "postgres://")):
-        from rankone.serving.storage.postgres import PostgresStorage
+    address, kinds = str(db), known_storages()
+    scheme, is_address, _ = address.partition("://")
+    if is_address:
+        by_scheme = {scheme: kind for kind in kinds.values() for scheme in kind.schemes}
+        if scheme in by_scheme:
+            return by_scheme[scheme](address, durability, patience, read_only)
+    if is_address or address in ("", ":memory:"):
+        known = " or ".join(f"{kind.schemes[0]}://" for kind in kinds.values() if kind.schemes)
+        raise InputError(f"a file or a {known} address", db, "pass db='rankone.db', say")
+    return kinds[_PLAIN_FILE](address, durability, patience, read_only)
 
-        return PostgresStorage(text, durability, patience, read_only)
-    if "://" in text or text in ("", ":memory:"):
-        raise InputError("a file or a postgresql:// address", db, "pass db='rankone.db', say")
-    from rankone.serving.storage.sqlite import SQLiteStorage
 
-    return SQLiteStorage(Path(text), durability, patience, read_only)
-
-
-__all__ = ["DURABILITIES", "Storage", "open_storage"]
+__all__ = ["DURABILITIES", "Storage", "known_storages", "open_storage"]

@@ -19,6 +19,8 @@ _OPENING = 7_266_266_303  # the advisory lock under which the tables are made ("
 class PostgresStorage(Storage):
     """A PostgreSQL database, reached by a ``postgresql://`` address. A lost connection is made again when needed."""
 
+    name = "postgres"
+    schemes = ("postgresql", "postgres")
     kinds = {"integer": "BIGINT", "bytes": "BYTEA", "clustered": ""}  # noqa: RUF012 - constant
 
     def __init__(self, url: str, durability: str = "full", patience: float = 30.0, read_only: bool = False) -> None:

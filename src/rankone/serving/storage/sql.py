@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from rankone.errors import JournalError, StorageError
 from rankone.serving.journal import COLUMNS, MARKS, VERSION, Kind
@@ -23,8 +23,14 @@ _SELECT = f"SELECT {_COLUMNS} FROM rankone_journal WHERE experiment = ?"  # noqa
 class Storage(abc.ABC):
     """A database that holds experiments. Statements use ``?`` for parameters; a subclass adapts them to its driver."""
 
+    name: ClassVar[str]  # of this kind of database
+    schemes: ClassVar[tuple[str, ...]] = ()  # what its addresses begin with, before ://
     where: str  # the database as messages name it
     kinds: dict[str, str]  # SQL types of this database: "integer", "bytes", "clustered"
+
+    @abc.abstractmethod
+    def __init__(self, address: str, durability: str, patience: float, read_only: bool) -> None:
+        """Open the database and see that its tables are there (`check_version` where it is only read)."""
 
     def tables(self) -> tuple[str, ...]:
         """Return the statements that make the tables, harmless where they exist."""

@@ -27,6 +27,7 @@ _DAMAGE = ("malformed", "not a database", "corrupt")
 class SQLiteStorage(Storage):
     """A SQLite file; it is made if it is missing, unless it is opened to be read only."""
 
+    name = "sqlite"
     kinds = {"integer": "INTEGER", "bytes": "BLOB", "clustered": "WITHOUT ROWID"}  # noqa: RUF012 - constant
 
     def __init__(
