@@ -1,4 +1,4 @@
-"""Where journals are kept. One kind of database is one file here, behind the interface of `rankone.serving.storage.sql`;
+"""Where journals are kept. A kind of database is a file here, behind the interface of `rankone.serving.storage.sql`;
 defining the class in it is all the registration.
 """
 
