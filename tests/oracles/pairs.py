@@ -1,4 +1,4 @@
-"""The state shared by policies that treat every pair as an arm of its own: pulls and clicks of each pair."""
+"""The state shared by policies that learn every pair for itself: pulls and clicks of each pair."""
 
 from __future__ import annotations
 

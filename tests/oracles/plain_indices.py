@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rankone.numerics.index_groups import ASKED as ENGINE_ASKED
-from rankone.numerics.index_groups import CHOSEN, IndexState
+from rankone.numerics.index_groups import CHOSEN, N_COLS, IndexState
 from rankone.numerics.kl import bernoulli_kl, kl_upper
 from rankone.policies.kernels import choose
 from rankone.policies.kl_ucb import KLUCB
@@ -44,7 +44,7 @@ def plain_twin(policy: UCB1 | KLUCB) -> UCB1 | KLUCB:
 
 def plain_state(policy: UCB1 | KLUCB, state: IndexState) -> Any:
     """The state of the plain twin at the moment the engine has reached."""
-    n_cols = int(state.clock[1])
+    n_cols = int(state.clock[N_COLS])
     plain = plain_twin(policy).start(len(state.pairs) // n_cols, n_cols)
     np.copyto(plain.pulls, state.pulls)
     np.copyto(plain.clicks, state.clicks)

@@ -62,7 +62,7 @@ def test_bounds_are_nested(clicks, more, level, wider):
     assert 0 <= outer[0] <= inner[0] <= mean <= inner[1] <= outer[1] <= 1
 
 
-def test_stage_lengths_are_those_of_the_facts():
+def test_stage_lengths_are_those_of_the_papers():
     expected = {"rank1elim": [59, 233, 929, 3715], "rank1elim-kl": [233, 929, 3715]}
     for name, lengths in expected.items():
         agent = rankone.policy(name).with_horizon(2_000_000).agent(2, 1)

@@ -173,13 +173,6 @@ def test_a_users_family_is_known_by_its_name(steps_family: Any) -> None:
         family("steps")(lambda n_rows, n_cols: (np.ones(n_rows), np.ones(n_cols)))
 
 
-def test_every_family_explains_itself() -> None:
-    assert {"needle", "random"} <= set(known_families())
-    for name, found in known_families().items():
-        assert found.explanation.endswith(".")
-        assert found.make(2, 3).name == f"{name}:2x3"
-
-
 def test_a_path_object_is_a_file_too(tmp_path: Path) -> None:
     needle(2, 2).save(tmp_path / "n.json")
     assert problem(tmp_path / "n.json").name == "needle:2x2"

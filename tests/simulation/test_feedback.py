@@ -5,8 +5,7 @@ import pytest
 
 import rankone
 from rankone.errors import InputError
-from rankone.numerics.calendar import drop_first, enter
-from rankone.numerics.compiled import compiled, function
+from rankone.numerics.compiled import compiled
 from rankone.numerics.seeds import generator
 from rankone.simulation.feedback import Feedback, feedback
 from rankone.simulation.late import drive, play_late
@@ -39,24 +38,6 @@ def test_same_as_the_plain_loops(name):
         expected, _, expected_news = plain_late_play(policy, PROBLEM, CHECKPOINTS.tolist(), generator(5), late)
         assert regrets == pytest.approx(expected, abs=1e-9), spec
         assert with_news <= expected_news, "a settled policy is not played to the end"
-
-
-def test_calendar_keeps_the_order():
-    @function
-    def sorted_by_calendar(keys, out):
-        records = np.empty((len(keys), 2), np.int64)
-        for place in range(len(keys)):
-            enter(records, place, (keys[place], place))
-        for place in range(len(keys)):
-            out[place] = records[0]
-            drop_first(records, len(keys) - place)
-
-    for size in (1, 2, 3, 17, 1_000):
-        keys = generator(size).integers(0, 20, size)
-        out = np.empty((size, 2), np.int64)
-        sorted_by_calendar(keys, out)
-        expected = sorted((key, place) for place, key in enumerate(keys.tolist()))
-        assert out.tolist() == [list(entry) for entry in expected]
 
 
 def test_random_delays_have_the_mean_and_law_asked_for():

@@ -53,9 +53,7 @@ class IndexState(NamedTuple):
     the held pair visits pairs all over the memory.
     """
 
-    pairs: (
-        Ints  # (K * L, 5) pulls, clicks; when last chosen (below zero: never); the pairs before and after in the queue
-    )
+    pairs: Ints  # (K * L, 5) pulls, clicks; when last chosen (below zero: never); neighbours in the queue
     groups: Ints  # (2 K * L + 32, 5) pulls, clicks; first and last pair of the queue; place in the hash table
     tangents: Floats  # (2 K * L + 32, 2) the line above each group's index: its height at level 0 and its slope
     buckets: Ints  # (a power of two,) hash table from counts to groups
@@ -112,36 +110,33 @@ def group_of(state: IndexState, pulls: int, clicks: int) -> int:
 
 
 @inlined
+def follow(state: IndexState, group: int, before: int, after: int) -> None:
+    """Let one pair come right after another in the group's queue; NOBODY stands beyond either end."""
+    if before == NOBODY:
+        state.groups[group, FIRST] = after
+    else:
+        state.pairs[before, AFTER] = after
+    if after == NOBODY:
+        state.groups[group, LAST] = before
+    else:
+        state.pairs[after, BEFORE] = before
+
+
+@inlined
 def join(state: IndexState, group: int, pair: int) -> None:
     """Put the pair into the group's queue, behind those chosen before it."""
-    pairs, groups = state.pairs, state.groups
-    before, after = groups[group, LAST], NOBODY
+    pairs = state.pairs
+    before, after = state.groups[group, LAST], NOBODY
     while before != NOBODY and pairs[before, CHOSEN] > pairs[pair, CHOSEN]:  # only if the pair's outcome came late
         before, after = pairs[before, BEFORE], before
-    pairs[pair, BEFORE], pairs[pair, AFTER] = before, after
-    if before == NOBODY:
-        groups[group, FIRST] = pair
-    else:
-        pairs[before, AFTER] = pair
-    if after == NOBODY:
-        groups[group, LAST] = pair
-    else:
-        pairs[after, BEFORE] = pair
+    follow(state, group, before, pair)
+    follow(state, group, pair, after)
 
 
 @inlined
 def leave(state: IndexState, group: int, pair: int) -> None:
     """Take the pair out of the group's queue."""
-    pairs, groups = state.pairs, state.groups
-    before, after = pairs[pair, BEFORE], pairs[pair, AFTER]
-    if before == NOBODY:
-        groups[group, FIRST] = after
-    else:
-        pairs[before, AFTER] = after
-    if after == NOBODY:
-        groups[group, LAST] = before
-    else:
-        pairs[after, BEFORE] = before
+    follow(state, group, state.pairs[pair, BEFORE], state.pairs[pair, AFTER])
 
 
 @lean

@@ -26,7 +26,7 @@ class KLUCBState(IndexState):
 
 @dataclass(frozen=True)
 class KLUCB(Policy):
-    """Optimism by Bernoulli KL bounds, every pair an arm of its own.
+    """Optimism by Bernoulli KL bounds, every pair for itself.
 
     Args:
         c: coefficient of log log t in the exploration level (3 in the theorem, 0 in practice).

@@ -41,7 +41,7 @@ class ThompsonState(fields_with_crowd("pulls", "clicks", "clock")):  # type: ign
 
 @dataclass(frozen=True)
 class Thompson(Policy):
-    """Thompson sampling, every pair an arm of its own.
+    """Thompson sampling, every pair for itself.
 
     >>> Thompson().label
     'thompson'

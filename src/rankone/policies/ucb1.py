@@ -24,7 +24,7 @@ class UCB1State(IndexState):
 
 @dataclass(frozen=True)
 class UCB1(Policy):
-    """Optimism by Hoeffding's inequality, every pair an arm of its own.
+    """Optimism by Hoeffding's inequality, every pair for itself.
 
     >>> UCB1().label
     'ucb1'

@@ -39,7 +39,7 @@ class UCB1ElimState(NamedTuple):
 
 @dataclass(frozen=True)
 class UCB1Elim(Policy):
-    """Eliminate pairs by Hoeffding bounds, in rounds, every pair an arm of its own.
+    """Eliminate pairs by Hoeffding bounds, in rounds, every pair for itself.
 
     Args:
         horizon: number of decisions n the rounds are laid out for; a study fills it in.
