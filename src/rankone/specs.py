@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 import operator
 import typing
 from collections.abc import Mapping
@@ -64,9 +65,19 @@ def value_text(value: Any) -> str:
     """
     if isinstance(value, tuple):
         return "x".join(value_text(part) for part in value)
-    if isinstance(value, float):
-        return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    if is_number(value) and not isinstance(value, numbers.Integral):
+        number = float(value)  # of whatever type: one number has one text
+        return f"{number:g}" if float(f"{number:g}") == number else repr(number)
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a real number of whatever type, NumPy's included; true and false are none.
+
+    >>> is_number(3), is_number(0.5), is_number("3"), is_number(True)
+    (True, True, False, False)
+    """
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def whole_number(what: str, value: Any, least: float = 1, most: float = math.inf) -> int:
@@ -75,7 +86,7 @@ def whole_number(what: str, value: Any, least: float = 1, most: float = math.inf
     if not is_whole or not least <= operator.index(value) <= most:
         bound = f" of at least {least}" if least > -math.inf else ""
         bound += f" and at most {most:,}" if most < math.inf else ""
-        raise InputError(f"{what} as a whole number{bound}", value, f"pass {max(least, 8)}, say")
+        raise InputError(f"{what} as a whole number{bound}", value, f"pass {min(max(least, 8), most)}, say")
     return operator.index(value)
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import rankone
-from rankone.errors import InputError
+from rankone.errors import InputError, StorageError
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +50,12 @@ def test_log_regret_has_one_scale_of_round_numbers_around_everything(study):
     assert {f"{value:e}"[0] for value in (low, high, *first["axis"]["values"])} <= {"1", "2", "5"}
     positive = study.table.filter(study.table["regret"] > 0)["regret"]
     assert low <= positive.mean() <= high
+
+
+def test_a_place_that_cannot_be_written(study, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match=r"expected to write .*regret.svg - got .* - make room, or save elsewhere"):
+        study.chart().save(tmp_path / "file" / "regret.svg")
 
 
 def test_unknown_ending(study, tmp_path):

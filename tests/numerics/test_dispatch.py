@@ -1,12 +1,14 @@
 """Kernels by class of state: inheritance, defaults, what is said when one is missing, and the trip to a worker."""
 
 import pickle
+import re
 from typing import NamedTuple
 
 import numba
 import numpy as np
 import pytest
 
+from rankone.errors import InputError
 from rankone.numerics.dispatch import dispatched, optional
 
 
@@ -66,8 +68,12 @@ def test_the_class_of_the_state_says_what_is_run(run):
 def test_what_is_optional_has_a_default_and_the_rest_is_asked_for():
     stranger = Stranger(np.zeros(1))
     assert not is_done(stranger, 0)
-    with pytest.raises(TypeError, match="Stranger has no kernel 'step': register one for it"):
-        step(stranger)
+    said = re.escape(
+        "expected a kernel 'step' for the state Stranger - got none - register one: @step.register(Stranger)"
+    )
+    for way in (run, run.py_func):
+        with pytest.raises(InputError, match=said):
+            way(stranger, 6, 20)
 
 
 def test_a_kernel_is_the_same_one_after_a_trip():

@@ -70,6 +70,7 @@ def test_a_window_over_everything_is_uts():
         ({"window": 0}, "expected window as a whole number of at least 1"),
         ({"memory": 2.5}, "expected memory as a whole number"),
         ({"patience": -1.0}, "expected patience of at least 0"),
+        ({"patience": "long"}, "expected patience of at least 0 - got long"),
         ({"patience": float("nan")}, "expected patience of at least 0"),
     ],
 )

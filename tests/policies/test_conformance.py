@@ -110,6 +110,21 @@ def test_bad_input_is_answered_in_three_parts(name):
             rankone.policy(name).with_horizon(10).start(*sizes)
 
 
+def test_an_agent_takes_a_name_too():
+    assert rankone.Agent("kl-ucb:c=3", 2, 2).policy == rankone.KLUCB(c=3.0)
+    with pytest.raises(InputError, match="expected a policy or its name - got 3"):
+        rankone.Agent(3, 2, 2)
+
+
+def test_a_policy_without_a_start_is_told_so():
+    @dataclasses.dataclass(frozen=True)
+    class Unfinished(rankone.Policy):
+        """Has no start."""
+
+    with pytest.raises(InputError, match=r"expected a method start\(n_rows, n_cols\) of Unfinished - got none - "):
+        Unfinished().start(2, 2)
+
+
 def test_unknown_names_and_parameters():
     with pytest.raises(InputError, match="expected one of the policies"):
         rankone.policy("ucb2")
@@ -121,6 +136,14 @@ def test_unknown_names_and_parameters():
         rankone.policy("rank1elim-kl:horizon=2.5")
     with pytest.raises(InputError, match="expected a horizon for rank1elim-kl"):
         rankone.policy("rank1elim-kl").start(2, 2)
-    with pytest.raises(InputError, match="c as a number of at least 0"):
-        rankone.policy("rank1elim-kl:c=-1").with_horizon(10).start(2, 2)
+    for name in ("rank1elim-kl", "rank1elim-kl-anytime", "kl-ucb", "osub"):
+        with pytest.raises(InputError, match="c as a number of at least 0"):
+            rankone.policy(f"{name}:c=-1")
+    for row in (0.5, 2, "a"):
+        with pytest.raises(
+            InputError, match=r"expected row of the policy 'best' as a whole number .* at most 1 - got .* pass 1"
+        ):
+            rankone.Best(row=row, col=0).start(2, 2)
+    with pytest.raises(InputError, match="expected a row for the policy 'best' - got none"):
+        rankone.Best().start(2, 2)
     assert rankone.policy("rank1elim-kl:horizon=2e6").horizon == 2_000_000

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from rankone import RankOne, lower_bound, lower_bound_constant, needle, upper_bound
+from rankone import RankOne, hardness, lower_bound, lower_bound_constant, needle, upper_bound
 from rankone.errors import InputError
 from tests.oracles.kl import bernoulli_kl
 
@@ -107,6 +107,15 @@ def test_bounds_are_finite_and_in_order(rows: np.ndarray, cols: np.ndarray, hori
     low, high = lower_bound(problem, horizon), upper_bound(problem, horizon)
     assert math.isfinite(high.total)
     assert 0.0 <= low <= high.total
+
+
+def test_a_problem_may_be_named() -> None:
+    assert upper_bound("needle:3x4", 100).total == upper_bound(needle(3, 4), 100).total
+    assert lower_bound("needle:3x4", 100) == lower_bound(needle(3, 4), 100) > 0.0
+    assert hardness("needle:3x4", 100).to_dict() == hardness(needle(3, 4), 100).to_dict()
+    for bound in (lower_bound, upper_bound, hardness):
+        with pytest.raises(InputError, match=r"expected a problem, its name or its file - got 3 - "):
+            bound(3, 100)  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("horizon", [0, -5, 2.5, math.nan, True, "100"])

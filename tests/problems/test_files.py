@@ -166,6 +166,8 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
         problem(str(tmp_path / "latin.csv"))
     with pytest.raises(InputError, match=r"expected a file name that ends in .csv or .json - got .*p.txt - "):
         PROBLEM.save(tmp_path / "p.txt")
+    with pytest.raises(InputError, match=r"ends in .csv or .json - got \. - write problem.json, say"):
+        PROBLEM.save("")
     with pytest.raises(InputError, match=r"expected a .json file for several problems"):
         save_problems(tmp_path / "p.csv", [PROBLEM])
     (tmp_path / "file").write_text("")

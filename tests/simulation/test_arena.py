@@ -116,6 +116,8 @@ def test_continues_where_it_stopped(tmp_path, monkeypatch):
         ({"runs": 0}, "runs as a whole number"),
         ({"stretch": 0}, "stretch as a whole number"),
         ({"policies": ["ucb9"]}, "one of the policies"),
+        ({"policies": 3}, "expected policies or their names - got 3"),
+        ({"problems": 3}, "expected problems of the arena or their names - got 3"),
     ],
 )
 def test_bad_input(settings, message):

@@ -237,6 +237,8 @@ def test_only_runs_are_timed_not_compilation(monkeypatch):
         ({"checkpoints": "never"}, "'log' or a list of steps"),
         ({"checkpoints": [5, 4, 2_000]}, "expected increasing whole checkpoints"),
         ({"checkpoints": [5]}, "end them at the horizon"),
+        ({"checkpoints": ["a", 2_000]}, "expected increasing whole checkpoints"),
+        ({"checkpoints": [[5], [6, 2_000]]}, "expected increasing whole checkpoints"),
         ({"checkpoints": [1.5, 1.7, 2_000]}, "expected increasing whole checkpoints"),
         ({"horizon": 10**20}, "at most"),
     ],
@@ -263,9 +265,25 @@ def test_bad_problems_and_policies():
         rankone.simulate([PROBLEM, PROBLEM], "ucb1", horizon=10)
 
 
+def test_a_part_of_a_study():
+    whole = study()
+    assert whole.only(["ucb1"]).table.equals(whole.table.filter(pl.col("policy") == "ucb1"))
+    for wrong in (["uts"], "ucb1"):
+        with pytest.raises(InputError, match="expected policies of the study: ucb1, rank1elim-kl:c=0 - got u"):
+            whole.only(wrong)
+
+
+def test_a_problem_in_a_file(tmp_path):
+    PROBLEM.save(tmp_path / "needle.json")
+    found = rankone.simulate(tmp_path / "needle.json", "uts", horizon=50, runs=2, workers=1)
+    assert found.table.equals(rankone.simulate(PROBLEM, "uts", horizon=50, runs=2, workers=1).table)
+
+
 def test_numbers_of_numpy_are_numbers(tmp_path):
     numbers = study(
         seed=np.int64(3), runs=np.int64(5), horizon=np.int64(2_000), checkpoints=np.array([5, 2_000]), out=tmp_path
     )
     assert numbers.table.equals(study(checkpoints=[5, 2_000]).table)
+    assert len(study(checkpoints=np.array(4)).checkpoints) == 4
+    assert rankone.KLUCB(c=np.int64(3)).label == rankone.KLUCB(c=np.float32(3)).label == "kl-ucb:c=3"
     study(seed=2**200, runs=1)

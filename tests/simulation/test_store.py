@@ -10,6 +10,7 @@ import pytest
 
 import rankone
 from rankone.errors import InputError, StorageError
+from rankone.paper.claims import Reproduction
 
 SCRIPT = """
 import resource, signal, sys
@@ -74,7 +75,15 @@ def sweep():
     return rankone.sweep("needle:{k}x4", "rank1elim", 2_000, {"k": [3, 4]}, runs=2, workers=1)
 
 
-@pytest.mark.parametrize("play", [study, sweep])
+def arena():
+    return rankone.arena("uts", problems="two-by-two", runs=2, quick=True, workers=1)
+
+
+def reproduction():
+    return Reproduction({"summary": study(runs=2).summary()}, [], {})
+
+
+@pytest.mark.parametrize("play", [study, sweep, arena, reproduction])
 def test_pictures_and_tables_on_a_full_disk(play, tmp_path):
     result = play()
     old = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -39,6 +39,19 @@ def test_every_point_is_the_study_it_stands_for():
         assert line["batch"] == (1 if line["feedback"] == "immediate" else line["k"])
 
 
+def test_problems_and_policies_may_be_objects_and_files(tmp_path):
+    rankone.needle(2, 3).save(tmp_path / "needle.json")
+    common = {"grid": {"n": [100, 200]}, "runs": 2, "workers": 1}
+    texts = rankone.sweep("needle:2x3", "uts", "{n}", **common)
+    for world in (rankone.needle(2, 3), tmp_path / "needle.json"):
+        result = rankone.sweep(world, rankone.UTS(), "{n}", **common)
+        assert result.table.drop("seconds").equals(texts.table.drop("seconds"))
+        result.save(tmp_path / "out")
+        assert rankone.Sweep.load(tmp_path / "out").settings == result.settings
+    with pytest.raises(InputError, match="expected a policy or its name - got 3"):
+        rankone.sweep("needle:2x3", 3, "{n}", **common)
+
+
 def test_workers_and_directories_change_nothing(tmp_path, monkeypatch):
     executors = importlib.import_module("rankone.simulation.executors")
     asked, do = [], executors.do
@@ -211,11 +224,17 @@ def test_without_yaml_the_extra_is_named(tmp_path, monkeypatch):
     ("settings", "message"),
     [
         ({"grid": {}}, "a grid of at least one name"),
+        ({"grid": None}, "a grid of at least one name"),
+        ({"grid": ["k"]}, "a grid of at least one name"),
         ({"grid": {"k": 3}}, "a list of values for 'k'"),
         ({"grid": {"k": []}}, "a list of values for 'k'"),
         ({"grid": {"k": [2], "j": [3]}}, r"expected '\{j\}' in a problem, policy, horizon or feedback - got none"),
         ({"horizon": "{n}"}, r"expected values for '\{n\}' - got none in the grid"),
         ({"horizon": "{n"}, "close every brace"),
+        ({"horizon": "{k:d}"}, "write nothing but the name between the braces"),
+        ({"horizon": None}, "expected horizon as a whole number"),
+        ({"horizon": 2.5}, "expected horizon as a whole number"),
+        ({"feedback": 3}, "expected feedback as a text - got 3"),
         ({"x": "size"}, "expected a number of the sweep as x: k, "),
         ({"feedback": "later"}, "as feedback"),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankone.errors import InputError
+from rankone.errors import InputError, StorageError
 
 if TYPE_CHECKING:
     import altair as alt
@@ -47,8 +47,14 @@ class Chart:
     def save(self, path: str | Path, scale: float = 2.0) -> Path:
         """Write the picture; the ending of the path (.png .svg .pdf .html .json) says how."""
         path = drawable(Path(path))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(self._render(path.suffix, scale))
+        picture = self._render(path.suffix, scale)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(picture)
+        except OSError as error:
+            raise StorageError(
+                f"to write {path}", error.strerror or str(error), "make room, or save elsewhere"
+            ) from error
         return path
 
     def html(self) -> str:

@@ -22,6 +22,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from numba.core import types
 from numba.extending import overload
 
+from rankone.errors import InputError
 from rankone.numerics.compiled import STEP
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -67,7 +68,10 @@ class Dispatched(Generic[Parameters, Result]):
         """Return the plain Python implementation for a class of state."""
         found: Callable[Parameters, Result] | None = getattr(state_class, self._attribute, self._default)
         if found is None:
-            raise TypeError(f"{state_class.__name__} has no kernel '{self.__name__}': register one for it")
+            kind, kernel = state_class.__name__, self.__name__
+            raise InputError(
+                f"a kernel '{kernel}' for the state {kind}", "none", f"register one: @{kernel}.register({kind})"
+            )
         return found
 
     def __call__(self, *arguments: Parameters.args, **named: Parameters.kwargs) -> Result:

@@ -10,6 +10,7 @@ import polars as pl
 
 from rankone.charts.chart import Chart
 from rankone.simulation.provenance import write_about
+from rankone.simulation.store import room_under
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,15 @@ class Claim:
     reading: str
     measured: str
     holds: bool
+
+
+def in_a_row(values: Sequence[float], style: str = ".2f") -> str:
+    """Write the figures that a claim is judged by.
+
+    >>> in_a_row([2.125, 4]), in_a_row([0.071], ".1%")
+    ('2.12, 4.00', '7.1%')
+    """
+    return ", ".join(format(value, style) for value in values)
 
 
 @dataclass(frozen=True)
@@ -48,12 +58,13 @@ class Reproduction:
             directory: where to.
             command: what makes the same again, for a report.
         """
-        directory.mkdir(parents=True, exist_ok=True)
         content = {"command": command, "tables": list(self.tables), "charts": list(self.charts)}
-        write_about(directory, "reproduction", content)
-        for title, table in self.tables.items():
-            table.write_csv(directory / f"{title}.csv")
-        self.claim_table().write_csv(directory / "claims.csv")
-        for name, chart in self.charts.items():
-            for suffix in (".png", ".svg", ".html", ".json"):
-                chart.save(directory / f"{name}{suffix}")
+        with room_under(directory):
+            directory.mkdir(parents=True, exist_ok=True)
+            write_about(directory, "reproduction", content)
+            for title, table in self.tables.items():
+                table.write_csv(directory / f"{title}.csv")
+            self.claim_table().write_csv(directory / "claims.csv")
+            for name, chart in self.charts.items():
+                for suffix in (".png", ".svg", ".html", ".json"):
+                    chart.save(directory / f"{name}{suffix}")

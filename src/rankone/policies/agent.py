@@ -11,6 +11,7 @@ from rankone.numerics.compiled import compiled
 from rankone.numerics.seeds import generator
 from rankone.policies import kernels
 from rankone.policies.base import Policy
+from rankone.policies.base import policy as as_policy
 from rankone.specs import whole_number
 
 
@@ -44,7 +45,7 @@ class Agent:
     """Asks a policy for pairs and tells it outcomes.
 
     Args:
-        policy: the policy to play.
+        policy: the policy to play, or its name.
         n_rows: number of rows.
         n_cols: number of columns.
         seed: seed of the policy's own randomness.
@@ -56,13 +57,13 @@ class Agent:
     >>> agent.tell(first, reward=1)
     """
 
-    def __init__(self, policy: Policy, n_rows: int, n_cols: int, seed: int = 0) -> None:
-        self.policy, self.n_rows, self.n_cols = policy, n_rows, n_cols
-        self.state = policy.start(n_rows, n_cols)
-        self.rng = generator(whole_number("seed", seed, least=0), "agent", policy.label)
+    def __init__(self, policy: Policy | str, n_rows: int, n_cols: int, seed: int = 0) -> None:
+        self.policy, self.n_rows, self.n_cols = as_policy(policy), n_rows, n_cols
+        self.state = self.policy.start(n_rows, n_cols)
+        self.rng = generator(whole_number("seed", seed, least=0), "agent", self.policy.label)
         self._asked = 0
         self._open: dict[int, Decision] = {}
-        module = type(policy).__module__
+        module = type(self.policy).__module__
         self._choose, self._update, self._void = (compiled(kernel, module) for kernel in (_choose, _update, _void))
 
     def ask(self) -> Decision:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rankone.errors import InputError
-from rankone.specs import parse_settings, value_text, whole_number
+from rankone.specs import is_number, parse_settings, value_text, whole_number
 
 if TYPE_CHECKING:
     from rankone.policies.agent import Agent
@@ -42,7 +42,10 @@ class Policy:
 
     def start(self, n_rows: int, n_cols: int) -> Any:
         """Return the state before the first decision: a NamedTuple of NumPy arrays."""
-        raise TypeError(f"{type(self).__name__} must define start(n_rows, n_cols)")
+        kind = type(self).__name__
+        raise InputError(
+            f"a method start(n_rows, n_cols) of {kind}", "none", "return the state before the first decision"
+        )
 
     @property
     def label(self) -> str:
@@ -115,7 +118,7 @@ def check_sizes(n_rows: int, n_cols: int) -> None:
 
 def check_c(c: float) -> None:
     """Refuse a coefficient of log log that is not one."""
-    if not isinstance(c, (int, float)) or not 0.0 <= c < math.inf:
+    if not is_number(c) or not 0.0 <= c < math.inf:
         raise InputError("c as a number of at least 0", c, "use c=0 (in practice) or c=3 (in theory)")
 
 

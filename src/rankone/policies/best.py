@@ -11,6 +11,7 @@ import numpy.typing as npt
 from rankone.errors import InputError
 from rankone.policies.base import Policy, check_sizes
 from rankone.policies.kernels import FILLER, choose, settled, syncs, update
+from rankone.specs import whole_number
 
 
 class BestState(NamedTuple):
@@ -46,10 +47,9 @@ class Best(Policy):
         """Return the state before the first decision."""
         check_sizes(n_rows, n_cols)
         for index, size, side in ((self.row, n_rows, "row"), (self.col, n_cols, "col")):
-            if index is None or not 0 <= index < size:
-                raise InputError(
-                    f"{side} from 0 to {size - 1} for the policy 'best'", index, "write 'best:row=0,col=0', say"
-                )
+            if index is None:
+                raise InputError(f"a {side} for the policy 'best'", "none", "write 'best:row=0,col=0', say")
+            whole_number(f"{side} of the policy 'best'", index, least=0, most=size - 1)
         return BestState(np.array([self.row, self.col], dtype=np.int64))
 
 

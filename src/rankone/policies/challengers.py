@@ -46,7 +46,7 @@ from rankone.policies.leaders import (
     start_leaders,
 )
 from rankone.policies.view import view
-from rankone.specs import whole_number
+from rankone.specs import is_number, whole_number
 
 ROWS = 0  # a side; columns are 1
 # Fields of `ChallengersState.level`.
@@ -88,7 +88,7 @@ class Challengers(Policy):
     def __post_init__(self) -> None:
         whole_number("window", self.window)
         whole_number("memory", self.memory)
-        if not self.patience >= 0.0:  # written so that NaN is wrong too
+        if not is_number(self.patience) or not self.patience >= 0.0:  # written so that NaN is wrong too
             raise InputError("patience of at least 0", self.patience, "leave patience=3")
 
     def start(self, n_rows: int, n_cols: int) -> ChallengersState:

@@ -39,10 +39,12 @@ class KLUCB(Policy):
     suits: ClassVar[str] = "pairs that need not be rank-1, with a guarantee; outcomes at once"
     c: float = 0.0
 
+    def __post_init__(self) -> None:
+        check_c(self.c)
+
     def start(self, n_rows: int, n_cols: int) -> KLUCBState:
         """Return the state before the first decision."""
         check_sizes(n_rows, n_cols)
-        check_c(self.c)
         return start_groups(KLUCBState, n_rows, n_cols, self.c)
 
 

@@ -38,11 +38,13 @@ class Rank1ElimKL(Policy):
     horizon: int | None = None
     c: float = 3.0
 
+    def __post_init__(self) -> None:
+        check_c(self.c)
+
     def start(self, n_rows: int, n_cols: int) -> Rank1ElimKLState:
         """Return the state before stage 0."""
         check_sizes(n_rows, n_cols)
         horizon = needed_horizon(self, self.horizon)
-        check_c(self.c)
         level = math.log(horizon) + self.c * math.log(max(1.0, math.log(horizon)))
         return start_sweeps(Rank1ElimKLState, n_rows, n_cols, horizon, 16.0, level)
 

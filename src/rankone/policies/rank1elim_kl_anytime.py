@@ -97,10 +97,12 @@ class Rank1ElimKLAnytime(Policy):
     suits: ClassVar[str] = "outcomes in rare batches, horizon unknown"
     c: float = 3.0
 
+    def __post_init__(self) -> None:
+        check_c(self.c)
+
     def start(self, n_rows: int, n_cols: int) -> AnytimeState:
         """Return the state before the first round."""
         check_sizes(n_rows, n_cols)
-        check_c(self.c)
         lines = n_rows + n_cols
         none, table = np.zeros(lines, np.int64), np.zeros((_MAX_STAGES, lines), np.int64)
         return AnytimeState(

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankone.problems.rank_one import RankOne, Vector
+from rankone.problems.registry import problem as as_problem
 from rankone.specs import whole_number
 
 PER_LINE = 6.0 * math.e + 82.0  # the constant C of Theorem 1
@@ -33,7 +34,7 @@ class UpperBound(NamedTuple):
     constant: float  # (6e + 82)(K + L)
 
 
-def upper_bound(problem: RankOne, horizon: int) -> UpperBound:
+def upper_bound(problem: RankOne | str, horizon: int) -> UpperBound:
     """Theorem 1's bound on the regret of Rank1ElimKL (the paper states it for horizons of at least 5).
 
     Where there is nothing to tell apart a share is 0: when all lines of both sides tie, or when one side is all zeros
@@ -44,6 +45,7 @@ def upper_bound(problem: RankOne, horizon: int) -> UpperBound:
     >>> round(bound.total), round(bound.row_shares[1])
     (4217622, 65802)
     """
+    problem = as_problem(problem)
     log_horizon = math.log(whole_number("horizon", horizon))
     scale = 160.0 / (problem.mu * problem.gamma) * log_horizon if problem.mu > 0.0 else 0.0
     row_shares = scale / np.where(problem.row_gaps > 0.0, problem.row_gaps, problem.min_col_gap)
@@ -53,7 +55,7 @@ def upper_bound(problem: RankOne, horizon: int) -> UpperBound:
     return UpperBound(int(horizon), total, row_shares, col_shares, constant)
 
 
-def lower_bound_constant(problem: RankOne) -> float:
+def lower_bound_constant(problem: RankOne | str) -> float:
     """Graves-Lai constant C(u, v): no policy that is good everywhere has less regret than about C(u, v) log n.
 
     It is 0 when nothing has to be learnt at a cost of log n: all pairs alike, a best pair that is never clicked, or
@@ -65,6 +67,7 @@ def lower_bound_constant(problem: RankOne) -> float:
     """
     from rankone.numerics.kl import bernoulli_kl
 
+    problem = as_problem(problem)
     best = problem.best_mean
     if best in (0.0, 1.0):
         return 0.0
@@ -74,7 +77,7 @@ def lower_bound_constant(problem: RankOne) -> float:
     return math.fsum(loss / bernoulli_kl(mean, best) for mean, loss in worse if mean < best)
 
 
-def lower_bound(problem: RankOne, horizon: int) -> float:
+def lower_bound(problem: RankOne | str, horizon: int) -> float:
     """Asymptotic lower bound ``C(u, v) log n`` on the regret of every policy that is good on all problems.
 
     >>> from rankone.problems import needle

@@ -118,7 +118,8 @@ def _split(spec: str | Path) -> tuple[Path, str | None]:
 def _suffix(path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix not in _SUFFIXES:
-        raise InputError("a file name that ends in .csv or .json", str(path), f"write {path.with_suffix('.json')}, say")
+        example = path.with_suffix(".json") if path.name else "problem.json"
+        raise InputError("a file name that ends in .csv or .json", str(path), f"write {example}, say")
     return suffix
 
 

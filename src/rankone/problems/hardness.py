@@ -8,6 +8,7 @@ from typing import Any
 
 from rankone.problems.bounds import UpperBound, lower_bound_constant, upper_bound
 from rankone.problems.rank_one import RankOne
+from rankone.problems.registry import problem as as_problem
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Hardness:
         }
 
 
-def hardness(problem: RankOne, horizon: int = 2_000_000) -> Hardness:
+def hardness(problem: RankOne | str, horizon: int = 2_000_000) -> Hardness:
     """Return everything ``rankone hardness`` prints.
 
     >>> from rankone.problems import needle
@@ -67,6 +68,7 @@ def hardness(problem: RankOne, horizon: int = 2_000_000) -> Hardness:
     >>> round(found.lower_bound_constant, 2), round(found.lower_bound), round(found.most_regret)
     (78.29, 1136, 1000000)
     """
+    problem = as_problem(problem)
     bound = upper_bound(problem, horizon)
     return Hardness(problem, bound.horizon, bound, lower_bound_constant(problem))
 

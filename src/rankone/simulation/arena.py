@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,11 +21,12 @@ from rankone.errors import InputError
 from rankone.policies import Policy, known_policies, policy
 from rankone.problems import RankOne, load_problems, lower_bound, problem
 from rankone.simulation.arena_problems import PROBLEMS, ArenaProblem, Half
-from rankone.simulation.executors import local_pool
+from rankone.simulation.executors import local_pool, worker_count
 from rankone.simulation.feedback import Feedback
 from rankone.simulation.feedback import feedback as parse_feedback
 from rankone.simulation.provenance import read_about, write_about
-from rankone.simulation.simulate import Progress, simulate
+from rankone.simulation.simulate import Progress, listed, simulate
+from rankone.simulation.store import room_under
 from rankone.specs import whole_number
 
 REFERENCE = "uts"
@@ -91,17 +91,18 @@ class Arena:
     def save(self, directory: str | Path) -> None:
         """Write ``arena.csv``, ``arena.json``, ``scores.csv`` and the heat map (PNG, SVG, HTML) into a directory."""
         directory = Path(directory)
-        directory.mkdir(parents=True, exist_ok=True)
-        write_about(directory, "arena", {"against": self.against, "settings": dict(self.settings)})
-        self.table.write_csv(directory / "arena.csv")
-        self.scores().write_csv(directory / "scores.csv")
-        for suffix in (".png", ".svg", ".html"):
-            self.chart().save(directory / f"arena{suffix}")
+        with room_under(directory):
+            directory.mkdir(parents=True, exist_ok=True)
+            write_about(directory, "arena", {"against": self.against, "settings": dict(self.settings)})
+            self.table.write_csv(directory / "arena.csv")
+            self.scores().write_csv(directory / "scores.csv")
+            for suffix in (".png", ".svg", ".html"):
+                self.chart().save(directory / f"arena{suffix}")
 
 
 def arena(
     policies: Policy | str | Sequence[Policy | str] | None = None,
-    problems: Sequence[str] | None = None,
+    problems: str | Sequence[str] | None = None,
     half: Half | None = None,
     models: str | Path | None = None,
     runs: int = 100,
@@ -118,7 +119,7 @@ def arena(
 
     Args:
         policies: policies or their names; default: all but the yardstick `best`. The reference always plays.
-        problems: names of problems of the arena; default: all.
+        problems: one or several names of problems of the arena; default: all.
         half: ``"tune"`` or ``"report"`` for one of the two fixed halves of the named problems.
         models: JSON or CSV file of problems (fitted click models, say) that join the named ones.
         runs: runs of each policy on each problem.
@@ -136,12 +137,14 @@ def arena(
     ['uts', 'ucb1']
     """
     late = parse_feedback(feedback)
+    if problems is not None:
+        problems = listed(problems, (str,), "problems of the arena", "two-by-two")
     entries = _chosen(problems, half, models)
     players = _players(policies, against)
     whole_number("stretch", stretch)
     worlds = [(entry, entry.problem(), _horizon(entry, stretch, quick)) for entry in entries]
     each = len(players) * whole_number("runs", runs)
-    workers = whole_number("workers", workers) if workers is not None else os.cpu_count() or 1
+    workers = worker_count(workers)
     lines = []
     with local_pool(workers) if workers > 1 else contextlib.nullcontext() as pool:
         for place, (entry, world, horizon) in enumerate(worlds):
@@ -199,7 +202,7 @@ def _chosen(names: Sequence[str] | None, half: Half | None, models: str | Path |
 def _players(policies: Policy | str | Sequence[Policy | str] | None, against: str) -> list[Policy]:
     if policies is None:
         policies = [name for name in sorted(known_policies()) if name not in _YARDSTICKS]
-    given = [policy(item) for item in ([policies] if isinstance(policies, (Policy, str)) else policies)]
+    given = [policy(item) for item in listed(policies, (Policy, str), "policies", "ucb1")]
     reference = policy(against)
     return given if reference in given else [reference, *given]
 

@@ -17,6 +17,12 @@ import cloudpickle
 from rankone.errors import RankoneError, WorkerError
 from rankone.simulation.units import Units
 from rankone.simulation.work import Run, Unit, do
+from rankone.specs import whole_number
+
+
+def worker_count(workers: int | None) -> int:
+    """Return how many processes to use: as many as asked for, or one a core."""
+    return whole_number("workers", workers) if workers is not None else os.cpu_count() or 1
 
 
 def carry_out(units: Units, workers: int, executor: Executor | None) -> Generator[list[Run], None, None]:

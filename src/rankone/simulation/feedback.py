@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from typing import get_type_hints
 
 from rankone.errors import InputError
-from rankone.specs import parse_settings, value_text, whole_number
+from rankone.specs import is_number, parse_settings, value_text, whole_number
 
 IMMEDIATE = "immediate"
 # Which parameters each word of the language takes.
@@ -40,7 +40,7 @@ class Feedback:
     def __post_init__(self) -> None:
         whole_number("steps of delay", self.steps, least=0)
         whole_number("a batch size", self.size)
-        if isinstance(self.mean, bool) or not isinstance(self.mean, (int, float)) or not 0 <= self.mean < math.inf:
+        if not is_number(self.mean) or not 0 <= self.mean < math.inf:
             raise InputError("a mean delay of at least 0", self.mean, "write delay:mean=100, say")
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from string import Formatter
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from rankone.policies import Policy, policy
 from rankone.problems import RankOne, problem
 from rankone.simulation.feedback import IMMEDIATE, Feedback
 from rankone.simulation.feedback import feedback as parse_feedback
-from rankone.specs import parse_whole_number, value_text
+from rankone.specs import parse_whole_number, value_text, whole_number
 
 Grid = Mapping[str, Sequence[Any]]
 
@@ -53,7 +54,7 @@ class Plan(NamedTuple):
 
 
 def plan(
-    problems: RankOne | str | Sequence[RankOne | str],
+    problems: RankOne | str | Path | Sequence[RankOne | str | Path],
     policies: Policy | str | Sequence[Policy | str],
     horizon: int | str | Sequence[int | str],
     grid: Grid,
@@ -61,8 +62,8 @@ def plan(
     x: str | None = None,
 ) -> Plan:
     """Lay out a sweep and refuse what cannot be played or drawn, before anything is played."""
-    if not grid:
-        raise InputError("a grid of at least one name with values", dict(grid), "pass grid={'k': [8, 16, 32]}, say")
+    if not isinstance(grid, Mapping) or not grid:
+        raise InputError("a grid of at least one name with values", grid, "pass grid={'k': [8, 16, 32]}, say")
     found = list(points(grid, *(several(given) for given in (problems, policies, horizon, feedback))))
     facts = pl.DataFrame([point.facts for point in found], infer_schema_length=None)
     if x is None:
@@ -90,7 +91,7 @@ def several(given: Any) -> list[Any]:
 
 def points(
     grid: Grid,
-    problems: Iterable[RankOne | str],
+    problems: Iterable[RankOne | str | Path],
     policies: Iterable[Policy | str],
     horizons: Iterable[int | str],
     feedbacks: Iterable[Feedback | str],
@@ -102,7 +103,7 @@ def points(
 
     def made(make: Any, text: Any, values: dict[str, Any]) -> Any:
         if not isinstance(text, str):
-            return text
+            return make(text)
         filled = text.format(**{name: value_text(value) for name, value in values.items()})
         if (make, filled) not in known:
             known[make, filled] = make(filled)
@@ -110,15 +111,16 @@ def points(
 
     for chosen in itertools.product(*grid.values()):
         values = dict(zip(grid, chosen, strict=True))
-        for world, player, horizon, late in combined:
+        for world_text, player_text, horizon, late in combined:
+            world, player = made(problem, world_text, values), made(policy, player_text, values)
             yield Point(
                 values,
-                made(problem, world, values),
-                made(policy, player, values),
+                world,
+                player,
                 made(_horizon, horizon, values),
                 made(parse_feedback, late, values),
-                world if isinstance(world, str) else world.name,
-                player if isinstance(player, str) else player.label,
+                world_text if isinstance(world_text, str) else world.name,
+                player_text if isinstance(player_text, str) else player.label,
             )
 
 
@@ -136,10 +138,13 @@ def check_grid(grid: Grid, texts: Iterable[str]) -> None:
 
 def _parts(text: str) -> list[tuple[str, str | None, str | None, str | None]]:
     try:
-        return list(Formatter().parse(text))
+        parts = list(Formatter().parse(text))
     except ValueError as error:
         raise InputError("names in braces, such as {gap}", f"{text} ({error})", "close every brace") from None
+    if any(style or conversion for _, _, style, conversion in parts):
+        raise InputError("names in braces, such as {gap}", text, "write nothing but the name between the braces")
+    return parts
 
 
-def _horizon(text: str) -> int:
-    return parse_whole_number("horizon", text)
+def _horizon(given: Any) -> int:
+    return parse_whole_number("horizon", given) if isinstance(given, str) else whole_number("horizon", given)

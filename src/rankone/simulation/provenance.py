@@ -39,7 +39,8 @@ def read_about(directory: Path, kind: str) -> dict[str, Any]:
     try:
         about = dict(json.loads(path.read_text()))
     except FileNotFoundError:
-        raise InputError(f"a {kind} in {directory}", f"no {path.name} there", "name another directory") from None
+        wanted = f"{'an' if kind == 'arena' else 'a'} {kind} in {directory}"
+        raise InputError(wanted, f"no {path.name} there", "name another directory") from None
     except (OSError, ValueError, TypeError):
         raise InputError(f"JSON in {path}", "a damaged text", f"make the {kind} again") from None
     if about.get("format") != f"rankone-{kind}-1":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
@@ -16,7 +15,7 @@ from rankone.errors import InputError
 from rankone.numerics.compiled import source_key
 from rankone.policies import Policy, policy
 from rankone.problems import RankOne, problem
-from rankone.simulation.executors import carry_out
+from rankone.simulation.executors import carry_out, worker_count
 from rankone.simulation.feedback import Feedback
 from rankone.simulation.feedback import feedback as parse_feedback
 from rankone.simulation.provenance import made_with
@@ -32,7 +31,7 @@ MOST_STEPS = 10**15  # step numbers stay exact as floats
 
 
 def simulate(
-    problems: RankOne | str | Sequence[RankOne | str],
+    problems: RankOne | str | Path | Sequence[RankOne | str | Path],
     policies: Policy | str | Sequence[Policy | str],
     horizon: int,
     runs: int = 20,
@@ -47,7 +46,7 @@ def simulate(
     """Play policies on problems and return the study.
 
     Args:
-        problems: a problem, its specification (``"needle:32x32"``), or several.
+        problems: a problem, its text (``"needle:32x32"``, a file), or several.
         policies: policies or their names (``"rank1elim-kl:c=0"``).
         horizon: decisions a run.
         runs: runs of each policy on each problem.
@@ -73,7 +72,7 @@ def simulate(
     steps = checkpoint_steps(checkpoints, whole_number("horizon", horizon, most=MOST_STEPS))
     runs = whole_number("runs", runs)
     seed = whole_number("seed", seed, least=0)
-    workers = whole_number("workers", workers) if workers is not None else os.cpu_count() or 1
+    workers = worker_count(workers)
     for world in worlds:
         for player in players:  # bad parameters are refused here, not by a worker half-way
             ready_for(player, world, horizon).start(world.n_rows, world.n_cols)
@@ -129,7 +128,8 @@ def _already_done(
     }
 
 
-def _listed(given: Any, one: tuple[type, ...], what: str, example: str) -> list[Any]:
+def listed(given: Any, one: tuple[type, ...], what: str, example: str) -> list[Any]:
+    """Return what may be given one at a time or several as a list."""
     if isinstance(given, one):
         return [given]
     if not isinstance(given, Iterable):
@@ -137,8 +137,8 @@ def _listed(given: Any, one: tuple[type, ...], what: str, example: str) -> list[
     return list(given)
 
 
-def _problems(given: RankOne | str | Sequence[RankOne | str]) -> list[RankOne]:
-    found = [problem(item) for item in _listed(given, (RankOne, str), "problems", "needle:8x8")]
+def _problems(given: RankOne | str | Path | Sequence[RankOne | str | Path]) -> list[RankOne]:
+    found = [problem(item) for item in listed(given, (RankOne, str, Path), "problems", "needle:8x8")]
     if not found:
         raise InputError("at least one problem", "none", "pass rankone.needle(32, 32), say")
     if len({world.name for world in found}) < len(found):
@@ -149,7 +149,7 @@ def _problems(given: RankOne | str | Sequence[RankOne | str]) -> list[RankOne]:
 
 
 def _policies(given: Policy | str | Sequence[Policy | str]) -> list[Policy]:
-    found = [policy(item) for item in _listed(given, (Policy, str), "policies", "ucb1")]
+    found = [policy(item) for item in listed(given, (Policy, str), "policies", "ucb1")]
     if not found:
         raise InputError("at least one policy", "none", "pass ['rank1elim-kl', 'ucb1'], say")
     labels = [player.label for player in found]
@@ -164,11 +164,14 @@ def checkpoint_steps(checkpoints: int | str | Sequence[int], horizon: int) -> np
         if checkpoints == "log":
             return np.unique(np.geomspace(1, horizon, 100).round()).astype(np.int64)
         raise InputError("checkpoints as a number, 'log' or a list of steps", checkpoints, "pass checkpoints=100, say")
-    if np.ndim(checkpoints) == 0:
+    if not np.iterable(checkpoints):
         count = min(whole_number("checkpoints", checkpoints), horizon)
         steps = np.unique(np.linspace(0, horizon, count + 1)[1:].round())
     else:
-        steps = np.asarray(checkpoints, dtype=np.float64)
+        try:
+            steps = np.asarray(checkpoints, dtype=np.float64)
+        except (TypeError, ValueError):  # texts, or lists in the list
+            steps = np.empty(0)
         rising = steps.ndim == 1 and len(steps) > 0 and steps[0] >= 1 and (np.diff(steps) > 0).all()
         if not rising or steps[-1] != horizon or (steps != steps.round()).any():
             raise InputError(

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from rankone.charts.chart import Chart
+from rankone.errors import InputError
 from rankone.problems import RankOne, lower_bound_constant
 from rankone.simulation.feedback import AT_ONCE, Feedback
 from rankone.simulation.feedback import feedback as parse_feedback
@@ -102,7 +103,7 @@ class Study:
         return table.insert_column(2, pl.repeat(self.feedback.label, table.height, eager=True).alias("feedback"))
 
     def summary(self) -> pl.DataFrame:
-        """One line per problem and policy: final regret (mean, standard error, median, 95 % quantile) and speed.
+        """One line per problem and policy: final regret (mean, standard error, median, upper quantiles) and speed.
 
         ``sync_points`` is the mean number of synchronisation points of a run: decisions that rest on outcomes which no
         earlier decision rested on.
@@ -133,6 +134,11 @@ class Study:
 
     def only(self, policies: Sequence[str]) -> Study:
         """Return the part of the study that is about these policies, named by their labels."""
+        for label in policies:
+            if label not in self.policies:
+                raise InputError(
+                    f"policies of the study: {', '.join(self.policies)}", label, "name some of these in a list"
+                )
         kept = [run for run in self.runs if run.policy in policies]
         return Study(self.problems, policies, self.checkpoints, kept, self.feedback)
 

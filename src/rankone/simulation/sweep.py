@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import re
 from collections.abc import Sequence
 from concurrent.futures import Executor
@@ -18,7 +17,7 @@ from rankone.errors import InputError
 from rankone.numerics.power_law import fit_power_law
 from rankone.policies import Policy
 from rankone.problems import RankOne
-from rankone.simulation.executors import local_pool
+from rankone.simulation.executors import local_pool, worker_count
 from rankone.simulation.feedback import Feedback
 from rankone.simulation.grid import Grid, Point, checked_x, plan, several
 from rankone.simulation.provenance import read_about, write_about
@@ -120,7 +119,7 @@ class Sweep:
 
 
 def sweep(
-    problems: RankOne | str | Sequence[RankOne | str],
+    problems: RankOne | str | Path | Sequence[RankOne | str | Path],
     policies: Policy | str | Sequence[Policy | str],
     horizon: int | str | Sequence[int | str],
     grid: Grid,
@@ -160,7 +159,7 @@ def sweep(
     """
     found, _, x = plan(problems, policies, horizon, grid, feedback, x)
     runs = whole_number("runs", runs)
-    workers = whole_number("workers", workers) if workers is not None else os.cpu_count() or 1
+    workers = worker_count(workers)
     parts = _studies(found)
     total = runs * sum(len(worlds) * len(players) for worlds, players, _, _ in parts)
     report = progress or (lambda finished, total: None)
@@ -222,7 +221,8 @@ def _report_part(report: Progress, before: int, total: int, done: int, _: int) -
 def _plain(given: Any) -> list[Any]:
     """Return what JSON can hold and `rankone.sweep` takes again: texts, or the values of a problem."""
     values = [item.to_dict() if isinstance(item, RankOne) else item for item in several(given)]
-    return [item if isinstance(item, (str, dict)) else item.label for item in values]
+    values = [item.label if isinstance(item, (Policy, Feedback)) else item for item in values]
+    return [str(item) if isinstance(item, Path) else item for item in values]
 
 
 def _folder(horizon: int, late: Feedback) -> str:
