@@ -1,5 +1,6 @@
 """Theory against measurement: stages are played as the policy plays them, and tables hold what they say."""
 
+import json
 import math
 
 import numpy as np
@@ -68,6 +69,9 @@ def test_tables_hold_what_they_say():
     assert (stages["latest_stage"] <= stages["promised_stage"]).all()
     growth = theory.extreme_needle(runs=2, workers=1, out=None, sizes=(2, 4))
     assert growth.height == 6
-    slopes = theory.growth_slopes(growth)
+    exponents = theory.growth_exponents(growth)
     regret = growth.filter(pl.col("policy") == "ucb1")["regret_mean"].to_numpy()
-    assert slopes["ucb1"] == pytest.approx(np.log2(regret[1] / regret[0]))
+    assert exponents["ucb1"].exponent == pytest.approx(np.log2(regret[1] / regret[0]))
+    spec = json.dumps(theory.extreme_needle_chart(growth, exponents).altair.to_dict())
+    assert f"ucb1: exponent {exponents['ucb1'].exponent:.2f}" in spec
+    assert "theory: exponent 2" in spec

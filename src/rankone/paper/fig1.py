@@ -14,14 +14,12 @@ from pathlib import Path
 
 import polars as pl
 
-from rankone.paper.claims import Claim, Reproduction
+from rankone.paper.claims import Claim, Reproduction, in_a_row
+from rankone.paper.readings import BASELINES, POLICIES, READINGS
 from rankone.problems import needle
 from rankone.simulation import Study, simulate
 from rankone.simulation.simulate import Progress
 
-READINGS = {"rank1elim-kl": "as printed (c = 3)", "rank1elim-kl:c=0": "level log n (c = 0)"}
-BASELINES = ("rank1elim", "ucb1-elim", "ucb1")
-POLICIES = (*READINGS, *BASELINES, "kl-ucb")
 TODAY = (*POLICIES, "uts", "challengers")
 # A curve is flat when its last tenth adds less than this share of the regret.
 FLAT = 0.01
@@ -73,24 +71,24 @@ def judge(study: Study, policy: str, reading: str) -> list[Claim]:
     return [
         Claim(
             "regret flattens in all three problems", reading,
-            f"last tenth adds {_list(rises, '.1%')}", max(rises) < FLAT,
+            f"last tenth adds {in_a_row(rises, '.1%')}", max(rises) < FLAT,
         ),
         Claim(
             "regret doubles when K and L double", reading,
-            f"grows by {_list(growth[policy])}", all(1.6 <= ratio <= 2.5 for ratio in growth[policy]),
+            f"grows by {in_a_row(growth[policy])}", all(1.6 <= ratio <= 2.5 for ratio in growth[policy]),
         ),
         Claim(
             "UCB1 and UCB1Elim quadruple", reading,
-            f"UCB1 {_list(growth['ucb1'])}; UCB1Elim {_list(growth['ucb1-elim'])}",
+            f"UCB1 {in_a_row(growth['ucb1'])}; UCB1Elim {in_a_row(growth['ucb1-elim'])}",
             all(3.2 <= ratio <= 5.0 for name in ("ucb1", "ucb1-elim") for ratio in growth[name]),
         ),
         Claim(
             "lowest regret of the paper's four in all problems", reading,
-            f"best other / Rank1ElimKL {_list(margins)}", min(margins) > 1.0,
+            f"best other / Rank1ElimKL {in_a_row(margins)}", min(margins) > 1.0,
         ),
         Claim(
             "about 4 times better than Rank1Elim", reading,
-            f"Rank1Elim / Rank1ElimKL {_list(better)}", all(3.0 <= ratio <= 6.0 for ratio in better),
+            f"Rank1Elim / Rank1ElimKL {in_a_row(better)}", all(3.0 <= ratio <= 6.0 for ratio in better),
         ),
     ]  # fmt: skip
 
@@ -104,7 +102,3 @@ def _last_rise(study: Study, problem: str, policy: str) -> float:
 
 def _ratios(values: Sequence[float]) -> list[float]:
     return [later / earlier for earlier, later in itertools.pairwise(values)]
-
-
-def _list(values: Sequence[float], style: str = ".2f") -> str:
-    return ", ".join(format(value, style) for value in values)

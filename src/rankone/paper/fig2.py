@@ -8,8 +8,9 @@ import polars as pl
 
 from rankone.charts.click_models import click_model_chart
 from rankone.errors import InputError
-from rankone.paper.claims import Claim, Reproduction
-from rankone.paper.yandex import BASELINES, READINGS, Models, Protocol, labelled, models, ratio, shown, studies
+from rankone.paper.claims import Claim, Reproduction, in_a_row
+from rankone.paper.readings import BASELINES, READINGS
+from rankone.paper.yandex import Models, Protocol, labelled, models, ratio, shown, studies
 from rankone.problems import RankOne
 from rankone.simulation import Study
 
@@ -69,11 +70,11 @@ def judge(study: Study, policy: str, reading: str) -> list[Claim]:
     return [
         Claim(
             "Query 1: better than Rank1Elim and UCB1Elim, no worse than UCB1", reading,
-            f"their regret / its: {_list(ratios[hard])}", min(ratios[hard][:2]) > 1.0 and no_worse,
+            f"their regret / its: {in_a_row(ratios[hard])}", min(ratios[hard][:2]) > 1.0 and no_worse,
         ),
         Claim(
             "Query 2: better than Rank1Elim, UCB1Elim and UCB1", reading,
-            f"their regret / its: {_list(ratios[easy])}", min(ratios[easy]) > 1.0,
+            f"their regret / its: {in_a_row(ratios[easy])}", min(ratios[easy]) > 1.0,
         ),
         Claim(
             "less regret on Query 2 than on Query 1", reading, f"{own[1]:,.0f} and {own[0]:,.0f}", own[1] < own[0]
@@ -86,7 +87,3 @@ def _hardness(fitted: Models, pair: Sequence[RankOne]) -> pl.DataFrame:
     called = pl.DataFrame({"figure": ["Query 1", "Query 2"], "query": [problem.name for problem in pair]})
     table = called.join(fitted.hardness(), on="query", maintain_order="left")
     return table.with_columns(source=pl.lit(fitted.source))
-
-
-def _list(values: Sequence[float]) -> str:
-    return ", ".join(f"{value:.2f}" for value in values)

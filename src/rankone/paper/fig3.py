@@ -10,7 +10,8 @@ import polars as pl
 
 from rankone.charts.regret import regret_chart
 from rankone.paper.claims import Claim, Reproduction
-from rankone.paper.yandex import BASELINES, READINGS, Protocol, labelled, models, ratio, shown, studies
+from rankone.paper.readings import BASELINES, READINGS
+from rankone.paper.yandex import Protocol, labelled, models, ratio, shown, studies
 from rankone.simulation import Study
 
 # How much lower than another policy's the paper says Rank1ElimKL's regret is.

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from rankone.charts.growth import growth_chart
-from rankone.charts.intervals import ratio_chart
+from rankone.charts.bounds import bounds_chart
+from rankone.charts.chart import Chart
+from rankone.charts.parameter import parameter_chart
+from rankone.numerics.power_law import PowerLaw, fit_power_law
 from rankone.paper.claims import Claim, Reproduction
+from rankone.paper.readings import AS_PRINTED
 from rankone.paper.stages import play_stages, promised_stage
 from rankone.policies.rank1elim_kl import Rank1ElimKL
 from rankone.problems import RankOne, lower_bound, needle, random_problem, upper_bound
@@ -19,6 +22,7 @@ from rankone.simulation import simulate
 from rankone.simulation.simulate import Progress
 
 SEED = 1
+CUT_OFF = 0.5  # a policy that lost more than this share of all there is to lose was still exploring at the horizon
 
 
 def reproduce(
@@ -45,10 +49,10 @@ def reproduce(
         report(number, len(parts))
         name, tables[name] = part()
     report(len(parts), len(parts))
-    slopes = growth_slopes(tables["extreme needle"])
-    return Reproduction(tables, _claims(tables, slopes), {
-        "theorem1": ratio_chart(tables["theorem 1"]),
-        "extreme_needle": growth_chart(tables["extreme needle"], slopes),
+    exponents = growth_exponents(tables["extreme needle"])
+    return Reproduction(tables, _claims(tables, exponents), {
+        "theorem1": bounds_chart(tables["theorem 1"]),
+        "extreme_needle": extreme_needle_chart(tables["extreme needle"], exponents),
     })  # fmt: skip
 
 
@@ -138,41 +142,50 @@ def extreme_needle(
     )
 
 
-def growth_slopes(table: pl.DataFrame) -> dict[str, float]:
-    """Exponent of K in the regret of each policy: the slope of a line through log regret against log K.
-
-    Runs that lost more than half of what can be lost are cut off by the horizon, and left out.
-    """
-    finished = table.filter(pl.col("share_of_most") < 0.5)
+def growth_exponents(table: pl.DataFrame) -> dict[str, PowerLaw]:
+    """Return how the regret of each policy grows with K; what the horizon cut off is left out."""
+    finished = table.filter(pl.col("share_of_most") < CUT_OFF)
     return {
-        str(policy): float(np.polyfit(np.log(part["size"]), np.log(part["regret_mean"]), 1)[0])
+        str(policy): fit_power_law(part["size"], part["regret_mean"], part["regret_se"])
         for (policy,), part in finished.group_by("policy", maintain_order=True)
     }
 
 
-def _claims(tables: dict[str, pl.DataFrame], slopes: dict[str, float]) -> list[Claim]:
-    printed = "as printed (c = 3)"
+def extreme_needle_chart(table: pl.DataFrame, exponents: Mapping[str, PowerLaw]) -> Chart:
+    """Draw regret against K, with the exponents and the K^2 that the paper promises Rank1ElimKL."""
+    points = table.select(
+        "regret_mean", "regret_se", pl.col("policy").alias("policy_text"), pl.col("size").alias("K = L"),
+        panel=pl.lit(""), cut_off=pl.col("share_of_most") >= CUT_OFF,
+    )  # fmt: skip
+    fitted = pl.DataFrame(
+        [{"panel": "", "policy": policy, "exponent": law.exponent, "se": law.se} for policy, law in exponents.items()]
+    )
+    return parameter_chart(points, "K = L", fitted, title="The extreme needle", theory=2.0)
+
+
+def _claims(tables: dict[str, pl.DataFrame], exponents: Mapping[str, PowerLaw]) -> list[Claim]:
     theorem, events, stages = tables["theorem 1"], tables["lemma 2"], tables["lemma 3"]
     telling = theorem.filter(pl.col("upper_bound") < pl.col("most_regret"))["bound_over_regret"].to_list()
+    ours, theirs = exponents["rank1elim-kl"].exponent, exponents["rank1elim"].exponent
     late = stages.filter((pl.col("never") > 0) | (pl.col("latest_stage") > pl.col("promised_stage")))
     return [
         Claim(
-            "Theorem 1 bounds the regret", printed,
+            "Theorem 1 bounds the regret", AS_PRINTED,
             f"the bound is {min(telling):.0f} to {max(telling):.0f} times the regret, on the {len(telling)} of "
             f"{theorem.height} problems where it is below the largest regret possible", min(telling) >= 1,
         ),
         *(_lemma_2_claim(events.filter(pl.col("c") == c), c) for c in (3.0, 0.0)),
         Claim(
-            "Lemma 3: eliminated by the promised stage", printed,
+            "Lemma 3: eliminated by the promised stage", AS_PRINTED,
             f"{stages.height - late.height} of {stages.height} gaps in time", late.height == 0,
         ),
         Claim(
-            "extreme needle: Rank1ElimKL grows as K^2 (1.5 to 2.5)", printed,
-            f"as K^{slopes['rank1elim-kl']:.2f}", abs(slopes["rank1elim-kl"] - 2) < 0.5,
+            "extreme needle: Rank1ElimKL grows as K^2 (1.5 to 2.5)", AS_PRINTED,
+            f"as K^{ours:.2f}", abs(ours - 2) < 0.5,
         ),
         Claim(
             "extreme needle: Rank1Elim grows as K^3 (2.5 to 3.5)", "AISTATS 2017",
-            f"as K^{slopes['rank1elim']:.2f}", abs(slopes["rank1elim"] - 3) < 0.5,
+            f"as K^{theirs:.2f}", abs(theirs - 3) < 0.5,
         ),
     ]  # fmt: skip
 
@@ -182,13 +195,13 @@ def _lemma_2_claim(events: pl.DataFrame, c: float) -> Claim:
     chances = [at_least(row["misses"], row["stages"], row["bound"]) for row in events.to_dicts()]
     return Claim(
         "Lemma 2: intervals miss at most at the stated rate",
-        "as printed (c = 3)" if c else "c = 0 (the proof needs c = 3)",
+        AS_PRINTED if c else "c = 0 (the proof needs c = 3)",
         f"{events['misses'].sum()} misses in {events['stages'].sum():,} stages (chance of so many: {min(chances):.2g})",
         min(chances) > 0.01 / len(chances),
     )
 
 
-def at_least(count: int, trials: int, rate: float) -> float:
-    """Return the chance of `count` or more in `trials` at this rate."""
-    below = sum(math.comb(trials, k) * rate**k * (1.0 - rate) ** (trials - k) for k in range(count))
+def at_least(count: int, stages: int, rate: float) -> float:
+    """Return the chance that `count` stages or more miss if each does at this rate."""
+    below = sum(math.comb(stages, k) * rate**k * (1.0 - rate) ** (stages - k) for k in range(count))
     return max(0.0, 1.0 - below)

@@ -16,13 +16,11 @@ import polars as pl
 from rankone import clicks
 from rankone.charts.chart import Chart
 from rankone.errors import InputError
+from rankone.paper.readings import POLICIES
 from rankone.problems import RankOne
 from rankone.simulation import Study, simulate
 from rankone.simulation.simulate import Progress
 
-READINGS = {"rank1elim-kl": "as printed (c = 3)", "rank1elim-kl:c=0": "level log n (c = 0)"}
-BASELINES = ("rank1elim", "ucb1-elim", "ucb1")
-POLICIES = (*READINGS, *BASELINES, "kl-ucb")
 # The figures show FIGURE_HORIZON: long enough for Rank1ElimKL to eliminate on 800 items, short enough that Rank1Elim
 # and UCB1 still differ as the paper describes. The claims are judged at all of them.
 HORIZONS = (1_000_000, 3_000_000, 10_000_000)

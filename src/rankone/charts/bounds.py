@@ -8,11 +8,11 @@ import polars as pl
 from rankone.charts.chart import SHAPES, Chart
 
 
-def ratio_chart(table: pl.DataFrame) -> Chart:
+def bounds_chart(table: pl.DataFrame) -> Chart:
     """Draw lower_bound, regret_mean and upper_bound of each problem on one line.
 
     >>> table = pl.DataFrame({"problem": ["2x2"], "lower_bound": [3.0], "regret_mean": [20.0], "upper_bound": [900.0]})
-    >>> chart = ratio_chart(table)
+    >>> chart = bounds_chart(table)
     """
     long = table.unpivot(["lower_bound", "regret_mean", "upper_bound"], index="problem").filter(pl.col("value") > 0)
     names = {"lower_bound": "lower bound", "regret_mean": "measured regret", "upper_bound": "Theorem 1's bound"}
