@@ -2,6 +2,9 @@
 
 ``python -m benchmarks engine`` runs one and writes nothing. In README.md, what stands between ``<!-- bench engine -->``
 and ``<!-- end -->`` is replaced by the figures of the benchmark `engine`.
+
+A benchmark is a file ``bench_NAME.py`` with a function ``report() -> str``. The other files help them, but for
+`which_policy`, which measures regret and not speed: ``python -m benchmarks.which_policy`` writes docs/which-policy.md.
 """
 
 from __future__ import annotations
@@ -20,15 +23,18 @@ HERE = Path(__file__).parent
 
 
 def main() -> None:
+    files = [module.name for module in pkgutil.iter_modules(benchmarks.__path__)]
+    names = [file.removeprefix("bench_") for file in files if file.startswith("bench_")]
     wanted = sys.argv[1:]
+    if unknown := set(wanted) - set(names):
+        sys.exit(
+            f"expected benchmarks {', '.join(names)} - got {', '.join(unknown)} - name some of them, or none for all"
+        )
     sections: dict[str, str] = {}
-    for module in pkgutil.iter_modules(benchmarks.__path__):
-        if module.name.startswith("bench_") and (not wanted or module.name.removeprefix("bench_") in wanted):
-            print(f"running {module.name} ...", file=sys.stderr)
-            bench = importlib.import_module(f"benchmarks.{module.name}")
-            text = bench.report()
-            print(text)
-            sections[module.name.removeprefix("bench_")] = text
+    for name in wanted or names:
+        print(f"running {name} ...", file=sys.stderr)
+        sections[name] = importlib.import_module(f"benchmarks.bench_{name}").report()
+        print(sections[name])
     if not wanted:
         machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.machine()}"
         head = f"# Measured figures\n\nWritten by `make bench` ({machine}). Ratios compare figures of the same run.\n\n"

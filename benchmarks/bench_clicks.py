@@ -23,7 +23,7 @@ BASELINE_LISTS, BASELINE_ITERATIONS = 100_000, 2
 
 _JOB = """
 import json, sys, time
-from benchmarks.memory import peak_megabytes
+from benchmarks.usage import peak_megabytes
 begin, cpu = time.perf_counter(), time.process_time()
 from rankone import clicks
 calls = []
@@ -103,7 +103,3 @@ def report() -> str:
 
 def _cells(figures: dict[str, float]) -> list[str]:
     return [f"{figures['cells']:,}", f"{figures['seconds']:.1f}", f"{figures['cpu']:.1f}", f"{figures['peak']:,.0f}"]
-
-
-if __name__ == "__main__":
-    print(report())

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import rankone
-from benchmarks.memory import cpu_seconds
+from benchmarks.usage import cpu_seconds
 from rankone.simulation.executors import local_pool, packed
 from rankone.simulation.work import Unit
 

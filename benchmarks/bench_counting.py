@@ -38,7 +38,7 @@ frame = session.read.parquet(*FILES)
 }
 _JOB = """
 import glob, hashlib, json, sys, warnings
-from benchmarks.memory import cpu_seconds, peak_megabytes
+from benchmarks.usage import cpu_seconds, peak_megabytes
 warnings.simplefilter("ignore")
 from rankone import clicks
 FILES = sorted(glob.glob(sys.argv[1] + "/*.parquet"))[: int(sys.argv[2])]

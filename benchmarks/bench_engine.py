@@ -129,7 +129,3 @@ def peers() -> list[str]:
 def report() -> str:
     """Return all figures as Markdown."""
     return "\n".join([*twins(), "", "### Other libraries", "", *peers()])
-
-
-if __name__ == "__main__":
-    print(report())

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.memory import resident_megabytes
+from benchmarks.usage import resident_megabytes
 from rankone.serving import Ask, Experiment, Tell
 from rankone.serving import database as serving_database
 
@@ -165,7 +165,3 @@ def history(folder: Path) -> str:
     lines.append(f"| a report at 10^6 decisions | {reported * 1e3:.1f} ms |")
     lines.append(f"| size of the file, per decision with its outcome | {path.stat().st_size / MILLION:.0f} bytes |")
     return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    print(report())

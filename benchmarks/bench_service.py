@@ -21,6 +21,7 @@ from statistics import median
 from tests.serving.conftest import PostgresServer, postgres_binaries
 from tests.web.helpers import ROOT, Api, ServerProcess
 
+from benchmarks.usage import cpu_seconds_of
 from rankone.serving import Database, Experiment
 
 CLIENTS, SECONDS, ROUNDS = 64, 8.0, 3
@@ -40,11 +41,6 @@ def load(port: int, seconds: float = SECONDS) -> dict:
 def percentile(values: list[float], share: float) -> float:
     """In milliseconds."""
     return 1000.0 * sorted(values)[int(share * (len(values) - 1))]
-
-
-def cpu_seconds(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def sync_milliseconds(folder: Path) -> float:
@@ -85,9 +81,9 @@ def throughput(name: str, db: str | Path) -> str:
     rows = []
     with served(db) as server:
         for _ in range(ROUNDS):
-            before, cpu = figures(server.url), cpu_seconds(server.process.pid)
+            before, cpu = figures(server.url), cpu_seconds_of(server.process.pid)
             found = load(server.port)
-            cpu = cpu_seconds(server.process.pid) - cpu
+            cpu = cpu_seconds_of(server.process.pid) - cpu
             after = figures(server.url)
             commits = {key: after[key] - before[key] for key in after if key.startswith("rankone_commit")}
             count = commits["rankone_commit_seconds_count{}"]

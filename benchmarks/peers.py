@@ -1,9 +1,9 @@
 """Speed of other libraries' policies on the needle problem; a script of its own, so that any interpreter can run it.
 
-``python benchmarks/peers.py 32`` prints, as its last line in JSON, the steps a second of every peer that can be imported, on a needle
-problem of 32 x 32 pairs, and why the others cannot. It needs NumPy and the peers, nothing of this project: they want
-versions of NumPy and SciPy that may not suit the rest. Every pair gets two outcomes first, so that what is timed is
-choosing and learning, not a first sweep.
+``python benchmarks/peers.py 32`` prints, as its last line in JSON, the steps a second of every peer that can be imported,
+on a needle problem of 32 x 32 pairs, and why the others cannot. It needs NumPy and the peers, nothing of this project:
+they want versions of NumPy and SciPy that may not suit the rest. Every pair (peers call it an arm) gets two outcomes
+first, so that what is timed is choosing and learning, not a first sweep.
 """
 
 from __future__ import annotations

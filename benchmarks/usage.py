@@ -1,4 +1,4 @@
-"""How much memory and processor time this process takes, as Linux counts them."""
+"""How much memory and processor time a process takes, as Linux counts them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,13 @@ def peak_megabytes(*, with_children: bool = False) -> float:
 
 def cpu_seconds() -> float:
     """Processor time so far, of this process and of those it started."""
-    ticks = sum(int(_stat(process)[11]) + int(_stat(process)[12]) for process in _family())  # user and system
-    return ticks / os.sysconf("SC_CLK_TCK")
+    return sum(cpu_seconds_of(process) for process in _family())
+
+
+def cpu_seconds_of(process: int | str) -> float:
+    """Processor time so far of one process."""
+    fields = _stat(process)
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")  # user and system
 
 
 def _family() -> list[str]:
@@ -36,7 +41,7 @@ def _family() -> list[str]:
     return found
 
 
-def _stat(process: str) -> list[str]:
+def _stat(process: int | str) -> list[str]:
     """Fields of a process after its name, which may hold anything: state, parent, ..."""
     return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
 
