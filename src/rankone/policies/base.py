@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-import importlib
 import math
-import pkgutil
-import types
 import typing
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rankone.errors import InputError
+from rankone.registry import Registry
 from rankone.specs import is_number, parse_settings, value_text, whole_number
 
 if TYPE_CHECKING:
     from rankone.policies.agent import Agent
 
-_REGISTRY: dict[str, type[Policy]] = {}
+_POLICIES: Registry[Policy] = Registry("policy", "policies", "rankone.policies")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,10 +32,7 @@ class Policy:
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if "name" in cls.__dict__:
-            other = _REGISTRY.get(cls.name)
-            if other is not None and (other.__module__, other.__qualname__) != (cls.__module__, cls.__qualname__):
-                raise InputError("a new policy name", cls.name, f"choose another: {other.__qualname__} has it")
-            _REGISTRY[cls.name] = cls
+            _POLICIES.add(cls)
 
     def start(self, n_rows: int, n_cols: int) -> Any:
         """Return the state before the first decision: a NamedTuple of NumPy arrays."""
@@ -79,8 +73,7 @@ class Policy:
 
 def known_policies() -> Mapping[str, type[Policy]]:
     """Every policy by name: those of the package and those the user's own modules define."""
-    _import_all()
-    return types.MappingProxyType(_REGISTRY)
+    return _POLICIES.known()
 
 
 def policy(spec: str | Policy) -> Policy:
@@ -94,20 +87,10 @@ def policy(spec: str | Policy) -> Policy:
     if not isinstance(spec, str):
         raise InputError("a policy or its name", spec, "see `rankone policies` for the names")
     name, _, settings = spec.partition(":")
-    found = known_policies().get(name)
-    if found is None:
-        raise InputError(f"one of the policies {', '.join(sorted(_REGISTRY))}", name, "see `rankone policies`")
+    found = _POLICIES.get(name)
     hints = typing.get_type_hints(found)
     parameters = {field.name: hints[field.name] for field in dataclasses.fields(found)}
     return found(**parse_settings(name, settings, parameters))
-
-
-@functools.cache
-def _import_all() -> None:
-    import rankone.policies as package
-
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"{package.__name__}.{module.name}")
 
 
 def check_sizes(n_rows: int, n_cols: int) -> None:

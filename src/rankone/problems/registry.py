@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import importlib
 import inspect
-import pkgutil
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -24,6 +22,7 @@ from typing import Any, ParamSpec
 from rankone.errors import InputError
 from rankone.problems.files import is_problem_file, load_problem
 from rankone.problems.rank_one import RankOne, Vector
+from rankone.registry import import_files
 from rankone.specs import parse_settings, parse_whole_number, value_text, whole_number
 
 _FAMILIES: dict[str, Family] = {}
@@ -71,7 +70,7 @@ def family(name: str) -> Callable[[Callable[_P, tuple[Vector, Vector]]], Callabl
 
 def known_families() -> Mapping[str, Family]:
     """Every family by name: those of the package and those the user's own modules register."""
-    _import_all()
+    import_files("rankone.problems")
     return types.MappingProxyType(_FAMILIES)
 
 
@@ -113,11 +112,3 @@ def _shortest(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return value[0] if len(set(value)) == 1 else tuple(value)
     return value
-
-
-@functools.cache
-def _import_all() -> None:
-    import rankone.problems as package
-
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"{package.__name__}.{module.name}")

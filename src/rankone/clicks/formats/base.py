@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from rankone.clicks.collector import Collector
-from rankone.clicks.registry import Registry
 from rankone.clicks.source import Source
+from rankone.registry import Registry
 
-FORMATS: Registry[Format] = Registry("log format", __package__)
+FORMATS: Registry[Format] = Registry("log format", "log formats", __package__)
 
 
 class Format:

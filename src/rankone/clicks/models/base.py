@@ -13,12 +13,12 @@ import polars as pl
 from rankone.clicks.cells import Cells, Floats, cells_of, summed
 from rankone.clicks.counts import Counts
 from rankone.clicks.lists import Lists
-from rankone.clicks.registry import Registry
 from rankone.errors import InputError
 from rankone.problems import RankOne
+from rankone.registry import Registry
 from rankone.specs import parse_settings
 
-MODELS: Registry[ClickModel] = Registry("click model", __package__)
+MODELS: Registry[ClickModel] = Registry("click model", "click models", __package__)
 
 #: Called while a model is fitted: steps done, steps in all.
 FitProgress = Callable[[int, int], None]
