@@ -4,11 +4,10 @@ defining the class in it is all the registration.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from pathlib import Path
 
 from rankone.errors import InputError
+from rankone.registry import import_files
 from rankone.serving.storage.sql import Storage
 
 DURABILITIES = ("full", "normal", "off")
@@ -21,8 +20,7 @@ def known_storages() -> dict[str, type[Storage]]:
     >>> sorted(known_storages())
     ['postgres', 'sqlite']
     """
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
+    import_files(__name__)
     return {kind.name: kind for kind in Storage.__subclasses__()}
 
 
