@@ -8,6 +8,7 @@ import rankone
 from rankone import clicks
 from rankone.errors import InputError
 from rankone.paper import fig2, fig3, yandex
+from rankone.paper.readings import BASELINES, READINGS
 from rankone.paper.yandex import Protocol
 from rankone.simulation.study import Study
 from rankone.simulation.work import Run
@@ -74,7 +75,7 @@ def small(monkeypatch):
     monkeypatch.setattr(yandex, "QUERIES", 2)
     monkeypatch.setattr(yandex, "GENERATED_LISTS", 5_000)
     monkeypatch.setattr(yandex, "QUICK_HORIZONS", (300,))
-    monkeypatch.setattr(yandex, "POLICIES", (*yandex.READINGS, *yandex.BASELINES))
+    monkeypatch.setattr(yandex, "POLICIES", (*READINGS, *BASELINES))
 
 
 def test_figures_are_written_whole_from_a_generated_log(small, tmp_path):
