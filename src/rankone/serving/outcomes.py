@@ -13,7 +13,7 @@ import dataclasses
 import hmac
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -245,6 +245,19 @@ def decisions_of(fold: Fold, events: Events) -> dict[int, Decision]:
         if numbers[KIND] == Kind.ASK:
             found[numbers[DECISION]] = decision_of(fold, numbers, texts.secret or b"")
     return found
+
+
+def tells(outcomes: Iterable[tuple[str, bool]], source: str | None) -> list[Tell]:
+    """Return pairs (id, clicked) as requests."""
+    requests = []
+    for outcome in outcomes:
+        try:
+            id, clicked = outcome
+        except (TypeError, ValueError):
+            do = "pass [(decision.id, True), ...]"
+            raise InputError("outcomes as pairs of a decision's id and True or False", outcome, do) from None
+        requests.append(Tell(id, clicked, source))
+    return requests
 
 
 def checked_request(request: Any) -> Ask | Tell | Void | InputError:

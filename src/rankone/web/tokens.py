@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from rankone.errors import InputError
-from rankone.serving.database import Database, Folded
+from rankone.serving.database import Database
 from rankone.serving.settings import checked_name
 
 SCOPES = ("ask", "tell", "read", "admin")
@@ -98,7 +98,8 @@ def revoke_token(database: Database, id: str, now: float | None = None) -> None:
 
 def make_table(database: Database) -> None:
     """Make the table of tokens; harmless where it exists."""
-    integer, data = database.storage.kinds["integer"], database.storage.kinds["bytes"]
+    kinds = database.transactions.storage.kinds
+    integer, data = kinds["integer"], kinds["bytes"]
     _query(
         database,
         f"""CREATE TABLE IF NOT EXISTS rankone_tokens (id TEXT PRIMARY KEY, digest {data} NOT NULL, note TEXT NOT NULL,
@@ -109,4 +110,5 @@ def make_table(database: Database) -> None:
 
 def _query(database: Database, statement: str, parameters: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Run a statement in the database's turn."""
-    return database.run(Folded(-1), lambda: database.storage.query(statement, parameters), alone=True)
+    transactions = database.transactions
+    return transactions.alone(lambda: transactions.storage.query(statement, parameters))
