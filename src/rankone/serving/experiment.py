@@ -13,7 +13,7 @@ from rankone.policies import Policy
 from rankone.serving.database import Database
 from rankone.serving.fold import Exclusion, Fold
 from rankone.serving.journal import Draft, Kind, Texts
-from rankone.serving.outcomes import Ask, Decision, Outcome, Tell, Void, checked_request, tells
+from rankone.serving.outcomes import Ask, Decision, Outcome, Tell, Void, each_answered, tells
 from rankone.serving.report import Report, make_report
 from rankone.serving.settings import (
     Lines,
@@ -143,10 +143,7 @@ class Experiment:
 
         An `Ask` is answered by a list of decisions, a `Tell` or a `Void` by an outcome.
         """
-        checked = [checked_request(request) for request in requests]
-        sound = [request for request in checked if not isinstance(request, InputError)]
-        answers = iter(self._transactions.run(self._folded, sound) if sound else ())
-        return [request if isinstance(request, InputError) else next(answers) for request in checked]
+        return each_answered(requests, lambda sound: self._transactions.run(self._folded, sound))
 
     def _one(self, request: Tell | Void) -> Outcome:
         (answer,) = self.do([request])
