@@ -17,7 +17,7 @@ from rankone.serving.fold import Fold
 from rankone.serving.report import Report, make_report
 from rankone.serving.settings import Lines
 from rankone.web.encoding import encode
-from rankone.web.standing import survivors
+from rankone.web.survivors import survivors
 from rankone.web.timeline import Timeline
 
 MAX_SHOWN = 24  # rows, and columns, of a heat map
