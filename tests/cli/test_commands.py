@@ -45,6 +45,9 @@ def test_policies_and_their_parameters():
         (("simulate", "--problem", "haystack:3x3", "--policy", "ucb1"), "haystack"),
         (("simulate", "--problem", "needle:3x3", "--policy", "ucb1", "--horizon", "-5"), "-5"),
         (("hardness", "nowhere.csv"), "nowhere.csv"),
+        (("arena", "--runs", "0"), "expected runs"),
+        (("serve", "--port", "99999"), "--port"),
+        (("fit", "log.tsv", "--top", "-1"), "--top"),
     ],
 )
 def test_errors_are_one_sentence(words, message):

@@ -50,6 +50,31 @@ def test_whole_numbers_may_come_as_floats_and_outcomes_as_numbers(frame):
     assert clicks.count(other, **COLUMNS).table.equals(clicks.count(frame, **COLUMNS).table)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("listed", [True, False])
+def test_names_that_gaps_made_floats_are_whole_numbers(engine, listed):
+    """pandas turns a column of numbers into floats where one is missing: item 1 is still "1", and a gap is no item."""
+    rows = {"q": [7, 7, 7, None], "doc": [1, 2, None, 1], "rank": [1, 2, 3, 1], "click": [1, 0, 0, 1], "serp": [4] * 4}
+    floats = dict.fromkeys(("q", "doc", "serp"), pl.Float64)
+    named = COLUMNS | ({"list": "serp"} if listed else {})
+    counts = clicks.count(ENGINES[engine](pl.DataFrame(rows, schema_overrides=floats)), **named, max_bad=0.5)
+    assert counts.cells.rows() == [("7", "1", 1, 1, 1), ("7", "2", 2, 1, 0)]
+    assert counts.report.rows_quarantined == 2
+    half = pl.DataFrame(rows | {"doc": [1.5, 1, 2, 3]}, strict=False)
+    with pytest.raises(InputError, match="unusable"):
+        clicks.count(ENGINES[engine](half), **named)
+
+
+def test_counts_and_held_out_lists_take_such_names_too():
+    table = pl.DataFrame({"query": 7.0, "item": [1.0, 2.0], "position": [1, 2], "impressions": 30, "clicks": [20, 5]})
+    model = clicks.PBM().fit(clicks.Counts(table))
+    assert model.problem(7).row_names == ["1", "2"]
+    lists = pl.DataFrame({"list": 1, "query": 7.0, "item": [1.0, 2.0], "position": [1, 2], "clicked": [1, 0]})
+    assert clicks.evaluate(model, lists).lists == 1
+    with pytest.raises(InputError, match="missing values"):
+        clicks.Counts(table.with_columns(item=pl.Series([1.0, float("nan")])))
+
+
 @pytest.mark.parametrize(
     "bad", [{"rank": None}, {"rank": 0}, {"rank": 300}, {"doc": None}, {"q": None}, {"click": None}]
 )

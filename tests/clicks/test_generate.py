@@ -55,7 +55,7 @@ def test_round_trip_recovers_click_probabilities(tmp_path):
         truth[inside] = problem.means[[rows[item] for item in items], cells.position[inside]]
     often = cells.impressions * truth >= 5
     se = np.sqrt(truth * (1 - truth) / cells.impressions)[often]
-    error = (model.cell_probabilities(cells) - truth)[often]
+    error = (model._cell_probabilities(cells) - truth)[often]
     assert often.sum() > 500
     assert np.sqrt(np.mean((error / se) ** 2)) < 1.0  # better than each cell alone: the model pools
     assert np.average(np.abs(error), weights=cells.impressions[often]) < 0.01

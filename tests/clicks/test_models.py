@@ -91,7 +91,7 @@ def test_problem_has_the_names_and_chances_of_the_query(name, counts):
     cells = model.cells_
     query = cells.query == 1
     rows, cols = cells.pair[query] - cells.query_pairs[1], cells.position[query]
-    assert problem.means[rows, cols] == pytest.approx(model.cell_probabilities(cells)[query], abs=1e-9)
+    assert problem.means[rows, cols] == pytest.approx(model._cell_probabilities(cells)[query], abs=1e-9)
     row = model.summary().row(1, named=True)
     assert (row["mu"], row["p_max"], row["gamma"]) == pytest.approx((problem.mu, problem.p_max, problem.gamma))
     with pytest.raises(InputError, match="a query that was fitted"):
@@ -119,13 +119,24 @@ def test_closed_forms_agree_with_slow_twins(sessions, counts):
         ) == pytest.approx(expected)
 
 
+def test_what_follows_a_click_is_told_by_the_last_clicks():
+    """Two lists of a and b: both clicked, then a alone. Half the clicks on a are the last, every click on b is."""
+    frame = pl.DataFrame(
+        {"list": [1, 1, 2, 2], "item": ["a", "b"] * 2, "position": [1, 2] * 2, "clicked": [1, 1, 1, 0]}
+    )
+    counts = clicks.count(frame, item="item", position="position", clicked="clicked", list="list")
+    plain = {"min_impressions": 0, "prior": (0.0, 0.0)}
+    assert clicks.DCM(**plain).fit(counts).continuation_.rows() == [(1, 0.5), (2, 0.0)]
+    assert clicks.SDBN(**plain).fit(counts).satisfaction_["satisfaction"].to_list() == [0.5, 1.0]
+
+
 @pytest.mark.parametrize("name", ["cascade", "dcm", "sdbn"])
 def test_predictions_agree_with_every_walk_down_the_list(name, counts, held_out):
     model = clicks.MODELS.get(name)().fit(counts)
     lists = lists_of(held_out.filter(pl.col("list") < 10), model.cells_, 5)
     attraction = model.attraction[lists.pair]
     conditional, marginal = model.predict(lists, attraction)
-    going_on = np.zeros_like(attraction) if name == "cascade" else model.continuation(lists)
+    going_on = np.zeros_like(attraction) if name == "cascade" else model._going_on(lists)
     for number in range(len(attraction)):
         chances = walk_probabilities(
             attraction[number], lambda rank, clicked, on=going_on[number]: on[rank] if clicked else 1.0, lists.clicked[number]

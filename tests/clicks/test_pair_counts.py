@@ -49,3 +49,12 @@ def test_wrong_files_are_sentences(tmp_path, text):
     path.write_text(text)
     with pytest.raises(InputError, match=r"expected .* - got .* - "):
         clicks.read_pair_counts(path)
+
+
+@pytest.mark.parametrize("name", ["missing.csv", "missing.parquet", "", "empty.csv", "binary.csv", "text.parquet"])
+def test_files_that_cannot_be_read_are_sentences(tmp_path, name):
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "binary.csv").write_bytes(b"row,col,shown,clicks\n\xff\xfe,x,1,1\n")
+    (tmp_path / "text.parquet").write_text("row,col,shown,clicks\n")
+    with pytest.raises(InputError, match=r"expected a file of counts at .* - got .* - "):
+        clicks.read_pair_counts(tmp_path / name)

@@ -70,7 +70,7 @@ def test_em_and_direct_maximum_likelihood_meet(examination):
     direct = clicks.PBMDirect(examination=examination).fit(counts)
     assert em.converged_
     assert direct.log_likelihood_ == pytest.approx(em.log_likelihood_, abs=1e-4)
-    assert direct.cell_probabilities(direct.cells_) == pytest.approx(em.cell_probabilities(em.cells_), abs=1e-4)
+    assert direct._cell_probabilities(direct.cells_) == pytest.approx(em._cell_probabilities(em.cells_), abs=1e-4)
     assert (np.diff(direct.log_likelihoods_) > -1e-6).all()
 
 
@@ -121,7 +121,7 @@ def test_items_and_positions_without_clicks_have_intervals_that_cover():
 def test_scales_change_parameters_but_no_click_probability():
     counts, _, _ = simulated(3)
     models = {scale: clicks.PBM(scale=scale).fit(counts) for scale in ("as-is", "exam1", "balanced")}
-    products = [model.cell_probabilities(model.cells_) for model in models.values()]
+    products = [model._cell_probabilities(model.cells_) for model in models.values()]
     assert products[0] == pytest.approx(products[1], abs=1e-12)
     assert products[0] == pytest.approx(products[2], abs=1e-12)
     assert models["exam1"].problem("q").cols.max() == pytest.approx(1.0)

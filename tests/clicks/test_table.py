@@ -148,3 +148,12 @@ def test_split_without_lists_holds_out_rows(tmp_path):
     assert train.impressions + len(lists) == len(frame)
     assert not train.has_lists
     assert isinstance(lists, pl.DataFrame)
+
+
+def test_names_that_gaps_made_floats_are_whole_numbers(tmp_path):
+    """As pandas writes a column of numbers where one is missing."""
+    rows = {"item": [1.0, 2.0, float("nan"), None], "position": [1.0, 2.0, 1.0, 1.0], "clicked": [1, 0, 0, 0]}
+    pl.DataFrame(rows).write_parquet(tmp_path / "log.parquet")
+    counts = clicks.read(tmp_path / "log.parquet", max_bad=0.5)
+    assert counts.cells.rows() == [("all", "1", 1, 1, 1), ("all", "2", 2, 1, 0)]
+    assert counts.report.reasons == {"the item is missing": 2}

@@ -21,7 +21,7 @@ POINTS = ("before apply", "before append", "after append", "after commit", "duri
 def check_history(db, acknowledgements):
     """Every acknowledged decision and outcome is in the journal, as acknowledged; nothing is learned twice."""
     with Experiment("homepage", db=db) as experiment:
-        rows = experiment.database.storage.tail(1, 0, 10**9)
+        rows = experiment.database.transactions.storage.tail(1, 0, 10**9)
         counts = experiment.report().outcomes
         state_clicks = experiment.look(lambda fold: int(fold.clicks.sum()))
     asked, told = {}, {}

@@ -1,5 +1,6 @@
 """Flipped bytes and cut files are noticed; bad snapshots are set aside; versions are respected."""
 
+import contextlib
 import json
 import shutil
 import sqlite3
@@ -11,6 +12,8 @@ from rankone.errors import JournalError
 from rankone.numerics.seeds import generator
 from rankone.serving import Database, Experiment
 from rankone.serving.doctor import examine
+from rankone.serving.replay import from_snapshot
+from rankone.serving.storage import open_storage
 
 from .helpers import Audience, error_of, saved, start
 
@@ -20,7 +23,7 @@ def healthy(tmp_path_factory):
     """A database with two experiments and snapshots, closed and checkpointed into one file."""
     path = tmp_path_factory.mktemp("healthy") / "rankone.db"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rankone.serving.database._SNAPSHOT_EVERY", 100)
+        patch.setattr("rankone.serving.transactions._SNAPSHOT_EVERY", 100)
         for name in ("homepage", "shop <page>"):
             with start(path, name=name, window=1000) as experiment:
                 audience = Audience(void=0.0)
@@ -112,21 +115,20 @@ def test_a_bad_snapshot_is_noticed_set_aside_and_rebuilt(harm, healthy, tmp_path
         else:  # a right checksum over a wrong state: only the replay can tell
             from rankone.serving import snapshot
 
-            database = Database(copy)
-            fold = database.load_snapshot(1, *database.storage.snapshots(1)[0])
+            with contextlib.closing(open_storage(copy)) as storage:
+                fold = from_snapshot(storage, 1, *storage.snapshots(1)[0])
             fold.state.pulls[0] += 1
             body = snapshot.save(fold)
-            database.close()
         connection.execute("UPDATE rankone_snapshots SET body = ? WHERE experiment = 1", (body,))
     assert not sound(copy)
     if harm == "wrong state":
         return
     database = Database(copy)
-    monkeypatch.setattr("rankone.serving.database._SNAPSHOT_EVERY", 100)
+    monkeypatch.setattr("rankone.serving.transactions._SNAPSHOT_EVERY", 100)
     experiment = Experiment("homepage", db=database)
     assert saved(experiment) == expected
     experiment.ask()
-    assert len(database.storage.snapshots(1)) == 1  # the bad one is gone, a good one in its place
+    assert len(database.transactions.storage.snapshots(1)) == 1  # the bad one is gone, a good one in its place
     database.close()
     assert sound(copy)
 

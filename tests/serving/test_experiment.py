@@ -123,8 +123,13 @@ def test_a_request_that_makes_no_sense_harms_no_other(sqlite_db):
     assert [made.number for made in answers[7]] == [1, 2]
 
 
+@pytest.mark.parametrize("outcomes", [[7], ["7-0"], [("7-0", True, False)]])
+def test_outcomes_that_are_no_pairs_are_refused(outcomes, sqlite_db):
+    assert "decision.id" in str(error_of(start(sqlite_db).tell_many, outcomes))
+
+
 def test_numbers_and_truths_of_numpy_are_welcome(sqlite_db):
-    experiment = start(sqlite_db, seed=np.int64(7), max_open=np.int32(50))
+    experiment = start(sqlite_db, seed=np.int64(7), max_open=np.int32(50), n_rows=np.int64(3))
     decisions = experiment.ask(count=np.int64(3))
     for decision, clicked in zip(decisions, (np.bool_(True), np.int64(0), 1), strict=True):
         assert experiment.tell(decision.id, clicked).clicked is bool(clicked)
@@ -138,9 +143,9 @@ def test_an_error_of_the_database_is_no_answer_to_one_request(of_database, sqlit
     before = experiment.look(lambda fold: fold.seq)
     with monkeypatch.context() as broken:
         error = of_database("an answer", "silence", "try again")
-        broken.setattr(type(experiment.database.storage), "of_decision", Mock(side_effect=error))
+        broken.setattr(type(experiment.database.transactions.storage), "of_decision", Mock(side_effect=error))
         assert error_of(experiment.do, [Tell(told.id, True), Ask()]) is error
-    assert len(experiment.database.storage.tail(1, 0, 100)) == before
+    assert len(experiment.database.transactions.storage.tail(1, 0, 100)) == before
     assert experiment.tell(told.id, True).repeated
     assert experiment.ask().number == 1
 
@@ -258,7 +263,7 @@ def test_bad_settings_are_refused_in_one_voice(bad, tmp_path):
     assert isinstance(error, InputError)
     assert str(error).startswith("expected ")
     if (tmp_path / "x.db").exists():  # nothing half made
-        assert Database(tmp_path / "x.db").storage.names() == {}
+        assert Database(tmp_path / "x.db").names() == []
 
 
 @pytest.mark.parametrize(
@@ -279,7 +284,7 @@ def test_experiments_of_one_database_are_independent(db):
         for experiment, audience in zip(both, audiences := [Audience(), Audience(seed=1)], strict=True):
             audience.step(experiment)
         del audiences
-    assert set(database.storage.names()) == {"one", "two", "three"}
+    assert set(database.transactions.storage.names()) == {"one", "two", "three"}
     assert alone.look(lambda fold: fold.decisions) == 0
     database.close()
 
@@ -312,7 +317,8 @@ def test_stop_serves_one_pair_and_resume_goes_on(sqlite_db):
     assert isinstance(error_of(experiment.resume), InputError)
     experiment.stop("row 2", "col 1")
     assert experiment.ask().row_name == "row 2"
-    assert isinstance(error_of(experiment.stop, "row 9"), InputError)
+    for bad in ({"row": "row 9"}, {"row": ""}, {"why": object()}, {"why": "two\nlines"}):
+        assert isinstance(error_of(experiment.stop, **bad), InputError), bad
 
 
 def test_a_program_whose_policy_changed_starts_afresh_on_what_is_known(sqlite_db):
@@ -324,18 +330,18 @@ def test_a_program_whose_policy_changed_starts_afresh_on_what_is_known(sqlite_db
     # As if the program that wrote it had chosen otherwise: one choice is replaced, and the checksums are made to fit.
     from rankone.serving.journal import COL, KIND, Kind, read_groups
 
-    storage = experiment.database.storage
+    storage = experiment.database.transactions.storage
     events, _ = read_groups(storage.tail(1, 0, 1000), 0, b"")
     place = int((events.numbers[:, KIND] == Kind.ASK).nonzero()[0][-1])
     events.numbers[place, COL] = 1 - events.numbers[place, COL]
     experiment.close()
     database = Database(sqlite_db)
-    database.storage.query("DELETE FROM rankone_journal")
+    database.transactions.storage.query("DELETE FROM rankone_journal")
     chain = b""
     for seq in range(len(events)):
         group = events[slice(seq, seq + 1)]
         chain = group.checksum(chain)
-        database.storage.append(1, group.rows(chain))
+        database.transactions.storage.append(1, group.rows(chain))
     with pytest.warns(UserWarning, match="policy's code changed"):
         changed = Experiment("homepage", db=database)
     assert changed.look(lambda fold: fold.pulls.tolist()) == known

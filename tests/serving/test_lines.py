@@ -162,6 +162,15 @@ def test_held_outcomes_can_be_excluded_too(sqlite_db):
     assert all(finding.ok for finding in examine(sqlite_db))
 
 
-@pytest.mark.parametrize("bad", [{"since": float("nan")}, {"until": "yesterday"}, {"row": "nobody"}])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"since": float("nan")},
+        {"until": "yesterday"},
+        {"row": "nobody"},
+        {"source": "bot", "row": ""},
+        {"row": "row 1", "why": 3},
+    ],
+)
 def test_exclusions_that_make_no_sense_are_refused(bad, sqlite_db):
     assert isinstance(error_of(start(sqlite_db).exclude, **bad), InputError)

@@ -85,7 +85,7 @@ def test_clock_jumps_do_no_harm(sqlite_db):
     counts = experiment.report().outcomes
     assert counts["open"] == counts["held"] == 0
     assert counts["clicked"] + counts["expired"] == 120
-    times = [row[2] for row in experiment.database.storage.tail(1, 0, 1000)]
+    times = [row[2] for row in experiment.database.transactions.storage.tail(1, 0, 1000)]
     assert times == sorted(times)
     assert saved(Experiment("homepage", db=sqlite_db)) == saved(experiment)
 

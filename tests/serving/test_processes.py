@@ -23,7 +23,7 @@ def test_32_processes_open_the_same_new_database_at_once(db):
     assert not failures
     with Experiment("homepage", db=db) as experiment:
         assert experiment.report().outcomes["clicked"] == 96
-        assert len({row[10] for row in experiment.database.storage.tail(1, 0, 10_000)} - {None}) == 32
+        assert len({row[10] for row in experiment.database.transactions.storage.tail(1, 0, 10_000)} - {None}) == 32
     assert all(finding.ok for finding in examine(db))
 
 
@@ -47,7 +47,7 @@ def test_a_full_disk_is_an_error_and_heals(sqlite_db):
 def test_sqlite_reports_itself_full(sqlite_db):
     experiment = start(sqlite_db)
     told = [experiment.tell(experiment.ask().id, True).id for _ in range(10)]
-    storage = experiment.database.storage
+    storage = experiment.database.transactions.storage
     pages = storage.query("PRAGMA page_count")[0][0]
     storage.query(f"PRAGMA max_page_count = {pages}")
     errors = [error for error in (error_of(experiment.ask, count=1000) for _ in range(3)) if error]
@@ -99,7 +99,7 @@ def test_a_connection_lost_within_a_transaction_writes_nothing(postgres, monkeyp
     db = postgres.new_database()
     experiment = start(db)
     told = experiment.tell(experiment.ask().id, True)
-    storage = experiment.database.storage
+    storage = experiment.database.transactions.storage
     look_up = type(storage).of_decision
 
     def lose(self, *arguments):
@@ -162,13 +162,13 @@ def test_an_experiment_survives_a_fork(sqlite_db):
     import os
 
     database = Database(sqlite_db)
-    experiment, inherited = start(database), database.storage
+    experiment, inherited = start(database), database.transactions.storage
     experiment.ask()
     child = os.fork()
     if child == 0:
         try:
             made = start(database, name="made by the child")  # on a connection of its own
-            assert database.storage is not inherited
+            assert database.transactions.storage is not inherited
             made.ask()
             experiment.tell(experiment.ask().id, True)
             os._exit(0)

@@ -8,9 +8,8 @@ from rankone.clicks.rank_one_check import FIXED
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
 from rankone.policies.live import ASK, LEARN, VOID
-from rankone.serving.export import experiment_number
-from rankone.serving.fold import Fold
 from rankone.serving.rank_one_check import PLAYED_AGAIN, _schedule, check_experiment, played_again
+from rankone.serving.replay import begin, each_stretch
 
 GOOD = np.outer([0.7, 0.5, 0.3], [0.8, 0.6, 0.4])
 BAD = np.full((3, 3), 0.2) + 0.5 * np.eye(3)
@@ -34,9 +33,9 @@ def check(db, **keywords):
 
 def journal(db):
     with rankone.Database(db, read_only=True) as database:
-        number = experiment_number(database, "page")
-        fold = Fold(database.marks(number), with_policy=False)
-        return np.concatenate([events.numbers for events in database.each_stretch(number, fold)])
+        storage = database.transactions.storage
+        fold = begin(storage, 1, with_policy=False)
+        return np.concatenate([events.numbers for events in each_stretch(storage, 1, fold)])
 
 
 def test_rank_one_traffic_and_other(tmp_path):

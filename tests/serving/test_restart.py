@@ -4,10 +4,9 @@ import gc
 
 import pytest
 
-from rankone.serving import Experiment
-from rankone.serving.database import Database
-from rankone.serving.fold import Fold
+from rankone.serving import Database, Experiment
 from rankone.serving.journal import read_groups
+from rankone.serving.replay import begin
 
 from .helpers import POLICIES, Audience, Clock, known, live_policy, pairs, saved, start
 
@@ -23,12 +22,12 @@ def test_cut_at_any_event_the_fold_is_the_state_that_was(name, sqlite_db):
         clock.pass_seconds(1)
         audience.step(experiment)
         states[experiment.look(lambda fold: fold.seq)] = saved(experiment)
-    database = experiment.database
-    rows, marks = database.storage.tail(1, 0, 10_000), database.marks(1)
+    storage = experiment.database.transactions.storage
+    rows = storage.tail(1, 0, 10_000)
     events, _ = read_groups(rows, 0, b"")
     assert len(states) == 200
     for cut, state in states.items():
-        fold = Fold(marks)
+        fold = begin(storage, 1)
         fold.apply(events[:cut])
         fold.chain = rows[cut - 1][-1]
         assert known(fold) == state, f"cut at event {cut}"
@@ -55,19 +54,19 @@ def test_the_next_thousand_decisions_are_the_same(name, db):
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_a_snapshot_is_the_same_state(name, sqlite_db, monkeypatch):
-    monkeypatch.setattr("rankone.serving.database._SNAPSHOT_EVERY", 50)
-    monkeypatch.setattr("rankone.serving.database._BYTES_PER_EVENT", 10**6)
+    monkeypatch.setattr("rankone.serving.transactions._SNAPSHOT_EVERY", 50)
+    monkeypatch.setattr("rankone.serving.transactions._BYTES_PER_EVENT", 10**6)
     experiment = start(sqlite_db, live_policy(name), window=100, clock=(clock := Clock()))
     audience = Audience(silent=0.3, void=0.0)
     for _ in range(300):
         clock.pass_seconds(3)
         audience.step(experiment)
     database = Database(sqlite_db)
-    assert len(database.storage.snapshots(1)) == 2
+    assert len(database.transactions.storage.snapshots(1)) == 2
     from_snapshot = Experiment("homepage", db=database)
-    assert from_snapshot.look(lambda fold: fold.seq) > database.folded(1).snapshot_seq > 0
+    assert from_snapshot.look(lambda fold: fold.seq) > from_snapshot._folded.snapshot_seq > 0
     assert saved(from_snapshot) == saved(experiment)
-    database.storage.query("DELETE FROM rankone_snapshots")
+    database.transactions.storage.query("DELETE FROM rankone_snapshots")
     assert saved(Experiment("homepage", db=sqlite_db)) == saved(experiment)
 
 

@@ -7,7 +7,7 @@ import sys
 import threading
 from pathlib import Path
 
-from rankone.serving import Experiment, database
+from rankone.serving import Experiment, transactions
 from rankone.serving.fold import Fold
 from rankone.serving.storage.sql import Storage
 
@@ -28,7 +28,7 @@ def die_at(point, after):
         "before append": (Storage, "append", True),
         "after append": (Storage, "append", False),
         "during snapshot": (Storage, "keep_snapshot", False),
-        "after commit": (database.Database, "_after", True),
+        "after commit": (transactions.Transactions, "_after", True),
     }[point]
     original, passed = getattr(owner, method), [0]
 
@@ -46,7 +46,7 @@ def die_at(point, after):
 
 def serve_until_killed(db, acknowledgements, point, after, threads=4):
     """Ask and tell from some threads, writing down what was acknowledged, until this process is killed."""
-    database._SNAPSHOT_EVERY = 40
+    transactions._SNAPSHOT_EVERY = 40
     if point is not None:
         die_at(point, after)
     experiment = Experiment("homepage", db=db, durability="normal")

@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 
+import numpy as np
 import pytest
 
 import rankone
@@ -73,7 +74,7 @@ def test_it_raises_the_same_errors(client):
         experiment.tell("nonsense", False)
     with pytest.raises(KeyReused):
         experiment.ask(2, key="one")
-    with pytest.raises(InputError, match="less than or equal to 1000"):
+    with pytest.raises(InputError, match="at most 1,000"):
         experiment.ask(1001)
     with pytest.raises(InputError, match="the name of an experiment"):
         client.experiment("missing").ask()
@@ -103,9 +104,50 @@ def test_no_service_at_all():
         port = found.getsockname()[1]
     with pytest.raises(StorageError, match="see that `rankone serve` runs there"):
         Client(f"http://127.0.0.1:{port}", patience=0.1).experiments()
-    for wrong in ("rankone.db", "ftp://x", "http://", "http://host/?x=1"):
+    for wrong in (
+        "rankone.db",
+        "ftp://x",
+        "http://",
+        "http://host/?x=1",
+        "http://h:99999",
+        "http://h:x",
+        "http://[::1",
+        5,
+    ):
         with pytest.raises(InputError, match="the address of a service"):
             Client(wrong)
+    for wrong in ("rk_x\n", "rk_é"):
+        with pytest.raises(InputError, match="a token of one line") as refused:
+            Client("http://127.0.0.1", wrong)
+        assert wrong not in str(refused.value)  # a token is a secret
+
+
+def test_what_makes_no_sense_is_refused_as_the_embedded_experiment_does(client, tmp_path):
+    remote = client.create("nonsense", np.int64(2), 2, "ucb1", seed=7)
+    with Experiment("nonsense", 2, 2, "ucb1", tmp_path / "twin.db", durability="off", seed=7) as embedded:
+        for experiment in (remote, embedded):
+            decisions = experiment.ask(np.int64(4))
+            for wrong in (decisions[0], 7, None):
+                with pytest.raises(UnknownDecision):
+                    experiment.tell(wrong, True)
+            for clicked in ("yes", 2, None):
+                with pytest.raises(InputError, match="clicked as True or False"):
+                    experiment.tell(decisions[0].id, clicked)
+            assert experiment.tell(decisions[0].id, np.bool_(True)).clicked is True
+            assert experiment.tell(decisions[1].id, 0).clicked is False
+            with pytest.raises(InputError, match="key"):
+                experiment.ask(key="")
+            with pytest.raises(InputError, match="pairs of a decision's id"):
+                experiment.tell_many([decisions[2].id])
+            refused, told = experiment.tell_many([(decisions[3], True), (decisions[3].id, np.False_)])
+            assert isinstance(refused, UnknownDecision)
+            assert told.clicked is False
+    with pytest.raises(InputError, match="ASCII"):
+        remote.ask(key="ключ")
+    with pytest.raises(InputError, match="list of names"):
+        client.create("other", 2.5, 2)
+    with pytest.raises(InputError, match="numbers, texts"):
+        client.create("other", 2, 2, window=object())
 
 
 def test_answers_of_something_else():
@@ -122,6 +164,12 @@ def test_answers_of_something_else():
             (b"HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nno!\n", InputError),
             (b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n", StorageError),
             (b"SSH-2.0-OpenSSH\r\n", StorageError),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>", InputError),
+            (b'HTTP/1.1 422 No\r\nContent-Length: 14\r\n\r\n{"detail": []}', InputError),
+            (
+                b"HTTP/1.1 503 Busy\r\nRetry-After: Fri, 31 Dec 1999 23:59:59 GMT\r\nContent-Length: 0\r\n\r\n",
+                StorageError,
+            ),
         ):
             thread = threading.Thread(target=answer, args=(text,))
             thread.start()

@@ -6,8 +6,8 @@ from urllib.parse import quote
 
 import pytest
 
-from rankone.errors import InputError
-from rankone.serving import Database
+from rankone.errors import InputError, StorageError
+from rankone.serving import Database, Experiment
 from rankone.web.app import OPERATIONS
 from rankone.web.tokens import SCOPES, create_token, list_tokens, revoke_token
 
@@ -186,6 +186,11 @@ def test_the_command_makes_lists_and_revokes(tmp_path):
     from rankone.cli import build_app
 
     run = lambda *words: CliRunner().invoke(build_app(), ["token", *words, "--db", str(tmp_path / "x.db")])  # noqa: E731
+    for words in (("list",), ("revoke", "x")):  # a wrong name makes no database
+        assert isinstance(run(*words).exception, StorageError)
+        assert not (tmp_path / "x.db").exists()
+    Experiment("homepage", 2, 2, "ucb1", tmp_path / "x.db", durability="off").close()
+    assert json.loads(run("list", "--json").stdout) == []
     text = run(
         "create", "--scope", "ask", "--scope", "tell", "--experiment", "homepage", "--note", "shop"
     ).stdout.strip()

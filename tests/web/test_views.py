@@ -16,14 +16,14 @@ from tests.serving.helpers import Clock, start
 
 def watch(experiment, db, clock=lambda: 0.0):
     reader = Database(db, read_only=True)
-    return Views(experiment, reader, threading.Lock(), clock), reader
+    return Views(experiment, reader, clock), reader
 
 
 def test_the_timeline_counts_what_the_journal_holds(db):
     clock = Clock()
     experiment = start(db, clock=clock)
     reader = Database(db, read_only=True)
-    timeline = Timeline(reader, 1)
+    timeline = Timeline(reader, "homepage")
     rng = generator(0, "timeline")
     for step in range(400):
         clock.pass_seconds(float(rng.random()) * (1 if step < 200 else 60))  # slow days: stretches have to double
@@ -34,11 +34,11 @@ def test_the_timeline_counts_what_the_journal_holds(db):
         if step % 50 == 0:
             timeline.catch_up()  # bit by bit: the result is the same as at once
     timeline.catch_up()
-    at_once = Timeline(reader, 1)
+    at_once = Timeline(reader, "homepage")
     at_once.catch_up()
     points = timeline.as_dict()["points"]
     assert len(points) <= timeline_module.MAX_POINTS
-    rows = experiment.database.storage.tail(1, 0, 10**6)
+    rows = experiment.database.transactions.storage.tail(1, 0, 10**6)
     asked, told = ([row for row in rows if row[KIND] == kind] for kind in (Kind.ASK, Kind.TELL))
     for found in (points, at_once.as_dict()["points"]):
         assert sum(point["decisions"] for point in found) == len(asked)

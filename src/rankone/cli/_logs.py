@@ -22,9 +22,8 @@ OPTION = typer.Option(
     help="An option of the format, such as item=doc (table) or regions=merge (yandex-rpc); repeatable.",
 )
 POSITIONS = typer.Option(10, help="Positions of a result list that count.")
-TOP = typer.Option(20, help="Keep this many queries, the most frequent ones; 0 keeps all.")
+TOP = typer.Option(20, min=0, help="Keep this many queries, the most frequent ones; 0 keeps all.")
 STRICT = typer.Option(False, "--strict", help="Stop at the first row that cannot be read.")
-NOTHING_KEPT = "no result was written"
 MAX_BAD = typer.Option(0.01, help="Stop when a larger share of the rows cannot be read.")
 
 
@@ -45,7 +44,7 @@ def reading_bar() -> Iterator[Callable[[int, int, int], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    from rankone.cli._progress import stopped_by_hand
+    from rankone.cli._progress import NOTHING_KEPT, stopped_by_hand
 
     columns: Any = (
         TextColumn("reading"), BarColumn(), DownloadColumn(), TextColumn("{task.fields[rows]:,} rows"),

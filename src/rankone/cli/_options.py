@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -20,3 +21,9 @@ def whole_number(text: Any) -> int:
         return parse_whole_number("the value", str(text))  # a default comes here too, as a number
     except InputError as error:
         raise typer.BadParameter(str(error)) from None  # Typer says which option it was
+
+
+def json_file(option: str, path: Path | None) -> None:
+    """Refuse a file that does not end in .json before any work is done."""
+    if path is not None and path.suffix != ".json":
+        raise InputError(f"a .json file for {option}", str(path), f"write {path.with_suffix('.json')}, say")

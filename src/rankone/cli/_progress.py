@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+NOTHING_KEPT = "no result was written"
+
 
 @contextmanager
 def stopped_by_hand(kept: str) -> Iterator[None]:
@@ -20,8 +22,11 @@ def stopped_by_hand(kept: str) -> Iterator[None]:
 @contextmanager
 def progress_bar(
     what: str, kept: str = "what was finished is kept where --out names a directory"
-) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function (finished, total) that draws a progress bar on standard error."""
+) -> Iterator[Callable[..., None]]:
+    """Yield a function (finished, total) that draws a progress bar on standard error.
+
+    Called with a third argument, it draws what that names: something that comes before.
+    """
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -32,7 +37,15 @@ def progress_bar(
         TimeRemainingColumn,
     )
 
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+    )  # fmt: skip
     with stopped_by_hand(kept), Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(what, total=None)
-        yield lambda finished, total: bar.update(task, completed=finished, total=total)
+
+        def draw(finished: int, total: int, what: str = what) -> None:
+            if what != bar.tasks[0].description:
+                bar.reset(task, description=what)  # the time that is left is that of what is counted now
+            bar.update(task, completed=finished, total=total)
+
+        yield draw

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import typer
 
+from rankone.cli._executors import WORKERS
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -24,7 +26,7 @@ def arena(
     against: str = typer.Option("uts", help="The policy that ratios compare with."),
     quick: bool = typer.Option(False, "--quick", help="A tenth of each horizon and fewer runs, for a first look."),
     feedback: str = typer.Option("immediate", help="When outcomes come: delay:mean=1000, batch:size=1000, ..."),
-    workers: int | None = typer.Option(None, help="Processes; default: one a core."),
+    workers: int | None = WORKERS,
     out: Path = typer.Option(Path("out/arena"), help="Directory for results; a stopped arena continues there."),
     as_json: bool = typer.Option(False, "--json", help="Print the table as JSON and nothing else."),
 ) -> None:
@@ -33,9 +35,11 @@ def arena(
     from rankone.cli._tables import show_table
     from rankone.simulation.arena import arena as play
 
+    if runs is None:
+        runs = 10 if quick else 100
     with progress_bar("runs") as progress:
         found = play(
-            policy or None, problem or None, half, models, runs or (10 if quick else 100), seed, stretch, quick,  # type: ignore[arg-type]
+            policy or None, problem or None, half, models, runs, seed, stretch, quick,  # type: ignore[arg-type]
             against, workers, out, progress, feedback,
         )  # fmt: skip
     found.save(out)

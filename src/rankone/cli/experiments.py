@@ -23,7 +23,7 @@ def experiments(
     from rankone.serving import Database, Experiment
 
     with Database(db, read_only=True) as database:
-        reports = [Experiment(name, db=database).report() for name in database.storage.names()]
+        reports = [Experiment(name, db=database).report() for name in database.names()]
     if as_json:
         print(json.dumps([report.as_dict() for report in reports], indent=1))
         return

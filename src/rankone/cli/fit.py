@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rankone.cli import _logs
+from rankone.cli._options import json_file
 from rankone.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def fit(
     ),
     top: int = _logs.TOP,
     min_impressions: int | None = typer.Option(
-        None, help="Leave out items that a query showed less often (default 20); 0 keeps all, as the paper does."
+        None, min=0, help="Leave out items that a query showed less often (default 20); 0 keeps all, as the paper does."
     ),
     positions: int = _logs.POSITIONS,
     out: Path | None = typer.Option(
@@ -45,7 +46,7 @@ def fit(
     """Read a click log and fit a click model to its queries."""
     from rankone import clicks
     from rankone.charts.chart import drawable
-    from rankone.cli._progress import progress_bar
+    from rankone.cli._progress import NOTHING_KEPT, progress_bar
     from rankone.clicks.models.product import ProductModel
 
     chosen = clicks.model(model)
@@ -53,8 +54,7 @@ def fit(
         chosen.min_impressions = min_impressions
     if not isinstance(chosen, ProductModel) and (out or chart):
         raise InputError("a model of problems with --out or --chart", chosen.name, "use --model pbm, or leave them out")
-    if out is not None and out.suffix != ".json":
-        raise InputError("a .json file for --out", str(out), f"write {out.with_suffix('.json')}, say")
+    json_file("--out", out)
     picture = chart or (out and out.with_suffix(".png"))
     if picture is not None:
         drawable(picture)
@@ -67,7 +67,7 @@ def fit(
         )  # fmt: skip
     if top:
         counts = counts.top(top)
-    with progress_bar("fitting", _logs.NOTHING_KEPT) as fitting:
+    with progress_bar("fitting", NOTHING_KEPT) as fitting:
         chosen.fit(counts, progress=fitting)
     most_frequent = [query for query in counts.queries["query"] if query in chosen.cells_.query_numbers]
     summary = chosen.summary().sort("impressions", descending=True)

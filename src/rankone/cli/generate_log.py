@@ -7,8 +7,7 @@ from pathlib import Path
 
 import typer
 
-from rankone.cli._logs import NOTHING_KEPT
-from rankone.cli._options import whole_number
+from rankone.cli._options import json_file, whole_number
 
 
 def register(app: typer.Typer) -> None:
@@ -33,10 +32,11 @@ def generate_log(
     import polars as pl
 
     from rankone import clicks
-    from rankone.cli._progress import progress_bar
+    from rankone.cli._progress import NOTHING_KEPT, progress_bar
     from rankone.cli._tables import show_table
     from rankone.problems.files import save_problems
 
+    json_file("--truth", truth)
     with progress_bar("sessions", NOTHING_KEPT) as progress:
         log = clicks.generate_log(
             out, lists, format, queries=queries, items=items, edges=edges, sigma=sigma, steepness=steepness, seed=seed,

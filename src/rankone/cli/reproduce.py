@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from rankone.cli._executors import WORKERS
+
 if TYPE_CHECKING:
     from rankone.paper.claims import Reproduction
     from rankone.paper.yandex import Protocol
@@ -16,7 +18,6 @@ _QUICK = typer.Option(False, "--quick", help="A quick look: fewer runs (and for 
 _LOG = typer.Option(None, "--log", help="Your click log; without one, a generated log is used and labelled so.")
 _FORMAT = typer.Option(None, "--format", "-f", help="Format of the log; found by itself.")
 _TRUTH = typer.Option(False, "--truth", help="Play on the truth of the generated log instead of on its fit.")
-_WORKERS = typer.Option(None, "--workers", help="Processes; default: one a core.")
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +33,7 @@ def register(app: typer.Typer) -> None:
 def fig1(
     quick: bool = _QUICK,
     out: Path = typer.Option(Path("out/fig1"), help="Directory for runs, tables and the figure."),
-    workers: int | None = _WORKERS,
+    workers: int | None = WORKERS,
     today: bool = typer.Option(False, "--today", help="Add today's policies and the lower bound, on a log scale."),
 ) -> None:
     """Figure 1: needle problems, K = L = 32, 64, 128."""
@@ -50,7 +51,7 @@ def fig2(
     truth: bool = _TRUTH,
     quick: bool = _QUICK,
     out: Path = typer.Option(Path("out/fig2"), help="Directory for the generated log, runs, tables and figures."),
-    workers: int | None = _WORKERS,
+    workers: int | None = WORKERS,
 ) -> None:
     """Figure 2: two queries of a click log, their models and the regret on them."""
     from rankone.paper.fig2 import reproduce
@@ -64,7 +65,7 @@ def fig3(
     truth: bool = _TRUTH,
     quick: bool = _QUICK,
     out: Path = typer.Option(Path("out/fig3"), help="Directory for the generated log, runs, tables and figures."),
-    workers: int | None = _WORKERS,
+    workers: int | None = WORKERS,
 ) -> None:
     """Figure 3: regret averaged over the 20 most frequent queries of a click log."""
     from rankone.paper.fig3 import reproduce
@@ -75,7 +76,7 @@ def fig3(
 def theory(
     quick: bool = _QUICK,
     out: Path = typer.Option(Path("out/theory"), help="Directory for tables and the figure."),
-    workers: int | None = _WORKERS,
+    workers: int | None = WORKERS,
 ) -> None:
     """Theorem 1, Lemma 2, Lemma 3 and the extreme needle: theory against measurement."""
     from rankone.cli._progress import progress_bar
@@ -91,7 +92,7 @@ def _from_log(figure: str, reproduce: Callable[[Protocol], Reproduction], out: P
     from rankone.paper.yandex import Protocol
 
     with progress_bar("runs") as progress:
-        result = reproduce(Protocol(out, progress=progress, **choices))
+        result = reproduce(Protocol(out, progress=progress, preparing=progress, **choices))
     _show(result, out, figure, **{name: value for name, value in choices.items() if name != "workers"})
 
 

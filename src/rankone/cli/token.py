@@ -29,10 +29,11 @@ def create(
     db: str = _DB,
 ) -> None:
     """Make a token and print it, once: only its hash is stored."""
-    from rankone.serving.database import Database
+    from rankone.serving import Database
     from rankone.web.tokens import create_token
 
-    text = create_token(Database(db), scope, experiment, note, days or None, rate)
+    with Database(db) as database:
+        text = create_token(database, scope, experiment, note, days or None, rate)
     print("This is the only time you see it:", file=sys.stderr)
     print(text)
 
@@ -45,12 +46,11 @@ def list_(db: str = _DB, as_json: bool = typer.Option(False, "--json", help="Pri
     from rich.markup import escape
     from rich.table import Table
 
-    from rankone.serving.database import Database
-    from rankone.web.tokens import list_tokens, make_table
+    from rankone.serving import Database
+    from rankone.web.tokens import list_tokens
 
-    database = Database(db)
-    make_table(database)
-    tokens = list_tokens(database)
+    with Database(db, read_only=True) as database:
+        tokens = list_tokens(database)
     if as_json:
         print(json.dumps([{k: v for k, v in token._asdict().items() if k != "digest"} for token in tokens], indent=2))
         return
@@ -72,10 +72,12 @@ def revoke(
     id: str = typer.Argument(..., help="Id of the token, as `rankone token list` shows it."), db: str = _DB
 ) -> None:
     """End a token; running servers notice within a second."""
-    from rankone.serving.database import Database
+    from rankone.serving import Database
     from rankone.web.tokens import revoke_token
 
-    revoke_token(Database(db), id)
+    Database(db, read_only=True).close()  # a name that is wrong shall not make a database
+    with Database(db) as database:
+        revoke_token(database, id)
     print(f"token {id} is revoked", file=sys.stderr)
 
 

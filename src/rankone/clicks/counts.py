@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import polars as pl
 
@@ -44,10 +44,11 @@ class Counts:
             )
         keys = [*CELL, "previous"] if "previous" in table.columns else CELL
         numbers = LIST_NUMBERS if "previous" in table.columns else CELL_NUMBERS
+        table = table.with_columns(as_names(table.schema, ["query", "item"]))
         _check_values(table, [*CELL, *numbers])
         table = table.select(
-            pl.col("query").cast(pl.String),
-            pl.col("item").cast(pl.String),
+            "query",
+            "item",
             pl.col("position").cast(pl.UInt8),
             *(pl.col(key).cast(pl.UInt8) for key in keys[3:]),
             *(pl.col(number).cast(pl.Int64) for number in numbers),
@@ -122,6 +123,21 @@ class Counts:
             f"<Counts: {len(self.queries)} queries, {len(self.cells)} cells, "
             f"{self.impressions} impressions, {self.clicks} clicks>"
         )
+
+
+def as_names(schema: Mapping[str, pl.DataType], columns: Iterable[str]) -> list[pl.Expr]:
+    """Return columns as texts; whole numbers that are floats, as pandas has them beside gaps, lose their point.
+
+    >>> frame = pl.DataFrame({"item": [1.0, None, float("nan"), 2.5]})
+    >>> frame.select(as_names(frame.schema, ["item"]))["item"].to_list()
+    ['1', None, None, '2.5']
+    """
+    return [_float_name(name) if schema[name].is_float() else pl.col(name).cast(pl.String) for name in columns]
+
+
+def _float_name(name: str) -> pl.Expr:
+    number, whole = pl.col(name).fill_nan(None), pl.col(name).cast(pl.Int64, strict=False)
+    return pl.when(whole == number).then(whole.cast(pl.String)).otherwise(number.cast(pl.String)).alias(name)
 
 
 def _check_values(table: pl.DataFrame, columns: list[str]) -> None:

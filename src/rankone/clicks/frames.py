@@ -5,7 +5,7 @@ Only the counts leave the engine; the rows stay where they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
 import narwhals as nw
@@ -17,6 +17,7 @@ from rankone.errors import InputError
 
 #: The query of a log that has none.
 ONLY_QUERY = "all"
+_TOO_LARGE = 2.0**63  # for a whole number of 64 bits
 
 
 def count(
@@ -63,15 +64,12 @@ def count(
     table = table.select(**{name: nw.col(column) for name, column in wanted.items()})
     if query is None:
         table = table.with_columns(query=nw.lit(ONLY_QUERY))
-    table = table.with_columns(
-        nw.col("query").cast(nw.String),
-        nw.col("item").cast(nw.String),
-        nw.col("clicked").cast(nw.Int64 if schema[clicked] == nw.Boolean else schema[clicked]),
-    )
+    if schema[clicked] == nw.Boolean:
+        table = table.with_columns(nw.col("clicked").cast(nw.Int64))
     check_max_bad(max_bad)
     report = ReadReport(format="dataframe")
-    names = [name for name in ("query", "item", "list") if name in table.collect_schema()]
-    table = table.with_columns(usable=usable(names, whole=schema[position].is_integer()))
+    kinds = table.collect_schema()
+    table = table.with_columns(usable=_usable(kinds))
     totals = _polars(table.select(rows=nw.len(), good=nw.col("usable").cast(nw.Int64).sum()))
     report.rows, good = (int(number or 0) for number in totals.row(0))  # sums are decimals in DuckDB
     report.rows_quarantined = report.rows - good
@@ -81,7 +79,10 @@ def count(
             limit = "no unusable rows (strict)" if strict else f"at most {max_bad:.0%} unusable rows"
             got = f"{report.rows_quarantined} of {report.rows} rows with missing or impossible values"
             raise InputError(limit, got, "clean the frame, or raise max_bad")
-    cells = count_rows(table.filter(nw.col("usable")), with_lists=list is not None)
+    numbered = [name for name in ("query", "item") if _has_fractions(kinds[name])]
+    table = table.filter(nw.col("usable")).with_columns(nw.col(name).cast(nw.Int64) for name in numbered)
+    table = table.with_columns(nw.col("query", "item").cast(nw.String))
+    cells = count_rows(table, with_lists=list is not None)
     report.add("duplicate items", good - int(cells["impressions"].sum()))
     return Counts(cells, report)
 
@@ -95,15 +96,26 @@ def known_frame(frame: Any) -> Any:
         raise InputError(kinds, type(frame).__name__, "make it a dataframe first") from None
 
 
-def usable(names: Iterable[str], whole: bool) -> nw.Expr:
-    """Rows that have every name (query, item, list) and whose position and outcome can be counted."""
+def _usable(kinds: Mapping[str, Any]) -> nw.Expr:
+    """Rows that have every name (query, item, list) and whose position and outcome can be counted.
+
+    Numbers that are names may be floats (as pandas has them beside gaps), but whole ones.
+    """
     place, outcome = nw.col("position"), nw.col("clicked")
-    valid = (place >= 1) & (place <= MOST_POSITIONS)
-    for name in names:
-        valid &= ~nw.col(name).is_null()
-    if not whole:
-        valid &= place == place.round(0)
-    return (valid & ((outcome == 0) | (outcome == 1))).fill_null(False)
+    valid = (place >= 1) & (place <= MOST_POSITIONS) & ((outcome == 0) | (outcome == 1))
+    for name in ("query", "item", "list"):
+        if name in kinds:
+            valid &= ~nw.col(name).is_null()
+            if _has_fractions(kinds[name]):
+                valid &= nw.col(name).abs() < _TOO_LARGE  # which a NaN is not
+    for name in ("query", "item", "position"):
+        if _has_fractions(kinds[name]):
+            valid &= nw.col(name) == nw.col(name).round(0)
+    return valid.fill_null(False)
+
+
+def _has_fractions(kind: Any) -> bool:
+    return bool(kind.is_numeric() and not kind.is_integer())
 
 
 def count_rows(table: Any, with_lists: bool) -> pl.DataFrame:

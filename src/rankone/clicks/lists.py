@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankone.clicks.cells import Cells, Ints
+from rankone.clicks.counts import as_names
 from rankone.clicks.frames import known_frame
 from rankone.errors import InputError
 
@@ -44,7 +45,7 @@ def lists_of(frame: Any, cells: Cells, n_positions: int) -> Lists:
                 f"the columns {', '.join(needed)}", f"no '{column}'", "rename the columns of the held-out lists"
             )
     table = table.select(
-        pl.col("list"), pl.col("query", "item").cast(pl.String), pl.col("position", "clicked").cast(pl.Int64)
+        pl.col("list"), *as_names(table.schema, ["query", "item"]), pl.col("position", "clicked").cast(pl.Int64)
     ).filter(pl.col("position") <= n_positions)
     numbers = pl.DataFrame({"query": cells.queries, "query_number": np.arange(len(cells.queries))})
     pairs = cells.pairs.select("query", "item").with_row_index("pair")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from rankone.clicks.cells import Ints
-from rankone.clicks.counts import Counts
+from rankone.clicks.counts import Counts, as_names
 from rankone.clicks.frames import ONLY_QUERY
 from rankone.errors import InputError
 
@@ -84,15 +85,19 @@ def read_pair_counts(path: str | Path) -> list[PairCounts]:
     [[10, 20], [5, 0]]
     """
     path = Path(path)
-    found = _columns(_header(path))
+    with _explained(path):
+        found = _columns(_header(path))
     lacking = [f"{what} ({' or '.join(COLUMNS[what])})" for what in COLUMNS if what not in found and what != "query"]
     if lacking:
         raise InputError(
             f"a column of {lacking[0]}", f"none in {path.name}", "name the columns row, col, shown, clicks"
         )
-    texts = [pl.col(found[what]).cast(pl.String).alias(what) for what in ("query", "row", "col") if what in found]
-    numbers = [pl.col(found[what]).cast(pl.Float64, strict=False).alias(what) for what in ("shown", "clicks")]
-    table = _read(path).select(*texts, *numbers)
+    with _explained(path):
+        table = _read(path).select(pl.col(column).alias(what) for what, column in found.items())
+    table = table.with_columns(
+        *as_names(table.schema, [what for what in ("query", "row", "col") if what in found]),
+        pl.col("shown", "clicks").cast(pl.Float64, strict=False),
+    )
     if "query" not in found:
         table = table.with_columns(query=pl.lit(ONLY_QUERY))
     if sum(table.null_count().row(0)):
@@ -128,6 +133,16 @@ def _pivoted(name: str, rows: pl.Series, cols: pl.Series, shown: pl.Series, clic
     for table, numbers in zip(tables, (shown, clicks), strict=True):
         table[places] = numbers.to_numpy()
     return pair_counts(tables[0], tables[1], names[0].to_list(), names[1].to_list(), name)
+
+
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Say in one voice why a file cannot be read."""
+    try:
+        yield
+    except (OSError, UnicodeDecodeError, pl.exceptions.PolarsError) as error:
+        got = str(error).partition("\n")[0]
+        raise InputError(f"a file of counts at {path}", got, "name a .csv, .tsv or .parquet file of counts") from None
 
 
 def _header(path: Path) -> list[str]:

@@ -7,7 +7,7 @@ paper played is not printed either, so every claim is judged at several.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +42,7 @@ class Protocol:
         quick: one run and short horizons, for a first look.
         workers: processes to use.
         progress: called with (finished runs, all runs).
+        preparing: called with (finished, all, what they are) while the log is made and read.
     """
 
     out: Path
@@ -51,6 +52,7 @@ class Protocol:
     quick: bool = False
     workers: int | None = None
     progress: Progress | None = None
+    preparing: Callable[[int, int, str], None] = lambda finished, total, what: None
 
     def __post_init__(self) -> None:
         if self.log is not None and self.truth:
@@ -78,15 +80,22 @@ class Models:
 
 def models(protocol: Protocol) -> Models:
     """Fit the log the user names or, with none, a generated one; or take what is true in the generated one."""
+
+    def reading(done: int, total: int, rows: int) -> None:
+        protocol.preparing(done // 1_000_000, total // 1_000_000, "megabytes of the log")
+
+    def writing(done: int, total: int) -> None:
+        protocol.preparing(done, total, "sessions of the log")
+
     if protocol.log is not None:
-        counts = clicks.read(protocol.log, protocol.format).top(QUERIES)
+        counts = clicks.read(protocol.log, protocol.format, progress=reading).top(QUERIES)
         source = f"{Path(protocol.log).name} ({counts.report['lists']:,} lists), fitted by PyClick's rule"
     else:
         lists = GENERATED_LISTS // 10 if protocol.quick else GENERATED_LISTS
-        made = clicks.generate_log(protocol.out / "generated-log.tsv.gz", lists, queries=QUERIES)
+        made = clicks.generate_log(protocol.out / "generated-log.tsv.gz", lists, queries=QUERIES, progress=writing)
         if protocol.truth:
             return Models("truth of a GENERATED log", made.problems, None)
-        counts = clicks.read(made.path)
+        counts = clicks.read(made.path, progress=reading)
         source = f"a GENERATED log ({lists:,} lists), fitted by PyClick's rule"
     model = clicks.PBM.pyclick().fit(counts)
     return Models(source, [model.problem(query) for query in counts.queries["query"]], model)

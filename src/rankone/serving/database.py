@@ -1,69 +1,13 @@
-"""A database of experiments as one process uses it: one code path for every reader and writer.
-
-To write: take the lock of the experiments in the group, apply the tail of their journals that others wrote, plan,
-choose, append, commit; then answer. Threads of one process, processes on one SQLite file and machines on one PostgreSQL
-all do just that. To read: apply the tail and look, without any lock.
-
-If anything fails before the commit is known to be good, what is in memory may be ahead of the journal: it is dropped,
-and folded again from the journal when next needed.
-"""
+"""A database of experiments, to be shared by the experiments of a program."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import gc
-import os
-import time
-import warnings
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
-from rankone.errors import InputError, StorageError
-from rankone.serving import snapshot
-from rankone.serving.fold import Diverged, Fold, Stale
-from rankone.serving.journal import Draft, Events, Kind, Texts, damaged, of_rows, read_groups
-from rankone.serving.outcomes import Ask, Planner, decisions_of
-from rankone.serving.report import winning_note
-from rankone.serving.storage import Storage, open_storage
-from rankone.serving.writer import Job, Writer
-
-_CHUNK = 50_000  # events read at a time
-_SNAPSHOT_EVERY = 20_000  # events; less often where the state is large
-_BYTES_PER_EVENT = 64  # a snapshot may cost this much writing for each event it saves reading
-
-
-class RestartWarning(UserWarning):
-    """The policy's code has changed since the journal was written: it starts afresh on what is known."""
-
-
-def system_clock() -> int:
-    """Return the time in whole microseconds since 1970."""
-    return time.time_ns() // 1000
-
-
-@contextlib.contextmanager
-def _cycles_ignored() -> Iterator[None]:
-    """Do not look for cycles among the many small objects of a journal: there are none, and it doubles the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
-class Folded:
-    """One experiment of a database, and its fold as far as this process knows it."""
-
-    def __init__(self, number: int, clock: Callable[[], int] = system_clock) -> None:
-        self.number, self.clock = number, clock
-        self.fold: Fold | None = None
-        self.snapshot_seq = 0
-        self.next_look = 0  # outcomes at which to look for a winner again
-        self.outdated = False  # the policy cannot be replayed with this program
+from rankone.serving.storage import open_storage
+from rankone.serving.transactions import Transactions
 
 
 class Database:
@@ -71,247 +15,37 @@ class Database:
 
     Args:
         db: file name or ``postgresql://`` address.
-        durability: "full" (survives power cuts), "normal" or "off".
+        durability: "full" (survives power cuts), "normal" (survives crashes of the program) or "off".
         patience: seconds to wait for a lock or a connection.
         read_only: open to look only; nothing is ever written.
+
+    >>> import tempfile
+    >>> from rankone import Experiment
+    >>> with tempfile.TemporaryDirectory() as folder, Database(f"{folder}/demo.db") as database:
+    ...     for page in ("homepage", "shop"):
+    ...         decision = Experiment(page, ["A", "B"], ["1", "2"], policy="ucb1", db=database).ask()
+    ...     database.names()
+    ['homepage', 'shop']
     """
 
     def __init__(
         self, db: str | Path, durability: str = "full", patience: float = 30.0, read_only: bool = False
     ) -> None:
-        self.db, self.read_only = db, read_only
-        self._open = functools.partial(open_storage, db, durability, patience, read_only)
-        self.storage: Storage = self._open()
-        self._writer = Writer(self._carry_out)
-        self._folded: dict[int, Folded] = {}
-        self._process = os.getpid()
-        self._closed = False
+        self.read_only = read_only
+        self.transactions = Transactions(
+            functools.partial(open_storage, db, durability, patience, read_only), read_only
+        )
 
-    def run(self, of: Folded, do: Any, alone: bool = False) -> Any:
-        """Carry out a list of requests, call `do(fold)` to look, or `do()` alone; return its result."""
-        if self._closed:
-            raise StorageError(f"{self.storage.where} to be open", "an experiment that was closed", "open it again")
-        if os.getpid() != self._process:  # a connection must not be used on both sides of a fork
-            self.storage, self._writer, self._process = self._open(), Writer(self._carry_out), os.getpid()
-            for folded in self._folded.values():
-                folded.fold = None
-        return self._writer.run(Job(of, do, alone))
-
-    def folded(self, number: int, clock: Callable[[], int] | None = None) -> Folded:
-        """Return an experiment by its number; all who ask get the same one."""
-        found = self._folded.setdefault(number, Folded(number))
-        if clock is not None:
-            found.clock = clock
-        return found
+    def names(self) -> list[str]:
+        """Return the names of the experiments, oldest first."""
+        return list(self.transactions.alone(lambda: self.transactions.storage.names()))
 
     def close(self) -> None:
-        """Close the connection."""
-        self._closed = True
-        self.storage.close()
+        """Close the connection; experiments that share it can no longer be used."""
+        self.transactions.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-    def change(self, of: Folded, plan: Callable[[Fold, Draft], Any]) -> Any:
-        """Carry out `plan`, which drafts rare events, alone in a transaction; return its result."""
-
-        def carry_out() -> Any:
-            self.storage.begin([of.number])
-            fold = self.catch_up(of)
-            draft = Draft(fold.seq, max(of.clock(), fold.at))
-            result = plan(fold, draft)
-            if len(draft):
-                self.append(of, draft.take())
-            self.storage.commit()
-            return result
-
-        return self.run(of, carry_out, alone=True)
-
-    def _carry_out(self, group: list[Job]) -> None:
-        involved = {job.of.number: job.of for job in group}
-        looks = [job for job in group if callable(job.do)]
-        try:
-            if group[0].alone:
-                group[0].result = group[0].do()
-            elif len(looks) < len(group):
-                self._write(group, involved)
-            else:
-                for folded in involved.values():
-                    self.catch_up(folded)
-        except BaseException:
-            self.storage.rollback()
-            for folded in involved.values():
-                folded.fold = None
-            raise
-        self._after(involved, [] if group[0].alone else looks)
-
-    def _after(self, involved: dict[int, Folded], looks: list[Job]) -> None:
-        """Serve those who only look, and keep snapshots: nothing here may harm what is committed."""
-        for job in looks:
-            try:
-                job.result = job.do(job.of.fold)
-            except Exception as error:
-                job.error = error
-        for folded in involved.values():
-            try:
-                self._keep_snapshot(folded)
-            except Exception:  # a snapshot is a convenience: the next one may succeed
-                self.storage.rollback()
-
-    def _write(self, group: list[Job], involved: dict[int, Folded]) -> None:
-        self.storage.begin(involved)
-        answers: list[tuple[Job, Any]] = []
-        for folded in involved.values():
-            self.catch_up(folded)
-            jobs = [job for job in group if job.of is folded and not callable(job.do)]
-            answers += self._write_one(folded, jobs)
-        self.storage.commit()
-        for job, answer in answers:
-            job.result = answer
-
-    def _write_one(self, folded: Folded, jobs: list[Job]) -> list[tuple[Job, Any]]:
-        fold = folded.fold
-        assert fold is not None
-        if folded.outdated:
-            self.begin_era(folded, "the program's policy changed")
-        planner = Planner(fold, self.storage, folded.number, folded.clock())
-        requests = [(job, place, request) for job in jobs for place, request in enumerate(job.do)]
-        answers: dict[int, list[Any]] = {id(job): [None] * len(job.do) for job in jobs}
-        for asking in (False, True):  # outcomes first: what is known by now is used
-            for job, place, request in requests:
-                if isinstance(request, Ask) is asking:
-                    try:
-                        answers[id(job)][place] = (
-                            planner.ask(request) if isinstance(request, Ask) else planner.outcome(request)
-                        )
-                    except InputError as error:  # any other error is the whole group's
-                        answers[id(job)][place] = error
-        made = {}
-        if len(planner.draft):
-            events = planner.draft.take()
-            self.append(folded, events)
-            made = decisions_of(fold, events)
-            self._stop_if_won(folded, fold, planner.draft)
-        for answer in answers.values():
-            for place, given in enumerate(answer):
-                if type(given) is tuple:
-                    first, count = given
-                    answer[place] = [made[number] for number in range(first, first + count)]
-        return [(job, answers[id(job)]) for job in jobs]
-
-    def _stop_if_won(self, folded: Folded, fold: Fold, draft: Draft) -> None:
-        """Append the end of an experiment that stops by itself. Looking now and then is enough, and costs less."""
-        error, learned = fold.settings.auto_stop, fold.learned
-        if not error or fold.stopped is not None or learned < folded.next_look:
-            return
-        folded.next_look = learned + max(20, learned // 100)
-        won = winning_note(fold, error)
-        if won is not None:
-            draft.add(Kind.STOP, -1, texts=Texts(note=won))
-            self.append(folded, draft.take())
-
-    def append(self, folded: Folded, events: Events) -> None:
-        """Apply new events and add them to the journal as one group."""
-        fold = folded.fold
-        assert fold is not None
-        try:
-            fold.apply(events)
-        except Stale:
-            folded.fold = None  # it counts what is excluded from here on: the next look folds the journal again
-        fold.chain = events.checksum(fold.chain)
-        self.storage.append(folded.number, events.rows(fold.chain))
-
-    def begin_era(self, folded: Folded, why: str) -> None:
-        """Start the policy afresh on what is known."""
-        fold = folded.fold
-        assert fold is not None
-        fold.expect_new_era()
-        draft = Draft(fold.seq, max(folded.clock(), fold.at))
-        draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note(why, fold.rows, fold.cols, forget=True)))
-        self.append(folded, draft.take())
-        folded.outdated = False
-
-    def catch_up(self, folded: Folded) -> Fold:
-        """Apply what others have written since; the first time, begin with a snapshot or the whole journal."""
-        try:
-            if folded.fold is None:
-                folded.fold = self._from_snapshot(folded) or self.replay(folded.number)
-            return self.read_tail(folded.number, folded.fold)
-        except Stale:
-            folded.fold = None
-            return self.catch_up(folded)
-        except Diverged as diverged:
-            message = f"the policy's code changed since event {diverged} was written: it starts afresh on what is known"
-            warnings.warn(RestartWarning(message), stacklevel=2)
-            folded.fold = self.replay(folded.number, with_policy=False)
-            folded.outdated = True
-            return folded.fold
-
-    def replay(self, number: int, with_policy: bool = True) -> Fold:
-        """Fold a whole journal."""
-        with _cycles_ignored():
-            return self.read_tail(number, Fold(self.marks(number), with_policy))
-
-    def read_tail(self, number: int, fold: Fold) -> Fold:
-        """Apply the events behind those a fold has seen."""
-        for _ in self.each_stretch(number, fold):
-            pass
-        return fold
-
-    def each_stretch(self, number: int, fold: Fold) -> Iterator[Events]:
-        """Apply the events behind those a fold has seen, and yield them stretch by stretch."""
-        limit = _CHUNK
-        while rows := self.storage.tail(number, fold.seq, limit):
-            events, chain = read_groups(rows, fold.seq, fold.chain)
-            if len(events):
-                fold.apply(events)
-                fold.chain = chain
-                yield events
-            elif len(rows) < limit:
-                raise damaged(fold.seq + 1)  # the end of a group is missing
-            else:
-                limit *= 2
-            if len(rows) < limit and len(events) == len(rows):
-                break
-
-    def marks(self, number: int) -> Events:
-        """Return the rare events of a journal."""
-        return of_rows(self.storage.marks(number))
-
-    def _from_snapshot(self, folded: Folded) -> Fold | None:
-        for seq, body in self.storage.snapshots(folded.number):
-            found = self.load_snapshot(folded.number, seq, body)
-            if found is not None:
-                folded.snapshot_seq = seq
-                return found
-            if not self.read_only:
-                self.storage.drop_snapshot(folded.number, seq)
-        return None
-
-    def load_snapshot(self, number: int, seq: int, body: bytes) -> Fold | None:
-        """Return the fold of a snapshot; None if it is damaged or does not belong to the journal."""
-        return snapshot.load(body, seq, self.marks(number), lambda at: self._chain_at(number, at))
-
-    def _chain_at(self, number: int, seq: int) -> bytes | None:
-        found = self.storage.tail(number, seq - 1, 1)
-        return bytes(found[0][-1]) if found and found[0][0] == seq and found[0][-1] is not None else None
-
-    def _keep_snapshot(self, folded: Folded) -> None:
-        """Store a snapshot now and then."""
-        fold = folded.fold
-        if fold is None or self.read_only or fold.state is None:
-            return
-        new = fold.seq - folded.snapshot_seq
-        if new < _SNAPSHOT_EVERY:
-            return
-        size = sum(array.nbytes for array in (*fold.state, fold.pulls, fold.clicks, fold.asked))
-        if new < size // _BYTES_PER_EVENT:
-            return
-        folded.snapshot_seq = fold.seq
-        body = snapshot.save(fold)
-        self.storage.begin([folded.number])
-        self.storage.keep_snapshot(folded.number, fold.seq, body)
-        self.storage.commit()

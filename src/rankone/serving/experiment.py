@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -11,10 +10,10 @@ from typing import Any, Self, overload
 
 from rankone.errors import InputError
 from rankone.policies import Policy
-from rankone.serving.database import Database, Folded, system_clock
+from rankone.serving.database import Database
 from rankone.serving.fold import Exclusion, Fold
 from rankone.serving.journal import Draft, Kind, Texts
-from rankone.serving.outcomes import Ask, Decision, Outcome, Tell, Void, checked_request
+from rankone.serving.outcomes import Ask, Decision, Outcome, Tell, Void, each_answered, tells
 from rankone.serving.report import Report, make_report
 from rankone.serving.settings import (
     Lines,
@@ -76,39 +75,17 @@ class Experiment:
         asked = checked_settings(rows, cols, policy, window, auto_stop, seed, max_open)
         self._owns_database = not isinstance(db, Database)
         self.database = db if isinstance(db, Database) else Database(db, durability)
+        self._transactions = self.database.transactions
         try:
-            self._folded = self._enter(asked, clock)
+            self._folded = self._transactions.enter(self.name, lambda: self._new_settings(asked), clock)
             self._continue(asked)
         except BaseException:
             self.close()
             raise
 
-    def _enter(self, asked: dict[str, Any], clock: Callable[[], int] | None) -> Folded:
-        database = self.database
-
-        def enter() -> Folded:
-            storage = database.storage
-            number = storage.find(self.name)
-            if number is None:
-                settings = self._new_settings(asked)
-                storage.begin([])
-                number = storage.find(self.name)  # another process may just have made it
-                if number is None:
-                    folded = Folded(storage.add(self.name))
-                    folded.fold = Fold(database.marks(folded.number))
-                    draft = Draft(0, (clock or system_clock)())
-                    draft.add(Kind.CREATE, -1, texts=Texts(note=settings.note()))
-                    folded.fold.expect_new_era()
-                    database.append(folded, draft.take())
-                    number = folded.number
-                storage.commit()
-            return database.folded(number, clock)
-
-        return database.run(Folded(-1), enter, alone=True)
-
     def _new_settings(self, asked: dict[str, Any]) -> Settings:
         if asked["rows"] is None or asked["cols"] is None:
-            known = ", ".join(list(self.database.storage.names())[:10]) or "none"
+            known = ", ".join(list(self._transactions.storage.names())[:10]) or "none"
             raise InputError(
                 f"rows and cols for the new experiment '{self.name}'",
                 "none",
@@ -155,7 +132,7 @@ class Experiment:
         self, outcomes: Iterable[tuple[str, bool]], *, source: str | None = None
     ) -> list[Outcome | Exception]:
         """Tell many outcomes at once; each gets an outcome, or the error it would have raised."""
-        return self.do([Tell(id, clicked, source) for id, clicked in outcomes])
+        return self.do(tells(outcomes, source))
 
     def void(self, id: str) -> Outcome:
         """Close a decision that was never shown: nothing is learned from it."""
@@ -166,10 +143,7 @@ class Experiment:
 
         An `Ask` is answered by a list of decisions, a `Tell` or a `Void` by an outcome.
         """
-        checked = [checked_request(request) for request in requests]
-        sound = [request for request in checked if not isinstance(request, InputError)]
-        answers = iter(self.database.run(self._folded, sound) if sound else ())
-        return [request if isinstance(request, InputError) else next(answers) for request in checked]
+        return each_answered(requests, lambda sound: self._transactions.run(self._folded, sound))
 
     def _one(self, request: Tell | Void) -> Outcome:
         (answer,) = self.do([request])
@@ -179,7 +153,7 @@ class Experiment:
 
     def look(self, at: Callable[[Fold], Any]) -> Any:
         """Return `at(fold)` of the newest state. Copy what you need; no writer is locked out meanwhile."""
-        return self.database.run(self._folded, at)
+        return self._transactions.run(self._folded, at)
 
     def report(self) -> Report:
         """Return what leads, how sure that is, how much traffic each line got and what is still in the race."""
@@ -189,7 +163,7 @@ class Experiment:
 
     def settle(self) -> None:
         """End the windows that are over; every request does, so this is for quiet times."""
-        self.database.run(self._folded, [])
+        self._transactions.run(self._folded, [])
 
     def _window_due(self, fold: Fold) -> bool:
         first = next((fold.open[number] for number in fold.due if number in fold.open), None)
@@ -197,18 +171,19 @@ class Experiment:
 
     def stop(self, row: str | None = None, col: str | None = None, why: str = "by hand") -> None:
         """Stop experimenting: from now on every decision is one pair, the leading one unless another is named."""
+        checked_name(why, "why")
 
         def plan(fold: Fold, draft: Draft) -> None:
-            if not (fold.learned or (row and col)):
+            if fold.learned == 0 and (row is None or col is None):
                 raise InputError("outcomes that tell which pair leads", "none yet", "name the pair: stop(row, col)")
             report = make_report(fold)
             pair = {
-                "row": _living(fold.rows, row or report.best_row),
-                "col": _living(fold.cols, col or report.best_col),
+                "row": _living(fold.rows, report.best_row if row is None else row),
+                "col": _living(fold.cols, report.best_col if col is None else col),
             }
             draft.add(Kind.STOP, -1, texts=Texts(note=json.dumps(pair | {"why": why})))
 
-        self.database.change(self._folded, plan)
+        self._transactions.change(self._folded, plan)
 
     def resume(self) -> None:
         """Experiment again after a stop, on all that is known."""
@@ -218,7 +193,7 @@ class Experiment:
                 raise InputError("an experiment that is stopped", "one that runs", "nothing is to be done")
             draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note("resumed", fold.rows, fold.cols)))
 
-        self.database.change(self._folded, plan)
+        self._transactions.change(self._folded, plan)
 
     def exclude(
         self,
@@ -242,24 +217,22 @@ class Experiment:
             until: asked before this time.
             why: a note for the journal.
         """
-
-        times = [
-            None if time is None else int(checked_number(time, what, -1, 1e11, f"{what}=time.time() - 3600") * 1e6)
+        checked_name(why, "why")
+        times = {
+            what: int(checked_number(time, what, -1, 1e11, f"{what}=time.time() - 3600") * 1e6)
             for what, time in (("since", since), ("until", until))
-        ]
+            if time is not None
+        }
 
         def plan(fold: Fold, draft: Draft) -> int:
-            fits: dict[str, Any] = {} if source is None else {"source": source}
-            first, last = (
-                None if time is None else self.database.storage.decision_at(self._folded.number, time) for time in times
-            )
-            fits |= {} if first is None else {"first": first}
-            fits |= {} if last is None else {"last": last - 1}
-            fits |= {
-                side: _among(lines.names, name)
-                for side, lines, name in (("row", fold.rows, row), ("col", fold.cols, col))
-                if name
+            asked_before = {
+                what: self._transactions.storage.decision_at(self._folded.number, time) for what, time in times.items()
             }
+            fits: dict[str, Any] = {} if source is None else {"source": source}
+            fits |= {"first": asked_before["since"]} if "since" in times else {}
+            fits |= {"last": asked_before["until"] - 1} if "until" in times else {}
+            fits |= {} if row is None else {"row": _among(fold.rows.names, row)}
+            fits |= {} if col is None else {"col": _among(fold.cols.names, col)}
             if not fits:
                 raise InputError(
                     "something that tells which outcomes to exclude",
@@ -274,7 +247,7 @@ class Experiment:
             )
             return fold.learned + len(held)
 
-        before = self.database.change(self._folded, plan)
+        before = self._transactions.change(self._folded, plan)
         return before - self.look(lambda fold: fold.learned)
 
     def add_row(self, name: str) -> int:
@@ -304,13 +277,12 @@ class Experiment:
             draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note(why, lines["row"], lines["col"])))
             return number
 
-        return self.database.change(self._folded, plan)
+        return self._transactions.change(self._folded, plan)
 
     def close(self) -> None:
         """Close the database if this experiment opened it; what was answered is stored already."""
         if self._owns_database:
-            with contextlib.suppress(AttributeError):
-                self.database.close()
+            self.database.close()
 
     def __enter__(self) -> Self:
         return self

@@ -11,6 +11,7 @@ from rankone.errors import InputError, StorageError
 from rankone.serving.database import Database
 from rankone.serving.fold import Fold
 from rankone.serving.journal import AT, COL, DECISION, KIND, ROW, TAG, VALUE, Events, Kind
+from rankone.serving.replay import begin, each_stretch
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,14 +34,13 @@ def decisions_table(database: Database, name: str) -> pl.DataFrame:
     """
     import polars as pl
 
-    number = experiment_number(database, name)
-    fold = Fold(database.marks(number), with_policy=False)
+    storage = database.transactions.storage
+    number = storage.number(name)
+    fold = begin(storage, number, with_policy=False)
     asks, outcomes = [], []
-    for events in database.each_stretch(number, fold):
+    for events in each_stretch(storage, number, fold):
         asks.append(_asks(events))
         outcomes.append(_outcomes(events, fold))
-    if not asks:
-        asks, outcomes = [_asks(_NONE)], [_outcomes(_NONE, fold)]
     # A late outcome replaces the expiry it follows.
     last = pl.concat(outcomes).group_by("number", maintain_order=True).last()
     table = pl.concat(asks).join(last, on="number", how="left", maintain_order="left")
@@ -75,18 +75,6 @@ def write_decisions(database: Database, name: str, out: Path) -> int:
     except OSError as error:
         raise StorageError(f"to write {out}", str(error), "make room or give access, then try again") from error
     return len(table)
-
-
-_NONE = Events(np.empty((0, 8), np.int64), [])
-
-
-def experiment_number(database: Database, name: str) -> int:
-    """Return the number of an experiment that exists."""
-    number = database.storage.find(name)
-    if number is None:
-        known = ", ".join(database.storage.names()) or "none"
-        raise InputError(f"an experiment of this database ({known})", name, "see `rankone experiments`")
-    return number
 
 
 def _asks(events: Events) -> pl.DataFrame:

@@ -20,7 +20,22 @@ from rankone.numerics.compiled import compiled
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy, live, policy
 from rankone.policies.kernels import FILLER
-from rankone.serving.journal import AT, COL, DECISION, KIND, ROW, SEQ, TAG, VALUE, Events, Ints, Kind, Texts, each_mark
+from rankone.serving.journal import (
+    AT,
+    COL,
+    DECISION,
+    KIND,
+    LEARNED,
+    ROW,
+    SEQ,
+    TAG,
+    VALUE,
+    Events,
+    Ints,
+    Kind,
+    Texts,
+    each_mark,
+)
 from rankone.serving.settings import Lines, Settings
 
 _ASK, _HOLD, _EXPIRE = int(Kind.ASK), int(Kind.HOLD), int(Kind.EXPIRE)
@@ -33,7 +48,7 @@ _MEANING[[Kind.ASK, Kind.TELL, Kind.LEARN, Kind.EXPIRE, Kind.VOID]] = (
     live.LEARN,
     live.VOID,
 )
-_LEARNED = np.isin(np.arange(max(Kind) + 1), (Kind.TELL, Kind.LEARN, Kind.EXPIRE))
+_LEARNED = np.isin(np.arange(max(Kind) + 1), LEARNED)
 _CLOSES = _LEARNED | (np.arange(max(Kind) + 1) == Kind.VOID)
 
 

@@ -55,6 +55,16 @@ class Kind(enum.IntEnum):
 _LAST_MARK = int(Kind.STOP)
 MARKS = (Kind.CREATE, Kind.ERA, Kind.STOP)  # rare events that change what the others mean
 OUTCOMES = (Kind.TELL, Kind.HOLD, Kind.LEARN, Kind.EXPIRE, Kind.LATE, Kind.VOID)
+LEARNED = (Kind.TELL, Kind.LEARN, Kind.EXPIRE)  # outcomes that the policy learns
+
+
+def as_sql(kinds: Sequence[Kind]) -> str:
+    """Return kinds as the list that SQL's IN takes.
+
+    >>> as_sql(LEARNED)
+    '5, 7, 8'
+    """
+    return ", ".join(str(int(kind)) for kind in kinds)
 
 
 class Texts(NamedTuple):

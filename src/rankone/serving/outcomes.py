@@ -13,7 +13,7 @@ import dataclasses
 import hmac
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -245,6 +245,27 @@ def decisions_of(fold: Fold, events: Events) -> dict[int, Decision]:
         if numbers[KIND] == Kind.ASK:
             found[numbers[DECISION]] = decision_of(fold, numbers, texts.secret or b"")
     return found
+
+
+def tells(outcomes: Iterable[tuple[str, bool]], source: str | None) -> list[Tell]:
+    """Return pairs (id, clicked) as requests."""
+    requests = []
+    for outcome in outcomes:
+        try:
+            id, clicked = outcome
+        except (TypeError, ValueError):
+            do = "pass [(decision.id, True), ...]"
+            raise InputError("outcomes as pairs of a decision's id and True or False", outcome, do) from None
+        requests.append(Tell(id, clicked, source))
+    return requests
+
+
+def each_answered(requests: Iterable[Any], carry_out: Callable[[list[Any]], Iterable[Any]]) -> list[Any]:
+    """Return for each request its answer; one that makes no sense is answered by its error and not carried out."""
+    checked = [checked_request(request) for request in requests]
+    sound = [request for request in checked if not isinstance(request, InputError)]
+    answers = iter(carry_out(sound) if sound else ())
+    return [request if isinstance(request, InputError) else next(answers) for request in checked]
 
 
 def checked_request(request: Any) -> Ask | Tell | Void | InputError:

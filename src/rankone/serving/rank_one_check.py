@@ -20,9 +20,8 @@ from rankone.policies import Policy
 from rankone.policies.live import ASK, LEARN, VOID
 from rankone.policies.rehearsal import Floats, Ints, Schedule, rehearse
 from rankone.serving.database import Database
-from rankone.serving.export import experiment_number
-from rankone.serving.fold import Fold
 from rankone.serving.journal import DECISION, KIND, Kind
+from rankone.serving.replay import begin, each_stretch
 from rankone.specs import whole_number
 
 PLAYED_AGAIN = "the experiment played again by its policy in a rank-1 world"
@@ -50,9 +49,10 @@ def check_experiment(
         progress: called with simulations done and simulations in all.
     """
     whole_number("simulations", simulations, least=20)
-    number = experiment_number(database, name)
-    fold = Fold(database.marks(number), with_policy=False)
-    parts = [events.numbers for events in database.each_stretch(number, fold)]
+    storage = database.transactions.storage
+    number = storage.number(name)
+    fold = begin(storage, number, with_policy=False)
+    parts = [events.numbers for events in each_stretch(storage, number, fold)]
     table = pair_counts(fold.pulls, fold.clicks, fold.rows.names, fold.cols.names, name)
     redraw = played_again(fold.policy, *_schedule(np.concatenate(parts))) if len(fold.eras) == 1 else None
     rng = generator(whole_number("seed", seed, least=0), "check-rank1", name)

@@ -92,12 +92,12 @@ def checked_name(value: Any, what: str) -> str:
 
 def checked_lines(values: Any, side: str) -> tuple[str, ...]:
     """Refuse rows or columns that are not a list of different names; a number means that many numbered lines."""
-    if isinstance(values, int) and not isinstance(values, bool):
-        values = [f"{side} {number + 1}" for number in range(max(0, min(values, MAX_LINES + 1)))]
+    if hasattr(values, "__index__") and not isinstance(values, bool):
+        values = [f"{side} {number + 1}" for number in range(whole_number(f"{side}s", values, most=MAX_LINES))]
     if isinstance(values, str) or not isinstance(values, Sequence):
         raise InputError(f"{side}s as a list of names", values, f"pass {side}s=['{side} A', '{side} B']")
     if not 1 <= len(values) <= MAX_LINES:
-        raise InputError(f"1 to {MAX_LINES} {side}s", len(values), "leave some out")
+        raise InputError(f"1 to {MAX_LINES} {side}s", len(values), "name as many")
     names = tuple(checked_name(value, f"{side} name") for value in values)
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)

@@ -11,9 +11,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Self, overload
 from urllib.parse import quote
 
+from rankone.errors import InputError
 from rankone.policies import Policy
-from rankone.serving import Decision, Outcome
+from rankone.serving import Ask, Decision, Outcome, Tell, Void
+from rankone.serving.outcomes import checked_request, each_answered, tells
 from rankone.serving.report import LineReport, Report
+from rankone.serving.settings import checked_lines
 from rankone.web.transport import Transport, problem_error
 
 _CREATING = 300.0  # seconds: the first experiment of a policy may have to wait for a compiler
@@ -58,8 +61,8 @@ class Client:
     ) -> RemoteExperiment:
         """Create an experiment, or find that it is there with these settings."""
         label = policy.label if isinstance(policy, Policy) else policy
-        lines = [side if isinstance(side, int) else list(side) for side in (rows, cols)]
-        settings: dict[str, Any] = {"name": name, "rows": lines[0], "cols": lines[1], "policy": label}
+        lines = {"rows": list(checked_lines(rows, "row")), "cols": list(checked_lines(cols, "col"))}
+        settings: dict[str, Any] = {"name": name, **lines, "policy": label}
         settings |= {"window": window, "auto_stop": auto_stop, "seed": seed, "max_open": max_open}
         given = {key: value for key, value in settings.items() if value is not None}
         self.transport.send("POST", "/v1/experiments", given, timeout=_CREATING)
@@ -98,29 +101,36 @@ class RemoteExperiment:
         self, count: int | None = None, *, key: str | None = None, source: str | None = None
     ) -> Decision | list[Decision]:
         """Return the next decision, or a list of `count` of them."""
-        headers = {"Idempotency-Key": key or secrets.token_hex(16)}
-        body = _given(count=count, source=source)
+        asked = _checked(Ask(1 if count is None else count, key, source))
+        if key is not None and not key.isascii():
+            raise InputError("a key of plain characters, to go into a header", key, "use the characters of ASCII")
+        headers = {"Idempotency-Key": secrets.token_hex(16) if key is None else key}
+        body = _given(count=asked.count, source=source)
         found = self._transport.send("POST", f"{self._path}/ask", body, headers)["decisions"]
         decisions = [Decision(**decision) for decision in found]
         return decisions[0] if count is None else decisions
 
     def tell(self, id: str, clicked: bool, *, source: str | None = None) -> Outcome:
         """Tell the outcome of a decision: any order, any time later, once."""
-        return Outcome(**self._put(f"decisions/{quote(id, safe='')}/outcome", _given(clicked=clicked, source=source)))
+        told = _checked(Tell(id, clicked, source))
+        return Outcome(**self._put(f"{_decision(id)}/outcome", _given(clicked=told.clicked, source=source)))
 
     def tell_many(
         self, outcomes: Iterable[tuple[str, bool]], *, source: str | None = None
     ) -> list[Outcome | Exception]:
         """Tell many outcomes at once; each gets an outcome, or the error it would have raised."""
-        told = [{"id": id, "clicked": clicked} for id, clicked in outcomes]
-        if not told:
-            return []
-        found = self._post("tell", _given(outcomes=told, source=source))["outcomes"]
-        return [problem_error(answer) if "code" in answer else Outcome(**answer) for answer in found]
+
+        def carry_out(told: list[Any]) -> list[Outcome | Exception]:
+            content = [{"id": str(tell.id), "clicked": tell.clicked} for tell in told]
+            found = self._post("tell", _given(outcomes=content, source=source))["outcomes"]
+            return [problem_error(answer) if "code" in answer else Outcome(**answer) for answer in found]
+
+        return each_answered(tells(outcomes, source), carry_out)
 
     def void(self, id: str) -> Outcome:
         """Close a decision that was never shown: nothing is learned from it."""
-        return Outcome(**self._put(f"decisions/{quote(id, safe='')}/void", None))
+        _checked(Void(id))
+        return Outcome(**self._put(f"{_decision(id)}/void", None))
 
     def report(self) -> Report:
         """Return what leads, how sure that is, how much traffic each line got and what is still in the race."""
@@ -131,7 +141,7 @@ class RemoteExperiment:
 
     def export(self, format: str = "jsonl") -> bytes:
         """Return all decisions, one row each, as csv, jsonl or parquet."""
-        return self._transport.fetch("GET", f"{self._path}/export?format={quote(format)}")
+        return self._transport.send("GET", f"{self._path}/export?format={quote(format)}", raw=True)
 
     def stop(self, row: str | None = None, col: str | None = None, why: str = "by hand") -> None:
         """Stop experimenting: from now on every decision is one pair, the leading one unless another is named."""
@@ -186,6 +196,18 @@ class RemoteExperiment:
 
     def _put(self, path: str, body: Any) -> Any:
         return self._transport.send("PUT", f"{self._path}/{path}", body)
+
+
+def _decision(id: str) -> str:
+    return f"decisions/{quote(str(id), safe='')}"
+
+
+def _checked(request: Any) -> Any:
+    """Return a request that makes sense, or raise the error that the embedded experiment would have raised."""
+    checked = checked_request(request)
+    if isinstance(checked, InputError):
+        raise checked
+    return checked
 
 
 def _given(**values: Any) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class Problem(Exception):
         for kind, status, code, retry_after in _ANSWERS:
             if isinstance(error, kind):
                 return cls(status, code, shown(error), retry_after)
-        return cls(500, "internal", "the service failed at this request; its log says why")
+        return cls(500, "internal", "expected an answer - got a failure inside the service - see its log")
 
     def as_dict(self) -> dict[str, Any]:
         """Return the body of the answer."""

@@ -114,10 +114,6 @@ class ExportQuery(Body):
     format: Literal["csv", "jsonl", "parquet"] = "jsonl"
 
 
-class Empty(Body):
-    """Nothing."""
-
-
 class DecisionAnswer(BaseModel):
     """A pair to show. Whoever has the id can tell the outcome, at any time and once."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rankone.errors import InputError, MissingExtra
 from rankone.serving import Database
-from rankone.web.tokens import list_tokens, make_table
+from rankone.web.tokens import list_tokens
 
 
 def is_loopback(host: str) -> bool:
@@ -27,17 +27,13 @@ def is_loopback(host: str) -> bool:
 
 def check_public(db: str | Path, host: str) -> None:
     """Refuse a public address while no token is there to keep strangers out."""
-    database = Database(db)
-    try:
-        make_table(database)
+    with Database(db) as database:
         if not list_tokens(database):
             raise InputError(
                 f"a token before the service listens on {host}",
                 "none in this database",
                 "make one: rankone token create, or leave --host out to serve this machine only",
             )
-    finally:
-        database.close()
 
 
 def serve(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import threading
 from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
@@ -43,7 +42,6 @@ class Service:
         except BaseException:
             self.database.close()
             raise
-        self._reading = threading.Lock()
         self.meters, self.bodies = Meters(), Bodies(limits)
         self.gate = Gate(self._tokens, limits, public, allowed_origins)
         self.exporting = asyncio.Semaphore(limits.exports)
@@ -75,7 +73,7 @@ class Service:
 
     async def names(self) -> list[str]:
         """Return the names of all experiments."""
-        return await self.off_loop(lambda: list(self._read(self.reader.storage.names)))
+        return await self.off_loop(self.reader.names)
 
     async def desk(self, name: str) -> Desk:
         """Return the desk of an experiment, or raise that there is none."""
@@ -121,16 +119,12 @@ class Service:
                 return desk
             experiment = await self.off_loop(lambda: Experiment(name, db=self.database, **settings))
             if desk is None:
-                views = await self.off_loop(Views, experiment, self.reader, self._reading)
+                views = await self.off_loop(Views, experiment, self.reader)
                 desk = self._desks[name] = Desk(experiment, self._pool, views, self.meters, self.limits.waiting)
             return desk
 
     async def _tokens(self) -> list[Token]:
-        return await self.off_loop(self._read, list_tokens, self.reader)
-
-    def _read(self, function: Any, *arguments: Any) -> Any:
-        with self._reading:
-            return function(*arguments)
+        return await self.off_loop(list_tokens, self.reader)
 
     async def _tick(self) -> None:
         while True:

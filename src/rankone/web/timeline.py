@@ -9,16 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from rankone.serving.database import Database
-from rankone.serving.journal import Kind
+from rankone.serving.journal import LEARNED, Kind, as_sql
 
 MAX_POINTS = 240
 SIMULATED = "simulated"  # the source that a simulated audience gives
-_LEARNED = (Kind.TELL, Kind.LEARN, Kind.EXPIRE)
-
-_KINDS = ", ".join(str(int(kind)) for kind in (Kind.ASK, *_LEARNED))
 # `at / width` divides whole numbers in SQLite and PostgreSQL alike.
 _COUNT = f"""SELECT at / ?, kind, count(*), sum(value), sum(CASE WHEN source = ? THEN 1 ELSE 0 END), max(seq)
-    FROM rankone_journal WHERE experiment = ? AND seq > ? AND kind IN ({_KINDS}) GROUP BY 1, 2"""  # noqa: S608 - constants
+    FROM rankone_journal WHERE experiment = ? AND seq > ? AND kind IN ({as_sql((Kind.ASK, *LEARNED))}) GROUP BY 1, 2"""  # noqa: S608 - constants
 _END = "(SELECT max(seq) FROM rankone_journal WHERE experiment = ?)"
 _SPAN = f"SELECT min(at), max(at) FROM rankone_journal WHERE experiment = ? AND seq IN (1, {_END})"  # noqa: S608 - constants
 
@@ -26,16 +23,20 @@ _SPAN = f"SELECT min(at), max(at) FROM rankone_journal WHERE experiment = ? AND 
 class Timeline:
     """Counts per stretch of time; the stretches double when there are too many of them."""
 
-    def __init__(self, database: Database, number: int) -> None:
-        self._database, self._number = database, number
+    def __init__(self, database: Database, name: str) -> None:
+        self._transactions = database.transactions
+        self._number: int = self._transactions.alone(lambda: self._transactions.storage.number(name))
         self._width = 1_000_000  # microseconds
         self._seq = 0
         self._points: dict[int, list[int]] = {}  # stretch -> [decisions, outcomes, clicks]
         self.simulated = 0
 
     def catch_up(self) -> None:
-        """Count what the journal has by now; for one thread at a time, whose the database must be."""
-        query = self._database.storage.query
+        """Count what the journal has by now."""
+        self._transactions.alone(self._count)
+
+    def _count(self) -> None:
+        query = self._transactions.storage.query
         if self._seq == 0:
             first, last = query(_SPAN, (self._number, self._number))[0]
             while (last or 0) // self._width - (first or 0) // self._width >= MAX_POINTS:

@@ -13,8 +13,8 @@ import time
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from rankone.errors import InputError
-from rankone.serving.database import Database, Folded
+from rankone.errors import InputError, StorageError
+from rankone.serving.database import Database
 from rankone.serving.settings import checked_name
 
 SCOPES = ("ask", "tell", "read", "admin")
@@ -82,13 +82,17 @@ def create_token(
 
 def list_tokens(database: Database) -> list[Token]:
     """Return all tokens, also those that are no longer valid, oldest first."""
-    rows = _query(database, f"SELECT {_COLUMNS} FROM rankone_tokens ORDER BY created, id")  # noqa: S608 - constants
+    try:
+        rows = _query(database, f"SELECT {_COLUMNS} FROM rankone_tokens ORDER BY created, id")  # noqa: S608 - constants
+    except StorageError as error:
+        if "rankone_tokens" not in error.got:
+            raise
+        return []  # a database that neither a service nor a token was made for yet
     return [Token(row[0], bytes(row[1]), row[2], tuple(row[3].split()), *row[4:]) for row in rows]
 
 
 def revoke_token(database: Database, id: str, now: float | None = None) -> None:
     """End a token at once; servers notice within a second."""
-    make_table(database)
     known = {token.id: token for token in list_tokens(database)}
     if id not in known:
         raise InputError(f"the id of a token ({', '.join(known) or 'there are none'})", id, "see `rankone token list`")
@@ -98,7 +102,8 @@ def revoke_token(database: Database, id: str, now: float | None = None) -> None:
 
 def make_table(database: Database) -> None:
     """Make the table of tokens; harmless where it exists."""
-    integer, data = database.storage.kinds["integer"], database.storage.kinds["bytes"]
+    kinds = database.transactions.storage.kinds
+    integer, data = kinds["integer"], kinds["bytes"]
     _query(
         database,
         f"""CREATE TABLE IF NOT EXISTS rankone_tokens (id TEXT PRIMARY KEY, digest {data} NOT NULL, note TEXT NOT NULL,
@@ -109,4 +114,5 @@ def make_table(database: Database) -> None:
 
 def _query(database: Database, statement: str, parameters: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Run a statement in the database's turn."""
-    return database.run(Folded(-1), lambda: database.storage.query(statement, parameters), alone=True)
+    transactions = database.transactions
+    return transactions.alone(lambda: transactions.storage.query(statement, parameters))

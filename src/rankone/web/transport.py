@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import random
@@ -9,7 +10,7 @@ import ssl
 import threading
 import time
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from rankone import errors
 from rankone.errors import InputError, RankoneError, StorageError
@@ -36,12 +37,13 @@ class Transport:
     """
 
     def __init__(self, url: str, token: str | None, patience: float, timeout: float) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-            raise InputError("the address of a service, http:// or https://", url, "pass 'http://127.0.0.1:8000', say")
-        self._parts, self._base = parts, parts.path.rstrip("/")
+        self._parts = _checked_address(url)
+        self._base = self._parts.path.rstrip("/")
         self._headers = {"Accept": "application/json, application/problem+json"}
         if token:
+            if not (token.isascii() and token.isprintable()):
+                do = "pass what `rankone token create` printed, without the end of the line"
+                raise InputError("a token of one line of plain characters", "another", do)
             self._headers["Authorization"] = f"Bearer {token}"
         self._patience, self._timeout = patience, timeout
         self._own = threading.local()
@@ -54,24 +56,19 @@ class Transport:
         headers: dict[str, str] | None = None,
         again: bool = True,
         timeout: float | None = None,
+        raw: bool = False,
     ) -> Any:
         """Send a request; return the answer's JSON or raise the error it tells.
 
-        `again`: it may be carried out twice without harm, so it is sent again where no answer came. `timeout`: seconds
-        to wait for this answer, where others than usual.
+        Args:
+            method: such as "GET".
+            path: behind the address of the service.
+            body: sent as JSON.
+            headers: beyond those of every request.
+            again: it may be carried out twice without harm, so it is sent again where no answer came.
+            timeout: seconds to wait for this answer, where others than usual.
+            raw: return the answer's bytes as they came.
         """
-        return json.loads(self.fetch(method, path, body, headers, again, timeout))
-
-    def fetch(
-        self,
-        method: str,
-        path: str,
-        body: Any = None,
-        headers: dict[str, str] | None = None,
-        again: bool = True,
-        timeout: float | None = None,
-    ) -> bytes:
-        """Send a request; return the answer as it came."""
         deadline = time.monotonic() + self._patience
         pause = 0.05
         while True:
@@ -81,11 +78,11 @@ class Transport:
                     method, path, body, headers or {}, timeout or self._timeout
                 )
                 if status < 300:
-                    return answer
+                    return answer if raw else _decoded(status, answer)
                 failure = _error(status, answer)
                 if status not in _AGAIN:
                     raise failure
-                wait = max(wait, float(retry_after or 0))
+                wait = max(wait, _seconds(retry_after))
             except (OSError, http.client.HTTPException) as error:
                 self.close()
                 do = "see that `rankone serve` runs there, then try again"
@@ -101,7 +98,7 @@ class Transport:
         self, method: str, path: str, body: Any, headers: dict[str, str], timeout: float
     ) -> tuple[int, bytes, str | None]:
         connection = self._connection(timeout)
-        content = None if body is None else json.dumps(body).encode()
+        content = None if body is None else _encoded(body)
         sent = self._headers | headers | ({} if content is None else {"Content-Type": "application/json"})
         connection.request(method, self._base + path, content, sent)
         response = connection.getresponse()
@@ -130,13 +127,46 @@ class Transport:
             self._own.connection = None
 
 
+def _checked_address(url: str) -> SplitResult:
+    with contextlib.suppress(ValueError):  # brackets that do not close, a port that is none
+        parts = urlsplit(str(url))
+        plain = parts.hostname and parts.port != 0 and not parts.query and not parts.fragment
+        if plain and parts.scheme in ("http", "https"):
+            return parts
+    raise InputError("the address of a service, http:// or https://", url, "pass 'http://127.0.0.1:8000', say")
+
+
+def _encoded(body: Any) -> bytes:
+    try:
+        return json.dumps(body).encode()
+    except TypeError as error:
+        raise InputError("numbers, texts and lists of them", str(error), "convert it to one of these") from None
+
+
+def _decoded(status: int, answer: bytes) -> Any:
+    try:
+        return json.loads(answer)
+    except ValueError:
+        raise _stranger(status) from None
+
+
+def _seconds(retry_after: str | None) -> float:
+    """Return the seconds to wait; a proxy may name a date instead, which is as good as nothing."""
+    return float(retry_after) if retry_after and retry_after.isdecimal() else 0.0
+
+
 def _error(status: int, answer: bytes) -> RankoneError:
     """Return the error that an answer tells, of the class that the embedded experiment would have raised."""
     try:
         return problem_error(json.loads(answer))
-    except (ValueError, KeyError, TypeError):
-        kind = StorageError if status >= 500 or status == 429 else InputError
-        return kind("an answer of a rankone service", f"status {status}", "check the address of the service")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return _stranger(status)
+
+
+def _stranger(status: int) -> errors.ExplainedError:
+    """Return the error for an answer that is not in the words of this service."""
+    kind = StorageError if status >= 500 or status == 429 else InputError
+    return kind("an answer of a rankone service", f"another, of status {status}", "check the address of the service")
 
 
 def problem_error(problem: dict[str, Any]) -> errors.ExplainedError:

@@ -17,7 +17,7 @@ from rankone.serving.fold import Fold
 from rankone.serving.report import Report, make_report
 from rankone.serving.settings import Lines
 from rankone.web.encoding import encode
-from rankone.web.standing import survivors
+from rankone.web.survivors import survivors
 from rankone.web.timeline import Timeline
 
 MAX_SHOWN = 24  # rows, and columns, of a heat map
@@ -35,14 +35,11 @@ class Views:
         self,
         experiment: Experiment,
         reader: Database,
-        turn: threading.Lock,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._experiment, self._clock = experiment, clock
-        self._reading = turn  # the reader's connection is for one thread at a time
         self._making = threading.Lock()
-        with turn:
-            self._timeline = Timeline(reader, reader.storage.names()[experiment.name])
+        self._timeline = Timeline(reader, experiment.name)
         self._view = b""
         self._until = float("-inf")
 
@@ -68,8 +65,7 @@ class Views:
 
     def _make(self) -> dict[str, Any]:
         fold, (rows_left, cols_left, stage) = self._experiment.look(lambda fold: (_still(fold), survivors(fold)))
-        with self._reading:
-            self._timeline.catch_up()
+        self._timeline.catch_up()
         report = make_report(fold)
         outcomes = int(fold.pulls.sum())
         return {

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankone.clicks.collector import Collector
-from rankone.clicks.counts import MOST_POSITIONS
+from rankone.clicks.counts import MOST_POSITIONS, as_names
 from rankone.clicks.delimited import batches, guessed_separator, split_line
 from rankone.clicks.formats.base import Format
 from rankone.clicks.frames import ONLY_QUERY, count_rows
@@ -122,7 +122,7 @@ class Table(Format):
                 return
             offset += len(batch)
             collector.report.rows += len(batch)
-            yield batch.with_columns(pl.col(name).cast(pl.String) for name in names)
+            yield batch.with_columns(as_names(batch.schema, names))
             collector.judge()
 
     def _usable(

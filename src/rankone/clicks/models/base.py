@@ -92,7 +92,7 @@ class ClickModel:
             "a model whose click probabilities are item times position", self.name, "fit PBM() to get a rank-1 problem"
         )
 
-    def query_number(self, query: str | int) -> int:
+    def _query_number(self, query: str | int) -> int:
         """Number of a query that was fitted."""
         self._check_fitted()
         number = self.cells_.query_numbers.get(str(query))

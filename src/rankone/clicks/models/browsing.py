@@ -33,19 +33,19 @@ class BrowsingModel(ClickModel):
         """Estimate attraction, then what follows a click."""
         prior = check_prior(self.prior)
         self.attraction = smoothed_share(per_pair(cells, cells.clicks), per_pair(cells, cells.examined), prior)
-        self.learn_continuation(cells, prior)
+        self._learn_continuation(cells, prior)
 
-    def learn_continuation(self, cells: Cells, prior: tuple[float, float]) -> None:
+    def _learn_continuation(self, cells: Cells, prior: tuple[float, float]) -> None:
         """Estimate the probability to go on after a click."""
-        raise TypeError(f"{type(self).__name__} must define learn_continuation(cells, prior)")
+        raise TypeError(f"{type(self).__name__} must define _learn_continuation(cells, prior)")
 
-    def continuation(self, lists: Lists) -> Floats:
+    def _going_on(self, lists: Lists) -> Floats:
         """Probability to go on after a click, for each list and position."""
-        raise TypeError(f"{type(self).__name__} must define continuation(lists)")
+        raise TypeError(f"{type(self).__name__} must define _going_on(lists)")
 
     def predict(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
         """Carry the probability that a position is examined down the list, given the clicks above and not."""
-        going_on = self.continuation(lists)
+        going_on = self._going_on(lists)
         conditional, marginal = np.empty_like(attraction), np.empty_like(attraction)
         given = np.ones(len(attraction))  # P(examined | clicks above)
         free = np.ones(len(attraction))  # P(examined)

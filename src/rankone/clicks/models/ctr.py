@@ -26,12 +26,12 @@ class CTRModel(ProductModel):
 
     def learn(self, cells: Cells, progress: FitProgress) -> None:
         """Count clicks and impressions."""
-        attraction, examination = self.rates(cells, check_prior(self.prior))
-        self.learned(cells, np.clip(attraction, 1e-6, 1.0), np.clip(examination, 1e-6, 1.0)[None, :])
+        attraction, examination = self._rates(cells, check_prior(self.prior))
+        self._learned(cells, np.clip(attraction, 1e-6, 1.0), np.clip(examination, 1e-6, 1.0)[None, :])
 
-    def rates(self, cells: Cells, prior: tuple[float, float]) -> tuple[Floats, Floats]:
+    def _rates(self, cells: Cells, prior: tuple[float, float]) -> tuple[Floats, Floats]:
         """Return one attraction a pair and one examination a position."""
-        raise TypeError(f"{type(self).__name__} must define rates(cells, prior)")
+        raise TypeError(f"{type(self).__name__} must define _rates(cells, prior)")
 
 
 class GlobalCTR(CTRModel):
@@ -40,7 +40,7 @@ class GlobalCTR(CTRModel):
     name = "ctr-global"
     title = "global click-through rate"
 
-    def rates(self, cells: Cells, prior: tuple[float, float]) -> tuple[Floats, Floats]:
+    def _rates(self, cells: Cells, prior: tuple[float, float]) -> tuple[Floats, Floats]:
         """Return the rate of the whole log."""
         share = smoothed_share(cells.clicks.sum(), cells.impressions.sum(), prior)
         return np.full(cells.n_pairs, share), np.ones(cells.n_positions)
@@ -52,7 +52,7 @@ class RankCTR(CTRModel):
     name = "ctr-rank"
     title = "click-through rate by position"
 
-    def rates(self, cells: Cells, prior: tuple[float, float]) -> tuple[Floats, Floats]:
+    def _rates(self, cells: Cells, prior: tuple[float, float]) -> tuple[Floats, Floats]:
         """Return the rate of each position."""
         shown = per_position(cells, cells.impressions)
         return np.ones(cells.n_pairs), smoothed_share(per_position(cells, cells.clicks), shown, prior)
@@ -64,7 +64,7 @@ class DocumentCTR(CTRModel):
     name = "ctr-document"
     title = "click-through rate by item"
 
-    def rates(self, cells: Cells, prior: tuple[float, float]) -> tuple[Floats, Floats]:
+    def _rates(self, cells: Cells, prior: tuple[float, float]) -> tuple[Floats, Floats]:
         """Return the rate of each item."""
         share = smoothed_share(per_pair(cells, cells.clicks), per_pair(cells, cells.impressions), prior)
         return share, np.ones(cells.n_positions)

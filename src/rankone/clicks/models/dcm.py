@@ -21,7 +21,7 @@ class DCM(BrowsingModel):
     name = "dcm"
     title = "dependent click model"
 
-    def learn_continuation(self, cells: Cells, prior: tuple[float, float]) -> None:
+    def _learn_continuation(self, cells: Cells, prior: tuple[float, float]) -> None:
         """Share of clicks that are not the last, per position."""
         clicks = per_position(cells, cells.clicks)
         self._continuation = smoothed_share(clicks - per_position(cells, cells.last_clicks), clicks, prior)
@@ -32,6 +32,6 @@ class DCM(BrowsingModel):
         self._check_fitted()
         return pl.DataFrame({"position": np.arange(1, len(self._continuation) + 1), "continuation": self._continuation})
 
-    def continuation(self, lists: Lists) -> Floats:
+    def _going_on(self, lists: Lists) -> Floats:
         """Per position, whatever the list."""
         return np.broadcast_to(self._continuation, lists.shown.shape)

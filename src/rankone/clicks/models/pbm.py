@@ -63,20 +63,20 @@ class PBM(ProductModel):
 
     def learn(self, cells: Cells, progress: FitProgress) -> None:
         """Run EM, each query (or all together, with a shared curve) until it has converged."""
-        self.check_settings()
+        self._check_settings()
         prior = check_prior(self.prior)
         if not LOWEST <= self.start <= HIGHEST:
             raise InputError("a start between 0 and 1", self.start, "pass start=0.5")
         check_stopping(self.tolerance, self.max_iterations)
         fit = start_fit(
-            self.pair_starts(cells), cells.pair_cells, cells.position, cells.impressions, cells.clicks,
+            self._pair_starts(cells), cells.pair_cells, cells.position, cells.impressions, cells.clicks,
             cells.n_positions, self.start, self.max_iterations,
         )  # fmt: skip
         trace = run_em(fit, prior, self.tolerance, self.accelerate, progress)
         self.n_iter_ = int(fit.iterations.max())
         self.converged_ = bool(fit.converged.all())
         self.log_likelihoods_ = trace[: self.n_iter_ + 1]
-        self.learned(cells, fit.attraction, fit.examination)
+        self._learned(cells, fit.attraction, fit.examination)
 
 
 def check_prior(prior: tuple[float, float]) -> tuple[float, float]:

@@ -41,8 +41,8 @@ class PBMDirect(ProductModel):
 
     def learn(self, cells: Cells, progress: FitProgress) -> None:
         """Climb in each query (or in all together, with a shared curve)."""
-        self.check_settings()
-        starts = self.pair_starts(cells)
+        self._check_settings()
+        starts = self._pair_starts(cells)
         groups = len(starts) - 1
         a, g = np.zeros(cells.n_pairs), np.full((groups, cells.n_positions), 0.5)
         self.log_likelihoods_ = np.zeros(len(_BARRIERS))
@@ -58,7 +58,7 @@ class PBMDirect(ProductModel):
                 self.log_likelihoods_[stage] += climb.value(climb.x, climb.y, 0.0)
             a[pairs], g[group] = np.exp(climb.x), np.exp(climb.y)
             progress(group + 1, groups)
-        self.learned(cells, a, g)
+        self._learned(cells, a, g)
 
 
 class _Climb:

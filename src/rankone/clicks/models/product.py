@@ -30,41 +30,41 @@ class ProductModel(ClickModel):
             best position; "balanced" makes the highest attraction and the highest examination equal; "as-is" leaves
             what the algorithm ended with, as PyClick does.
 
-    A subclass's `learn` calls `learned(cells, attraction, examination)`.
+    A subclass's `learn` calls `_learned(cells, attraction, examination)`.
     """
 
     examination: str = "per-query"
     scale: str = "exam1"
 
-    def learned(self, cells: Cells, attraction: Floats, examination: Floats) -> None:
+    def _learned(self, cells: Cells, attraction: Floats, examination: Floats) -> None:
         """Take what was learned, one attraction a pair and one curve a group, to the scale of the convention."""
-        self._labels = place_components(self.pair_starts(cells), cells.pair_cells, cells.position, cells.n_positions)
+        self._labels = place_components(self._pair_starts(cells), cells.pair_cells, cells.position, cells.n_positions)
         self.attraction, self.curves = attraction.copy(), examination.copy()
         if self.scale != "as-is":
             self._rescale(cells)
-        product = self.cell_probabilities(cells)
+        product = self._cell_probabilities(cells)
         gain = cells.clicks * np.log(product) + (cells.impressions - cells.clicks) * np.log1p(-product)
         self._log_likelihoods = summed(cells.query, gain, len(cells.queries))
         self.log_likelihood_ = float(gain.sum())
         self._perplexities = _perplexities(cells, gain)
 
-    def check_settings(self) -> None:
+    def _check_settings(self) -> None:
         """Refuse unknown conventions."""
         for value, choices, what in ((self.examination, CURVES, "examination"), (self.scale, SCALES, "scale")):
             if value not in choices:
                 raise InputError(f"{what} as one of {', '.join(choices)}", value, f"pass {what}='{choices[0]}'")
 
-    def pair_starts(self, cells: Cells) -> Ints:
+    def _pair_starts(self, cells: Cells) -> Ints:
         """Where the pairs of each group start: a group is a query, or all queries if the curve is shared."""
         return np.array([0, cells.n_pairs]) if self.examination == "shared" else cells.query_pairs
 
-    def group_of_pair(self, cells: Cells) -> Ints:
+    def _group_of_pair(self, cells: Cells) -> Ints:
         """Group of each pair."""
         return np.zeros(cells.n_pairs, np.int64) if self.examination == "shared" else cells.query_of_pair
 
-    def cell_probabilities(self, cells: Cells) -> Floats:
+    def _cell_probabilities(self, cells: Cells) -> Floats:
         """Click probability of each cell, kept off 0 and 1."""
-        group = self.group_of_pair(cells)[cells.pair]
+        group = self._group_of_pair(cells)[cells.pair]
         product: Floats = self.attraction[cells.pair] * self.curves[group, cells.position]
         return np.clip(product, 1e-12, 1.0 - 1e-12)
 
@@ -94,7 +94,7 @@ class ProductModel(ClickModel):
         """`attraction_` and `examination_` with standard errors and intervals (columns se, low, high)."""
         self._check_fitted()
         cells = self.cells_
-        starts = self.pair_starts(cells)
+        starts = self._pair_starts(cells)
         error_a, error_g = np.zeros(cells.n_pairs), np.zeros_like(self.curves)
         for group in range(len(starts) - 1):
             pairs = slice(starts[group], starts[group + 1])
@@ -108,7 +108,7 @@ class ProductModel(ClickModel):
                 self._labels[group],
                 balanced=self.scale == "balanced",
             )
-        place = self.group_of_pair(cells)[cells.pair] * cells.n_positions + cells.position
+        place = self._group_of_pair(cells)[cells.pair] * cells.n_positions + cells.position
         seen = (self._labels >= 0).ravel()
         clicks_g = summed(place, cells.clicks, self.curves.size)[seen]
         exposure_g = summed(place, cells.impressions * self.attraction[cells.pair], self.curves.size)[seen]
@@ -145,7 +145,7 @@ class ProductModel(ClickModel):
 
     def problem(self, query: str | int) -> RankOne:
         """Return one query as a problem: rows are its items, columns its positions."""
-        number = self.query_number(query)
+        number = self._query_number(query)
         pairs = slice(self.cells_.query_pairs[number], self.cells_.query_pairs[number + 1])
         group = 0 if self.examination == "shared" else number
         positions = np.flatnonzero(self._labels[group] >= 0)
@@ -164,7 +164,7 @@ class ProductModel(ClickModel):
 
     def _rescale(self, cells: Cells) -> None:
         n_places = cells.n_positions
-        group = self.group_of_pair(cells)
+        group = self._group_of_pair(cells)
         component = group * n_places + self._labels[group, cells.position[cells.pair_cells[:-1]]]
         seen = self._labels >= 0
         component_g = (np.arange(len(self._labels))[:, None] * n_places + self._labels)[seen]

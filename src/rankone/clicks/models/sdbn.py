@@ -21,7 +21,7 @@ class SDBN(BrowsingModel):
     name = "sdbn"
     title = "simplified dynamic Bayesian network"
 
-    def learn_continuation(self, cells: Cells, prior: tuple[float, float]) -> None:
+    def _learn_continuation(self, cells: Cells, prior: tuple[float, float]) -> None:
         """Share of clicks that are the last, per item of a query."""
         self._satisfaction = smoothed_share(per_pair(cells, cells.last_clicks), per_pair(cells, cells.clicks), prior)
 
@@ -31,7 +31,7 @@ class SDBN(BrowsingModel):
         self._check_fitted()
         return self.cells_.pairs.with_columns(satisfaction=self._satisfaction)
 
-    def continuation(self, lists: Lists) -> Floats:
+    def _going_on(self, lists: Lists) -> Floats:
         """One minus the satisfaction of the item; the query's average where the item was not fitted."""
         typical = self.typical_attraction(self._satisfaction)[lists.query][:, None]
         return 1.0 - np.where(lists.pair >= 0, self._satisfaction[lists.pair], typical)

@@ -10,8 +10,8 @@ import abc
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
-from rankone.errors import JournalError, StorageError
-from rankone.serving.journal import COLUMNS, MARKS, VERSION, Kind
+from rankone.errors import InputError, JournalError, StorageError
+from rankone.serving.journal import COLUMNS, MARKS, VERSION, Kind, as_sql
 
 Row = tuple[Any, ...]
 
@@ -103,6 +103,14 @@ class Storage(abc.ABC):
         found = self.query("SELECT id FROM rankone_experiments WHERE name = ?", (name,))
         return int(found[0][0]) if found else None
 
+    def number(self, name: str) -> int:
+        """Return the number of an experiment that there must be."""
+        number = self.find(name)
+        if number is None:
+            known = ", ".join(self.names()) or "none"
+            raise InputError(f"an experiment of this database ({known})", name, "see `rankone experiments`")
+        return number
+
     def add(self, name: str) -> int:
         """Enter a new experiment inside a transaction; the caller knows that there is none of that name."""
         number = int(self.query("SELECT coalesce(max(id), 0) + 1 FROM rankone_experiments")[0][0])
@@ -127,8 +135,7 @@ class Storage(abc.ABC):
 
     def marks(self, experiment: int) -> list[Row]:
         """Return the rare events that change what the others mean. They are those without a decision."""
-        kinds = ", ".join(str(int(kind)) for kind in MARKS)
-        return self.query(f"{_SELECT} AND decision = -1 AND kind IN ({kinds}) ORDER BY seq", (experiment,))
+        return self.query(f"{_SELECT} AND decision = -1 AND kind IN ({as_sql(MARKS)}) ORDER BY seq", (experiment,))
 
     def decision_at(self, experiment: int, at: int) -> int:
         """Return the number of decisions asked before the time `at`."""
