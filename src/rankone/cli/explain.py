@@ -28,6 +28,5 @@ def explain(
 
     told = rankone.explain(policy, problem, horizon, seed)
     paths = told.save(out)
-    last = next(frame for frame in reversed(told.frames) if frame.kind not in ("stretch", "decision"))
-    print(last.text if last.step else told.frames[-1].text)
+    print(told.frames[-1].text)
     print(f"Written: {', '.join(str(path) for path in paths)}")
