@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import typer
@@ -20,3 +21,40 @@ def whole_number(text: Any) -> int:
         return parse_whole_number("the value", str(text))  # a default comes here too, as a number
     except InputError as error:
         raise typer.BadParameter(str(error)) from None  # Typer says which option it was
+
+
+def policy_names(incomplete: str) -> list[str]:
+    """Return the policies whose name begins so, for a shell that completes it.
+
+    >>> policy_names("ut")
+    ['uts']
+    """
+    from rankone.policies import known_policies
+
+    return _beginning(known_policies(), incomplete)
+
+
+def model_names(incomplete: str) -> list[str]:
+    """Return the click models whose name begins so, for a shell that completes it.
+
+    >>> model_names("pb")
+    ['pbm', 'pbm-direct']
+    """
+    from rankone.clicks import MODELS
+
+    return _beginning(MODELS.known(), incomplete)
+
+
+def format_names(incomplete: str) -> list[str]:
+    """Return the log formats whose name begins so, for a shell that completes it.
+
+    >>> format_names("open")
+    ['open-bandit']
+    """
+    from rankone.clicks import FORMATS
+
+    return _beginning(FORMATS.known(), incomplete)
+
+
+def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
+    return sorted(name for name in names if name.startswith(incomplete))
