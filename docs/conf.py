@@ -30,6 +30,7 @@ napoleon_numpy_docstring = False
 html_theme = "furo"
 html_title = f"rankone {release}"
 html_copy_source = False
+html_show_search_summary = False  # the search would fetch every page it found, which a browser refuses to a file
 html_show_sphinx = False
 html_last_updated_fmt = None
 html_static_path = ["_static"]

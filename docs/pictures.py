@@ -78,7 +78,7 @@ def stages() -> Chart:
     """Draw every line's interval at the end of each stage, and the bar under which lines are eliminated."""
     found = list(play_stages())
     panels = []
-    for number, (decisions, lines) in enumerate(found):
+    for number, (decisions, lines) in enumerate(found, start=1):
         title = f"Stage {number} ends after {decisions:,} decisions"
         sides = [_side([line for line in lines if line["side"] == side], side) for side in ("row", "column")]
         panels.append(alt.vconcat(*sides, spacing=4, title=alt.Title(title, fontSize=13)))

@@ -1,23 +1,42 @@
 """Every Python block and every `rankone` command in README, CONTRIBUTING and docs runs as written."""
 
+import contextlib
+import csv
+import json
 import os
 import re
 import shlex
+import sqlite3
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+import typer
+
+import rankone
+from rankone.cli import build_app
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```(python|sh)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```([^\s`]*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+RUN = {"python", "sh"}
+READ = {"csv": lambda text: list(csv.reader(text.splitlines(), strict=True)), "json": json.loads, "toml": tomllib.loads}
+TRIED = {"console", "html", "sql"}  # by tests/web/test_docs_site.py, and below
+SHOWN = {"ini", "nginx", "text", "{eval-rst}", "{toctree}"}  # not ours to run
 
 
-def blocks(page: Path, language: str) -> list[str]:
+def blocks(page: Path, language: str, run: bool = True) -> list[str]:
     """Blocks of a page in one language; a block marked `no-run` is shown but needs something a test must not do."""
     found = BLOCK.finditer(page.read_text())
-    return [block[3] for block in found if block[1] == language and "no-run" not in block[2]]
+    return [block[3] for block in found if block[1] == language and ("no-run" not in block[2]) == run]
+
+
+def commands(block: str) -> list[list[str]]:
+    """The words of each `rankone` command in a block."""
+    lines = block.replace("\\\n", " ").splitlines()
+    return [words for line in lines if (words := shlex.split(line, comments=True))[:1] == ["rankone"]]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -31,10 +50,56 @@ def test_python_blocks_run_in_order(page, tmp_path):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_run_in_order(page, tmp_path):
     for block in blocks(page, "sh"):
-        for line in block.replace("\\\n", " ").splitlines():
-            words = shlex.split(line, comments=True)
-            if words[:1] == ["rankone"]:
-                command = [sys.executable, "-m", *words]
-                env = os.environ | {"COLUMNS": "120"}
-                done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=env)
-                assert done.returncode == 0, f"{line}\n{done.stderr}"
+        for words in commands(block):
+            env = os.environ | {"COLUMNS": "120"}
+            command = [sys.executable, "-m", *words]
+            done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=env)
+            assert done.returncode == 0, f"{shlex.join(words)}\n{done.stderr}"
+
+
+def test_no_block_is_skipped_in_silence():
+    """A block of a kind that nobody runs or reads, or that is written so that it is not found, is an error."""
+    for page in PAGES:
+        text = page.read_text()
+        found = [block[1] for block in BLOCK.finditer(text)]
+        assert set(found) <= RUN | set(READ) | TRIED | SHOWN, f"{page.name}: no test looks at {set(found)}"
+        assert len(re.findall(r"^\s*(?:```|~~~)", text, re.MULTILINE)) == 2 * len(found), f"{page.name}: odd fences"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_is_not_run_is_at_least_right_in_form(page):
+    for block in blocks(page, "python", run=False):
+        compile(block, page.name, "exec")
+    for block in blocks(page, "sh", run=False):
+        for words in commands(block):
+            understood(words)
+    for language, read in READ.items():
+        for block in blocks(page, language):
+            assert read(block)
+
+
+def test_the_journal_can_be_asked_in_sql(tmp_path):
+    with rankone.Experiment("homepage", 2, 2, db=tmp_path / "rankone.db") as experiment:
+        for clicked in (True, False):
+            experiment.tell(experiment.ask().id, clicked)
+    (query,) = blocks(ROOT / "docs" / "live-experiments.md", "sql")
+    with contextlib.closing(sqlite3.connect(tmp_path / "rankone.db")) as database:
+        found = database.execute(query).fetchall()
+    assert sum(outcomes for _, _, outcomes, _ in found) == 2
+    assert sum(outcomes * rate for _, _, outcomes, rate in found) == 1
+
+
+def understood(words: list[str]) -> None:
+    """Let the command read its options and arguments, without doing anything."""
+    command, rest = typer.main.get_command(build_app()), words[1:]
+    while rest and rest[0] in getattr(command, "commands", {}):
+        command = command.commands[rest.pop(0)]
+    assert not hasattr(command, "commands") or rest[0].startswith("-"), f"no such command: {shlex.join(words)}"
+    with contextlib.suppress(typer.Exit):  # --version leaves at once
+        command.make_context(shlex.join(words), rest)
+
+
+@pytest.mark.parametrize("wrong", ["rankone simulat", "rankone simulate --horizn 5", "rankone simulate --horizon some"])
+def test_a_wrong_command_is_not_understood(wrong):
+    with pytest.raises((AssertionError, typer.BadParameter.__base__)):
+        understood(shlex.split(wrong))

@@ -118,7 +118,7 @@ def test_notices_and_citation_are_up_to_date():
     assert f"\nversion: {rankone.__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 
-def test_completion_offers_commands_and_options():
+def test_completion_offers_commands_options_and_names():
     def offered(*words):
         settings = {
             "_RANKONE_COMPLETE": "complete_bash",
@@ -132,3 +132,6 @@ def test_completion_offers_commands_and_options():
 
     assert {"simulate", "simulate-traffic"} <= set(offered("rankone", "sim"))
     assert "--horizon" in offered("rankone", "simulate", "--hor")
+    assert offered("rankone", "simulate", "--policy", "ut") == ["uts"]
+    assert offered("rankone", "fit", "log.tsv", "--model", "ub") == ["ubm"]
+    assert offered("rankone", "fit", "log.tsv", "--format", "open") == ["open-bandit"]

@@ -18,7 +18,7 @@ def chart_functions():
         loaded = importlib.import_module(f"rankone.charts.{module.name}")
         for name, function in inspect.getmembers(loaded, inspect.isfunction):
             returned = inspect.get_annotations(function).get("return")
-            if function.__module__ == loaded.__name__ and returned == "Chart" and not name.startswith("_"):
+            if function.__module__ == loaded.__name__ and returned in ("Chart", Chart) and not name.startswith("_"):
                 yield function
 
 

@@ -58,6 +58,8 @@ def test_conditional_chances_of_all_click_patterns_add_up(name, counts):
     frame = pl.DataFrame(rows, schema=["list", "query", "item", "position", "clicked"], orient="row")
     lists = lists_of(frame, model.cells_, 5)
     conditional, marginal = model.predict(lists, model.attraction[lists.pair])
+    for chances in (conditional[:, :4], marginal[:, :4]):
+        assert ((chances >= 0.0) & (chances <= 1.0)).all()  # chances below 0 could add up to 1 too
     chance = np.where(lists.clicked, conditional, 1.0 - conditional)[:, :4].prod(axis=1)
     assert chance.sum() == pytest.approx(1.0, abs=1e-9)
     margins = (chance[:, None] * lists.clicked[:, :4]).sum(axis=0)

@@ -79,6 +79,28 @@ def test_explain_fits_a_phone_and_foreign_names_are_only_text(open_told, policy,
     assert page.locator("#run rect").count() > 10
 
 
+def test_explain_without_javascript_tells_the_run_in_sentences(tmp_path, browser):  # noqa: F811
+    told = rankone.explain("rank1elim-kl:c=0", horizon=5_000, seed=1)
+    path = tmp_path / "explain.html"
+    path.write_text(told.html(), encoding="utf-8")
+    context = browser.new_context(java_script_enabled=False)
+    try:
+        page = context.new_page()
+        page.goto(path.as_uri())
+        told_now = page.locator("noscript").inner_text()
+        assert all(frame.text in told_now for frame in told.frames if frame.kind in ("start", "eliminates", "end"))
+        assert not page.locator("#player").is_visible()
+    finally:
+        context.close()
+
+
+def test_many_columns_keep_their_figures_apart(open_told):
+    page = open_told(rankone.explain("uts", "needle:2x16", horizon=3_000))
+    page.keyboard.press("End")
+    wide = "[...document.querySelectorAll('#pairs td')].filter(cell => cell.scrollWidth > cell.clientWidth).length"
+    assert page.evaluate(wide) == 0
+
+
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_report_draws_its_charts_and_switches_their_axes(tmp_path, open_page, hostile_problem, size):  # noqa: F811
     rankone.simulate(

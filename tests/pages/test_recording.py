@@ -92,6 +92,39 @@ def test_stages_end_with_the_bounds_that_eliminate():
     assert told.frames[-1].shown[0, 0] > told.frames[-2].shown[0, 0]
 
 
+def test_pairs_that_leave_are_told_although_their_lines_stay():
+    close = rankone.RankOne([0.95, 0.9, 0.5], [0.95, 0.9, 0.5])
+    frames = rankone.explain("ucb1-elim", close, horizon=20_000).frames
+    end = next(place for place, frame in enumerate(frames) if frame.kind == "stage ends" and frame.stage == 1)
+    before, after = frames[end], frames[end + 1]
+    assert (before.left.sum(), after.left.sum()) == (9, 8)
+    assert before.text.endswith("1 pair cannot reach that.")
+    assert after.text.startswith("1 pair is eliminated: 3 of 3 rows and 3 of 3 columns remain, and 8 of 9 pairs.")
+
+
+@pytest.mark.parametrize(
+    ("policy", "horizon", "said"),
+    [
+        ("rank1elim-kl", 7, "3 of 3 rows and 2 of 2 columns remain: not one stage was over; try a longer horizon."),
+        ("rank1elim-kl", 700, "remain: the race is not decided."),
+        ("uts", 2_000, "'row 1' with 'col 1', the best pair. Learning that cost"),
+        ("uniform", 1, "Shown most, 100% of the time: 'row 3' with 'col 2', not 'row 1' with 'col 1', the best."),
+    ],
+)
+def test_every_run_ends_with_what_came_of_it(policy, horizon, said):
+    end = rankone.explain(policy, SHARP, horizon=horizon, seed=1).frames[-1]
+    assert (end.kind, end.step) == ("end", horizon)
+    assert said in end.text
+
+
+@pytest.mark.parametrize("policy", ["uts", "rank1elim-kl", "ucb1"])
+def test_nobody_leads_before_anything_is_known(policy):
+    frames = rankone.explain(policy, SHARP, horizon=20).frames
+    assert frames[0].leader is None
+    assert all(frame.leader is None for frame in frames if not frame.step)
+    assert frames[-1].leader is not None
+
+
 def test_an_anytime_policy_begins_again():
     told = rankone.explain("rank1elim-kl-anytime:c=0", SHARP, horizon=6_000, seed=1)
     again = [frame for frame in told.frames if frame.kind == "restarts"]

@@ -49,8 +49,9 @@ def code(page):
 def run_python(block):
     names = {}
     block = re.sub(r"rankone\.(\w+)\(", r"rankone.\1(workers=1,", block, count=1)  # processes take long to start
-    with contextlib.redirect_stdout(io.StringIO()):
+    with contextlib.redirect_stdout(io.StringIO()) as said:
         exec(compile(block, "report", "exec"), names)
+    assert "," in said.getvalue().partition("\n")[0]  # every column, none left out for the width of a terminal
     return names
 
 
@@ -132,18 +133,23 @@ def test_an_arena(tmp_path):
     assert_frame_equal(again.table.drop("seconds"), found.table.drop("seconds"))
 
 
-def test_a_reproduced_figure(tmp_path):
+def test_a_reproduced_figure(tmp_path, monkeypatch):
     table = pl.DataFrame(
         {"problem": ["p"] * 2, "policy": ["a"] * 2, "run": [0, 0], "step": [1, 2], "regret": [0.1, 0.2]}
     )
     made = Reproduction(
         {"summary": table}, [Claim("it works", "here", "<yes>", True)], {"fig9": regret_chart(table, {})}
     )
-    made.save(tmp_path, "rankone reproduce fig9 --quick")
-    page = rankone.report(tmp_path).read_text()
+    place = tmp_path / "fig 9"
+    made.save(place, "rankone reproduce fig9 --quick")
+    rankone.simulate("needle:2x2", "uts", horizon=1_000, runs=2, seed=41, workers=1, out=place / "runs")
+    page = rankone.report(place).read_text()
     assert "1 of 1 claims hold" in page
     assert "&lt;yes&gt;" in page
-    assert "rankone reproduce fig9 --quick --out" in page
+    assert "<th>study runs</th><td>horizon 1,000, 2 runs a policy and problem, seed 41</td>" in page
+    monkeypatch.chdir(place)
+    for written in (page, rankone.report(".").read_text()):
+        assert shlex.split(code(written)[0][0]) == ["rankone", "reproduce", "fig9", "--quick", "--out", "fig 9"]
 
 
 def broken_kind(path):

@@ -1,8 +1,11 @@
 """What the documentation says of the service is so: its tables, its Python, its requests, its HTML snippet."""
 
 import http.server
+import json
 import re
+import shlex
 import threading
+import urllib.request
 
 import pytest
 
@@ -48,6 +51,29 @@ def test_the_python_of_the_page_runs(tmp_path):
         names["service"].close()
         with Client(url) as client:
             assert client.experiment("homepage").report().outcomes["held"] == 1
+
+
+def test_the_requests_of_the_page_are_answered_as_it_shows(tmp_path):
+    exchanges = re.findall(r"^\$ curl (.*?)\n(\{.*?\})$", block("console"), re.MULTILINE | re.DOTALL)
+    assert len(exchanges) == 2
+    with running(tmp_path / "rankone.db") as url, Client(url) as client:
+        client.create("homepage", rows=["headline A", "headline B"], cols=["image 1", "image 2"], window=600)
+        asked = ""
+        for request, shown in exchanges:
+            _, method, address, *more = shlex.split(request.replace("\\\n", " ").replace("0-5f0c...", "ID"))
+            options = dict(zip(more[::2], more[1::2], strict=True))
+            headers = dict([options["-H"].split(": ")]) if options else {}
+            address = address.replace("http://127.0.0.1:8000", url).replace("ID", asked)
+            sent = urllib.request.Request(address, options.get("-d", "").encode(), headers, method=method)
+            with urllib.request.urlopen(sent) as answer:
+                got = json.load(answer)
+            said = json.loads(shown)
+            if "decisions" in said:
+                (said,), (got,) = said["decisions"], got["decisions"]
+                asked = got["id"]
+            else:
+                assert got | {"id": said["id"]} == said
+            assert got.keys() == said.keys()
 
 
 @pytest.mark.skipif(not CHROMIUM and not REQUIRED, reason="Chromium is not installed")

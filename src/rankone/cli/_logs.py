@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from rankone.cli._options import format_names
 from rankone.errors import InputError
 
 if TYPE_CHECKING:
     from rankone.clicks.report import ReadReport
 
 LOGS = typer.Argument(..., help="The log: a file, several files or a glob; plain, gzip or zstd.")
-FORMAT = typer.Option(None, "--format", "-f", help="yandex-rpc, yandex-pwsc, open-bandit or table; found by itself.")
+FORMAT = typer.Option(
+    None,
+    "--format",
+    "-f",
+    autocompletion=format_names,
+    help="yandex-rpc, yandex-pwsc, open-bandit or table; found by itself.",
+)
 OPTION = typer.Option(
     None,
     "--option",

@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from rankone.cli._executors import WORKERS
+from rankone.cli._options import policy_names
 
 
 def register(app: typer.Typer) -> None:
@@ -16,7 +17,9 @@ def register(app: typer.Typer) -> None:
 
 
 def arena(
-    policy: list[str] = typer.Option([], "--policy", "-P", help="A policy; repeatable. Default: every policy."),
+    policy: list[str] = typer.Option(
+        [], "--policy", "-P", autocompletion=policy_names, help="A policy; repeatable. Default: every policy."
+    ),
     problem: list[str] = typer.Option([], "--problem", "-p", help="A problem of the arena; repeatable. Default: all."),
     half: str | None = typer.Option(None, help="'tune' or 'report': one of the two fixed halves of the problems."),
     models: Path | None = typer.Option(None, help="File of fitted click models that join the named problems."),

@@ -7,6 +7,7 @@ import json
 import typer
 
 from rankone.cli import _logs
+from rankone.cli._options import model_names
 
 
 def register(app: typer.Typer) -> None:
@@ -18,7 +19,9 @@ def compare_models(
     log: list[str] = _logs.LOGS,
     format: str | None = _logs.FORMAT,
     option: list[str] | None = _logs.OPTION,
-    model: list[str] | None = typer.Option(None, "--model", "-m", help="A click model; repeatable; default: all."),
+    model: list[str] | None = typer.Option(
+        None, "--model", "-m", autocompletion=model_names, help="A click model; repeatable; default: all."
+    ),
     top: int = _logs.TOP,
     positions: int = _logs.POSITIONS,
     holdout: float = typer.Option(0.25, help="Share of the sessions that is held out."),

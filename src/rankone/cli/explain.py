@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from rankone.cli._options import whole_number
+from rankone.cli._options import policy_names, whole_number
 
 
 def register(app: typer.Typer) -> None:
@@ -15,7 +15,13 @@ def register(app: typer.Typer) -> None:
 
 
 def explain(
-    policy: str = typer.Option("rank1elim-kl", "--policy", "-P", help="The policy to explain: rank1elim-kl:c=0, uts."),
+    policy: str = typer.Option(
+        "rank1elim-kl",
+        "--policy",
+        "-P",
+        autocompletion=policy_names,
+        help="The policy to explain: rank1elim-kl:c=0, uts.",
+    ),
     problem: str | None = typer.Option(
         None, "--problem", "-p", help="A small problem, such as needle:4x4 or a file; default: headlines and images."
     ),
@@ -28,6 +34,5 @@ def explain(
 
     told = rankone.explain(policy, problem, horizon, seed)
     paths = told.save(out)
-    last = next(frame for frame in reversed(told.frames) if frame.kind not in ("stretch", "decision"))
-    print(last.text if last.step else told.frames[-1].text)
+    print(told.frames[-1].text)
     print(f"Written: {', '.join(str(path) for path in paths)}")

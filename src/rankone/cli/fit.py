@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rankone.cli import _logs
-from rankone.cli._options import json_file
+from rankone.cli._options import json_file, model_names
 from rankone.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,7 +27,11 @@ def fit(
     format: str | None = _logs.FORMAT,
     option: list[str] | None = _logs.OPTION,
     model: str = typer.Option(
-        "pbm", "--model", "-m", help="A click model: pbm, pbm:scale=balanced, pbm-direct, ubm, ..."
+        "pbm",
+        "--model",
+        "-m",
+        autocompletion=model_names,
+        help="A click model: pbm, pbm:scale=balanced, pbm-direct, ubm, ...",
     ),
     top: int = _logs.TOP,
     min_impressions: int | None = typer.Option(

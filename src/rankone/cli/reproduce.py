@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rankone.cli._executors import WORKERS
+from rankone.cli._options import format_names
 
 if TYPE_CHECKING:
     from rankone.paper.claims import Reproduction
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 _QUICK = typer.Option(False, "--quick", help="A quick look: fewer runs (and for fig2 and fig3 a shorter horizon).")
 _LOG = typer.Option(None, "--log", help="Your click log; without one, a generated log is used and labelled so.")
-_FORMAT = typer.Option(None, "--format", "-f", help="Format of the log; found by itself.")
+_FORMAT = typer.Option(None, "--format", "-f", autocompletion=format_names, help="Format of the log; found by itself.")
 _TRUTH = typer.Option(False, "--truth", help="Play on the truth of the generated log instead of on its fit.")
 
 

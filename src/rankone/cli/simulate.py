@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from rankone.cli._executors import CLUSTER, WORKERS, executor_of
-from rankone.cli._options import whole_number
+from rankone.cli._options import policy_names, whole_number
 
 
 def register(app: typer.Typer) -> None:
@@ -25,6 +25,7 @@ def simulate(
         [],
         "--policy",
         "-P",
+        autocompletion=policy_names,
         help="A policy: uts, kl-ucb:c=3; repeatable. Default: the recommended one, rank1elim-kl and ucb1.",
     ),
     horizon: int = typer.Option(100_000, parser=whole_number, help="Decisions a run; 2e6 is fine.", metavar="N"),

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from rankone.cli._options import whole_number
+from rankone.cli._options import policy_names, whole_number
 
 
 def register(app: typer.Typer) -> None:
@@ -18,7 +18,9 @@ def simulate_traffic(
     url: str = typer.Argument(..., help="Address of the service, such as http://127.0.0.1:8000."),
     name: str = typer.Argument(..., help="Name of the experiment; made if it is missing."),
     problem: str = typer.Option(..., "--problem", "-p", help="How visitors click: needle:8x8, a file, ..."),
-    policy: str = typer.Option(None, "--policy", "-P", help="Who chooses, if the experiment is made."),
+    policy: str = typer.Option(
+        None, "--policy", "-P", autocompletion=policy_names, help="Who chooses, if the experiment is made."
+    ),
     rate: float = typer.Option(200.0, help="Visits a second.", min=0.1),
     visits: int | None = typer.Option(None, parser=whole_number, help="Stop after so many.", metavar="N"),
     batch: int = typer.Option(10, help="Visits that come together.", min=1, max=1000),

@@ -108,4 +108,5 @@ def _said(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _call(result: str, function: str, arguments: list[tuple[str, str]], shown: str) -> str:
     lines = "".join(f"    {name}={value},\n" for name, value in arguments)
-    return f"import rankone\n\n{result} = rankone.{function}(\n{lines})\nprint({shown})\n"
+    # As CSV: a frame is shown with its middle columns left out, and the report offers the same CSV to compare with.
+    return f"import rankone\n\n{result} = rankone.{function}(\n{lines})\nprint({shown}.write_csv())\n"

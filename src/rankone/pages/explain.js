@@ -8,6 +8,8 @@ const whole = new Intl.NumberFormat("en");
 const [PULLS, CLICKS, LOW, HIGH, SCORE, LEFT, TRUTH] = [0, 1, 2, 3, 4, 5, 6];
 const EVENTS = ["stage ends", "eliminates", "leader", "restarts", "settled", "end"];
 const eliminating = frames.some((frame) => frame.stage !== null);
+document.body.classList.add("alive");
+document.querySelector("main").classList.toggle("broad", cols.length > 7);
 let at = 0;
 let timer = null;
 
@@ -26,7 +28,9 @@ function drawn(tag, attributes, text) {
 }
 
 const short = (count) => (count < 10000 ? whole.format(count) : `${(count / 1000).toFixed(count < 99500 ? 1 : 0)}k`);
+const counted = (number, of) => `${number} ${of}${number === 1 ? "" : "s"}`;
 const rate = (clicks, pulls) => (pulls ? (clicks / pulls).toFixed(2) : "–");
+const leads = (frame, i, j) => frame.leader?.[0] === i && frame.leader[1] === j;
 const sum = (table) => table.flat().reduce((total, value) => total + value, 0);
 
 function showFigures(frame) {
@@ -34,10 +38,10 @@ function showFigures(frame) {
   const figures = [
     ["decisions", whole.format(frame.step), `of ${whole.format(data.horizon)}`],
     eliminating
-      ? ["stage", frame.stage + 1, `${left[0]} of ${rows.length} rows, ${left[1]} of ${cols.length} columns left`]
-      : ["leading pair", `${rows[frame.leader[0]]} + ${cols[frame.leader[1]]}`, ""],
+      ? ["stage", frame.stage + 1, `${left[0]} of ${counted(rows.length, "row")}, ${left[1]} of ${counted(cols.length, "column")} left`]
+      : ["leading pair", frame.leader ? `${rows[frame.leader[0]]} + ${cols[frame.leader[1]]}` : "–", ""],
     ["clicks", whole.format(sum(frame.clicks)), frame.step ? `${((100 * sum(frame.clicks)) / frame.step).toFixed(1)} % of decisions` : ""],
-    ["regret", frame.regret < 100 ? frame.regret.toFixed(1) : whole.format(Math.round(frame.regret)), "clicks that the best pair would have had more"],
+    ["regret", frame.regret < 100 ? frame.regret.toFixed(1) : whole.format(Math.round(frame.regret)), "clicks lost against always showing the best pair"],
   ];
   $("figures").replaceChildren(...figures.map(([name, value, more]) =>
     element("div", {}, element("dt", {}, name), element("dd", {}, String(value), element("small", {}, more)))));
@@ -61,9 +65,10 @@ function showPairs(frame) {
       cell.classList.add("now");
       cell.append(element("span", { class: "mark" }, frame.clicked ? "●" : "○"));
     }
-    if (frame.step && frame.leader[0] === i && frame.leader[1] === j) cell.append(element("span", { class: "star", title: "leads" }, "★"));
+    if (leads(frame, i, j)) cell.append(element("span", { class: "star", title: "leads" }, "★"));
     return cell;
   })));
+  $("pairs").style.minWidth = `${6 + 3 * cols.length}rem`;
   $("pairs").replaceChildren(element("thead", {}, head), element("tbody", {}, ...body));
 }
 
@@ -122,7 +127,7 @@ function drawRun() {
       if (!steps) continue;
       const share = (to.shown[i][j] - from.shown[i][j]) / steps, [x1, x2] = [x(from.step), x(to.step)];
       if (share > 0) svg.append(drawn("rect", { x: x1, width: Math.max(0.5, x2 - x1), y: base - share * (height - 5), height: share * (height - 5), class: "part" }));
-      if (to.leader[0] === i && to.leader[1] === j) svg.append(drawn("line", { x1, x2, y1: base, y2: base, class: "led" }));
+      if (leads(to, i, j)) svg.append(drawn("line", { x1, x2, y1: base, y2: base, class: "led" }));
     }
   });
   const most = Math.max(1e-9, frames.at(-1).regret), y = (regret) => full + bottom - (regret / most) * (bottom - 24);
@@ -149,9 +154,11 @@ function eventName(frame, place) {
   if (frame.kind === "stage ends") return `stage ${frame.stage + 1} ends`;
   if (frame.kind === "eliminates" || frame.kind === "settled") {
     const before = frames[place - 1] ?? frame;
-    const out = ["rows", "cols"].flatMap((side) => data[side].filter((_, line) => before[side][line][LEFT] && !frame[side][line][LEFT]));
-    const names = out.length > 2 ? `${out.slice(0, 2).join(", ")} …` : out.join(", ");
-    return `${out.length ? `out: ${names}` : "nobody out"}${frame.kind === "settled" ? ": settled" : ""}`;
+    const row = (moment, i) => moment.left[i].some(Boolean), col = (moment, j) => moment.left.some((of) => of[j]);
+    const leaves = (is) => (_, line) => is(before, line) && !is(frame, line);
+    const out = [...rows.filter(leaves(row)), ...cols.filter(leaves(col))], pairs = sum(before.left) - sum(frame.left);
+    const names = out.length > 2 ? `${out.slice(0, 2).join(", ")} …` : out.join(", ") || counted(pairs, "pair");
+    return `${pairs ? `out: ${names}` : "nobody out"}${frame.kind === "settled" ? ": settled" : ""}`;
   }
   if (frame.kind === "leader") return `new leader at ${whole.format(frame.step)}`;
   return frame.kind === "restarts" ? `begins again at ${whole.format(frame.step)}` : "the end";
@@ -181,9 +188,9 @@ function go(place) {
   $("on").disabled = $("event").disabled = at === frames.length - 1;
   showFigures(frame);
   showPairs(frame);
-  const partner = (name) => (data.aboutLines ? "" : ` with ${name}`);
-  showBeliefs("rows", rows, frame.rows, frame, `rows${partner(cols[frame.leader[1]])}`);
-  showBeliefs("cols", cols, frame.cols, frame, `columns${partner(rows[frame.leader[0]])}`);
+  const partner = (name) => (data.aboutLines ? "" : ` with ${name}`), [row, col] = frame.leader ?? [0, 0];
+  showBeliefs("rows", rows, frame.rows, frame, `rows${partner(cols[col])}`);
+  showBeliefs("cols", cols, frame.cols, frame, `columns${partner(rows[row])}`);
   moveCursor();
   if (at === frames.length - 1) pause();
 }
@@ -217,6 +224,7 @@ $("truth").addEventListener("change", () => document.body.classList.toggle("no-t
 $("beliefs-title").textContent = data.interval || data.scoredBy ? "What the policy believes" : "What was seen";
 $("beliefs-note").textContent = [
   data.interval && `Bars: ${data.interval}.`, data.scoredBy && `Score: ${data.scoredBy}, the largest is shown next.`, "Dots: clicks per outcome.",
+  data.aboutLines && "Times: in sweeps over its own side.",
   eliminating && "Dashed: the best lower bound; whose bar ends left of it is eliminated when the stage ends.",
 ].filter(Boolean).join(" ");
 $("pairs-note").textContent = `Outlined: shown last (● click, ○ none). ★ leads.${eliminating ? " Hatched: eliminated." : ""}`;

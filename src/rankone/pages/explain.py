@@ -18,7 +18,9 @@ from rankone.charts.page import whole_page
 from rankone.charts.strip import strip_chart
 from rankone.errors import InputError
 from rankone.pages.again import speaks_for_itself
+from rankone.pages.ideas import idea
 from rankone.pages.recording import Frame, Recorder
+from rankone.pages.telling import count, sizes
 from rankone.pages.writing import writing
 from rankone.policies import Policy
 from rankone.policies import policy as find_policy
@@ -70,11 +72,16 @@ class Explanation:
         texts = {
             "title": title,
             "about": (type(self.policy).__doc__ or "").strip().partition("\n")[0],
-            "run": f"{self.problem.name}: {self.problem.n_rows} rows, {self.problem.n_cols} columns · "
-            f"{self.horizon:,} decisions · seed {self.seed}",
+            "run": f"{self.problem.name}: {sizes(self.problem, ', ')} · {count(self.horizon, 'decision')} · "
+            f"seed {self.seed}",
             "again": self.again,
         }
-        body = re.sub(r"\$(\w+)\$", lambda mark: escape(texts[mark[1]]), body)
+        told = [frame.text for frame in self.frames if frame.kind not in ("decision", "stretch")]
+        markup = {name: escape(text) for name, text in texts.items()} | {
+            "idea": "".join(f"<dt>{escape(term)}</dt><dd>{escape(text)}</dd>" for term, text in self._idea().items()),
+            "story": "".join(f"<li>{escape(text)}</li>" for text in told),
+        }
+        body = re.sub(r"\$(\w+)\$", lambda mark: markup[mark[1]], body)
         style, script = ((_HERE / f"explain.{kind}").read_text() for kind in ("css", "js"))
         return whole_page(title, body, style, [script], self._data())
 
@@ -103,6 +110,8 @@ class Explanation:
         title = f"{self.policy.label} on {problem.name}, seed {self.seed}"
         below = self.interval or "click rate"
         note = f"Above: who was shown, as a share of these decisions. Below: {below} after them."
+        if self.frames[0].stage is not None:
+            note += " Dashed: the best lower bound; who ends left of it is out (×, dotted)."
         return strip_chart(pl.DataFrame(cells), pl.DataFrame(lines, infer_schema_length=None), title, note)
 
     def moments(self) -> list[Frame]:
@@ -124,6 +133,9 @@ class Explanation:
         with writing(page):
             page.write_text(self.html(), encoding="utf-8")
             return [page, *(self.chart().save(page.with_suffix(suffix)) for suffix in (".png", ".svg"))]
+
+    def _idea(self) -> dict[str, str]:
+        return idea(eliminates=self.frames[0].stage is not None, about_lines=self.about_lines)
 
     def _data(self) -> dict[str, Any]:
         problem = self.problem

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -97,7 +98,7 @@ def sweep_part(directory: Path) -> Part:
         if row["exponent"] is not None
     ]
     return Part(
-        title=f"Sweep: {directory.name}",
+        title=f"Sweep: {directory.resolve().name}",
         sentence=f"Regret as a power of {found.x}: {'; '.join(told[:6])}." if told else f"Regret against {found.x}.",
         settings={**found.settings, "grid": found.grid, "x": found.x},
         about=about,
@@ -136,15 +137,16 @@ def reproduction_part(directory: Path) -> Part:
     claims = pl.read_csv(directory / "claims.csv")
     tables = {title: pl.read_csv(directory / f"{title}.csv", infer_schema_length=None) for title in about["tables"]}
     holds = int((claims["verdict"] == "holds").sum())
+    shown = {title: _summary_for_people(table) if _is_summary(table) else table for title, table in tables.items()}
     command = about["command"] or "rankone reproduce"
     return Part(
         title=f"The paper reproduced: {command.removeprefix('rankone reproduce ')}",
         sentence=f"{holds} of {claims.height} claims hold, as measured here.",
-        settings={"command": command},
+        settings={"command": command, **_studies(directory)},
         about=about,
         charts={name: {"": json.loads((directory / f"{name}.json").read_text())} for name in about["charts"]},
-        tables={"The paper's claims, measured": claims, **tables},
-        code={"On the command line": f"{command} --out {directory.name}"},
+        tables={"The paper's claims, measured": claims, **shown},
+        code={"On the command line": f"{command} --out {shlex.quote(directory.resolve().name)}"},
         files={f"{name}.csv": table.write_csv() for name, table in {"claims": claims, **tables}.items()},
     )
 
@@ -186,12 +188,28 @@ def _least_regret(summary: pl.DataFrame, horizon: int) -> str:
     ) + "."  # fmt: skip
 
 
+def _studies(directory: Path) -> dict[str, str]:
+    """What the studies behind a reproduced figure were played with, by their place."""
+    found = {path.parent: read_about(path.parent, "study") for path in sorted(directory.rglob("study.json"))}
+    return {
+        f"study {path.relative_to(directory)}".removesuffix(" ."): f"horizon {about['horizon']:,}, "
+        f"{about['runs']:,} runs a policy and problem, seed {about['seed']}"
+        for path, about in found.items()
+    }
+
+
+_FOR_PEOPLE = {
+    "problem": "problem", "policy": "policy", "runs": "runs", "regret_mean": "regret", "regret_se": "± se",
+    "regret_median": "median", "regret_p95": "95 %", "sync_points": "sync points", "seconds": "seconds a run",
+}  # fmt: skip
+
+
+def _is_summary(table: pl.DataFrame) -> bool:
+    return set(_FOR_PEOPLE) <= set(table.columns)
+
+
 def _summary_for_people(summary: pl.DataFrame) -> pl.DataFrame:
-    columns = {
-        "problem": "problem", "policy": "policy", "runs": "runs", "regret_mean": "regret", "regret_se": "± se",
-        "regret_median": "median", "regret_p95": "95 %", "sync_points": "sync points", "seconds": "seconds a run",
-    }  # fmt: skip
-    return summary.select(*columns).rename(columns)
+    return summary.select(*_FOR_PEOPLE).rename(_FOR_PEOPLE)
 
 
 def _problems(study: Study) -> pl.DataFrame:

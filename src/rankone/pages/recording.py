@@ -18,7 +18,7 @@ from rankone.pages import telling
 from rankone.policies import Agent, Decision, Policy
 from rankone.policies.kernels import settled
 from rankone.policies.leaders import LeaderState, leader_of
-from rankone.policies.race import Race, race
+from rankone.policies.race import Mask, Race, race
 from rankone.policies.view import View, view
 from rankone.problems import RankOne
 
@@ -52,11 +52,11 @@ class Frame:
     pair: tuple[int, int] | None  # the last decision
     clicked: bool | None
     sweeps: str | None  # "rows" or "cols": what the last decision measured
-    leader: tuple[int, int]
+    leader: tuple[int, int] | None  # None while nothing is known
     regret: float
     shown: Ints  # (K, L) decisions so far
     clicks: Ints  # (K, L)
-    left: npt.NDArray[np.bool_]  # (K, L) pairs not eliminated
+    left: Mask  # (K, L) pairs not eliminated
     rows: list[Estimate]
     cols: list[Estimate]
 
@@ -106,6 +106,8 @@ class Recorder:
             elif changes < _LEADER_CHANGES and (new := self._leads()) is not None and new != leader:
                 changes += 1
                 self._keep("leader", telling.leader(self.problem, leader, new))
+        else:
+            self._end(self._result())
         return self.frames
 
     def _see(self, decision: Decision) -> None:
@@ -153,13 +155,17 @@ class Recorder:
         was, now = race(before), race(self.agent.state)
         if was is None or now is None or _same(was, now):
             return
-        restarts = now.stage < was.stage
-        gone = telling.Gone(was, now)
-        if restarts:
+        if now.stage < was.stage:
             self._keep("restarts", telling.restarts(self._step))
-        else:
-            self._keep("stage ends", telling.stage_ends(self.problem, was.stage, view(before), gone), before)
-            self._keep("eliminates", telling.eliminates(self.problem, now, gone))
+            return
+        left = self._pairs_left(self.agent.state, now)
+        gone = telling.Gone(was, now, self._pairs_left(before, was), left)
+        self._keep("stage ends", telling.stage_ends(self.problem, was.stage, view(before), gone), before)
+        self._keep("eliminates", telling.eliminates(self.problem, now, gone, left))
+
+    def _pairs_left(self, state: Any, standing: Race) -> Mask:
+        seen = view(state)
+        return np.logical_and.outer(standing.rows, standing.cols) if seen is None else self._left(seen)
 
     def _settle(self, decision: Decision) -> None:
         pair = (decision.row, decision.col)
@@ -169,7 +175,17 @@ class Recorder:
         self._keep("settled", text)
         rest = self.horizon - self._step
         self._count(*pair, rest, int(self._outcomes.binomial(rest, float(self.problem.means[pair]))))
-        self._keep("end", telling.ends(self.problem, pair, self.horizon, self._regret))
+        self._end(telling.found(self.problem, pair))
+
+    def _result(self) -> str:
+        """Return what came of a run that did not settle."""
+        state = self.agent.state
+        if (standing := race(state)) is None:
+            return telling.preferred(self.problem, self._shown)
+        return telling.undecided(self.problem, standing, self._pairs_left(state, standing))
+
+    def _end(self, result: str) -> None:
+        self._keep("end", telling.ends(self.problem, result, self.horizon, self._regret))
 
     def _keep(self, kind: str, text: str, state: Any = None) -> None:
         state = self.agent.state if state is None else state
@@ -180,8 +196,8 @@ class Recorder:
         last, clicked = self._last or (None, None)
         pair = None if last is None or kind in ("settled", "end") else (last.row, last.col)
         sweeps = ("rows", "cols")[last.tag % 2] if last is not None and self.about_lines and last.tag >= 0 else None
-        leader = self._leader(counted, pair)
-        rows, cols = self._of_lines(counted) if self.about_lines else self._of_cross(counted, leader)
+        leader = self._leader(counted)
+        rows, cols = self._of_lines(counted) if self.about_lines else self._of_cross(counted, leader or (0, 0))
         self.frames.append(
             Frame(
                 self._step, kind, text, None if standing is None else standing.stage, pair,
@@ -190,18 +206,19 @@ class Recorder:
             )
         )  # fmt: skip
 
-    def _leader(self, seen: View, otherwise: tuple[int, int] | None) -> tuple[int, int]:
+    def _leader(self, seen: View) -> tuple[int, int] | None:
         """Return who leads: by the policy's own word, or by the best mean among those who are left."""
+        n_rows = self.problem.n_rows
+        if not seen.pulls.any() or (self.about_lines and not (seen.pulls[:n_rows].any() and seen.pulls[n_rows:].any())):
+            return None
         if seen.leader >= 0:
             return self._pair(seen.leader)
         mean = np.where(seen.left, seen.clicks / np.maximum(seen.pulls, 1), -1.0)
-        if not seen.pulls.any():
-            return otherwise or (0, 0)
         if self.about_lines:
-            return int(mean[: self.problem.n_rows].argmax()), int(mean[self.problem.n_rows :].argmax())
+            return int(mean[:n_rows].argmax()), int(mean[n_rows:].argmax())
         return self._pair(int(mean.argmax()))
 
-    def _left(self, seen: View) -> npt.NDArray[np.bool_]:
+    def _left(self, seen: View) -> Mask:
         if self.about_lines:
             return np.logical_and.outer(seen.left[: self.problem.n_rows], seen.left[self.problem.n_rows :])
         return seen.left.reshape(self._shown.shape)

@@ -13,7 +13,7 @@ function fitted(given, width) {
     const most = Math.min(spec.concat.length, spec.columns ?? 3);
     spec.columns = Math.max(1, Math.min(most, Math.floor(width / (labels + 260))));
     const room = Math.floor(width / spec.columns) - labels - 10;
-    for (const panel of spec.concat) panel.width = Math.max(140, Math.min(560, room));
+    for (const panel of spec.concat) panel.width = Math.max(140, Math.min(spec.concat.length === 1 ? 820 : 560, room));
   } else if (!spec.hconcat && !spec.vconcat && typeof spec.width === "number" && width - 90 < spec.width && !has(spec, "text")) {
     spec.width = Math.max(180, width - 90);
   }

@@ -79,6 +79,7 @@ def report_html(parts: list[Part]) -> str:
     bodies = [_body(part, charts) for part in parts]
     title = parts[0].title if len(parts) == 1 else f"{len(parts)} results"
     head = f"<header><p class='note'>Report by rankone {escape(__version__)}</p></header>"
+    head += "<noscript><p class='note'>The charts need JavaScript; all else is here without it.</p></noscript>"
     style, script = ((_HERE / f"report.{kind}").read_text() for kind in ("css", "js"))
     library = bundle_path().read_text(encoding="utf-8").replace("</script", "<\\/script")
     return whole_page(f"{title} · rankone", f"{head}<main>{''.join(bodies)}</main>", style, [library, script], charts)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankone.policies import Decision, Policy
-from rankone.policies.race import Race
+from rankone.policies.race import Mask, Race
 from rankone.policies.view import View
 from rankone.problems import RankOne
 
@@ -17,25 +17,34 @@ if TYPE_CHECKING:
 
 Pair = tuple[int, int]
 
+_SHOWN = 0.005  # of the decisions: a smaller share would be said to be 0%
+
 
 class Gone:
-    """Who leaves the race between two moments: rows and columns by number."""
+    """Who leaves the race between two moments: rows and columns, and pairs of lines that stay."""
 
-    def __init__(self, was: Race, now: Race) -> None:
+    def __init__(self, was: Race, now: Race, pairs_were: Mask, pairs_are: Mask) -> None:
         self.rows = np.flatnonzero(was.rows & ~now.rows).tolist()
         self.cols = np.flatnonzero(was.cols & ~now.cols).tolist()
+        stays = np.logical_and.outer(now.rows, now.cols)
+        self.pairs = int((pairs_were & ~pairs_are & stays).sum())
+
+    def __len__(self) -> int:
+        return len(self.rows) + len(self.cols) + self.pairs
 
     def names(self, problem: RankOne) -> list[str]:
-        """Return the names of the lines that left."""
-        rows = [_quoted(problem.row_names[row]) for row in self.rows]
-        return rows + [_quoted(problem.col_names[col]) for col in self.cols]
+        """Return the names of the lines that left, and how many pairs besides."""
+        lines = [_quoted(problem.row_names[row]) for row in self.rows]
+        lines += [_quoted(problem.col_names[col]) for col in self.cols]
+        pairs = count(self.pairs, "more pair" if lines else "pair")
+        return [*lines, pairs] if self.pairs else lines
 
 
 def start(problem: RankOne, policy: Policy, horizon: int) -> str:
     """Before the first decision."""
     best = _pair(problem, problem.best_pairs[0])
     return (
-        f"{problem.n_rows} rows and {problem.n_cols} columns make {problem.n_rows * problem.n_cols} pairs. The best is "
+        f"{sizes(problem, ' and ')} make {count(problem.n_rows * problem.n_cols, 'pair')}. The best is "
         f"{best} with a click rate of {problem.best_mean:.2f}; {policy.name} does not know that, and has {horizon:,} "
         "decisions to find out."
     )
@@ -70,10 +79,10 @@ def stretch(problem: RankOne, before: Frame, step: int, shown: Any) -> str:
     """Many decisions at once: who got them."""
     fresh = shown - before.shown
     total, order = int(fresh.sum()), np.argsort(-fresh, axis=None, kind="stable")[:3]
-    most = [divmod(int(place), problem.n_cols) for place in order if fresh.flat[place] > 0]
+    most = [divmod(int(place), problem.n_cols) for place in order if fresh.flat[place] >= _SHOWN * total]
     shares = [f"{_pair(problem, pair)} {fresh[pair] / total:.0%}" for pair in most]
     others = 1.0 - sum(fresh[pair] for pair in most) / total
-    rest = f", all others {others:.0%}" if others >= 0.005 else ""
+    rest = f", all others {others:.0%}" if others >= _SHOWN else ""
     many = f"Decisions {before.step + 1:,} to {step:,}" if total > 1 else f"Decision {step:,}"
     return f"{many}: {', '.join(shares)}{rest}."
 
@@ -86,13 +95,13 @@ def swept_on(problem: RankOne, stage: int, seen: View) -> str:
         mean = np.where(seen.left[span], seen.clicks[span] / np.maximum(1, seen.pulls[span]), -1.0)
         best = int(mean.argmax())
         bounds = f"{max(0.0, seen.low[first + best]):.2f} to {min(1.0, seen.high[first + best]):.2f}"
-        leads.append(f"{side} {_quoted(names[best])} leads with {mean[best]:.2f} (surely {bounds})")
+        leads.append(f"{side} {_quoted(names[best])} leads with {mean[best]:.2f} (interval {bounds})")
     return f"Stage {stage + 1} sweeps on, and the intervals shrink: {leads[0]}, {leads[1]}."
 
 
-def leader(problem: RankOne, old: Pair, new: Pair) -> str:
+def leader(problem: RankOne, old: Pair | None, new: Pair) -> str:
     """Another pair takes the lead."""
-    return f"{_pair(problem, new)} takes the lead from {_pair(problem, old)}."
+    return f"{_pair(problem, new)} takes the lead{'' if old is None else f' from {_pair(problem, old)}'}."
 
 
 def stage_ends(problem: RankOne, stage: int, seen: View | None, gone: Gone) -> str:
@@ -115,12 +124,21 @@ def stage_ends(problem: RankOne, stage: int, seen: View | None, gone: Gone) -> s
     return f"{begin} By its lower bound {', '.join(best)}. {verdict}"
 
 
-def eliminates(problem: RankOne, now: Race, gone: Gone) -> str:
+def eliminates(problem: RankOne, now: Race, gone: Gone, pairs: Mask) -> str:
     """Who is left after an elimination."""
-    out, rows, cols = gone.names(problem), int(now.rows.sum()), int(now.cols.sum())
-    who = f"{_listed(out)} {'is' if len(out) == 1 else 'are'} eliminated" if out else "Nobody is eliminated"
-    left = f"{rows} of {problem.n_rows} rows and {cols} of {problem.n_cols} columns remain"
-    return f"{who}: {left}." + (f" Stage {now.stage + 1} begins." if rows + cols > 2 else "")
+    who = (
+        f"{_listed(gone.names(problem))} {'is' if len(gone) == 1 else 'are'} eliminated"
+        if gone
+        else "Nobody is eliminated"
+    )
+    return f"{who}: {remain(problem, now, pairs)}." + (f" Stage {now.stage + 1} begins." if pairs.sum() > 1 else "")
+
+
+def remain(problem: RankOne, now: Race, pairs: Mask) -> str:
+    """How much of the race is left, in pairs too where not all pairs of the remaining lines are."""
+    rows, cols = int(now.rows.sum()), int(now.cols.sum())
+    left = f"{rows} of {count(problem.n_rows, 'row')} and {cols} of {count(problem.n_cols, 'column')} remain"
+    return left if rows * cols == pairs.sum() else f"{left}, and {pairs.sum()} of {count(pairs.size, 'pair')}"
 
 
 def restarts(step: int) -> str:
@@ -138,12 +156,44 @@ def settles(problem: RankOne, pair: Pair, step: int, horizon: int) -> str:
     return f"{after} one pair remains: {_pair(problem, pair)}, {right}. It gets the other {horizon - step:,} decisions."
 
 
-def ends(problem: RankOne, pair: Pair, horizon: int, regret: float) -> str:
-    """The horizon of a run that had settled."""
+def ends(problem: RankOne, result: str, horizon: int, regret: float) -> str:
+    """The horizon: what came of the run, and what it cost."""
     return (
-        f"The end, after {horizon:,} decisions. Finding {_pair(problem, pair)} cost about {regret:,.0f} clicks, "
-        "compared with showing the best pair from the start."
+        f"The end, after {count(horizon, 'decision')}. {result} cost about {count(round(regret), 'click')}, compared "
+        "with showing the best pair from the start."
     )
+
+
+def found(problem: RankOne, pair: Pair) -> str:
+    """The result of a run that had settled."""
+    return f"Finding {_pair(problem, pair)}"
+
+
+def undecided(problem: RankOne, now: Race, pairs: Mask) -> str:
+    """The result of an elimination that the horizon ended."""
+    why = "not one stage was over; try a longer horizon" if now.stage == 0 else "the race is not decided"
+    return f"{remain(problem, now, pairs)}: {why}. That"
+
+
+def preferred(problem: RankOne, shown: Any) -> str:
+    """The result of a policy that eliminates nobody: where its decisions went."""
+    pair = divmod(int(shown.argmax()), problem.n_cols)
+    which = "the best pair" if pair in problem.best_pairs else f"not {_pair(problem, problem.best_pairs[0])}, the best"
+    return f"Shown most, {shown.max() / shown.sum():.0%} of the time: {_pair(problem, pair)}, {which}. Learning that"
+
+
+def sizes(problem: RankOne, between: str) -> str:
+    """Rows and columns, counted."""
+    return f"{count(problem.n_rows, 'row')}{between}{count(problem.n_cols, 'column')}"
+
+
+def count(number: int, of: str) -> str:
+    """Count as people do.
+
+    >>> count(1, "row"), count(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{number:,} {of}{'' if number == 1 else 's'}"
 
 
 def _pair(problem: RankOne, pair: Pair | Sequence[int]) -> str:
