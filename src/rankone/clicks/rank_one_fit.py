@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from rankone.clicks.cells import Floats, Ints
-from rankone.clicks.em import start_fit
+from rankone.clicks.em import HIGHEST, start_fit
 from rankone.clicks.models.pbm import run_em
 
-_TOLERANCE = 1e-7  # of a click rate; the statistic is then right to about 1e-3
+_TOLERANCE = 1e-7  # of a click rate
+EXACT_TO = 1e-3  # of the statistic, about, with this tolerance
 _ITERATIONS = 10_000
 
 
@@ -34,10 +35,19 @@ def fit_tables(pulls: Ints, clicks: Ints) -> Floats:
         pulls.shape[2], 0.5, _ITERATIONS,
     )  # fmt: skip
     run_em(fit, (0.0, 0.0), _TOLERANCE, True, lambda done, total: None)
-    rows = np.zeros(seen_rows.shape)
+    rows, cols = np.zeros(seen_rows.shape), fit.examination
     rows[seen_rows] = fit.attraction
-    rates: Floats = _filled(rows, seen_rows)[:, :, None] * _filled(fit.examination, seen_cols)[:, None, :]
+    _to_the_bounds(rows, cols, pulls, clicks)
+    rates: Floats = _filled(rows, seen_rows)[:, :, None] * _filled(cols, seen_cols)[:, None, :]
     return rates
+
+
+def _to_the_bounds(rows: Floats, cols: Floats, pulls: Ints, clicks: Ints) -> None:
+    """Move lines to 0 and 1 where they belong there: the steps end at 1e-6 and 1 - 1e-6, far off for many outcomes."""
+    missed = (rows == HIGHEST)[:, :, None] & (cols == HIGHEST)[:, None, :] & (clicks < pulls)
+    for lines, across in ((rows, 2), (cols, 1)):
+        lines[(lines == HIGHEST) & ~missed.any(axis=across)] = 1.0
+        lines[~clicks.any(axis=across)] = 0.0
 
 
 def _filled(lines: Floats, seen: Any) -> Floats:

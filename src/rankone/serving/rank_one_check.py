@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from rankone.clicks.pair_counts import pair_counts
-from rankone.clicks.rank_one_check import FIXED, CheckProgress, Redraw, check_table
+from rankone.clicks.rank_one_check import FIXED, CheckProgress, Redraw, check_table, checked_level
 from rankone.clicks.rank_one_report import Rank1Report
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy
@@ -26,6 +26,7 @@ from rankone.serving.journal import DECISION, KIND, Kind
 from rankone.specs import whole_number
 
 PLAYED_AGAIN = "the experiment played again by its policy in a rank-1 world"
+_SIMULATIONS = 199
 _MEANING = np.full(max(Kind) + 1, -1)
 _MEANING[[Kind.ASK, Kind.TELL, Kind.LEARN, Kind.EXPIRE, Kind.VOID]] = ASK, LEARN, LEARN, LEARN, VOID
 
@@ -34,7 +35,7 @@ def check_experiment(
     database: Database,
     name: str,
     *,
-    simulations: int = 199,
+    simulations: int | None = None,
     level: float = 0.05,
     seed: int = 0,
     progress: CheckProgress = lambda now, total: None,
@@ -44,12 +45,13 @@ def check_experiment(
     Args:
         database: where the experiment is.
         name: its name.
-        simulations: how often to play it again (twice each, at most).
+        simulations: how often to play it again (twice each); default 199, and fewer where the p-value is large.
         level: error rate at which the report speaks of doubt.
         seed: root of the randomness.
         progress: called with simulations done and simulations in all.
     """
-    whole_number("simulations", simulations, least=20)
+    simulations = whole_number("simulations", _SIMULATIONS if simulations is None else simulations, least=20)
+    checked_level(level)
     number = experiment_number(database, name)
     fold = Fold(database.marks(number), with_policy=False)
     parts = [events.numbers for events in database.each_stretch(number, fold)]
