@@ -27,27 +27,22 @@ def fit_tables(pulls: Ints, clicks: Ints) -> Floats:
     >>> rates.round(4).tolist()
     [[[0.4, 0.1], [0.2, 0.05]]]
     """
-    shown = pulls > 0
-    seen_rows, seen_cols = shown.any(axis=2), shown.any(axis=1)
+    clicked_rows, clicked_cols = clicks.any(axis=2), clicks.any(axis=1)
+    shown = (pulls > 0) & clicked_rows[:, :, None] & clicked_cols[:, None, :]  # a line without a click has rate 0
     fit = start_fit(
-        np.append(0, np.cumsum(seen_rows.sum(axis=1))), np.append(0, np.cumsum(shown.sum(axis=2)[seen_rows])),
+        np.append(0, np.cumsum(clicked_rows.sum(axis=1))), np.append(0, np.cumsum(shown.sum(axis=2)[clicked_rows])),
         np.nonzero(shown)[2], pulls[shown].astype(np.float64), clicks[shown].astype(np.float64),
         pulls.shape[2], 0.5, _ITERATIONS,
     )  # fmt: skip
     run_em(fit, (0.0, 0.0), _TOLERANCE, True, lambda done, total: None)
-    rows, cols = np.zeros(seen_rows.shape), fit.examination
-    rows[seen_rows] = fit.attraction
-    _to_the_bounds(rows, cols, pulls, clicks)
-    rates: Floats = _filled(rows, seen_rows)[:, :, None] * _filled(cols, seen_cols)[:, None, :]
-    return rates
-
-
-def _to_the_bounds(rows: Floats, cols: Floats, pulls: Ints, clicks: Ints) -> None:
-    """Move lines to 0 and 1 where they belong there: the steps end at 1e-6 and 1 - 1e-6, far off for many outcomes."""
+    rows, cols = np.zeros(clicked_rows.shape), np.where(clicked_cols, fit.examination, 0.0)
+    rows[clicked_rows] = fit.attraction
+    # Steps end at 1 - 1e-6, which is far from 1 where outcomes are many: lines at that bound go on to 1 if they can.
     missed = (rows == HIGHEST)[:, :, None] & (cols == HIGHEST)[:, None, :] & (clicks < pulls)
-    for lines, across in ((rows, 2), (cols, 1)):
-        lines[(lines == HIGHEST) & ~missed.any(axis=across)] = 1.0
-        lines[~clicks.any(axis=across)] = 0.0
+    rows[(rows == HIGHEST) & ~missed.any(axis=2)] = 1.0
+    cols[(cols == HIGHEST) & ~missed.any(axis=1)] = 1.0
+    rates: Floats = _filled(rows, pulls.any(axis=2))[:, :, None] * _filled(cols, pulls.any(axis=1))[:, None, :]
+    return rates
 
 
 def _filled(lines: Floats, seen: Any) -> Floats:
