@@ -17,18 +17,16 @@ from rankone.clicks.rank_one_check import FIXED, CheckProgress, Redraw, check_ta
 from rankone.clicks.rank_one_report import Rank1Report
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy
-from rankone.policies.live import ASK, LEARN, VOID
+from rankone.policies.live import LEARN, NOTHING
 from rankone.policies.rehearsal import Floats, Ints, Schedule, rehearse
 from rankone.serving.database import Database
 from rankone.serving.export import experiment_number
-from rankone.serving.fold import Fold
+from rankone.serving.fold import MEANING, Fold
 from rankone.serving.journal import DECISION, KIND, Kind
 from rankone.specs import whole_number
 
 PLAYED_AGAIN = "the experiment played again by its policy in a rank-1 world"
 _SIMULATIONS = 199
-_MEANING = np.full(max(Kind) + 1, -1)
-_MEANING[[Kind.ASK, Kind.TELL, Kind.LEARN, Kind.EXPIRE, Kind.VOID]] = ASK, LEARN, LEARN, LEARN, VOID
 
 
 def check_experiment(
@@ -67,8 +65,8 @@ def _schedule(numbers: Ints) -> tuple[Schedule, int]:
     stops = np.flatnonzero(numbers[:, KIND] == Kind.STOP)
     asks = np.flatnonzero(numbers[:, KIND] == Kind.ASK)
     own = len(asks) if not len(stops) else int(np.searchsorted(asks, stops[0]))
-    what, decision = _MEANING[numbers[:, KIND]], numbers[:, DECISION]
-    before = (what >= 0) & (decision < own)
+    what, decision = MEANING[numbers[:, KIND]], numbers[:, DECISION]
+    before = (what != NOTHING) & (decision < own)
     after = int(np.count_nonzero((what == LEARN) & (decision >= own)))
     return Schedule(what[before], decision[before]), after
 
