@@ -9,7 +9,7 @@ import pytest
 import rankone
 from rankone import clicks
 from rankone.clicks.pair_counts import pair_counts
-from rankone.clicks.rank_one_check import _corrected, check_table
+from rankone.clicks.rank_one_check import check_table
 from rankone.clicks.rank_one_fit import statistics
 from rankone.errors import InputError
 from rankone.numerics.mixture import mixture_regret
@@ -47,7 +47,7 @@ def test_level_holds(case):
     """At 5 %, rejections of rank-1 tables stay within three standard errors; and p-values do not pile up at 1."""
     tables = 80
     rng = generator(2, case)
-    found = [check_table(pair_counts(*random_table(case, rng)), 99, rng) for _ in range(tables)]
+    found = [check_table(pair_counts(*random_table(case, rng)), 199, rng) for _ in range(tables)]
     p_values = np.array([check.p_value for check in found])
     standard_error = math.sqrt(0.05 * 0.95 / tables)
     assert np.mean(p_values <= 0.05) <= 0.05 + 3.0 * standard_error
@@ -123,15 +123,6 @@ def test_lines_at_the_bounds_are_there_exactly():
     few = np.full((3, 3), 50)
     check = check_table(pair_counts(few, np.rint(few * rates)), 60, generator(0))
     assert check.visible > 0.05, "fifty clicks of fifty do not show that a miss is impossible"
-
-
-def test_the_correction_only_makes_the_test_more_careful():
-    """Tables of a few clicks have few statistics; moving them down ever so little would tear ties apart."""
-    rng = generator(6, "careful")
-    once = rng.chisquare(9, 200)
-    for twice in (once - 1.0, once + 1.0, 2.0 * once, 0.5 * once, np.zeros(200)):
-        assert (_corrected(once, twice) >= once).all()
-    assert _corrected(once, once - 1.0) == pytest.approx(once + 1.0)
 
 
 def test_progress_is_told_while_tables_are_simulated():

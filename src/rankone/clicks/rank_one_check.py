@@ -4,8 +4,7 @@ The statistic is the likelihood ratio of the rank-1 maximum against a rate of it
 few outcomes its law is far from chi-squared, and parametric simulation from the fitted rates rejects too often, because
 fitted rates follow the noise. So each simulated table is fitted and simulated once more (Davidson and MacKinnon,
 "Improving the reliability of bootstrap tests with the fast double bootstrap", 2007): what a round of fitting and
-simulating does to location and spread of the statistic is undone in the first round. Only where that makes the test
-more careful: the other way it would mostly follow the noise of simulation, and tear ties apart where clicks are few.
+simulating does to location and spread of the statistic is undone in the first round.
 
 Pairs chosen by what was clicked before, as in a live experiment, have another law; `redraw` then has to choose them
 again. The second figure, `p_anytime`, needs no simulation: the mixture of `rankone.numerics.mixture` over the
@@ -117,7 +116,7 @@ def check_table(
         draw = redraw or (lambda rates, rng: (np.broadcast_to(pulls, rates.shape), rng.binomial(pulls, rates)))
         law = _simulated(statistic, rates, draw, simulations, rng, progress)
         done = len(law)
-        p_value = (1 + _reach(law, statistic)) / (1 + done)
+        p_value = 1.0 if statistic < EXACT_TO else (1 + _reach(law, statistic)) / (1 + done)
         visible = _visible(law, pulls, rates)
     progress(simulations, simulations)
     return Rank1Check(
@@ -160,9 +159,9 @@ def _simulated(
 
 
 def _corrected(once: Floats, twice: Floats) -> Floats:
-    """Undo what a round of fitting and simulating does to location and spread, where that lets the statistic grow."""
+    """Undo what a round of fitting and simulating does to location and spread."""
     stretch = once.std() / twice.std() if once.std() > 0.0 and twice.std() > 0.0 else 1.0
-    return np.maximum(once, 2.0 * once.mean() - twice.mean() + stretch * (once - once.mean()))
+    return np.asarray(2.0 * once.mean() - twice.mean() + stretch * (once - once.mean()))
 
 
 def _reach(law: Floats, statistic: float) -> int:
