@@ -52,8 +52,9 @@ def test_a_live_experiment(tmp_path):
 
 
 def test_wrong_input_is_a_sentence(tmp_path, counts):
-    with rankone.Experiment("page", rows=2, cols=2, db=tmp_path / "page.db"):
+    db = tmp_path / "page.db"
+    with rankone.Experiment("page", rows=2, cols=2, db=db):
         pass
-    for words in ((tmp_path / "page.db",), (tmp_path / "none.csv",), (counts, "--level", 2)):
+    for words in ((db,), (tmp_path / "none.csv",), (counts, "--level", 2), (db, "page", "--simulations", 0)):
         with pytest.raises(InputError, match=r"expected .* - got .* - "):
             run(*words)

@@ -42,12 +42,20 @@ def test_a_log_of_impressions_is_not_taken_for_counts(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["row,col,shown\nA,x,1\n", "row,col,shown,clicks\nA,x,many,1\n", "row,col,shown,clicks\nA,x,1,2\n"]
+    ("text", "got"),
+    [
+        ("row,col,shown\nA,x,1\n", "none in counts.csv"),
+        ("row,col,shown,clicks\n", "none in counts.csv"),
+        ("row,col,shown,clicks\nA,x,many,1\n", "missing ones in counts.csv"),
+        ("row,col,shown,clicks\nA,x,3,2\nB,y,1,2\n", "2 of 1 for 'B' with 'y'"),
+        ("query,row,col,shown,clicks\nq,A,x,0,0\n", "none of 'q'"),
+    ],
 )
-def test_wrong_files_are_sentences(tmp_path, text):
+def test_wrong_files_are_sentences(tmp_path, text, got):
     path = tmp_path / "counts.csv"
     path.write_text(text)
-    with pytest.raises(InputError, match=r"expected .* - got .* - "):
+    assert holds_pair_counts(path), "so the command says what its counts lack"
+    with pytest.raises(InputError, match=f"expected .* - got {got} - "):
         clicks.read_pair_counts(path)
 
 

@@ -47,7 +47,7 @@ def test_level_holds(case):
     """At 5 %, rejections of rank-1 tables stay within three standard errors; and p-values do not pile up at 1."""
     tables = 80
     rng = generator(2, case)
-    found = [check_table(pair_counts(*random_table(case, rng)), 99, rng) for _ in range(tables)]
+    found = [check_table(pair_counts(*random_table(case, rng)), 199, rng) for _ in range(tables)]
     p_values = np.array([check.p_value for check in found])
     standard_error = math.sqrt(0.05 * 0.95 / tables)
     assert np.mean(p_values <= 0.05) <= 0.05 + 3.0 * standard_error
@@ -103,12 +103,34 @@ def test_bounds_can_be_broken_without_a_rectangle():
     assert fine.p_value == 1.0
 
 
+@pytest.mark.parametrize("outcomes", [40, 10**7], ids=["few", "millions"])
 @pytest.mark.parametrize("rate", [0, 1])
-def test_no_clicks_and_nothing_but_clicks_are_rank_one(rate):
-    pulls = np.full((3, 4), 40)
+def test_no_clicks_and_nothing_but_clicks_are_rank_one(rate, outcomes):
+    pulls = np.full((3, 4), outcomes)
     report = rankone.check_rank1((pulls, pulls * rate), simulations=50)
-    assert report.p_value == 1.0
+    assert report.p_value == report.checks[0].p_anytime == 1.0
     assert "No sign against" in report.sentence
+
+
+def test_lines_at_the_bounds_are_there_exactly():
+    """A row without a click, and pairs without a miss, beside others: rank 1, however many outcomes there are."""
+    pulls = np.full((3, 3), 10**7)
+    rates = np.outer([1.0, 0.5, 0.0], [1.0, 1.0, 0.25])
+    statistic, fitted = statistics(pulls[None], (pulls * rates).astype(np.int64)[None])
+    assert statistic[0] < 1e-3
+    assert (fitted[0, 2] == 0.0).all()
+    assert (fitted[0, 0, :2] == 1.0).all()
+    few = np.full((3, 3), 50)
+    check = check_table(pair_counts(few, np.rint(few * rates)), 60, generator(0))
+    assert check.visible > 0.05, "fifty clicks of fifty do not show that a miss is impossible"
+
+
+def test_progress_is_told_while_tables_are_simulated():
+    told = []
+    shown = np.full((3, 3), 100)
+    rankone.check_rank1((shown, 100 * np.eye(3)), simulations=100, progress=lambda *done: told.append(done))
+    assert told[-1] == (100, 100)
+    assert told[:5] == [(20, 100), (40, 100), (60, 100), (80, 100), (100, 100)]
 
 
 def test_anytime_p_value_is_the_mixture_over_the_rank_one_maximum():

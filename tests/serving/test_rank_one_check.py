@@ -80,3 +80,6 @@ def test_wrong_input_is_a_sentence(tmp_path):
         check(db)
     with rankone.Database(db, read_only=True) as database, pytest.raises(InputError, match="page"):
         check_experiment(database, "other")
+    for keywords in ({"level": 2.0}, {"simulations": 0}):
+        with rankone.Database(db, read_only=True) as database, pytest.raises(InputError, match=next(iter(keywords))):
+            check_experiment(database, "page", **keywords)

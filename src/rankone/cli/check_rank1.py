@@ -50,7 +50,7 @@ def check_rank1(
             raise InputError("a database and the name of an experiment", " ".join(source), "see `rankone experiments`")
         with Database(source[0], read_only=True) as database, progress_bar("simulations") as progress:
             found = check_experiment(
-                database, source[1], simulations=simulations or 199, level=level, seed=seed, progress=progress
+                database, source[1], simulations=simulations, level=level, seed=seed, progress=progress
             )
     else:
         from rankone import clicks

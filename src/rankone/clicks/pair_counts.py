@@ -54,18 +54,17 @@ def pair_counts(
     if pulls.ndim != 2 or pulls.shape != clicks.shape or not pulls.size:
         shapes = f"shapes {pulls.shape} and {clicks.shape}"
         raise InputError("two tables of the same K rows and L columns", shapes, "count every pair in both")
+    row_names = row_names or [f"row {place + 1}" for place in range(pulls.shape[0])]
+    col_names = col_names or [f"column {place + 1}" for place in range(pulls.shape[1])]
     whole = (pulls == np.floor(pulls)) & (clicks == np.floor(clicks))  # NaN is not
-    if not (whole & (clicks >= 0) & (clicks <= pulls)).all():
-        raise InputError("whole numbers with 0 <= clicked <= shown", "others", "pass counts, shown first")
+    wrong = np.argwhere(~(whole & (clicks >= 0) & (clicks <= pulls)))
+    if len(wrong):
+        row, col = wrong[0]
+        got = f"{clicks[row, col]:g} of {pulls[row, col]:g} for '{row_names[row]}' with '{col_names[col]}'"
+        raise InputError("whole numbers with 0 <= clicked <= shown", got, "pass counts, shown first")
     if not pulls.any():
-        raise InputError("at least one outcome", "none", "wait for outcomes")
-    return PairCounts(
-        name,
-        row_names or [f"row {place + 1}" for place in range(pulls.shape[0])],
-        col_names or [f"column {place + 1}" for place in range(pulls.shape[1])],
-        pulls.astype(np.int64),
-        clicks.astype(np.int64),
-    )
+        raise InputError("at least one outcome", "none" if name == ONLY_QUERY else f"none of '{name}'", "wait for some")
+    return PairCounts(name, row_names, col_names, pulls.astype(np.int64), clicks.astype(np.int64))
 
 
 def query_counts(counts: Counts, query: str) -> PairCounts:
@@ -104,6 +103,8 @@ def read_pair_counts(path: str | Path) -> list[PairCounts]:
         raise InputError(
             "a name and a number in every row", f"missing ones in {path.name}", "fill in or leave out rows"
         )
+    if table.is_empty():
+        raise InputError("a row for every pair", f"none in {path.name}", "count what was shown and clicked")
     table = table.group_by("query", "row", "col", maintain_order=True).agg(pl.col("shown", "clicks").sum())
     return [
         _pivoted(str(query), part["row"], part["col"], part["shown"], part["clicks"])
@@ -112,12 +113,12 @@ def read_pair_counts(path: str | Path) -> list[PairCounts]:
 
 
 def holds_pair_counts(path: str | Path) -> bool:
-    """Whether a file looks like counts of pairs rather than like a log of impressions."""
+    """Whether a file looks like counts of pairs, perhaps incomplete, rather than like a log of impressions."""
     path = Path(path)
     if path.suffix not in (".csv", ".tsv", ".parquet") or not path.is_file():
         return False
     try:
-        return {"row", "col", "shown", "clicks"} <= _columns(_header(path)).keys()
+        return {"row", "col", "shown"} <= _columns(_header(path)).keys()
     except (pl.exceptions.PolarsError, UnicodeDecodeError):
         return False
 

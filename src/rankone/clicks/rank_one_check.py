@@ -24,7 +24,7 @@ from rankone.clicks.cells import Floats, Ints
 from rankone.clicks.components import place_components
 from rankone.clicks.counts import Counts
 from rankone.clicks.pair_counts import PairCounts, pair_counts, query_counts
-from rankone.clicks.rank_one_fit import deviances, fit_tables, statistics
+from rankone.clicks.rank_one_fit import EXACT_TO, deviances, fit_tables, statistics
 from rankone.clicks.rank_one_report import Rank1Check, Rank1Report
 from rankone.clicks.uncertainty import eliminate
 from rankone.errors import InputError
@@ -42,7 +42,7 @@ FIXED = "the outcomes of each pair drawn again, as many as there were"
 _SIMULATIONS = 999
 _PER_QUERY = 5  # simulations for each query at error rate 1, so that the smallest p-value can survive Holm's rule
 _ENOUGH = 50  # tables as far from rank 1 as the data: the p-value is known well enough (Besag and Clifford 1991)
-_AT_ONCE, _CELLS_AT_ONCE = 100, 2_000_000
+_AT_ONCE, _CELLS_AT_ONCE = 20, 2_000_000  # few, so that progress is seen while a long experiment is played again
 _SEEN_BY_MOST = 0.8416  # a statistic this many standard deviations above its threshold is seen 4 times of 5
 
 
@@ -73,9 +73,7 @@ def check_rank1(
     >>> rankone.check_rank1((shown, [[400, 100], [100, 400]])).p_value
     0.001
     """
-    tables = _tables(counts)
-    if not 0.0 < level < 1.0:
-        raise InputError("a level between 0 and 1", level, "pass level=0.05, say")
+    tables, level = _tables(counts), checked_level(level)
     if simulations is None:
         simulations = max(_SIMULATIONS, math.ceil(_PER_QUERY * len(tables) / level))
     whole_number("simulations", simulations, least=20)
@@ -89,6 +87,13 @@ def check_rank1(
         rng = generator(whole_number("seed", seed, least=0), "check-rank1", table.name)
         checks.append(check_table(table, simulations, rng, progress=report))
     return Rank1Report(tuple(checks), level)
+
+
+def checked_level(level: float) -> float:
+    """Return a level that makes sense."""
+    if not 0.0 < level < 1.0:
+        raise InputError("a level between 0 and 1", level, "pass level=0.05, say")
+    return level
 
 
 def check_table(
@@ -111,7 +116,7 @@ def check_table(
         draw = redraw or (lambda rates, rng: (np.broadcast_to(pulls, rates.shape), rng.binomial(pulls, rates)))
         law = _simulated(statistic, rates, draw, simulations, rng, progress)
         done = len(law)
-        p_value = 1.0 if statistic < 1e-9 else float(1 + _reach(law, statistic)) / (1 + done)
+        p_value = 1.0 if statistic < EXACT_TO else (1 + _reach(law, statistic)) / (1 + done)
         visible = _visible(law, pulls, rates)
     progress(simulations, simulations)
     return Rank1Check(
@@ -149,7 +154,7 @@ def _simulated(
         once, twice = np.append(once, drawn), np.append(twice, again)
         law = _corrected(once, twice)
         progress(len(once), simulations)
-        if len(once) >= simulations or (len(once) >= _AT_ONCE and _reach(law, statistic) >= _ENOUGH):
+        if len(once) >= simulations or _reach(law, statistic) >= _ENOUGH:
             return law
 
 
@@ -160,8 +165,8 @@ def _corrected(once: Floats, twice: Floats) -> Floats:
 
 
 def _reach(law: Floats, statistic: float) -> int:
-    """How many simulated statistics reach the one of the data (equal tables may differ by rounding)."""
-    return int(np.count_nonzero(law >= statistic * (1.0 - 1e-9)))
+    """How many simulated statistics reach the one of the data, as far as fits are exact."""
+    return int(np.count_nonzero(law >= statistic - EXACT_TO))
 
 
 def _visible(law: Floats, pulls: Ints, rates: Floats) -> float | None:
@@ -174,7 +179,8 @@ def _visible(law: Floats, pulls: Ints, rates: Floats) -> float | None:
     for _ in range(20):  # the variance grows with the deviation, as that of a non-central chi-squared
         needed = threshold + _SEEN_BY_MOST * math.sqrt(float(law.var()) + 4.0 * max(0.0, needed))
     row, col = np.nonzero(pulls)
-    weight = (pulls * rates / np.maximum(1.0 - rates, 1e-9))[row, col]
+    misses = np.maximum(1.0 - rates, 0.5 / (pulls + 1.0))  # a fit of 1 does not mean that a miss is impossible
+    weight = (pulls * rates / misses)[row, col]
     parts = eliminate(row, col, weight, pulls.shape[0], pulls.shape[1], np.zeros(0, np.int64))
     slopes = parts.border / parts.diagonal[:, None]
     own = 1.0 / parts.diagonal + np.einsum("ij,jk,ik->i", slopes, parts.places, slopes)

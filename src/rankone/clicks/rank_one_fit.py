@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from rankone.clicks.cells import Floats, Ints
-from rankone.clicks.em import start_fit
+from rankone.clicks.em import HIGHEST, start_fit
 from rankone.clicks.models.pbm import run_em
 
-_TOLERANCE = 1e-7  # of a click rate; the statistic is then right to about 1e-3
+_TOLERANCE = 1e-7  # of a click rate
+EXACT_TO = 1e-3  # of the statistic, about, with this tolerance
 _ITERATIONS = 10_000
 
 
@@ -26,17 +27,21 @@ def fit_tables(pulls: Ints, clicks: Ints) -> Floats:
     >>> rates.round(4).tolist()
     [[[0.4, 0.1], [0.2, 0.05]]]
     """
-    shown = pulls > 0
-    seen_rows, seen_cols = shown.any(axis=2), shown.any(axis=1)
+    clicked_rows, clicked_cols = clicks.any(axis=2), clicks.any(axis=1)
+    shown = (pulls > 0) & clicked_rows[:, :, None] & clicked_cols[:, None, :]  # a line without a click has rate 0
     fit = start_fit(
-        np.append(0, np.cumsum(seen_rows.sum(axis=1))), np.append(0, np.cumsum(shown.sum(axis=2)[seen_rows])),
+        np.append(0, np.cumsum(clicked_rows.sum(axis=1))), np.append(0, np.cumsum(shown.sum(axis=2)[clicked_rows])),
         np.nonzero(shown)[2], pulls[shown].astype(np.float64), clicks[shown].astype(np.float64),
         pulls.shape[2], 0.5, _ITERATIONS,
     )  # fmt: skip
     run_em(fit, (0.0, 0.0), _TOLERANCE, True, lambda done, total: None)
-    rows = np.zeros(seen_rows.shape)
-    rows[seen_rows] = fit.attraction
-    rates: Floats = _filled(rows, seen_rows)[:, :, None] * _filled(fit.examination, seen_cols)[:, None, :]
+    rows, cols = np.zeros(clicked_rows.shape), np.where(clicked_cols, fit.examination, 0.0)
+    rows[clicked_rows] = fit.attraction
+    # Steps end at 1 - 1e-6, which is far from 1 where outcomes are many: lines at that bound go on to 1 if they can.
+    missed = (rows == HIGHEST)[:, :, None] & (cols == HIGHEST)[:, None, :] & (clicks < pulls)
+    rows[(rows == HIGHEST) & ~missed.any(axis=2)] = 1.0
+    cols[(cols == HIGHEST) & ~missed.any(axis=1)] = 1.0
+    rates: Floats = _filled(rows, pulls.any(axis=2))[:, :, None] * _filled(cols, pulls.any(axis=1))[:, None, :]
     return rates
 
 

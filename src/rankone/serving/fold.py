@@ -40,8 +40,8 @@ from rankone.serving.settings import Lines, Settings
 
 _ASK, _HOLD, _EXPIRE = int(Kind.ASK), int(Kind.HOLD), int(Kind.EXPIRE)
 # What each kind of event means to the policy, and which kinds close a decision or are learned.
-_MEANING = np.full(max(Kind) + 1, live.NOTHING)
-_MEANING[[Kind.ASK, Kind.TELL, Kind.LEARN, Kind.EXPIRE, Kind.VOID]] = (
+MEANING = np.full(max(Kind) + 1, live.NOTHING)
+MEANING[[Kind.ASK, Kind.TELL, Kind.LEARN, Kind.EXPIRE, Kind.VOID]] = (
     live.ASK,
     live.LEARN,
     live.LEARN,
@@ -173,7 +173,7 @@ class Fold:
 
     def _advance(self, numbers: Ints, kinds: Ints) -> None:
         """Let the policy choose and learn."""
-        what = _MEANING[kinds]
+        what = MEANING[kinds]
         asks, fresh = what == live.ASK, numbers[:, ROW] < 0
         if self.stopped is not None:
             what[asks] = live.NOTHING

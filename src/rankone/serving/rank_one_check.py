@@ -13,27 +13,27 @@ from __future__ import annotations
 import numpy as np
 
 from rankone.clicks.pair_counts import pair_counts
-from rankone.clicks.rank_one_check import FIXED, CheckProgress, Redraw, check_table
+from rankone.clicks.rank_one_check import FIXED, CheckProgress, Redraw, check_table, checked_level
 from rankone.clicks.rank_one_report import Rank1Report
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy
-from rankone.policies.live import ASK, LEARN, VOID
+from rankone.policies.live import LEARN, NOTHING
 from rankone.policies.rehearsal import Floats, Ints, Schedule, rehearse
 from rankone.serving.database import Database
+from rankone.serving.fold import MEANING
 from rankone.serving.journal import DECISION, KIND, Kind
 from rankone.serving.replay import begin, each_stretch
 from rankone.specs import whole_number
 
 PLAYED_AGAIN = "the experiment played again by its policy in a rank-1 world"
-_MEANING = np.full(max(Kind) + 1, -1)
-_MEANING[[Kind.ASK, Kind.TELL, Kind.LEARN, Kind.EXPIRE, Kind.VOID]] = ASK, LEARN, LEARN, LEARN, VOID
+_SIMULATIONS = 199
 
 
 def check_experiment(
     database: Database,
     name: str,
     *,
-    simulations: int = 199,
+    simulations: int | None = None,
     level: float = 0.05,
     seed: int = 0,
     progress: CheckProgress = lambda now, total: None,
@@ -43,12 +43,13 @@ def check_experiment(
     Args:
         database: where the experiment is.
         name: its name.
-        simulations: how often to play it again (twice each, at most).
+        simulations: how often to play it again (twice each); default 199, and fewer where the p-value is large.
         level: error rate at which the report speaks of doubt.
         seed: root of the randomness.
         progress: called with simulations done and simulations in all.
     """
-    whole_number("simulations", simulations, least=20)
+    simulations = whole_number("simulations", _SIMULATIONS if simulations is None else simulations, least=20)
+    checked_level(level)
     storage = database.transactions.storage
     number = storage.number(name)
     fold = begin(storage, number, with_policy=False)
@@ -65,8 +66,8 @@ def _schedule(numbers: Ints) -> tuple[Schedule, int]:
     stops = np.flatnonzero(numbers[:, KIND] == Kind.STOP)
     asks = np.flatnonzero(numbers[:, KIND] == Kind.ASK)
     own = len(asks) if not len(stops) else int(np.searchsorted(asks, stops[0]))
-    what, decision = _MEANING[numbers[:, KIND]], numbers[:, DECISION]
-    before = (what >= 0) & (decision < own)
+    what, decision = MEANING[numbers[:, KIND]], numbers[:, DECISION]
+    before = (what != NOTHING) & (decision < own)
     after = int(np.count_nonzero((what == LEARN) & (decision >= own)))
     return Schedule(what[before], decision[before]), after
 
