@@ -27,7 +27,7 @@ def fit_tables(pulls: Ints, clicks: Ints) -> Floats:
     >>> rates.round(4).tolist()
     [[[0.4, 0.1], [0.2, 0.05]]]
     """
-    clicked_rows, clicked_cols = clicks.any(axis=2), clicks.any(axis=1)
+    clicked_rows, clicked_cols = np.asarray(clicks.any(axis=2)), np.asarray(clicks.any(axis=1))
     shown = (pulls > 0) & clicked_rows[:, :, None] & clicked_cols[:, None, :]  # a line without a click has rate 0
     fit = start_fit(
         np.append(0, np.cumsum(clicked_rows.sum(axis=1))), np.append(0, np.cumsum(shown.sum(axis=2)[clicked_rows])),
