@@ -1,7 +1,6 @@
 """Every Python block and every `rankone` command in README, CONTRIBUTING and docs runs as written."""
 
 import contextlib
-import csv
 import json
 import os
 import re
@@ -22,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```([^\s`]*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 RUN = {"python", "sh"}
-READ = {"csv": lambda text: list(csv.reader(text.splitlines(), strict=True)), "json": json.loads, "toml": tomllib.loads}
+READ = {"json": json.loads, "toml": tomllib.loads}
 TRIED = {"console", "html", "sql"}  # by tests/web/test_docs_site.py, and below
 SHOWN = {"ini", "nginx", "text", "{eval-rst}", "{toctree}"}  # not ours to run
 
