@@ -26,6 +26,7 @@ def test_html_needs_no_network(study, tmp_path):
     page = study.chart().save(tmp_path / "regret.html").read_text()
     assert "<script src=" not in page
     assert "cdn." not in page.split("vegaEmbed")[0][:2_000]
+    assert "University of Washington Interactive Data Lab" in page, "Vega's licence goes where Vega goes"
 
 
 @pytest.mark.parametrize("log", [False, True])

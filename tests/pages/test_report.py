@@ -79,6 +79,10 @@ def test_it_says_versions_seed_and_machine(page, folder):
     assert set(about["machine"]) == {"Python", "system", "processor", "cores"}
 
 
+def test_the_licence_of_vega_goes_where_vega_goes(page):
+    assert "University of Washington Interactive Data Lab" in page
+
+
 def test_foreign_names_are_only_text(page):
     assert HOSTILE not in page
     assert "&lt;/script&gt;&lt;img" in page

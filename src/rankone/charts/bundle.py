@@ -9,11 +9,12 @@ from pathlib import Path
 from rankone.numerics.compiled import cache_root
 
 LOOK = Path(__file__).with_name("look.css")
+LICENCE = Path(__file__).with_name("vega-licence.txt")  # travels with every copy, as it asks
 
 
 def bundle_path() -> Path:
     """Return where the bundle of the installed vl-convert is kept."""
-    return cache_root() / "web" / f"vega-{importlib.metadata.version('vl-convert-python')}.js"
+    return cache_root() / "web" / f"vega-with-licence-{importlib.metadata.version('vl-convert-python')}.js"
 
 
 def make_bundle() -> None:
@@ -25,5 +26,5 @@ def make_bundle() -> None:
 
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
-        file.write(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
+        file.write(LICENCE.read_text() + vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
     Path(file.name).replace(path)  # whoever looks meanwhile sees all of it or nothing

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rankone.charts.bundle import LICENCE
 from rankone.errors import InputError, StorageError
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ class Chart:
         """Return a whole HTML page, its JavaScript inside it, so that it needs no network."""
         import vl_convert
 
-        return str(vl_convert.vegalite_to_html(self.altair.to_json(), bundle=True))
+        page = vl_convert.vegalite_to_html(self.altair.to_json(), bundle=True)
+        return f"{page}\n<!-- {LICENCE.read_text()} -->\n"
 
     def _render(self, suffix: str, scale: float) -> bytes:
         import vl_convert
