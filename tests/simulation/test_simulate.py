@@ -287,3 +287,12 @@ def test_numbers_of_numpy_are_numbers(tmp_path):
     assert len(study(checkpoints=np.array(4)).checkpoints) == 4
     assert rankone.KLUCB(c=np.int64(3)).label == rankone.KLUCB(c=np.float32(3)).label == "kl-ucb:c=3"
     study(seed=2**200, runs=1)
+
+
+def test_a_study_shows_what_people_look_for():
+    study = rankone.simulate("needle:2x2", ["ucb1", "uts"], horizon=2_000, runs=3, workers=1)
+    for text in (repr(study), study._repr_html_()):
+        assert "Regret after 2,000 decisions:" in text
+        for row in study.summary().iter_rows(named=True):
+            assert row["policy"] in text
+            assert f"{row['regret_mean']:,.1f}" in text

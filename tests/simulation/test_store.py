@@ -95,3 +95,12 @@ def test_pictures_and_tables_on_a_full_disk(play, tmp_path):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, old)
         signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_a_directory_of_another_study_is_refused(tmp_path):
+    first = study(runs=1, out=tmp_path)
+    with pytest.raises(InputError, match=r"expected a study with horizon 3,000 in .* - got one with horizon 2,000"):
+        study(runs=1, horizon=3_000, out=tmp_path)
+    with pytest.raises(InputError, match=r"expected a study of needle:2x2 in .* - got one of needle:3x4"):
+        rankone.simulate("needle:2x2", "rank1elim", horizon=2_000, runs=1, seed=3, workers=1, out=tmp_path)
+    assert rankone.Study.load(tmp_path).table.equals(first.table)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+from pathlib import Path
 
 import typer
 
 from rankone._version import __version__
-from rankone.errors import RankoneError
+from rankone.errors import InputError, RankoneError
 
 
 def build_app() -> typer.Typer:
@@ -24,7 +25,7 @@ def build_app() -> typer.Typer:
         no_args_is_help=True,
         pretty_exceptions_enable=False,
     )
-    app.callback()(_version_option)
+    app.callback()(_common_options)
     for module in pkgutil.iter_modules(__path__):
         if not module.name.startswith("_"):
             importlib.import_module(f"{__name__}.{module.name}").register(app)
@@ -37,12 +38,26 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _version_option(
+def _common_options(
+    imported: list[Path] = typer.Option(
+        [],
+        "--import",
+        help="A Python file with policies or problems of your own, known by their names from then on; repeatable.",
+        envvar="RANKONE_IMPORT",
+    ),
     version: bool = typer.Option(
         False, "--version", help="Print the version and leave.", is_eager=True, callback=_print_version
     ),
 ) -> None:
-    pass
+    for file in imported:
+        _import(file)
+
+
+def _import(file: Path) -> None:
+    if file.suffix != ".py" or not file.is_file():
+        raise InputError("a Python file to import", str(file), "name an existing file that ends in .py")
+    sys.path.insert(0, str(file.resolve().parent))  # workers look there too
+    importlib.import_module(file.stem)
 
 
 def main() -> None:

@@ -16,12 +16,15 @@ import shutil
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 from numba.core import config as numba_config
+from numba.core.errors import NumbaError
+
+from rankone.errors import InputError
 
 # Division by zero gives inf or nan as in NumPy: no error paths to compile, smaller and faster kernels. Nobody calls
 # from C, and only compiled code calls kernels: leaving these entries out saves a third of the compile time.
@@ -62,6 +65,26 @@ def lean(python: Function) -> Function:
 def inlined(python: Function) -> Function:
     """Compile a lean kernel into each place that calls it: for the few instructions of a step's fast path."""
     return numba.njit(**STEP)(python)
+
+
+@contextlib.contextmanager
+def explained(module: str) -> Iterator[None]:
+    """Turn Numba's pages about a policy's kernels that do not compile into a sentence that names the line."""
+    try:
+        yield
+    except NumbaError as error:
+        raise _in_a_sentence(str(error), module) from error
+
+
+def _in_a_sentence(text: str, module: str) -> InputError:
+    file = getattr(sys.modules.get(module), "__file__", None) or module
+    reasons = re.findall(r"Failed in nopython mode pipeline .*\n\s*(.+)", text)  # the entry's own, then the kernel's
+    line = re.search(rf'{re.escape(Path(file).name)}"?(?:, line | \()(\d+)', text)
+    place = Path(file).name + (f", line {line[1]}" if line else "")
+    return InputError(
+        f"kernels in {place} that Numba can compile", reasons[min(1, len(reasons) - 1)] if reasons else text,
+        "set NUMBA_DISABLE_JIT=1 to run them as plain Python while you look for it",
+    )  # fmt: skip
 
 
 def cache_root() -> Path:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankone.errors import DecisionError, InputError
-from rankone.numerics.compiled import compiled
+from rankone.numerics.compiled import compiled, explained
 from rankone.numerics.seeds import generator
 from rankone.policies import kernels
 from rankone.policies.base import Policy
@@ -63,12 +63,13 @@ class Agent:
         self.rng = generator(whole_number("seed", seed, least=0), "agent", self.policy.label)
         self._asked = 0
         self._open: dict[int, Decision] = {}
-        module = type(self.policy).__module__
+        self._module = module = type(self.policy).__module__
         self._choose, self._update, self._void = (compiled(kernel, module) for kernel in (_choose, _update, _void))
 
     def ask(self) -> Decision:
         """Return the next decision; any number may be open at a time."""
-        row, col, tag = self._choose(self.state, self.rng)
+        with explained(self._module):
+            row, col, tag = self._choose(self.state, self.rng)
         decision = Decision(int(row), int(col), self._asked, int(tag))
         self._asked += 1
         self._open[decision.number] = decision
@@ -81,12 +82,14 @@ class Agent:
         if not isinstance(reward, (int, float, np.integer, np.floating)) or reward not in (0, 1):
             raise InputError("a reward of 0 or 1", reward, "tell 1 for a click and 0 for none")
         self._close(decision)
-        self._update(self.state, decision.row, decision.col, decision.tag, int(reward))
+        with explained(self._module):
+            self._update(self.state, decision.row, decision.col, decision.tag, int(reward))
 
     def void(self, decision: Decision) -> None:
         """Close a decision that was never shown: nothing is learned from it."""
         self._close(decision)
-        self._void(self.state, decision.row, decision.col, decision.tag)
+        with explained(self._module):
+            self._void(self.state, decision.row, decision.col, decision.tag)
 
     def _close(self, decision: Decision) -> None:
         if not isinstance(decision, Decision):

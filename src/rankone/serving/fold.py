@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankone.numerics.compiled import compiled
+from rankone.numerics.compiled import compiled, explained
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy, live, policy
 from rankone.policies.kernels import FILLER
@@ -277,7 +277,9 @@ class Fold:
         )
 
     def _advance_by(self, *events: Ints) -> int:
-        passed: int = compiled(live.advance, type(self.policy).__module__)(self.state, self.rng, *events)
+        module = type(self.policy).__module__
+        with explained(module):
+            passed: int = compiled(live.advance, module)(self.state, self.rng, *events)
         return passed
 
     def era_note(self, why: str, rows: Lines, cols: Lines, forget: bool = False, **more: Any) -> str:

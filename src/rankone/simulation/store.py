@@ -66,6 +66,11 @@ class RunStore:
                         f"one with {key} {_short(present.get(key))}",
                         _ELSEWHERE,
                     )
+            ours, theirs = description["problems"], present.get("problems", [])
+            if not any(problem in theirs for problem in ours):
+                raise InputError(
+                    f"a study of {_names(ours)} in {self.directory}", f"one of {_names(theirs)}", _ELSEWHERE
+                )
         whole = header.with_suffix(".new")  # a full disk must not leave half a description
         whole.write_text(json.dumps(description, indent=1))
         whole.replace(header)
@@ -134,6 +139,10 @@ def _read(text: str, where: str) -> dict[str, Any]:
         raise InputError(f"JSON in {where}", "a damaged text", _ELSEWHERE) from None
 
 
+def _names(problems: list[dict[str, Any]]) -> str:
+    return ", ".join(str(problem.get("name")) for problem in problems)
+
+
 def _short(value: Any) -> str:
-    text = json.dumps(value)
+    text = f"{value:,}" if isinstance(value, int) else json.dumps(value)
     return text if len(text) <= 60 else text[:57] + "..."

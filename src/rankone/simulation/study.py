@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -22,6 +23,13 @@ from rankone.simulation.work import Run
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+
+_FOR_PEOPLE: dict[str, Any] = {
+    "tbl_cols": -1, "tbl_rows": -1, "tbl_width_chars": 1_000, "fmt_str_lengths": 100, "float_precision": 1,
+    "thousands_separator": ",", "tbl_cell_numeric_alignment": "RIGHT", "tbl_hide_dataframe_shape": True,
+    "tbl_hide_column_data_types": True, "tbl_formatting": "UTF8_FULL_CONDENSED",
+}  # fmt: skip
 
 
 class Study:
@@ -63,6 +71,25 @@ class Study:
         }
         steps = np.array(about["checkpoints"], dtype=np.int64)
         return cls(problems, about["policies"], steps, list(runs.values()), parse_feedback(about.get("feedback")))
+
+    def __repr__(self) -> str:
+        with pl.Config(**_FOR_PEOPLE):
+            return f"{self._title()}\n{self._shown()}"
+
+    def _repr_html_(self) -> str:
+        with pl.Config(**_FOR_PEOPLE):
+            return f"<p>{escape(self._title())}</p>{self._shown()._repr_html_()}"
+
+    def _title(self) -> str:
+        when = "" if self.feedback.is_immediate else f", feedback {self.feedback}"
+        return f"Regret after {self.horizon:,} decisions{when}:"
+
+    def _shown(self) -> pl.DataFrame:
+        """What a person looks for first; `summary` has all."""
+        return self.summary().select(
+            "problem", "policy", "runs", pl.col("regret_mean").alias("regret"), pl.col("regret_se").alias("± se"),
+            pl.col("regret_median").alias("median"), pl.col("regret_p95").alias("p95"),
+        )  # fmt: skip
 
     @property
     def horizon(self) -> int:
