@@ -2,7 +2,7 @@
 
 The statistic is that of `rankone.clicks.rank_one_check`. Its law under rank 1 depends on how pairs were chosen: on
 counts taken as if they had been fixed beforehand, a test at 5 % rejects from almost never (uts) to 8 % of the time
-(thompson, kl-ucb). So every simulated experiment is played by the same policy, asked and told in the order of the
+(kl-ucb). So every simulated experiment is played by the same policy, asked and told in the order of the
 journal, in a world with the fitted rank-1 rates. After a stop the pair with most outcomes gets the rest.
 
 Experiments that were changed on the way (lines, policy, exclusions) are tested as if their counts had been fixed.
