@@ -34,12 +34,12 @@ def test_shows_policies_band_and_lower_bound(study, log):
     spec = json.loads(study.chart(log_steps=log, log_regret=log).altair.to_json())
     assert [panel["title"] for panel in spec["concat"]] == ["needle:2x2", "needle:3x3"]
     line = spec["concat"][0]["layer"][1]
-    assert line["encoding"]["color"]["scale"]["domain"] == ["ucb1", "rank1elim-kl", "lower bound"]
+    assert line["encoding"]["color"]["scale"]["domain"] == ["ucb1", "rank1elim-kl", "asymptotic lower bound"]
     assert (line["encoding"]["y"]["scale"].get("type") == "log") == log
     panel = spec["concat"][0]
     data = panel.get("data") or panel["layer"][0]["data"]
     values = data["values"] if "values" in data else spec["datasets"][data["name"]]
-    assert any(value["policy"] == "lower bound" for value in values)
+    assert any(value["policy"] == "asymptotic lower bound" for value in values)
     assert all(value["low"] <= value["mean"] <= value["high"] for value in values if value.get("low") is not None)
 
 

@@ -87,7 +87,7 @@ def test_today_adds_policies_and_the_lower_bound_on_a_log_scale(monkeypatch):
     papers, todays = (json.loads(result.charts[name].altair.to_json()) for name in ("fig1", "fig1-today"))
     drawn = [spec["concat"][0]["layer"][1]["encoding"] for spec in (papers, todays)]
     assert "uts" not in drawn[0]["color"]["scale"]["domain"], "the paper's figure stays the paper's"
-    assert drawn[1]["color"]["scale"]["domain"] == [*fig1.TODAY, "lower bound"]
+    assert drawn[1]["color"]["scale"]["domain"] == [*fig1.TODAY, "asymptotic lower bound"]
     assert {"uts", "challengers", "kl-ucb"} <= set(fig1.TODAY)
     assert drawn[1]["y"]["scale"]["type"] == "log"
     assert len(result.claims) == 10

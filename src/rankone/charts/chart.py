@@ -22,6 +22,8 @@ _LOOK: dict[str, Any] = {
     "title": {"fontSize": 15, "anchor": "start", "subtitleFontSize": 12, "subtitleColor": "#444"},
     "view": {"stroke": "#bbb"},
 }
+# Each tick by itself, "0 500 1k": Vega's own labels would share a prefix, "0k 0.5k 1k". Empty ones stay empty.
+SHORT_NUMBERS = "datum.label == '' ? '' : format(datum.value, '~s')"
 # Okabe and Ito's colours: told apart with any colour vision.
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9", "#e69f00", "#8c510a"]
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 3], [4, 2, 1, 2], [3, 2], [10, 2, 2, 2, 2, 2]]

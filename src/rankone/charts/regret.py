@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 import altair as alt
 import polars as pl
 
-from rankone.charts.chart import COLOURS, DASHES, SHAPES, Chart
+from rankone.charts.chart import COLOURS, DASHES, SHAPES, SHORT_NUMBERS, Chart
 
 Kind = TypeVar("Kind")
 
-LOWER_BOUND = "lower bound"
+LOWER_BOUND = "asymptotic lower bound"
 
 
 def regret_chart(
@@ -48,8 +48,13 @@ def regret_chart(
     domain = alt.Scale(domain=names, range=_cycle(COLOURS, policies, "#777777" if bounds.height else None))
     dashes = alt.Scale(domain=names, range=_cycle(DASHES, policies, DASHES[0] if bounds.height else None))
     shapes = alt.Scale(domain=names, range=_cycle(SHAPES, policies, "stroke" if bounds.height else None))
-    x = alt.X("step:Q", title="decisions", scale=_scale(log_steps), axis=alt.Axis(format="~s", tickCount=5))
-    y_scale, y_axis = _scale(log_regret), alt.Axis(format="~s")
+    x = alt.X(
+        "step:Q",
+        title="decisions",
+        scale=_scale(log_steps),
+        axis=alt.Axis(format="~s", labelExpr=SHORT_NUMBERS, tickCount=5),
+    )
+    y_scale, y_axis = _scale(log_regret), alt.Axis(format="~s", labelExpr=SHORT_NUMBERS)
     if log_regret:  # the same in every panel, so that panels can be compared
         seen = pl.concat([curves["mean"], curves["high"], bounds["mean"]])
         y_scale, y_axis = _log_scale(float(seen.min() or 1.0), float(seen.max() or 1.0))  # type: ignore[arg-type]
@@ -117,7 +122,9 @@ def _log_scale(low: float, high: float) -> tuple[alt.Scale, alt.Axis]:
     shown = [value for value in rounds if bottom <= value <= top]
     if len(shown) > 18:  # powers of ten alone
         shown = [value for value in shown if math.log10(value).is_integer()]
-    return alt.Scale(type="log", domain=[bottom, top], nice=False, clamp=True), alt.Axis(format="~s", values=shown)
+    return alt.Scale(type="log", domain=[bottom, top], nice=False, clamp=True), alt.Axis(
+        format="~s", labelExpr=SHORT_NUMBERS, values=shown
+    )
 
 
 def _scale(log: bool) -> alt.Scale:

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from rankone.charts.chart import COLOURS, Chart
+from rankone.charts.chart import COLOURS, SHORT_NUMBERS, Chart
 
 
 def spread_chart(table: pl.DataFrame, columns: int = 3) -> Chart:
@@ -21,7 +21,9 @@ def spread_chart(table: pl.DataFrame, columns: int = 3) -> Chart:
     >>> chart = spread_chart(pl.DataFrame(runs))
     """
     policies = table["policy"].unique(maintain_order=True).to_list()
-    x = alt.X("regret:Q", title="cumulative regret of a run", axis=alt.Axis(format="~s", tickCount=5))
+    x = alt.X(
+        "regret:Q", title="cumulative regret of a run", axis=alt.Axis(format="~s", labelExpr=SHORT_NUMBERS, tickCount=5)
+    )
     y = alt.Y("policy:N", sort=policies, title=None, axis=alt.Axis(labelLimit=170))
 
     def panel(name: str) -> Any:
