@@ -7,6 +7,7 @@ inside the command's function, so that ``rankone --help`` answers at once.
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
 import re
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from typer.models import OptionInfo
 
 from rankone._version import __version__
 from rankone.errors import InputError, RankoneError
@@ -32,7 +34,20 @@ def build_app() -> typer.Typer:
     for module in pkgutil.iter_modules(__path__):
         if not module.name.startswith("_"):
             importlib.import_module(f"{__name__}.{module.name}").register(app)
+    _name_no_type_of_flags(app)
     return app
+
+
+def _name_no_type_of_flags(app: typer.Typer) -> None:
+    """Show ``--quick`` and not ``--quick <bool>``, which looks as if a value were wanted."""
+    callbacks = [command.callback for command in (*app.registered_commands, app.registered_callback) if command]
+    for callback in filter(None, callbacks):
+        for parameter in inspect.signature(callback).parameters.values():
+            if isinstance(parameter.default, OptionInfo) and parameter.default.default is False:
+                parameter.default.metavar = ""
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            _name_no_type_of_flags(group.typer_instance)
 
 
 def _print_version(wanted: bool) -> None:

@@ -13,7 +13,7 @@ from rankone.cli._options import policy_names
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command()(arena)
+    app.command(epilog="Example: rankone arena --quick --policy uts --policy ucb1")(arena)
 
 
 def arena(

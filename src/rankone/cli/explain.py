@@ -12,7 +12,7 @@ from rankone.cli._options import policy_names, whole_number
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command()(explain)
+    app.command(epilog="Example: rankone explain --policy uts --out out/explain")(explain)
 
 
 def explain(

@@ -24,10 +24,10 @@ _TRUTH = typer.Option(False, "--truth", help="Play on the truth of the generated
 def register(app: typer.Typer) -> None:
     """Add the command group."""
     group = typer.Typer(no_args_is_help=True, help="Reproduce the paper's figures and check its claims.")
-    group.command()(fig1)
-    group.command()(fig2)
-    group.command()(fig3)
-    group.command()(theory)
+    group.command(epilog="Example: rankone reproduce fig1 --quick")(fig1)
+    group.command(epilog="Example: rankone reproduce fig2 --quick")(fig2)
+    group.command(epilog="Example: rankone reproduce fig3 --quick")(fig3)
+    group.command(epilog="Example: rankone reproduce theory --quick")(theory)
     app.add_typer(group, name="reproduce")
 
 

@@ -14,7 +14,9 @@ from rankone.cli._options import policy_names, whole_number
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command()(simulate)
+    app.command(
+        epilog="Example: rankone simulate --problem needle:8x8 --policy uts --policy ucb1 --horizon 1e5 --out out/study"
+    )(simulate)
 
 
 def simulate(

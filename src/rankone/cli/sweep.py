@@ -12,7 +12,7 @@ from rankone.cli._executors import CLUSTER, WORKERS, executor_of
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command()(sweep)
+    app.command(epilog="Example: rankone sweep delays --runs 4 --out out/delays")(sweep)
 
 
 def sweep(
