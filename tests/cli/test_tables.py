@@ -24,7 +24,9 @@ MODELS = pl.DataFrame(
     {"model": ["pbm", "ctr-global"], "log-likelihood": [-0.30612, -0.32745]}
     | {str(rank): [1.0 + rank / 1000, 2.0 + rank / 1000] for rank in range(1, 11)}
 )
-WORDS = pl.DataFrame({"policy": ["rank1elim-kl", "uts"], "what it does": ["It eliminates. " * 9, "It samples. " * 9]})
+WORDS = pl.DataFrame(
+    {"policy": ["rank1elim-kl", "見出し"], "what it does": ["It eliminates. " * 9, "It samples. " * 9]}
+)
 
 
 @pytest.fixture(params=[40, 80, 100, 200])

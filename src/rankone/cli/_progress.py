@@ -89,7 +89,7 @@ def progress_bar(
     def what_is_kept() -> str:
         if out is None:
             return kept
-        return f"{done[-1] if done else 'what was finished is'} kept in {out}; the same command continues"
+        return f"{done[0] if done else 'what was finished is'} kept in {out}; the same command continues"
 
     columns = (
         TextColumn("{task.description}"), CompilingOrBar(), MofNCompleteColumn(), TimeElapsedColumn(),
@@ -104,7 +104,7 @@ def progress_bar(
                 bar.reset(task, description=part, found=finished, compiles=compiles and part == what)
                 bar.start()
             if part == what:
-                done.append(f"{finished:,} of {total:,} {what} are")
+                done[:] = [f"{finished:,} of {total:,} {what} are"]
             bar.update(task, completed=finished, total=total)
 
         yield draw

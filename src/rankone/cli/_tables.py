@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from rich.cells import cell_len
 from rich.markup import escape
 
 if TYPE_CHECKING:
@@ -31,13 +32,13 @@ class _Column(NamedTuple):
     @property
     def natural(self) -> int:
         """The width that wraps nothing."""
-        return max(map(len, (self.name, *self.cells)))
+        return max(map(cell_len, (self.name, *self.cells)))
 
     @property
     def least(self) -> int:
         """The width that cuts no figure and no name: only between words is there a new line."""
         words = [word for text in (self.name, *self.cells) for word in text.split()]
-        longest = max(map(len, words), default=1)
+        longest = max(map(cell_len, words), default=1)
         return min(self.natural, max(longest, _SENTENCE_WIDTH)) if self._has_sentences else longest
 
     @property
@@ -112,11 +113,9 @@ def _print(columns: list[_Column], title: str | None, room: int) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    widths = [column.natural for column in columns]
+    widths, least = [column.natural for column in columns], [column.least for column in columns]
     while _needed(widths) > room:
-        slack = [
-            (width, i) for i, (width, column) in enumerate(zip(widths, columns, strict=True)) if width > column.least
-        ]
+        slack = [(width, place) for place, width in enumerate(widths) if width > least[place]]
         if not slack:
             break  # the terminal wraps the line: that cuts nothing either
         widths[max(slack)[1]] -= 1
