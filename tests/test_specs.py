@@ -61,6 +61,31 @@ def test_settings() -> None:
 
 
 @pytest.mark.parametrize(
+    ("hints", "text", "do"),
+    [
+        ({"c": float}, "d=0", "write 'a:c=1', say"),
+        ({"c": float}, "c", "write 'a:c=1', say"),
+        ({"gap": float | Pair, "p": float}, "gpa=0.2", "did you mean gap?"),
+        ({"speed": str}, "d=0", "write 'a:speed=...', say"),
+        ({}, "c=3", "write 'a'"),
+    ],
+)
+def test_a_wrong_parameter_is_told_the_right_one(hints: dict[str, Any], text: str, do: str) -> None:
+    with pytest.raises(InputError) as refused:
+        parse_settings("a", text, hints)
+    assert refused.value.do == do
+
+
+@pytest.mark.parametrize(
+    ("what", "example"), [("a horizon", 100_000), ("runs", 20), ("workers", 2), ("n_rows", 8), ("horizon", 100_000)]
+)
+def test_what_is_proposed_fits(what: str, example: int) -> None:
+    with pytest.raises(InputError) as refused:
+        whole_number(what, 0)
+    assert refused.value.do == f"pass {example}, say"
+
+
+@pytest.mark.parametrize(
     ("text", "number"), [("7", 7), ("2e6", 2_000_000), ("2_000", 2000), (" 8 ", 8), (str(2**63 + 1), 2**63 + 1)]
 )
 def test_whole_numbers_as_people_write_them(text: str, number: int) -> None:

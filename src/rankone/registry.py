@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 import pkgutil
@@ -10,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
-from rankone.errors import InputError
+from rankone.errors import InputError, did_you_mean
 
 Kind = TypeVar("Kind")
 
@@ -51,7 +50,6 @@ class Registry(Generic[Kind]):
         """Return the kind of that name, or say which names there are."""
         known = self.known()
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            do = f"did you mean {near[0]}?" if near else "choose one of them"
+            do = did_you_mean(name, known, "choose one of them")
             raise InputError(f"one of the {self._several} {', '.join(sorted(known))}", name, do)
         return known[name]

@@ -9,7 +9,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
-from rankone.errors import InputError
+from rankone.errors import InputError, did_you_mean
 
 Pair = tuple[float, float]  # two numbers, one for the rows and one for the columns, say; written 0.1x0.2
 _EXAMPLES: dict[Any, tuple[str, str]] = {
@@ -18,6 +18,8 @@ _EXAMPLES: dict[Any, tuple[str, str]] = {
     float: ("a number", "1"),
     Pair: ("two numbers", "1x2"),
 }
+
+_USUAL = {"horizon": 100_000, "runs": 20, "workers": 2, "seed": 0}  # what a wrong whole number is told to try
 
 
 def parse_settings(owner: str, text: str, hints: Mapping[str, Any]) -> dict[str, Any]:
@@ -31,16 +33,31 @@ def parse_settings(owner: str, text: str, hints: Mapping[str, Any]) -> dict[str,
         key, equals, value = setting.partition("=")
         if key not in hints or not equals:
             allowed = ", ".join(hints) or "no parameters"
-            raise InputError(f"{allowed} as parameters of '{owner}'", setting, f"write '{owner}:parameter=value'")
+            raise InputError(f"{allowed} as parameters of '{owner}'", setting, _parameter_help(owner, key, hints))
         if key in values:
             raise InputError(f"{key} of '{owner}' once", text, "leave one of them out")
         values[key] = parse_value(value, hints[key], f"{owner}:{key}")
     return values
 
 
+def _parameter_help(owner: str, key: str, hints: Mapping[str, Any]) -> str:
+    """Say how a parameter of `owner` is written: the one that was meant, if that can be told."""
+    if not hints:
+        return f"write '{owner}'"
+    name = key if key in hints else next(iter(hints))
+    example = _EXAMPLES.get(_kinds(hints[name])[0], ("", "..."))[1]
+    usual = f"write '{owner}:{name}={example}', say"
+    return usual if key in hints else did_you_mean(key, hints, usual)
+
+
+def _kinds(hint: Any) -> list[Any]:
+    """Return the types that a parameter's value may have, besides None."""
+    return [hint] if hint == Pair else [kind for kind in typing.get_args(hint) or (hint,) if kind is not type(None)]
+
+
 def parse_value(text: str, hint: Any, where: str) -> Any:
     """Turn a parameter's text into the type it was declared with."""
-    kinds = [hint] if hint == Pair else [kind for kind in typing.get_args(hint) or (hint,) if kind is not type(None)]
+    kinds = _kinds(hint)
     try:
         if Pair in kinds and ("x" in text or len(kinds) == 1):
             rows, cols = text.split("x")
@@ -80,17 +97,21 @@ def is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
-def whole_number(what: str, value: Any, least: float = 1, most: float = math.inf) -> int:
-    """Return `value` if it is a whole number from `least` to `most`, of whatever integer type."""
+def whole_number(what: str, value: Any, least: float = 1, most: float = math.inf, example: int | None = None) -> int:
+    """Return `value` if it is a whole number from `least` to `most`, of whatever integer type.
+
+    `example` is what the error proposes; without one, what is usual for the last word of `what`.
+    """
     is_whole = hasattr(value, "__index__") and not isinstance(value, bool)
     if not is_whole or not least <= operator.index(value) <= most:
         bound = f" of at least {least}" if least > -math.inf else ""
         bound += f" and at most {most:,}" if most < math.inf else ""
-        raise InputError(f"{what} as a whole number{bound}", value, f"pass {min(max(least, 8), most)}, say")
+        usual = _USUAL.get(what.split()[-1], 8) if example is None else example
+        raise InputError(f"{what} as a whole number{bound}", value, f"pass {min(max(least, usual), most)}, say")
     return operator.index(value)
 
 
-def parse_whole_number(what: str, text: str, least: float = 1) -> int:
+def parse_whole_number(what: str, text: str, least: float = 1, example: int | None = None) -> int:
     """Read a whole number as people write it.
 
     >>> parse_whole_number("horizon", "2e6"), parse_whole_number("horizon", "2_000_000")
@@ -104,4 +125,4 @@ def parse_whole_number(what: str, text: str, least: float = 1) -> int:
         except ValueError:
             continue
     is_whole = isinstance(number, float) and number.is_integer()
-    return whole_number(what, int(number) if is_whole else number, least)
+    return whole_number(what, int(number) if is_whole else number, least, example=example)

@@ -46,6 +46,9 @@ def test_policies_and_their_parameters():
         (("simulate", "--problem", "needle:3x3", "--policy", "ucb1", "--horizon", "-5"), "-5"),
         (("hardness", "nowhere.csv"), "nowhere.csv"),
         (("arena", "--runs", "0"), "expected runs"),
+        (("simulate", "-p", "needle:2x2", "--horizon", "1k"), "pass 100000, say"),
+        (("simulate", "-p", "needl:2x2", "-P", "ucb1"), "did you mean needle?"),
+        (("sweep", "scalin", "--out", "nowhere"), "did you mean scaling?"),
         (("serve", "--port", "99999"), "--port"),
         (("fit", "log.tsv", "--top", "-1"), "--top"),
     ],
@@ -86,3 +89,15 @@ def test_arena_prints_table_and_scores_and_writes_the_rest(tmp_path):
     said = json.loads(rankone(*words, "--out", str(tmp_path / "arena"), "--json").stdout)
     assert [line["policy"] for line in said] == ["uts", "uniform"] * 2
     assert rankone("arena", "--half", "third").returncode == 2
+
+
+def test_what_one_sees_without_out_and_that_out_is_no_file(tmp_path):
+    words = ("simulate", "-p", "needle:2x2", "-P", "uniform", "--horizon", "100", "--runs", "1", "--workers", "1")
+    done = rankone(*words)
+    assert "100 decisions, 1 run, seed 0" in done.stdout
+    assert "--out DIRECTORY keeps the runs" in done.stderr
+    (tmp_path / "file").write_text("")
+    for out in ("file", "file/below"):
+        refused = rankone(*words, "--out", str(tmp_path / out))
+        assert refused.returncode == 2
+        assert f"expected a directory {tmp_path / out} - got a file" in refused.stderr

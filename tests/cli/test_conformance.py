@@ -41,6 +41,9 @@ def test_help_is_shown(command):
     done = CliRunner().invoke(APP, [*words, "--help"])
     assert done.exit_code == 0
     assert "Usage" in done.output
+    assert f"Example: rankone {' '.join(words)}" in done.output
+    flags = [line for line in done.output.splitlines() if "<bool>" in line and "--help" not in line]
+    assert not flags, "a flag takes no value"
 
 
 def test_an_unknown_option_is_refused(command):

@@ -52,6 +52,14 @@ def test_doctor_says_good_or_wrong(used, tmp_path):
     assert "WRONG" in found.stdout
 
 
+def test_export_without_a_file_writes_csv_to_standard_output(used):
+    db, decisions = used
+    found = run.invoke(build_app(), ["export", db, "[red]shop"])
+    assert found.exit_code == 0
+    table = pl.read_csv(found.stdout.encode())
+    assert table["id"].to_list()[:6] == [decision.id for decision in decisions]
+
+
 @pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
 def test_export_writes_every_decision(used, ending, tmp_path):
     db, decisions = used

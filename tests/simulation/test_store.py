@@ -67,8 +67,11 @@ def test_lines_that_are_no_runs_are_refused_by_their_number(tmp_path):
 
 def test_a_directory_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match=r"expected to write under .*file/study - got Not a directory"):
-        study(out=tmp_path / "file" / "study")
+    for out in (tmp_path / "file", tmp_path / "file" / "study"):
+        with pytest.raises(
+            InputError, match=f"expected a directory {out} - got a file there, or above it - name another"
+        ):
+            study(out=out)
 
 
 def sweep():

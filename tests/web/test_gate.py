@@ -105,6 +105,10 @@ def test_tokens_expire_to_the_second(tmp_path):
     with pytest.raises(Problem) as refused:
         asyncio.run(gate.admit(headers))
     assert refused.value.status == 401
+    assert "got one that is not known, expired or revoked" in refused.value.detail
+    with pytest.raises(Problem) as refused:
+        asyncio.run(gate.admit({}))
+    assert "got none" in refused.value.detail
 
 
 def test_who_comes_during_the_first_look_at_the_tokens_waits_for_it(tmp_path):

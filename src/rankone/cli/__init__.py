@@ -7,11 +7,16 @@ inside the command's function, so that ``rankone --help`` answers at once.
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
+import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import typer
+from typer.models import OptionInfo
 
 from rankone._version import __version__
 from rankone.errors import InputError, RankoneError
@@ -29,7 +34,20 @@ def build_app() -> typer.Typer:
     for module in pkgutil.iter_modules(__path__):
         if not module.name.startswith("_"):
             importlib.import_module(f"{__name__}.{module.name}").register(app)
+    _name_no_type_of_flags(app)
     return app
+
+
+def _name_no_type_of_flags(app: typer.Typer) -> None:
+    """Show ``--quick`` and not ``--quick <bool>``, which looks as if a value were wanted."""
+    callbacks = [command.callback for command in (*app.registered_commands, app.registered_callback) if command]
+    for callback in filter(None, callbacks):
+        for parameter in inspect.signature(callback).parameters.values():
+            if isinstance(parameter.default, OptionInfo) and parameter.default.default is False:
+                parameter.default.metavar = ""
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            _name_no_type_of_flags(group.typer_instance)
 
 
 def _print_version(wanted: bool) -> None:
@@ -65,5 +83,31 @@ def main() -> None:
     try:
         build_app()()
     except RankoneError as error:
-        print(f"rankone: {error}", file=sys.stderr)
+        print(f"rankone: {_in_options(str(error))}", file=sys.stderr)
         sys.exit(2)
+
+
+def _in_options(message: str) -> str:
+    """Write what the library calls an argument as the command's option, in what a message says to do.
+
+    >>> _in_options("expected a - got b - lower min_impressions, or pass max_bad=0.5, say")
+    'expected a - got b - lower --min-impressions, or pass --max-bad 0.5, say'
+    >>> _in_options("expected a - got b - write 'pbm:min_impressions=20', say")
+    "expected a - got b - write 'pbm:min_impressions=20', say"
+    """
+    names = {name for command in _commands(typer.main.get_command(build_app())) for name in command}
+    said, dash, do = message.rpartition(" - ")
+    written = "|".join(sorted(name for name in names if "_" in name))  # other words are words of the language too
+    do = re.sub(rf"(?<![:,])\b({written})\b(=?)", lambda found: _option(found[1]) + (" " if found[2] else ""), do)
+    return said + dash + do
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _commands(command: Any) -> Iterator[list[str]]:
+    """Yield the names of the options of a command and of the commands in it."""
+    yield [entry.name for entry in command.params if _option(entry.name) in entry.opts]
+    for inner in getattr(command, "commands", {}).values():
+        yield from _commands(inner)

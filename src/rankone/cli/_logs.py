@@ -48,18 +48,22 @@ def format_options(texts: list[str] | None) -> dict[str, str]:
 @contextmanager
 def reading_bar() -> Iterator[Callable[[int, int, int], None]]:
     """Yield a progress function for reading that shows bytes and rows on standard error."""
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    from rankone.cli._progress import NOTHING_KEPT, stopped_by_hand
+    from rankone.cli._progress import NOTHING_KEPT, late_bar, stopped_by_hand
 
     columns: Any = (
         TextColumn("reading"), BarColumn(), DownloadColumn(), TextColumn("{task.fields[rows]:,} rows"),
         TimeElapsedColumn(), TimeRemainingColumn(),
     )  # fmt: skip
-    with stopped_by_hand(NOTHING_KEPT), Progress(*columns, console=Console(stderr=True)) as bar:
+    with stopped_by_hand(lambda: NOTHING_KEPT), late_bar(*columns) as bar:
         task = bar.add_task("reading", total=None, rows=0)
-        yield lambda done, total, rows: bar.update(task, completed=done, total=total, rows=rows)
+
+        def draw(done: int, total: int, rows: int) -> None:
+            bar.start()
+            bar.update(task, completed=done, total=total, rows=rows)
+
+        yield draw
 
 
 def show_account(report: ReadReport) -> None:

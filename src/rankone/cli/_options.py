@@ -19,7 +19,7 @@ def whole_number(text: Any) -> int:
     2000000
     """
     try:
-        return parse_whole_number("the value", str(text))  # a default comes here too, as a number
+        return parse_whole_number("the value", str(text), example=100_000)  # a default comes here too, as a number
     except InputError as error:
         raise typer.BadParameter(str(error)) from None  # Typer says which option it was
 

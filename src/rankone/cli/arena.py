@@ -13,7 +13,7 @@ from rankone.cli._options import policy_names
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command()(arena)
+    app.command(epilog="Example: rankone arena --quick --policy uts --policy ucb1")(arena)
 
 
 def arena(
@@ -35,12 +35,12 @@ def arena(
 ) -> None:
     """Judge policies on 22 named problems, each at its own horizon: table, scores, heat map."""
     from rankone.cli._progress import progress_bar
-    from rankone.cli._tables import show_table
+    from rankone.cli._tables import SPARE, show_table
     from rankone.simulation.arena import arena as play
 
     if runs is None:
         runs = 10 if quick else 100
-    with progress_bar("runs") as progress:
+    with progress_bar("runs", out=out, compiles=True) as progress:
         found = play(
             policy or None, problem or None, half, models, runs, seed, stretch, quick,  # type: ignore[arg-type]
             against, workers, out, progress, feedback,
@@ -54,7 +54,7 @@ def arena(
         "regret_se": "± se", "regret_median": "median", "regret_p95": "p95", "regret_p99": "p99",
         "times_bound": "x bound", "sync_points": "sync points", "seconds": "s a run",
     }  # fmt: skip
-    show_table(found.table, f"The arena, seed {seed}, outcomes {feedback}", columns)
+    show_table(found.table, f"The arena, seed {seed}, outcomes {feedback}", columns, ("runs", "p99", *SPARE))
     scores = {
         "policy": "policy", "times_bound": "x bound", "against_mean": f"x {against}", "against_worst": "worst",
         "worst_problem": "on", "against_trap_p99": "worst p99 on traps",

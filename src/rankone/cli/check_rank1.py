@@ -19,7 +19,9 @@ _SQLITE = b"SQLite format 3\x00"
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(name="check-rank1")(check_rank1)
+    app.command(name="check-rank1", epilog="Example: rankone check-rank1 log.tsv.gz --top 5 --chart deviations.png")(
+        check_rank1
+    )
 
 
 def check_rank1(

@@ -12,7 +12,7 @@ from rankone.cli._options import model_names
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(name="compare-models")(compare_models)
+    app.command(name="compare-models", epilog="Example: rankone compare-models log.tsv.gz --top 5")(compare_models)
 
 
 def compare_models(

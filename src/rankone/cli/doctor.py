@@ -9,7 +9,7 @@ import typer
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("doctor")(doctor)
+    app.command("doctor", epilog="Example: rankone doctor rankone.db")(doctor)
 
 
 def doctor(

@@ -9,7 +9,7 @@ import typer
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("experiments")(experiments)
+    app.command("experiments", epilog="Example: rankone experiments rankone.db")(experiments)
 
 
 def experiments(

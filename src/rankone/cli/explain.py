@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import typer
@@ -11,7 +12,7 @@ from rankone.cli._options import policy_names, whole_number
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command()(explain)
+    app.command(epilog="Example: rankone explain --policy uts --out out/explain")(explain)
 
 
 def explain(
@@ -32,7 +33,9 @@ def explain(
     """Show how a policy works: stages, intervals, eliminations, traffic; a page to step through and a figure."""
     import rankone
 
-    told = rankone.explain(policy, problem, horizon, seed)
+    chosen = rankone.policy(policy)  # a wrong name is refused before anything is said
+    print(f"Playing {chosen}; the first time on a machine it is compiled before ...", file=sys.stderr)
+    told = rankone.explain(chosen, problem, horizon, seed)
     paths = told.save(out)
     print(told.frames[-1].text)
     print(f"Written: {', '.join(str(path) for path in paths)}")

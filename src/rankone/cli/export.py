@@ -10,19 +10,24 @@ import typer
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("export")(export)
+    app.command("export", epilog="Example: rankone export rankone.db homepage --out decisions.csv")(export)
 
 
 def export(
     db: str = typer.Argument(..., help="SQLite file or postgresql:// address."),
     name: str = typer.Argument(..., help="Name of the experiment."),
-    out: Path = typer.Option(..., "--out", help="File to write: .parquet, .csv or .jsonl."),
+    out: Path | None = typer.Option(
+        None, "--out", help="File to write: .parquet, .csv or .jsonl; default: CSV on standard output."
+    ),
 ) -> None:
     """Write one row per decision: pair, time, outcome, and whether that was learned."""
     from rankone.serving import Database
-    from rankone.serving.export import write_decisions
+    from rankone.serving.export import decisions_table, write_decisions
     from rankone.serving.report import amount
 
     with Database(db, read_only=True) as database:
+        if out is None:
+            decisions_table(database, name).write_csv(sys.stdout.buffer)
+            return
         written = write_decisions(database, name, out)
     print(f"{amount(written, 'decision')} of '{name}' written to {out}", file=sys.stderr)

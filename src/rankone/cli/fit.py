@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command()(fit)
+    app.command(epilog="Example: rankone fit log.tsv.gz --top 5 --out models.json")(fit)
 
 
 def fit(

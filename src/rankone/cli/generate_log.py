@@ -12,7 +12,9 @@ from rankone.cli._options import json_file, whole_number
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(name="generate-log")(generate_log)
+    app.command(name="generate-log", epilog="Example: rankone generate-log log.tsv.gz --lists 1e5 --truth truth.json")(
+        generate_log
+    )
 
 
 def generate_log(

@@ -17,7 +17,7 @@ _SHOWN_PAIRS = 5
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command()(hardness)
+    app.command(epilog="Example: rankone hardness needle:32x32 --horizon 1e6")(hardness)
 
 
 def hardness(

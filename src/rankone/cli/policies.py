@@ -9,7 +9,7 @@ import typer
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command()(policies)
+    app.command(epilog="Example: rankone policies")(policies)
 
 
 def policies(as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else.")) -> None:

@@ -14,7 +14,7 @@ FILES = """A problem can also be a file:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command()(problems)
+    app.command(epilog="Example: rankone problems")(problems)
 
 
 def problems(as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else.")) -> None:

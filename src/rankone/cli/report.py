@@ -9,7 +9,7 @@ import typer
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command()(report)
+    app.command(epilog="Example: rankone report out/study")(report)
 
 
 def report(

@@ -24,10 +24,10 @@ _TRUTH = typer.Option(False, "--truth", help="Play on the truth of the generated
 def register(app: typer.Typer) -> None:
     """Add the command group."""
     group = typer.Typer(no_args_is_help=True, help="Reproduce the paper's figures and check its claims.")
-    group.command()(fig1)
-    group.command()(fig2)
-    group.command()(fig3)
-    group.command()(theory)
+    group.command(epilog="Example: rankone reproduce fig1 --quick")(fig1)
+    group.command(epilog="Example: rankone reproduce fig2 --quick")(fig2)
+    group.command(epilog="Example: rankone reproduce fig3 --quick")(fig3)
+    group.command(epilog="Example: rankone reproduce theory --quick")(theory)
     app.add_typer(group, name="reproduce")
 
 
@@ -41,7 +41,7 @@ def fig1(
     from rankone.cli._progress import progress_bar
     from rankone.paper.fig1 import reproduce
 
-    with progress_bar("runs") as progress:
+    with progress_bar("runs", out=out, compiles=True) as progress:
         result = reproduce(out=out, quick=quick, workers=workers, progress=progress, today=today)
     _show(result, out, "fig1", quick=quick, today=today)
 
@@ -83,7 +83,7 @@ def theory(
     from rankone.cli._progress import progress_bar
     from rankone.paper.theory import reproduce
 
-    with progress_bar("parts") as progress:
+    with progress_bar("parts", out=out, compiles=True) as progress:
         result = reproduce(out=out, quick=quick, workers=workers, progress=progress)
     _show(result, out, "theory", quick=quick)
 
@@ -92,7 +92,7 @@ def _from_log(figure: str, reproduce: Callable[[Protocol], Reproduction], out: P
     from rankone.cli._progress import progress_bar
     from rankone.paper.yandex import Protocol
 
-    with progress_bar("runs") as progress:
+    with progress_bar("runs", out=out, compiles=True) as progress:
         result = reproduce(Protocol(out, progress=progress, preparing=progress, **choices))
     _show(result, out, figure, **{name: value for name, value in choices.items() if name != "workers"})
 
@@ -100,10 +100,10 @@ def _from_log(figure: str, reproduce: Callable[[Protocol], Reproduction], out: P
 def _show(result: Reproduction, out: Path, figure: str, **options: str | bool | None) -> None:
     import shlex
 
-    from rankone.cli._tables import SUMMARY, show_table
+    from rankone.cli._tables import SPARE, SUMMARY, show_table
 
     for title, table in result.tables.items():
-        show_table(table, title, SUMMARY if set(SUMMARY) <= set(table.columns) else None)
+        show_table(table, title, SUMMARY if set(SUMMARY) <= set(table.columns) else None, SPARE)
     show_table(result.claim_table(), "The paper's claims, measured")
     words = ["rankone", "reproduce", figure]
     for name, value in options.items():

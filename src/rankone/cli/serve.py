@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
 import typer
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("serve")(serve)
+    app.command("serve", epilog="Example: rankone serve --db rankone.db --port 8000")(serve)
 
 
 def serve(
@@ -23,4 +25,7 @@ def serve(
     """Serve experiments over HTTP until Ctrl-C or SIGTERM: REST under /v1, the page at /, metrics at /metrics."""
     from rankone.web.serve import serve as run
 
-    run(db, host, port, durability=durability, allowed_origins=allow_origin, access_log=access_log)
+    run(
+        db, host, port, durability=durability, allowed_origins=allow_origin, access_log=access_log,
+        say=lambda sentence: print(f"rankone: {sentence}", file=sys.stderr),
+    )  # fmt: skip

@@ -14,7 +14,9 @@ from rankone.cli._options import policy_names, whole_number
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command()(simulate)
+    app.command(
+        epilog="Example: rankone simulate --problem needle:8x8 --policy uts --policy ucb1 --horizon 1e5 --out out/study"
+    )(simulate)
 
 
 def simulate(
@@ -44,15 +46,16 @@ def simulate(
 ) -> None:
     """Simulate policies on problems and compare their regret."""
     import rankone
-    from rankone.cli._progress import progress_bar
-    from rankone.cli._tables import SUMMARY, show_table
+    from rankone.cli._progress import NOTHING_KEPT, progress_bar
+    from rankone.cli._tables import SPARE, SUMMARY, show_table
     from rankone.simulation.recommend import COMPARED_WITH
 
     if not policy:
         advice = rankone.recommend(horizon=horizon, feedback=feedback)
         policy = [advice.policy.label, *COMPARED_WITH]
         print(f"No --policy given: comparing {', '.join(policy)}.\n{advice}", file=sys.stderr)
-    with executor_of(cluster) as executor, progress_bar("runs") as progress:
+    kept = f"{NOTHING_KEPT}; --out DIRECTORY keeps what is finished"
+    with executor_of(cluster) as executor, progress_bar("runs", kept, out=out, compiles=True) as progress:
         study = rankone.simulate(
             problem, policy, horizon=horizon, runs=runs, seed=seed, workers=workers, out=out, progress=progress,
             checkpoints="log" if log else 100, executor=executor, feedback=feedback,
@@ -64,6 +67,10 @@ def simulate(
         print(json.dumps(study.summary().to_dicts(), indent=1))
         return
     when = "" if study.feedback.is_immediate else f", feedback {study.feedback}"
-    show_table(study.summary(), f"{horizon:,} decisions, {runs} runs, seed {seed}{when}", SUMMARY)
+    show_table(
+        study.summary(), f"{horizon:,} decisions, {runs:,} run{'s' * (runs != 1)}, seed {seed}{when}", SUMMARY, SPARE
+    )
     if out is not None:
         print(f"Written: {out / 'table.parquet'}, summary.csv, summary.json, regret.png")
+    else:
+        print("Nothing is kept: --out DIRECTORY keeps the runs and draws regret over time.", file=sys.stderr)

@@ -11,7 +11,9 @@ from rankone.cli._options import policy_names, whole_number
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("simulate-traffic")(simulate_traffic)
+    app.command(
+        "simulate-traffic", epilog="Example: rankone simulate-traffic http://127.0.0.1:8000 demo --problem needle:8x8"
+    )(simulate_traffic)
 
 
 def simulate_traffic(
@@ -31,6 +33,7 @@ def simulate_traffic(
     from rich.console import Console
 
     import rankone
+    from rankone.serving.report import amount
     from rankone.web.client import Client
     from rankone.web.traffic import simulate_traffic as run
 
@@ -38,16 +41,18 @@ def simulate_traffic(
     row, col = found.best_pairs[0]
     best = f"'{found.row_names[row]}' with '{found.col_names[col]}', {found.best_mean:.1%} clicks"
     console = Console(stderr=True, markup=False, highlight=False)
+    with Client(url, token) as client:
+        client.experiments()  # nobody there, or the token is wrong: that comes before all else
     console.print(f"Simulated visitors for '{name}'. The truth, which the experiment does not know: {best}.")
     console.print(f"Watch it at {url} - Ctrl-C ends it.")
     with Client(url, token) as client, console.status("") as status:
 
         def progress(visits: int, clicks: int) -> None:
-            status.update(f"{visits} visits, {clicks} clicks ({clicks / max(1, visits):.1%})")
+            status.update(f"{amount(visits, 'visit')}, {amount(clicks, 'click')} ({clicks / max(1, visits):.1%})")
 
         total, clicks = run(
             client, name, found, policy=policy, rate=rate, visits=visits, batch=batch, seed=seed, progress=progress
         )
         sentence = client.experiment(name).report().sentence
-    print(f"{total} visits, {clicks} clicks.", file=sys.stderr)
+    print(f"{amount(total, 'visit')}, {amount(clicks, 'click')}.", file=sys.stderr)
     print(sentence)

@@ -12,7 +12,7 @@ from rankone.cli._executors import CLUSTER, WORKERS, executor_of
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command()(sweep)
+    app.command(epilog="Example: rankone sweep delays --runs 4 --out out/delays")(sweep)
 
 
 def sweep(
@@ -34,7 +34,7 @@ def sweep(
     with executor_of(cluster) as executor:
         for plan in written:
             settings = plan.settings | ({} if runs is None else {"runs": runs})
-            with progress_bar(f"{plan.name}: runs") as progress:
+            with progress_bar(f"runs of {plan.name}", out=out, compiles=True) as progress:
                 result = rankone.sweep(
                     **settings, workers=workers, executor=executor, out=out / plan.name, progress=progress
                 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import sys
+from pathlib import Path
 
 import typer
 
@@ -14,9 +15,9 @@ _DB = typer.Option("rankone.db", "--db", help="SQLite file or postgresql:// addr
 def register(app: typer.Typer) -> None:
     """Add the command and its three parts."""
     tokens = typer.Typer(help="Tokens: who may ask, tell, read or administer which experiment.", no_args_is_help=True)
-    tokens.command("create")(create)
-    tokens.command("list")(list_)
-    tokens.command("revoke")(revoke)
+    tokens.command("create", epilog="Example: rankone token create --scope read --note Ann")(create)
+    tokens.command("list", epilog="Example: rankone token list --db rankone.db")(list_)
+    tokens.command("revoke", epilog="Example: rankone token revoke ID --db rankone.db")(revoke)
     app.add_typer(tokens, name="token")
 
 
@@ -32,8 +33,11 @@ def create(
     from rankone.serving import Database
     from rankone.web.tokens import create_token
 
+    new = "://" not in db and not Path(db).exists()
     with Database(db) as database:
         text = create_token(database, scope, experiment, note, days or None, rate)
+    if new:
+        print(f"{db} is a new database: serve it with `rankone serve --db {db}`.", file=sys.stderr)
     print("This is the only time you see it:", file=sys.stderr)
     print(text)
 
@@ -42,10 +46,9 @@ def list_(db: str = _DB, as_json: bool = typer.Option(False, "--json", help="Pri
     """List tokens: their ids and what they allow, never their secrets."""
     import time
 
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
+    import polars as pl
 
+    from rankone.cli._tables import show_table
     from rankone.serving import Database
     from rankone.web.tokens import list_tokens
 
@@ -54,18 +57,23 @@ def list_(db: str = _DB, as_json: bool = typer.Option(False, "--json", help="Pri
     if as_json:
         print(json.dumps([{k: v for k, v in token._asdict().items() if k != "digest"} for token in tokens], indent=2))
         return
-    table = Table("id", "scopes", "experiment", "rate", "expires", "state", "note")
-    for token in tokens:
-        state = "revoked" if token.revoked else "valid" if token.valid(time.time()) else "expired"
-        facts = (
+    if not tokens:
+        print("no tokens yet: the service is open to this machine only")
+        return
+    rows = [
+        (
             token.id,
             " ".join(token.scopes),
-            escape(token.experiment),
-            str(token.rate or "-"),
+            token.experiment,
+            token.rate,
             _day(token.expires),
+            "revoked" if token.revoked else "valid" if token.valid(time.time()) else "expired",
+            token.note,
         )
-        table.add_row(*facts, state, escape(token.note))
-    Console().print(table if tokens else "no tokens yet: the service is open to this machine only")
+        for token in tokens
+    ]
+    columns = dict.fromkeys(("id", "scopes", "experiment", "rate", "expires", "state", "note"), pl.String)
+    show_table(pl.DataFrame(rows, schema={**columns, "rate": pl.Int64}, orient="row"))
 
 
 def revoke(

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ParamSpec
 
-from rankone.errors import InputError
+from rankone.errors import InputError, did_you_mean
 from rankone.problems.files import is_problem_file, load_problem
 from rankone.problems.rank_one import RankOne, Vector
 from rankone.registry import import_files
@@ -94,7 +94,8 @@ def problem(spec: str | Path | RankOne) -> RankOne:
     if is_problem_file(spec):
         return load_problem(spec)
     families = ", ".join(sorted(_FAMILIES))
-    raise InputError(f"a family of problems ({families}) or a .csv or .json file", str(spec), "see `rankone problems`")
+    do = did_you_mean(name, _FAMILIES, "see `rankone problems`")
+    raise InputError(f"a family of problems ({families}) or a .csv or .json file", str(spec), do)
 
 
 def _member(found: Family, spec: str, rest: str) -> RankOne:

@@ -27,6 +27,8 @@ def room_under(directory: Path) -> Iterator[None]:
     """Say in one sentence that a disk is full or a directory cannot be written."""
     try:
         yield
+    except (FileExistsError, NotADirectoryError):
+        raise InputError(f"a directory {directory}", "a file there, or above it", "name another directory") from None
     except (OSError, pl.exceptions.ComputeError) as error:  # the latter is what Polars makes of a full disk
         raise StorageError(
             f"to write under {directory}",

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rankone.errors import InputError, MissingExtra
+from rankone.errors import InputError, MissingExtra, did_you_mean
 from rankone.simulation.grid import plan
 from rankone.specs import parse_whole_number
 
@@ -69,7 +69,8 @@ def _located(path: Path) -> Path:
     shipped = shipped_sweeps()
     if str(path) in shipped:
         return shipped[str(path)]
-    raise InputError(f"a file, or one of the shipped sweeps {', '.join(shipped)}", f"no file {path}", "check the path")
+    do = did_you_mean(str(path), shipped, "check the path")
+    raise InputError(f"a file, or one of the shipped sweeps {', '.join(shipped)}", f"no file {path}", do)
 
 
 def _parsed(path: Path) -> dict[str, Any]:
@@ -95,9 +96,8 @@ def _checked(name: str, settings: dict[str, Any], where: Path) -> WrittenSweep:
     known = (*_NEEDED, *_OPTIONAL, *_ABOUT)
     for key in settings:
         if key not in known:
-            raise InputError(
-                f"the settings {', '.join(known)}", f"'{key}' in sweep '{name}' of {where}", "check its name"
-            )
+            do = did_you_mean(key, known, "check its name")
+            raise InputError(f"the settings {', '.join(known)}", f"'{key}' in sweep '{name}' of {where}", do)
     for key in _NEEDED:
         if key not in settings:
             raise InputError(f"'{key}' in sweep '{name}'", f"none in {where}", f"write {key} = ...")

@@ -144,6 +144,9 @@ def _proved(tokens: Mapping[str, Token], text: str, now: float) -> Token:
     token = tokens.get(id, _NOBODY)
     right = token.proves(secret) and token is not _NOBODY
     if kind.lower() != "bearer" or prefix != "rk" or not right or not token.valid(now):
-        detail = "expected a valid token in the header 'Authorization: Bearer rk_...' - got none - see `rankone token`"
+        got = "one that is not known, expired or revoked" if text else "none"
+        detail = (
+            f"expected a valid token in the header 'Authorization: Bearer rk_...' - got {got} - see `rankone token`"
+        )
         raise Problem(401, "no-valid-token", detail, headers=_CHALLENGE)
     return token

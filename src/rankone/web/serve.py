@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import signal
+import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from rankone.errors import InputError, MissingExtra
+from rankone.errors import InputError, MissingExtra, StorageError
 from rankone.serving import Database
+from rankone.serving.report import amount
 from rankone.web.tokens import list_tokens
+
+_EVERYWHERE = (str(ipaddress.IPv4Address(0)), str(ipaddress.IPv6Address(0)))
 
 
 def is_loopback(host: str) -> bool:
@@ -36,6 +42,34 @@ def check_public(db: str | Path, host: str) -> None:
             )
 
 
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that is bound to an address, or say why that cannot be."""
+    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a service that has just ended leaves no wait
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        do = "pass --host 127.0.0.1, say"
+        if error.errno in (errno.EADDRINUSE, errno.EACCES):
+            do = f"pass --port {port + 1 if 1024 <= port < 65535 else 8000}, say"
+        raise InputError(f"to listen on {host} port {port}", error.strerror or str(error), do) from None
+    return listening
+
+
+def greeting(db: str | Path, host: str, port: int) -> str:
+    """Say which page to open, and what is in the database."""
+    here = "localhost" if host in _EVERYWHERE else f"[{host}]" if ":" in host else host
+    address = urlsplit(str(db))
+    named = f"{address.hostname}{address.path}" if "://" in str(db) else str(db)  # without the password
+    try:
+        with Database(db) as database:
+            inside = amount(len(database.names()), "experiment")
+    except StorageError:  # the service waits for a database that is away
+        inside = "out of reach for now"
+    return f"open http://{here}:{port}/ in a browser; database {named}: {inside}; Ctrl-C ends it"
+
+
 def serve(
     db: str | Path = "rankone.db",
     host: str = "127.0.0.1",
@@ -44,8 +78,9 @@ def serve(
     durability: str = "full",
     allowed_origins: Sequence[str] = (),
     access_log: bool = False,
+    say: Callable[[str], None] = lambda sentence: None,
 ) -> None:
-    """Serve the experiments of a database over HTTP until the process is told to end."""
+    """Serve the experiments of a database over HTTP until the process is told to end; `say` where, to begin with."""
     try:
         import uvicorn
 
@@ -55,11 +90,11 @@ def serve(
     public = not is_loopback(host)
     if public:
         check_public(db, host)
+    listening = listen(host, port)
+    say(greeting(db, host, listening.getsockname()[1]))
     app = create_app(db, durability=durability, public=public, allowed_origins=allowed_origins)
     config = uvicorn.Config(
         app,
-        host=host,
-        port=port,
         log_level="info",
         access_log=access_log,
         server_header=False,
@@ -68,7 +103,7 @@ def serve(
     )
     sys.setswitchinterval(0.0005)  # the thread that commits must not wait for the one that reads requests
     signal.signal(signal.SIGTERM, _ended)  # the server raises the signal again when all is finished
-    uvicorn.Server(config).run()
+    uvicorn.Server(config).run(sockets=[listening])
 
 
 def _ended(number: int, frame: object) -> None:
