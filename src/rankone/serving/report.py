@@ -11,6 +11,7 @@ import numpy as np
 from rankone.serving.fold import Fold
 from rankone.serving.journal import Kind
 from rankone.serving.settings import Lines
+from rankone.serving.unknown_policy import NOT_KNOWN, UnknownPolicy
 from rankone.serving.winner import intervals, standing
 
 _RATE = len("100.0% (100.0% - 100.0%)")  # characters
@@ -40,6 +41,7 @@ class Report:
 
     name: str
     policy: str
+    policy_known: bool  # in the process that made the report; False: it can be looked at and stopped, not played
     seq: int  # events in the journal
     decisions: int
     outcomes: dict[str, int]  # by kind: clicked, not_clicked, expired, held, late, void, open
@@ -59,7 +61,11 @@ class Report:
 
     @property
     def sentence(self) -> str:
-        """What leads, how sure that is and what is still in the race, in one sentence."""
+        """What leads, how sure that is and what is still in the race, in one sentence; more where more must be said."""
+        unknown = [] if self.policy_known else [f"P{NOT_KNOWN[1:]}; until then nothing can be asked or told."]
+        return " ".join([self._standing(), *unknown])
+
+    def _standing(self) -> str:
         if self.outcomes["clicked"] + self.outcomes["not_clicked"] + self.outcomes["expired"] == 0:
             return f"No outcomes yet: {amount(self.decisions, 'decision')} given out, nothing is known so far."
         pair = f"'{self.best_row}' with '{self.best_col}'"
@@ -121,6 +127,7 @@ def make_report(fold: Fold) -> Report:
     return Report(
         name=fold.settings.name,
         policy=fold.policy.label,
+        policy_known=not isinstance(fold.policy, UnknownPolicy),
         seq=fold.seq,
         decisions=fold.decisions,
         outcomes=outcome_counts(fold),

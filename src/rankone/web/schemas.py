@@ -163,6 +163,7 @@ class ExperimentAnswer(BaseModel):
 
     name: str
     policy: str
+    policy_known: bool = Field(description="false: the service has not imported it; nothing can be asked or told")
     rows: list[str] = Field(description="living rows")
     cols: list[str] = Field(description="living columns")
     window: float | None
@@ -221,6 +222,7 @@ class ReportAnswer(BaseModel):
 
     name: str
     policy: str
+    policy_known: bool
     seq: int
     decisions: int
     outcomes: dict[str, int]

@@ -9,6 +9,7 @@ const BARS = 48; // steps of the traffic chart, at most
 function showLabels(view) {
   const report = view.report;
   const labels = [element("span", { class: "mark" }, `policy ${report.policy}`)];
+  if (!report.policy_known) labels.push(element("span", { class: "mark warn" }, "policy not known here"));
   if (view.simulated > 0) {
     const all = view.simulated === report.decisions;
     const what = all ? "all traffic is simulated" : `${number(view.simulated)} of ${plural(report.decisions, "decision")} are simulated`;
