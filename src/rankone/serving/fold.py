@@ -133,6 +133,13 @@ class Fold:
         self._last_era = int(starts.max()) if with_policy and len(starts) else 2**62
         self.state: Any = None
 
+    @property
+    def shown(self) -> tuple[str | None, str | None]:
+        """The row and the column that every visitor sees since the experiment was stopped; None while it runs."""
+        if self.stopped is None:
+            return None, None
+        return self.rows.names[self.stopped["row"]], self.cols.names[self.stopped["col"]]
+
     def apply(self, events: Events) -> None:
         """Move over events that follow the ones seen so far; choices still to be made (row -1) are filled in."""
         for plain, mark in each_mark(events):

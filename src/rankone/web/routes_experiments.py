@@ -191,6 +191,8 @@ def _show(fold: Fold) -> dict[str, Any]:
         "clicks": counts["clicked"],
         "open": counts["open"],
         "stopped": None if fold.stopped is None else fold.stopped["why"],
+        "shown_row": fold.shown[0],
+        "shown_col": fold.shown[1],
         "eras": list(fold.eras),
     }
 

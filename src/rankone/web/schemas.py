@@ -173,6 +173,8 @@ class ExperimentAnswer(BaseModel):
     clicks: int
     open: int
     stopped: str | None
+    shown_row: str | None = Field(description="what every visitor sees since it was stopped; null: it runs")
+    shown_col: str | None
     eras: list[str]
 
 
@@ -236,6 +238,9 @@ class ReportAnswer(BaseModel):
     error_rate: float
     decided: bool
     stopped: str | None
+    shown_row: str | None
+    shown_col: str | None
+    window: float | None
     rows: list[LineOfReport]
     cols: list[LineOfReport]
     eras: list[str]

@@ -138,7 +138,7 @@ class Service:
         await self.off_loop((await self.desk(name)).views.settle)
 
     async def _settled(self, what: str, do: Callable[[], Awaitable[Any]]) -> Any:
-        """Do a part of a tick. What is wrong with one experiment holds up no other, and is said once, not every second."""
+        """Do a part of a tick. What is wrong with one experiment holds up no other, and is said once."""
         try:
             done = await do()
             self._said.pop(what, None)
