@@ -3,9 +3,11 @@
 RANKONE_SCREENSHOTS=folder keeps the pictures.
 """
 
+import json
 import os
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -172,6 +174,17 @@ def test_it_is_honest_without_experiments(tmp_path, open_page):
         page = open_page(url)
         page.wait_for_selector("#empty:not([hidden])")
         assert f"rankone simulate-traffic {url} demo --problem needle:8x8" in page.inner_text("#empty")
+        assert "rankone create rankone.db homepage" in page.inner_text("#empty")
+        page.set_viewport_size(PHONE)
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        request = page.inner_text("#create-request")
+        assert f"curl -X POST {url}/v1/experiments" in request
+        if shutil.which("curl"):
+            done = subprocess.run(
+                ["sh", "-c", request], capture_output=True, text=True, check=False
+            )  # as one copies it
+            assert json.loads(done.stdout)["rows"] == ["headline A", "headline B"], done
+            shown(page, "homepage")
 
 
 @pytest.mark.parametrize("name", ["homepage", "checkout"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -131,7 +132,7 @@ class Service:
         while True:
             names = await self._settled("the database", self.names) or []
             for name in names:
-                await self._settled(name, lambda name=name: self._settle(name))
+                await self._settled(name, functools.partial(self._settle, name))
             await asyncio.sleep(_TICK)
 
     async def _settle(self, name: str) -> None:
