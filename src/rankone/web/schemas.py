@@ -257,6 +257,8 @@ class ViewAnswer(BaseModel):
     rows_left: list[str] | None = Field(description="rows the policy has not eliminated; null: it eliminates none")
     cols_left: list[str] | None
     click_rate: float | None
-    uniform_rate: float | None = Field(description="estimated click rate had all pairs been shown equally often")
+    uniform_rate: float | None = Field(
+        description="estimated click rate had all pairs been shown equally often; null: too few outcomes of some line"
+    )
     simulated: int = Field(description="decisions that a simulated audience asked for")
     window: float | None
