@@ -297,13 +297,22 @@ def test_nothing_leads_before_the_first_outcome(sqlite_db):
     assert pairs([experiment.ask()]) == [(2, 1, True)]
 
 
+def test_what_is_held_is_said(sqlite_db):
+    experiment = start(sqlite_db, window=600)
+    experiment.tell(experiment.ask().id, True)
+    sentence = experiment.report().sentence
+    assert sentence.endswith("1 outcome told is held until the window of 10 minutes is over.")
+    assert "window" not in start(sqlite_db, name="told").report().sentence
+
+
 def test_stop_serves_one_pair_and_resume_goes_on(sqlite_db):
     experiment = start(sqlite_db)
     audience = Audience()
     for _ in range(200):
         audience.step(experiment)
     leader = experiment.report()
-    experiment.stop()
+    assert (leader.shown_row, leader.shown_col) == (None, None)
+    assert experiment.stop() == (leader.best_row, leader.best_col)
     stopped = experiment.ask(count=20)
     assert {(decision.row_name, decision.col_name, decision.filler) for decision in stopped} == {
         (leader.best_row, leader.best_col, True)
@@ -315,8 +324,12 @@ def test_stop_serves_one_pair_and_resume_goes_on(sqlite_db):
     experiment.resume()
     assert not any(decision.filler for decision in experiment.ask(count=20))
     assert isinstance(error_of(experiment.resume), InputError)
-    experiment.stop("row 2", "col 1")
+    assert experiment.stop("row 2", "col 1") == ("row 2", "col 1")
     assert experiment.ask().row_name == "row 2"
+    report = experiment.report()
+    assert (report.shown_row, report.shown_col) == ("row 2", "col 1")
+    assert report.sentence.startswith("Stopped (by hand): every visitor now sees 'row 2' with 'col 1'. ")
+    assert "in the race" not in report.sentence
     for bad in ({"row": "row 9"}, {"row": ""}, {"why": object()}, {"why": "two\nlines"}):
         assert isinstance(error_of(experiment.stop, **bad), InputError), bad
 

@@ -3,9 +3,12 @@
 RANKONE_SCREENSHOTS=folder keeps the pictures.
 """
 
+import json
 import os
 import re
 import shutil
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,7 @@ from rankone.serving import Database, Experiment
 from rankone.web.client import Client
 from rankone.web.tokens import create_token
 from rankone.web.traffic import simulate_traffic
+from tests.serving.helpers import Clock
 
 from .helpers import Api, running
 
@@ -172,6 +176,17 @@ def test_it_is_honest_without_experiments(tmp_path, open_page):
         page = open_page(url)
         page.wait_for_selector("#empty:not([hidden])")
         assert f"rankone simulate-traffic {url} demo --problem needle:8x8" in page.inner_text("#empty")
+        assert "rankone create rankone.db homepage" in page.inner_text("#empty")
+        page.set_viewport_size(PHONE)
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        request = page.inner_text("#create-request")
+        assert f"curl -X POST {url}/v1/experiments" in request
+        if shutil.which("curl"):
+            done = subprocess.run(
+                ["sh", "-c", request], capture_output=True, text=True, check=False
+            )  # as one copies it
+            assert json.loads(done.stdout)["rows"] == ["headline A", "headline B"], done
+            shown(page, "homepage")
 
 
 @pytest.mark.parametrize("name", ["homepage", "checkout"])
@@ -181,6 +196,32 @@ def test_it_can_be_used_on_a_phone(alive, open_page, name):
     page.wait_for_selector("#traffic-chart svg")
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     assert page.evaluate("Math.min(...[...document.querySelectorAll('nav button')].map((b) => b.clientHeight))") >= 32
+
+
+def test_its_figures_mean_what_they_say(tmp_path, open_page):
+    """Long after the last decision nothing happens "now"; a dot's number is the least; percentages look alike."""
+    clock = Clock(int((time.time() - 9000) * 1e6))
+    with Experiment("shop", 2, 2, "ucb1", tmp_path / "rankone.db", window=600, durability="off", clock=clock) as shop:
+        for count in (330, 200, 200):  # each in a second of its own
+            decisions = shop.ask(count)
+            shop.tell_many([(decision.id, decision.row == 0) for decision in decisions])
+            clock.pass_seconds(1)
+        for seconds in (597, 1, 1):  # their windows end one after the other too
+            clock.pass_seconds(seconds)
+            shop.settle()
+        shop.stop("row 2", "col 1")
+    with running(tmp_path / "rankone.db") as url:
+        page = open_page(url)
+        shown(page, "shop")
+        figures = page.inner_text("#figures")
+        assert re.search(r"the last one 2\.[4-7] hours ago", figures)
+        assert "a second now" not in figures
+        assert "after 10 minutes" in page.inner_text("#labels")
+        assert "every visitor now sees 'row 2' with 'col 1'" in page.inner_text("#sentence")
+        assert "though its interval lies below the leader's" in page.inner_text("#race-note")
+        assert not re.search(r"\d %", page.inner_text("main"))
+        page.wait_for_selector("#rate-chart svg")
+        assert re.match(r"Each dot is 200 outcomes or more", page.inner_text("#rate-note"))
 
 
 def test_it_can_be_read_in_the_dark(alive, open_page):

@@ -117,9 +117,16 @@ def test_the_uniform_split_is_estimated_from_uneven_traffic():
     pulls = np.array([[100_000, 100], [1_000, 10_000], [5_000, 0]])
     clicks = np.round(pulls * np.outer(rows, cols)).astype(np.int64)
     assert abs(uniform_rate(pulls, clicks) - rows.mean() * cols.mean()) < 1e-3
+    assert uniform_rate(np.full((2, 2), 50), np.zeros((2, 2), np.int64)) == 0.0
+    assert uniform_rate(np.array([[100]]), np.array([[100]])) == 1.0
+
+
+def test_the_uniform_split_is_not_estimated_from_lines_hardly_shown():
+    """A policy stops showing what began badly: such rates are too low, and the advantage would be overstated."""
     assert uniform_rate(np.zeros((2, 2), np.int64), np.zeros((2, 2), np.int64)) is None
-    assert uniform_rate(np.ones((2, 2), np.int64), np.zeros((2, 2), np.int64)) == 0.0
-    assert uniform_rate(np.ones((1, 1), np.int64), np.ones((1, 1), np.int64)) == 1.0
+    assert uniform_rate(np.array([[1000, 99]]), np.array([[500, 1]])) is None
+    assert uniform_rate(np.array([[1000], [99]]), np.array([[500], [1]])) is None
+    assert uniform_rate(np.array([[1000, 100]]), np.array([[500, 1]])) is not None
 
 
 def test_windows_end_before_a_report(sqlite_db):

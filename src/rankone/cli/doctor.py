@@ -6,6 +6,8 @@ import json
 
 import typer
 
+from rankone.cli._experiments import DB
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -13,7 +15,7 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(
-    db: str = typer.Argument(..., help="SQLite file or postgresql:// address."),
+    db: str = DB,
     as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
 ) -> None:
     """Check pages, checksums and snapshots of a database and replay its journals; exit code 1 if something is wrong."""

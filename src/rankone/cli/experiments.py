@@ -6,6 +6,8 @@ import json
 
 import typer
 
+from rankone.cli._experiments import DB
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -13,7 +15,7 @@ def register(app: typer.Typer) -> None:
 
 
 def experiments(
-    db: str = typer.Argument(..., help="SQLite file or postgresql:// address."),
+    db: str = DB,
     as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
 ) -> None:
     """List the experiments of a database: traffic, clicks and what leads."""

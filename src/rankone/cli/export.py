@@ -7,6 +7,8 @@ from pathlib import Path
 
 import typer
 
+from rankone.cli._experiments import DB, NAME
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -14,8 +16,8 @@ def register(app: typer.Typer) -> None:
 
 
 def export(
-    db: str = typer.Argument(..., help="SQLite file or postgresql:// address."),
-    name: str = typer.Argument(..., help="Name of the experiment."),
+    db: str = DB,
+    name: str = NAME,
     out: Path | None = typer.Option(
         None, "--out", help="File to write: .parquet, .csv or .jsonl; default: CSV on standard output."
     ),

@@ -16,6 +16,7 @@ from rankone.serving.journal import LEARNED, as_sql
 from rankone.serving.replay import from_snapshot, read_tail, replay
 from rankone.serving.report import amount
 from rankone.serving.storage import Storage, open_storage
+from rankone.serving.unknown_policy import NOT_KNOWN, PolicyNotKnown
 
 _RECOUNT = f"""SELECT row, col, count(*), sum(value) FROM rankone_journal
     WHERE experiment = ? AND kind IN ({as_sql(LEARNED)}) GROUP BY row, col"""  # noqa: S608 - constants
@@ -64,6 +65,9 @@ def _examine_one(storage: Storage, name: str, number: int) -> Iterator[Finding]:
     except Diverged as diverged:
         fold = replay(storage, number, with_policy=False)
         verdict = f"the policy's code changed since event {diverged}: it starts afresh when next used"
+    except PolicyNotKnown as unknown:
+        fold = replay(storage, number, with_policy=False)
+        verdict = f"left out, {unknown.got}: {NOT_KNOWN}"
     found = f"{amount(fold.seq, 'event')}, {amount(fold.decisions, 'decision')}, all checksums fit"
     yield Finding(name, "journal", True, found)
     yield Finding(name, "replay", True, verdict)

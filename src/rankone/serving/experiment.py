@@ -169,11 +169,14 @@ class Experiment:
         first = next((fold.open[number] for number in fold.due if number in fold.open), None)
         return first is not None and first.at + fold.settings.window <= self._folded.clock()
 
-    def stop(self, row: str | None = None, col: str | None = None, why: str = "by hand") -> None:
-        """Stop experimenting: from now on every decision is one pair, the leading one unless another is named."""
+    def stop(self, row: str | None = None, col: str | None = None, why: str = "by hand") -> tuple[str, str]:
+        """Stop experimenting: from now on every decision is one pair, the leading one unless another is named.
+
+        Return the names of that pair.
+        """
         checked_name(why, "why")
 
-        def plan(fold: Fold, draft: Draft) -> None:
+        def plan(fold: Fold, draft: Draft) -> tuple[str, str]:
             if fold.learned == 0 and (row is None or col is None):
                 raise InputError("outcomes that tell which pair leads", "none yet", "name the pair: stop(row, col)")
             report = make_report(fold)
@@ -182,8 +185,9 @@ class Experiment:
                 "col": _living(fold.cols, report.best_col if col is None else col),
             }
             draft.add(Kind.STOP, -1, texts=Texts(note=json.dumps(pair | {"why": why})))
+            return fold.rows.names[pair["row"]], fold.cols.names[pair["col"]]
 
-        self._transactions.change(self._folded, plan)
+        return self._transactions.change(self._folded, plan)
 
     def resume(self) -> None:
         """Experiment again after a stop, on all that is known."""

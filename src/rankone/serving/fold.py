@@ -18,7 +18,7 @@ import numpy as np
 
 from rankone.numerics.compiled import compiled, explained
 from rankone.numerics.seeds import generator
-from rankone.policies import Policy, live, policy
+from rankone.policies import Policy, live
 from rankone.policies.kernels import FILLER
 from rankone.serving.journal import (
     AT,
@@ -37,6 +37,7 @@ from rankone.serving.journal import (
     each_mark,
 )
 from rankone.serving.settings import Lines, Settings
+from rankone.serving.unknown_policy import UnknownPolicy, policy_of
 
 _ASK, _HOLD, _EXPIRE = int(Kind.ASK), int(Kind.HOLD), int(Kind.EXPIRE)
 # What each kind of event means to the policy, and which kinds close a decision or are learned.
@@ -131,6 +132,13 @@ class Fold:
         starts = marks.numbers[marks.numbers[:, KIND] != Kind.STOP, SEQ]
         self._last_era = int(starts.max()) if with_policy and len(starts) else 2**62
         self.state: Any = None
+
+    @property
+    def shown(self) -> tuple[str | None, str | None]:
+        """The row and the column that every visitor sees since the experiment was stopped; None while it runs."""
+        if self.stopped is None:
+            return None, None
+        return self.rows.names[self.stopped["row"]], self.cols.names[self.stopped["col"]]
 
     def apply(self, events: Events) -> None:
         """Move over events that follow the ones seen so far; choices still to be made (row -1) are filled in."""
@@ -227,7 +235,7 @@ class Fold:
             return
         if kind is Kind.CREATE:
             self.settings = Settings.of_note(details)
-            self.policy: Policy = policy(self.settings.policy)
+            self.policy: Policy = policy_of(self.settings.policy)
             self.rows, self.cols = Lines.new(self.settings.rows), Lines.new(self.settings.cols)
             self.asked, self.pulls, self.clicks = (
                 np.zeros((len(self.rows.names), len(self.cols.names)), np.int64) for _ in range(3)
@@ -237,7 +245,7 @@ class Fold:
         if "exclude" in details and not any(known.seq == self.seq for known in self.exclusions):
             raise Stale
         self.rows, self.cols = Lines(*details["rows"]), Lines(*details["cols"])
-        self.policy = policy(details["policy"])
+        self.policy = policy_of(details["policy"])
         wider = len(self.rows.names) - len(self.asked), len(self.cols.names) - self.asked.shape[1]
         self.asked, self.pulls, self.clicks = (
             np.pad(counts, ((0, wider[0]), (0, wider[1]))) for counts in (self.asked, self.pulls, self.clicks)
@@ -288,6 +296,8 @@ class Fold:
         A line that another eliminated stays out, unless that other one is retired: then it is back in the race.
         `forget` brings all back.
         """
+        if isinstance(self.policy, UnknownPolicy):
+            raise self.policy.error()  # whom it has eliminated, it alone can tell
         new_rows, new_cols = rows.numbers(), cols.numbers()
         places = {("row", line): place for place, line in enumerate(new_rows)}
         places |= {("col", line): len(new_rows) + place for place, line in enumerate(new_cols)}

@@ -11,9 +11,11 @@ import numpy as np
 from rankone.serving.fold import Fold
 from rankone.serving.journal import Kind
 from rankone.serving.settings import Lines
+from rankone.serving.unknown_policy import NOT_KNOWN, UnknownPolicy
 from rankone.serving.winner import intervals, standing
 
 _RATE = len("100.0% (100.0% - 100.0%)")  # characters
+_UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 ERROR_RATE = 0.05  # of the report's statements where the experiment does not say
 
 
@@ -40,6 +42,7 @@ class Report:
 
     name: str
     policy: str
+    policy_known: bool  # in the process that made the report; False: it can be looked at and stopped, not played
     seq: int  # events in the journal
     decisions: int
     outcomes: dict[str, int]  # by kind: clicked, not_clicked, expired, held, late, void, open
@@ -53,13 +56,30 @@ class Report:
     error_rate: float
     decided: bool  # the winner is known at the stated error rate
     stopped: str | None  # why the experiment was stopped
+    shown_row: str | None  # what every visitor sees since it was stopped; None: it runs
+    shown_col: str | None
+    window: float | None  # seconds after which silence means "not clicked"; until then outcomes are held
     rows: tuple[LineReport, ...]
     cols: tuple[LineReport, ...]
     eras: tuple[str, ...]  # why the policy started (afresh)
 
     @property
     def sentence(self) -> str:
-        """What leads, how sure that is and what is still in the race, in one sentence."""
+        """What leads, how sure that is and what is still in the race, in one sentence; more where more must be said."""
+        unknown = [] if self.policy_known else [f"P{NOT_KNOWN[1:]}; until then nothing can be asked or told."]
+        held = self.outcomes["held"]
+        are = "is" if held == 1 else "are"
+        waiting = [f"{amount(held, 'outcome')} told {are} held until {self._window_text()} over."] if held else []
+        pair = f"'{self.shown_row}' with '{self.shown_col}'"
+        stopped = [f"Stopped ({self.stopped}): every visitor now sees {pair}."] if self.stopped else []
+        return " ".join([*stopped, self._standing(), *waiting, *unknown])
+
+    def _window_text(self) -> str:
+        seconds = self.window or 0
+        unit, size = next(found for found in _UNITS if seconds % found[1] == 0 or found[1] == 1)
+        return f"the window of {seconds / size:g} {unit}{'' if seconds == size else 's'} is"
+
+    def _standing(self) -> str:
         if self.outcomes["clicked"] + self.outcomes["not_clicked"] + self.outcomes["expired"] == 0:
             return f"No outcomes yet: {amount(self.decisions, 'decision')} given out, nothing is known so far."
         pair = f"'{self.best_row}' with '{self.best_col}'"
@@ -70,7 +90,7 @@ class Report:
         racing = [sum(line.in_race for line in lines) for lines in (self.rows, self.cols)]
         lines = f"{amount(racing[0], 'row')} and {amount(racing[1], 'column')} are still in the race"
         sure = "too early to be sure" if self.confidence < 0.5 else f"at least {_percent(self.confidence)} sure"
-        return f"{pair} leads ({figures}), {sure}; {lines}."
+        return f"{pair} leads ({figures}), {sure}" + ("." if self.stopped else f"; {lines}.")
 
     def as_dict(self) -> dict[str, Any]:
         """Return the report as plain values."""
@@ -82,8 +102,7 @@ class Report:
             for kind, count in self.outcomes.items()
             if count or kind in ("clicked", "open")
         )
-        stopped = [f"Stopped: {self.stopped}."] if self.stopped else []
-        return "\n".join([head, self.sentence, *stopped, *_table("row", self.rows), *_table("column", self.cols)])
+        return "\n".join([head, self.sentence, *_table("row", self.rows), *_table("column", self.cols)])
 
 
 def make_report(fold: Fold) -> Report:
@@ -121,6 +140,7 @@ def make_report(fold: Fold) -> Report:
     return Report(
         name=fold.settings.name,
         policy=fold.policy.label,
+        policy_known=not isinstance(fold.policy, UnknownPolicy),
         seq=fold.seq,
         decisions=fold.decisions,
         outcomes=outcome_counts(fold),
@@ -134,6 +154,9 @@ def make_report(fold: Fold) -> Report:
         error_rate=error,
         decided=state.doubt <= error,
         stopped=None if fold.stopped is None else fold.stopped["why"],
+        shown_row=fold.shown[0],
+        shown_col=fold.shown[1],
+        window=fold.settings.window / 1e6 or None,
         rows=rows,
         cols=cols,
         eras=tuple(fold.eras),

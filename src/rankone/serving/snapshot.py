@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from rankone.policies import policy
 from rankone.serving.fold import Fold, Held, Open
 from rankone.serving.journal import VERSION, Events
 from rankone.serving.settings import Lines, Settings
+from rankone.serving.unknown_policy import policy_of
 
 _COUNTS = ("asked", "pulls", "clicks", "tallies")
 
@@ -79,7 +79,7 @@ def load(body: bytes, seq: int, marks: Events, chain_at: Callable[[int], bytes |
         fold.fillers, fold.learned, fold.expired = facts["amounts"]
         fold.eras, fold.era_first = facts["eras"], facts["era_first"]
         fold.settings = Settings.of_note(json.loads(facts["settings"]))
-        fold.policy = policy(facts["policy"])
+        fold.policy = policy_of(facts["policy"])
         fold.rows, fold.cols = Lines(*facts["rows"]), Lines(*facts["cols"])
         fold.place_lines()
         for name in _COUNTS:

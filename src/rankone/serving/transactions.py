@@ -25,6 +25,7 @@ from rankone.serving.replay import begin, from_snapshot, read_tail, replay
 from rankone.serving.report import winning_note
 from rankone.serving.settings import Settings
 from rankone.serving.storage import Storage
+from rankone.serving.unknown_policy import PolicyNotKnown, UnknownPolicy
 from rankone.serving.writer import Job, Writer
 
 _SNAPSHOT_EVERY = 20_000  # events; less often where the state is large
@@ -177,6 +178,8 @@ class Transactions:
     def _write_one(self, folded: Folded, jobs: list[Job]) -> list[tuple[Job, Any]]:
         fold = folded.fold
         assert fold is not None
+        if isinstance(fold.policy, UnknownPolicy):
+            return [(job, [fold.policy.error()] * len(job.do)) for job in jobs]
         if folded.outdated:
             self._begin_era(folded, "the program's policy changed")
         planner = Planner(fold, self.storage, folded.number, folded.clock())
@@ -238,6 +241,9 @@ class Transactions:
 
     def _catch_up(self, folded: Folded) -> Fold:
         """Apply what others have written since; the first time, begin with a snapshot or the whole journal."""
+        fold = folded.fold
+        if fold is not None and isinstance(fold.policy, UnknownPolicy) and fold.policy.known_by_now():
+            folded.fold = None
         try:
             if folded.fold is None:
                 folded.fold = self._from_snapshot(folded) or replay(self.storage, folded.number)
@@ -245,6 +251,9 @@ class Transactions:
         except Stale:
             folded.fold = None
             return self._catch_up(folded)
+        except PolicyNotKnown:
+            folded.fold = replay(self.storage, folded.number, with_policy=False)
+            return folded.fold
         except Diverged as diverged:
             message = f"the policy's code changed since event {diverged} was written: it starts afresh on what is known"
             warnings.warn(RestartWarning(message), stacklevel=2)

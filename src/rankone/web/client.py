@@ -143,9 +143,13 @@ class RemoteExperiment:
         """Return all decisions, one row each, as csv, jsonl or parquet."""
         return self._transport.send("GET", f"{self._path}/export?format={quote(format)}", raw=True)
 
-    def stop(self, row: str | None = None, col: str | None = None, why: str = "by hand") -> None:
-        """Stop experimenting: from now on every decision is one pair, the leading one unless another is named."""
-        self._post("stop", _given(row=row, col=col, why=why))
+    def stop(self, row: str | None = None, col: str | None = None, why: str = "by hand") -> tuple[str, str]:
+        """Stop experimenting: from now on every decision is one pair, the leading one unless another is named.
+
+        Return the names of that pair.
+        """
+        stopped = self._post("stop", _given(row=row, col=col, why=why))
+        return stopped["shown_row"], stopped["shown_col"]
 
     def resume(self) -> None:
         """Experiment again after a stop, on all that is known."""

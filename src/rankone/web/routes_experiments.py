@@ -9,9 +9,10 @@ from typing import Any
 from starlette.background import BackgroundTask
 from starlette.responses import FileResponse, Response
 
-from rankone.errors import InputError
+from rankone.errors import InputError, JournalError
 from rankone.serving.fold import Fold
 from rankone.serving.report import outcome_counts
+from rankone.serving.unknown_policy import UnknownPolicy
 from rankone.web.apart import apart
 from rankone.web.desk import Desk
 from rankone.web.encoding import encode
@@ -39,7 +40,8 @@ _MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "applicati
 async def list_experiments(call: Call) -> Response:
     """List the experiments that the token may read."""
     names = [name for name in await call.service.names() if call.caller.may("read", name)]
-    return answer({"experiments": [await _shown(await call.service.desk(name)) for name in names]})
+    shown = [await _shown_if_sound(call, name) for name in names]
+    return answer({"experiments": [found for found in shown if found is not None]})
 
 
 @operation(
@@ -166,11 +168,20 @@ async def _shown(desk: Desk) -> dict[str, Any]:
     return await desk.call(desk.experiment.look, _show)
 
 
+async def _shown_if_sound(call: Call, name: str) -> dict[str, Any] | None:
+    """Return what a list says of an experiment; nothing of a damaged one, whose own address says what is wrong."""
+    try:
+        return await _shown(await call.service.desk(name))
+    except JournalError:
+        return None
+
+
 def _show(fold: Fold) -> dict[str, Any]:
     settings, counts = fold.settings, outcome_counts(fold)
     return {
         "name": settings.name,
         "policy": fold.policy.label,
+        "policy_known": not isinstance(fold.policy, UnknownPolicy),
         "rows": fold.rows.names_living(),
         "cols": fold.cols.names_living(),
         "window": settings.window / 1e6 or None,
@@ -180,6 +191,8 @@ def _show(fold: Fold) -> dict[str, Any]:
         "clicks": counts["clicked"],
         "open": counts["open"],
         "stopped": None if fold.stopped is None else fold.stopped["why"],
+        "shown_row": fold.shown[0],
+        "shown_col": fold.shown[1],
         "eras": list(fold.eras),
     }
 

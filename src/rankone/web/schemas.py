@@ -163,6 +163,7 @@ class ExperimentAnswer(BaseModel):
 
     name: str
     policy: str
+    policy_known: bool = Field(description="false: the service has not imported it; nothing can be asked or told")
     rows: list[str] = Field(description="living rows")
     cols: list[str] = Field(description="living columns")
     window: float | None
@@ -172,6 +173,8 @@ class ExperimentAnswer(BaseModel):
     clicks: int
     open: int
     stopped: str | None
+    shown_row: str | None = Field(description="what every visitor sees since it was stopped; null: it runs")
+    shown_col: str | None
     eras: list[str]
 
 
@@ -221,6 +224,7 @@ class ReportAnswer(BaseModel):
 
     name: str
     policy: str
+    policy_known: bool
     seq: int
     decisions: int
     outcomes: dict[str, int]
@@ -234,6 +238,9 @@ class ReportAnswer(BaseModel):
     error_rate: float
     decided: bool
     stopped: str | None
+    shown_row: str | None
+    shown_col: str | None
+    window: float | None
     rows: list[LineOfReport]
     cols: list[LineOfReport]
     eras: list[str]
@@ -250,6 +257,8 @@ class ViewAnswer(BaseModel):
     rows_left: list[str] | None = Field(description="rows the policy has not eliminated; null: it eliminates none")
     cols_left: list[str] | None
     click_rate: float | None
-    uniform_rate: float | None = Field(description="estimated click rate had all pairs been shown equally often")
+    uniform_rate: float | None = Field(
+        description="estimated click rate had all pairs been shown equally often; null: too few outcomes of some line"
+    )
     simulated: int = Field(description="decisions that a simulated audience asked for")
     window: float | None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,7 @@ class Service:
         self._pool: Executor = ThreadPoolExecutor(_THREADS, "rankone")
         self.description: dict[str, Any] = {}  # the OpenAPI document
         self._ticking: asyncio.Task[None] | None = None
+        self._said: dict[str, str] = {}  # what the tick could not do, and what was said of it
 
     async def start(self) -> None:
         """Begin to end windows in time, and open all experiments so that nobody has to wait for the first answer."""
@@ -128,11 +130,23 @@ class Service:
 
     async def _tick(self) -> None:
         while True:
-            try:
-                for name in await self.names():
-                    await self.off_loop((await self.desk(name)).views.settle)
-            except RankoneError as error:
-                log.warning("looking for windows that are over: %s", error)
-            except Exception:
-                log.exception("looking for windows that are over")
+            names = await self._settled("the database", self.names) or []
+            for name in names:
+                await self._settled(name, functools.partial(self._settle, name))
             await asyncio.sleep(_TICK)
+
+    async def _settle(self, name: str) -> None:
+        await self.off_loop((await self.desk(name)).views.settle)
+
+    async def _settled(self, what: str, do: Callable[[], Awaitable[Any]]) -> Any:
+        """Do a part of a tick. What is wrong with one experiment holds up no other, and is said once."""
+        try:
+            done = await do()
+            self._said.pop(what, None)
+            return done
+        except Exception as error:
+            if self._said.get(what) != str(error):
+                self._said[what] = str(error)
+                known = isinstance(error, (RankoneError, Problem))
+                log.warning("looking for windows of %s that are over: %s", what, error, exc_info=not known)
+            return None

@@ -24,6 +24,7 @@ MAX_SHOWN = 24  # rows, and columns, of a heat map
 _FRESH = 1.0  # seconds
 _SHARE = 0.05  # of the time, at most, is spent on views of one experiment
 _ROUNDS = 30
+_ENOUGH = 100  # outcomes of every line before the uniform split is estimated
 
 Ints = npt.NDArray[np.int64]
 
@@ -68,6 +69,7 @@ class Views:
         self._timeline.catch_up()
         report = make_report(fold)
         outcomes = int(fold.pulls.sum())
+        living = np.ix_(fold.live_rows, fold.live_cols)
         return {
             "report": report.as_dict(),
             "heat": _heat(fold, report),
@@ -76,7 +78,7 @@ class Views:
             "rows_left": rows_left,
             "cols_left": cols_left,
             "click_rate": int(fold.clicks.sum()) / outcomes if outcomes else None,
-            "uniform_rate": uniform_rate(fold.pulls, fold.clicks),
+            "uniform_rate": uniform_rate(fold.pulls[living], fold.clicks[living]),
             "simulated": self._timeline.simulated,
             "window": fold.settings.window / 1e6 or None,
         }
@@ -118,15 +120,18 @@ def uniform_rate(pulls: Ints, clicks: Ints) -> float | None:
     """Return the click rate to expect had all pairs been shown equally often, by the rank-1 model.
 
     With clicks of pair (i, j) about pulls * u_i * v_j, the likeliest u given v is (clicks of row i) / sum_j pulls v_j,
-    and the same with sides changed (the Poisson likelihood, by coordinate ascent). Lines without outcomes say nothing
-    and are left out.
+    and the same with sides changed (the Poisson likelihood, by coordinate ascent).
+
+    None until every line has 100 outcomes. A policy that earns clicks stops showing what began badly, so rates of lines
+    with few outcomes are too low on average, and the advantage over the uniform split would look too large.
 
     >>> round(uniform_rate(np.full((2, 2), 1000), np.array([[400, 200], [200, 100]])), 3)
     0.225
     """
-    pulls, clicks = (counts[np.ix_(pulls.any(axis=1), pulls.any(axis=0))] for counts in (pulls, clicks))
-    if not pulls.size or not clicks.any():
-        return 0.0 if pulls.size else None
+    if min(pulls.sum(axis=1).min(), pulls.sum(axis=0).min()) < _ENOUGH:
+        return None
+    if not clicks.any():
+        return 0.0
     rows, cols = np.ones(len(pulls)), np.ones(pulls.shape[1])
     for _ in range(_ROUNDS):
         rows = clicks.sum(axis=1) / np.maximum(pulls @ cols, 1e-12)

@@ -16,7 +16,15 @@ export const plural = (count, what) => `${number(count)} ${what}${count === 1 ? 
 
 export function percent(value) {
   if (value === null || value === undefined) return "–";
-  return `${(100 * value).toFixed(Math.abs(value) >= 0.1 ? 1 : 2)} %`;
+  return `${(100 * value).toFixed(Math.abs(value) >= 0.1 ? 1 : 2)}%`; // as the report's sentence writes it
+}
+
+const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
+
+// A length of time in the largest unit that it fills.
+export function duration(seconds) {
+  const [unit, size] = UNITS.find((found) => seconds >= found[1]) ?? UNITS.at(-1);
+  return plural(Math.round(10 * seconds / size) / 10, unit);
 }
 
 // For narrow cells.

@@ -61,6 +61,16 @@ function chooserButton(name) {
   return button;
 }
 
+const CREATE_COMMAND = `rankone create rankone.db homepage --window 600 \\
+    --row "headline A" --row "headline B" --col "image 1" --col "image 2"`;
+
+function createRequest() {
+  const settings = { name: "homepage", rows: ["headline A", "headline B"], cols: ["image 1", "image 2"], window: 600 };
+  const bearer = token ? "    -H 'Authorization: Bearer rk_...' \\\n" : ""; // the one shown here may only read
+  return `curl -X POST ${location.origin}/v1/experiments \\\n${bearer}`
+    + `    -H 'Content-Type: application/json' -d '${JSON.stringify(settings)}'`;
+}
+
 function showList(experiments) {
   const found = experiments.map((experiment) => experiment.name);
   const changed = JSON.stringify(found) !== JSON.stringify(names);
@@ -68,6 +78,8 @@ function showList(experiments) {
   if (!names.includes(shown)) shown = names[0] ?? null;
   $("empty").hidden = names.length > 0;
   $("experiments").hidden = names.length === 0;
+  $("create-command").textContent = CREATE_COMMAND;
+  $("create-request").textContent = createRequest();
   $("example").textContent = `rankone simulate-traffic ${location.origin} demo --problem needle:8x8`;
   if (!names.length) $("experiment").hidden = true;
   if (changed) $("experiments").replaceChildren(...(names.length > FEW ? [chooser()] : names.map(chooserButton)));

@@ -1,7 +1,7 @@
 // What the page says of one experiment: puts a view, as the service gives it, in place.
 
 import { rateChart, trafficChart } from "./charts.js";
-import { $, element, number, percent, plural } from "./dom.js";
+import { $, duration, element, number, percent, plural } from "./dom.js";
 import { heatMap, lineTable } from "./tables.js";
 
 const BARS = 48; // steps of the traffic chart, at most
@@ -9,12 +9,13 @@ const BARS = 48; // steps of the traffic chart, at most
 function showLabels(view) {
   const report = view.report;
   const labels = [element("span", { class: "mark" }, `policy ${report.policy}`)];
+  if (!report.policy_known) labels.push(element("span", { class: "mark warn" }, "policy not known here"));
   if (view.simulated > 0) {
     const all = view.simulated === report.decisions;
     const what = all ? "all traffic is simulated" : `${number(view.simulated)} of ${plural(report.decisions, "decision")} are simulated`;
     labels.push(element("span", { class: "mark warn" }, what));
   }
-  if (view.window) labels.push(element("span", { class: "mark" }, `silence means no click after ${number(view.window)} s`));
+  if (view.window) labels.push(element("span", { class: "mark" }, `silence means no click after ${duration(view.window)}`));
   if (report.stopped) labels.push(element("span", { class: "mark warn" }, `stopped: ${report.stopped}`));
   for (const era of report.eras.slice(1).slice(-3)) labels.push(element("span", { class: "mark" }, era));
   $("labels").replaceChildren(...labels);
@@ -28,12 +29,18 @@ function figure(name, value, more) {
 const SPANS = [[1, "a second"], [60, "a minute"], [3600, "an hour"], [86400, "a day"]];
 const spanOf = (perSecond) => SPANS.find(([seconds]) => perSecond * seconds >= 1) ?? SPANS.at(-1);
 
+const NOW = 10; // seconds that count as now
+
 function now(timeline) {
   const { seconds, points } = timeline;
-  const last = points.slice(-Math.max(2, Math.ceil(60 / seconds)));
-  if (!last.length || Date.now() / 1000 - last.at(-1).at > Math.max(60, 2 * seconds)) return "none at the moment";
-  const decisions = last.reduce((sum, point) => sum + point.decisions, 0);
-  const perSecond = decisions / Math.max(seconds, last.at(-1).at + seconds - last[0].at);
+  const asked = points.filter((point) => point.decisions > 0);
+  if (!asked.length) return "none yet";
+  const time = Date.now() / 1000;
+  const ago = time - asked.at(-1).at - seconds; // since the end of the last stretch with decisions
+  if (ago > NOW) return `the last one ${duration(ago)} ago`;
+  const recent = asked.filter((point) => point.at + seconds > time - NOW);
+  const decisions = recent.reduce((sum, point) => sum + point.decisions, 0);
+  const perSecond = decisions / Math.max(1, time - recent[0].at);
   const [span, called] = spanOf(perSecond);
   return `${number(Math.round(perSecond * span))} ${called} now`;
 }
@@ -49,12 +56,13 @@ function showFigures(view) {
   const { report, timeline } = view;
   const counts = report.outcomes;
   const known = counts.clicked + counts.not_clicked + counts.expired;
-  const lift = view.uniform_rate ? `${(view.click_rate / view.uniform_rate).toFixed(1)} × the uniform split` : "over all outcomes";
+  const lift = view.uniform_rate ? `about ${(view.click_rate / view.uniform_rate).toFixed(1)} × the uniform split` : "over all outcomes";
+  const unknown = known ? "needs 100 outcomes of every row and column" : "nothing to compare yet";
   const figures = [
     figure("Decisions", number(report.decisions), now(timeline)),
     figure("Clicks", number(counts.clicked), `of ${plural(known, "outcome")}`),
     figure("Click rate", percent(view.click_rate), known ? lift : "no outcomes yet"),
-    figure("Uniform split", percent(view.uniform_rate), known ? "estimated rate, all pairs shown equally" : "nothing to compare yet"),
+    figure("Uniform split", percent(view.uniform_rate), view.uniform_rate === null ? unknown : "estimated rate, all pairs shown equally"),
     figure("Open decisions", number(counts.open), counts.held ? `${plural(counts.held, "outcome")} held` : "wait for an outcome"),
     figure("Not learned", number(counts.late + counts.void), `${number(counts.late)} late, ${number(counts.void)} void`),
   ];
@@ -97,8 +105,9 @@ function traffic({ seconds, points }) {
 async function showCharts(view) {
   const found = rates(view.timeline);
   $("rate-chart").hidden = !found.length;
+  const dashed = view.uniform_rate === null ? "" : ` Dashed: the uniform split, estimated at ${percent(view.uniform_rate)}.`;
   $("rate-note").textContent = found.length
-    ? `Each dot is ${number(found[0].outcomes)} outcomes or more. Dashed: the uniform split, estimated at ${percent(view.uniform_rate)}.`
+    ? `Each dot is ${number(Math.min(...found.map((dot) => dot.outcomes)))} outcomes or more.${dashed}`
     : "Too few outcomes yet: the first dot needs 20.";
   if (found.length) await rateChart($("rate-chart"), found, view.uniform_rate);
   const some = view.timeline.points.length > 0;
@@ -125,7 +134,9 @@ function showPairs(view) {
 function showRace(view) {
   const { report } = view;
   const stage = view.stage === null ? "" : `The policy is in stage ${view.stage + 1}: ${survivors(view)} survive. `;
-  $("race-note").textContent = `${stage}In the race: could still be the best, with an error of at most ${number(100 * report.error_rate)} % however often you look.`;
+  $("race-note").textContent = `${stage}In the race: could still be the best, with an error of at most ${number(100 * report.error_rate)}% however often you look. `
+    + "That verdict holds for all lines together and so needs more proof than one interval, which may err on its own: "
+    + "a line can still be in the race though its interval lies below the leader's.";
   lineTable($("rows"), "row", report.rows, view.rows_left, report.best_row);
   lineTable($("cols"), "column", report.cols, view.cols_left, report.best_col);
 }

@@ -1,0 +1,43 @@
+"""``rankone create``: a new live experiment."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+
+import typer
+
+from rankone.cli._experiments import DB, NAME
+from rankone.cli._options import policy_names
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("create")(create)
+
+
+def create(
+    db: str = DB,
+    name: str = NAME,
+    row: list[str] = typer.Option(..., "--row", help="Name of a row, such as a headline; repeatable."),
+    col: list[str] = typer.Option(..., "--col", help="Name of a column, such as an image; repeatable."),
+    window: float | None = typer.Option(
+        None, help="Seconds after which silence means: not clicked. Left out: tell both, clicked and not clicked."
+    ),
+    policy: str = typer.Option(
+        None, "--policy", "-P", autocompletion=policy_names, help="Who chooses; uts if left out."
+    ),
+    auto_stop: float | None = typer.Option(
+        None, help="Stop when a winner is known with at most this probability of error, such as 0.05."
+    ),
+) -> None:
+    """Make an experiment in a database, which is made too if it is new; a service that runs on it takes it up."""
+    from rankone.errors import InputError
+    from rankone.serving import Database, Experiment
+
+    with Database(db) as database:
+        if name in database.names():
+            do = f"see it: rankone experiments {shlex.quote(db)}, or choose another name"
+            raise InputError("the name of a new experiment", name, do)
+        made = Experiment(name, row, col, policy, database, window=window, auto_stop=auto_stop).report()
+    print(f"'{name}' is ready: {len(row)} x {len(col)} pairs, policy {made.policy}, in {db}.", file=sys.stderr)

@@ -1,0 +1,25 @@
+"""``rankone stop``: from now on every visitor sees one pair."""
+
+from __future__ import annotations
+
+import typer
+
+from rankone.cli._experiments import DB, NAME, experiment_of
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("stop")(stop)
+
+
+def stop(
+    db: str = DB,
+    name: str = NAME,
+    row: str = typer.Option(None, help="Row to show from now on; the leading one if left out."),
+    col: str = typer.Option(None, help="Column to show from now on; the leading one if left out."),
+    why: str = typer.Option("by hand", help="A note for those who read the report."),
+) -> None:
+    """Stop an experiment: every visitor sees one pair from now on, the leading one unless another is named."""
+    with experiment_of(db, name) as experiment:
+        experiment.stop(row, col, why)
+        print(experiment.report().sentence)

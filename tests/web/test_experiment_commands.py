@@ -1,0 +1,45 @@
+"""``rankone create``, ``stop`` and ``resume``: no program is needed, and a running service takes note."""
+
+import json
+
+from typer.testing import CliRunner
+
+from rankone.cli import build_app
+
+from .helpers import Api, running
+
+LINES = ["--row", "headline A", "--row", "headline B", "--col", "image 1", "--col", "image 2"]
+
+
+def command(*words):
+    return CliRunner().invoke(build_app(), [str(word) for word in words])
+
+
+def test_a_running_service_takes_note(db):
+    with running(db) as url:
+        api = Api(url)
+        assert api("GET", "/v1/experiments").json() == {"experiments": []}
+        made = command("create", db, "homepage", *LINES, "--window", 600, "--policy", "ucb1")
+        assert made.exit_code == 0, made.output
+        (shown,) = api("GET", "/v1/experiments").json()["experiments"]
+        assert (shown["rows"], shown["window"], shown["policy"]) == (["headline A", "headline B"], 600, "ucb1")
+        assert api.on("homepage", "POST", "/ask").status == 200
+        stopped = command("stop", db, "homepage", "--row", "headline B", "--col", "image 2")
+        assert "every visitor now sees 'headline B' with 'image 2'" in stopped.output
+        (decision,) = api.on("homepage", "POST", "/ask").json()["decisions"]
+        assert (decision["row_name"], decision["col_name"]) == ("headline B", "image 2")
+        listed = json.loads(command("experiments", db, "--json").stdout)
+        assert (listed[0]["shown_row"], listed[0]["shown_col"]) == ("headline B", "image 2")
+        assert command("resume", db, "homepage").exit_code == 0
+        assert api.on("homepage", "GET", "").json()["shown_row"] is None
+
+
+def test_slips_of_the_pen_are_refused_and_make_nothing(tmp_path):
+    db = tmp_path / "rankone.db"
+    assert command("stop", db, "homepage").exit_code != 0
+    assert not db.exists()
+    assert command("create", db, "homepage", *LINES).exit_code == 0
+    assert "the name of a new experiment" in str(command("create", db, "homepage", *LINES).exception)
+    assert "an experiment of this database (homepage)" in str(command("stop", db, "hompage").exception)
+    assert "name the pair" in str(command("stop", db, "homepage").exception)
+    assert "one that runs" in str(command("resume", db, "homepage").exception)
