@@ -62,6 +62,12 @@ def test_a_table_with_columns_of_its_own(place):
     assert out["queries"][0]["items"] == 2
 
 
+def test_a_forgotten_query_column_is_told(place):
+    (place / "pooled.csv").write_text("keyword,item,position,clicked\n" + "x,a,1,1\nx,b,2,0\ny,b,1,1\ny,a,2,0\n" * 20)
+    text = run("fit", place / "pooled.csv")
+    assert "all rows are taken as one query, 'all'. Other columns: keyword" in text
+
+
 def test_queries_whose_items_are_all_rare_are_left_out(place):
     rows = b"".join(b"%d\t0\tQ\t1\t0\t5\t6\n%d\t1\tC\t5\n" % (number, number) for number in range(30))
     (place / "rare.tsv").write_bytes(rows + b"99\t0\tQ\t2\t0\t7\t8\n")

@@ -157,3 +157,28 @@ def test_names_that_gaps_made_floats_are_whole_numbers(tmp_path):
     counts = clicks.read(tmp_path / "log.parquet", max_bad=0.5)
     assert counts.cells.rows() == [("all", "1", 1, 1, 1), ("all", "2", 2, 1, 0)]
     assert counts.report.reasons == {"the item is missing": 2}
+
+
+def test_columns_are_found_in_capitals_or_not(tmp_path):
+    rows = "\nx,a,1,1\ny,b,2,0\n"
+    plain = clicks.read(write(tmp_path / "plain", f"query,item,position,clicked{rows}".encode()))
+    capitals = write(tmp_path / "capitals", f"Query, ITEM,Position,clicked{rows}".encode())
+    assert clicks.read(capitals).table.equals(plain.table)
+    pl.read_csv(tmp_path / "plain").rename({"query": "QUERY"}).write_parquet(tmp_path / "log.parquet")
+    assert clicks.read(tmp_path / "log.parquet").table.equals(plain.table)
+    assert not clicks.read(capitals).report.notes
+    twice = write(tmp_path / "twice", f"Query,QUERY,item,position,clicked{rows}".encode())
+    with pytest.raises(InputError, match="one column 'query'"):
+        clicks.read(twice, "table")
+    both = write(tmp_path / "both", b"Query,query,item,position,clicked\nX,x,a,1,1\n")
+    assert clicks.read(both).queries["query"].to_list() == ["x"]
+
+
+def test_rows_pooled_into_one_query_are_told(tmp_path):
+    path = write(tmp_path / "log", b"q,item,position,clicked,serp\nx,a,1,1,5\ny,b,2,0,5\n")
+    (note,) = clicks.read([path, path]).report.notes
+    assert note.startswith("No column 'query': all rows are taken as one query, 'all'. Other columns: q, serp;")
+    assert clicks.read(path, query="q").report.notes == []
+    (note,) = clicks.count(pl.read_csv(path), item="item", position="position", clicked="clicked").report.notes
+    assert "q, serp" in note
+    assert not clicks.read(write(tmp_path / "men.csv", clicks.FORMATS.get("open-bandit").example)).report.notes

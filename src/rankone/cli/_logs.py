@@ -71,5 +71,7 @@ def show_account(report: ReadReport) -> None:
     lines = report.lines()
     table = pl.DataFrame({"read": [what for what, _ in lines], "number": [number for _, number in lines]})
     show_table(table, f"The log ({report.format})")
+    for note in report.notes:
+        print(f"Beware: {note}")
     if report["files cut short"]:
         print("Beware: a compressed file ends early or is damaged; what came before was read.")

@@ -11,6 +11,7 @@ from typing import Any
 import narwhals as nw
 import polars as pl
 
+from rankone.clicks.columns import pooled
 from rankone.clicks.counts import CELL, MOST_POSITIONS, Counts
 from rankone.clicks.report import ReadReport, check_max_bad
 from rankone.errors import InputError
@@ -68,6 +69,8 @@ def count(
         table = table.with_columns(nw.col("clicked").cast(nw.Int64))
     check_max_bad(max_bad)
     report = ReadReport(format="dataframe")
+    if query is None:
+        report.note(pooled([*schema], wanted, ONLY_QUERY))
     kinds = table.collect_schema()
     table = table.with_columns(usable=_usable(kinds))
     totals = _polars(table.select(rows=nw.len(), good=nw.col("usable").cast(nw.Int64).sum()))
