@@ -1,6 +1,8 @@
 """Any dataframe is counted by its own engine, with the same result."""
 
 import json
+import subprocess
+import sys
 
 import duckdb
 import pandas as pd
@@ -154,3 +156,34 @@ def test_counts_say_what_is_in_them(frame):
         clicks.Counts(counts.table.head(0))
     with pytest.raises(InputError, match="no clicks"):
         clicks.Counts(counts.table.drop("clicks"))
+
+
+def test_pandas_needs_no_pyarrow():
+    """Where pyarrow is not installed, texts are of another kind, and Polars takes no frame over."""
+    code = """
+import sys
+sys.modules["pyarrow"] = None
+import pandas, rankone
+rows = {"q": ["x"] * 4, "doc": ["a", "b", None, "a"], "rank": [1, 2, 1, 2], "click": [True, False, True, True]}
+frame = pandas.DataFrame(rows | {"serp": [1, 1, 2, 3]})
+named = dict(query="q", item="doc", position="rank", clicked="click", list="serp", max_bad=0.5)
+print(rankone.clicks.count(frame, **named).cells.rows())
+import duckdb
+try:
+    rankone.clicks.count(duckdb.from_df(frame.dropna()), **named)
+except rankone.errors.MissingExtra as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    cells, error = done.stdout.splitlines()
+    assert cells == "[('x', 'a', 1, 1, 1), ('x', 'a', 2, 1, 1), ('x', 'b', 2, 1, 0)]"
+    assert error.startswith("a frame of duckdb needs the optional part 'frames'")
+
+
+def test_held_out_lists_may_be_pandas(frame):
+    names = {"q": "query", "doc": "item", "rank": "position", "click": "clicked", "serp": "list"}
+    model = clicks.PBM(min_impressions=0).fit(clicks.count(frame, **COLUMNS))
+    lists = frame.rename(names)
+    expected, found = (clicks.evaluate(model, each) for each in (lists, ENGINES["pandas"](lists)))
+    assert found.log_likelihood == expected.log_likelihood

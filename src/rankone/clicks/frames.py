@@ -14,7 +14,7 @@ import polars as pl
 from rankone.clicks.columns import pooled
 from rankone.clicks.counts import CELL, MOST_POSITIONS, Counts
 from rankone.clicks.report import ReadReport, check_max_bad
-from rankone.errors import InputError
+from rankone.errors import InputError, MissingExtra
 
 #: The query of a log that has none.
 ONLY_QUERY = "all"
@@ -73,7 +73,7 @@ def count(
         report.note(pooled([*schema], wanted, ONLY_QUERY))
     kinds = table.collect_schema()
     table = table.with_columns(usable=_usable(kinds))
-    totals = _polars(table.select(rows=nw.len(), good=nw.col("usable").cast(nw.Int64).sum()))
+    totals = to_polars(table.select(rows=nw.len(), good=nw.col("usable").cast(nw.Int64).sum()))
     report.rows, good = (int(number or 0) for number in totals.row(0))  # sums are decimals in DuckDB
     report.rows_quarantined = report.rows - good
     if report.rows_quarantined:
@@ -130,7 +130,7 @@ def count_rows(table: Any, with_lists: bool) -> pl.DataFrame:
         table = _with_neighbours(table)
         keys = [*CELL, "previous"]
         numbers += [nw.col("examined").sum(), nw.col("last_click").sum().alias("last_clicks")]
-    return _polars(table.group_by(keys).agg(*numbers))
+    return to_polars(table.group_by(keys).agg(*numbers))
 
 
 def _with_neighbours(table: Any) -> Any:
@@ -154,8 +154,22 @@ def _with_neighbours(table: Any) -> Any:
     )
 
 
-def _polars(table: Any) -> pl.DataFrame:
-    if not isinstance(table, nw.LazyFrame):
-        return table.to_polars()
+def to_polars(table: Any) -> pl.DataFrame:
+    """Return a frame of narwhals' as one of Polars'."""
+    if table.implementation.is_pandas():  # Polars would ask for pyarrow, which pandas does without
+        return pl.DataFrame([_column(table[name]) for name in table.columns])
     pieces = {"engine": "streaming"} if table.implementation.is_polars() else {}  # a log may be larger than memory
-    return table.collect("polars", **pieces).to_polars()
+    try:
+        return (table.collect("polars", **pieces) if isinstance(table, nw.LazyFrame) else table).to_polars()
+    except ImportError:
+        raise MissingExtra(f"a frame of {table.implementation.value}", "frames") from None
+
+
+def _column(series: Any) -> pl.Series:
+    """Copy a column of pandas; its gaps have many values (None, NaN, NA) and are all None here."""
+    gaps = series.is_null()
+    if series.dtype.is_numeric() and not gaps.any():
+        return pl.Series(series.name, series.to_numpy())
+    values = [None if gap else value for value, gap in zip(series.to_list(), gaps.to_list(), strict=True)]
+    text = series.dtype in (nw.String, nw.Categorical)
+    return pl.Series(series.name, values, pl.String if text else None, strict=False)
