@@ -93,6 +93,20 @@ def test_a_forgotten_query_column_is_told(place):
     assert "all rows are taken as one query, 'all'. Other columns: keyword" in text
 
 
+@pytest.mark.parametrize(
+    ("header", "words", "said"),
+    [
+        ("query,doc,position,clicked", (), "name the column: -o item=doc"),
+        ("query,item,position,clicked", ("--min-impressions", 1000), "lower --min-impressions"),
+        ("query,item,clicked,position", (), "or raise --max-bad"),
+    ],
+)
+def test_errors_name_the_options_of_the_command(header, words, said, place):
+    (place / "named.csv").write_text(header + "\n" + "x,a,2,1\nx,b,2,0\n" * 20)
+    with pytest.raises(InputError, match=said):
+        run("fit", place / "named.csv", *words)
+
+
 def test_queries_whose_items_are_all_rare_are_left_out(place):
     rows = b"".join(b"%d\t0\tQ\t1\t0\t5\t6\n%d\t1\tC\t5\n" % (number, number) for number in range(30))
     (place / "rare.tsv").write_bytes(rows + b"99\t0\tQ\t2\t0\t7\t8\n")

@@ -187,3 +187,16 @@ def test_held_out_lists_may_be_pandas(frame):
     lists = frame.rename(names)
     expected, found = (clicks.evaluate(model, each) for each in (lists, ENGINES["pandas"](lists)))
     assert found.log_likelihood == expected.log_likelihood
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_refusals_say_which_values_and_why(engine):
+    rows = {"q": ["x"] * 5, "doc": ["a", "-", "a", "a", None], "rank": [0, 1, 0, 2, 0], "click": [1, 0, 1, 3, 1]}
+    frame = ENGINES[engine](pl.DataFrame(rows))
+    with pytest.raises(InputError, match=r"5 of 5 rows \(mostly: the item is missing \('-'\)|from 1 to 255 but '0'"):
+        clicks.count(frame, **COLUMNS)
+    good = pl.DataFrame(rows | {"doc": ["a"] * 5, "rank": [1, 0, 1, 300, 1]})
+    report = clicks.count(ENGINES[engine](good), **COLUMNS, max_bad=1).report
+    assert report.reasons == {"the position is no whole number from 1 to 255": 2}
+    with pytest.raises(InputError, match="count positions from 1"):
+        clicks.count(ENGINES[engine](good), **COLUMNS)

@@ -182,3 +182,49 @@ def test_rows_pooled_into_one_query_are_told(tmp_path):
     (note,) = clicks.count(pl.read_csv(path), item="item", position="position", clicked="clicked").report.notes
     assert "q, serp" in note
     assert not clicks.read(write(tmp_path / "men.csv", clicks.FORMATS.get("open-bandit").example)).report.notes
+
+
+ODD_NAMES = ["", "-", "\\N", "NULL", "NaN", "NA", "nan"]
+
+
+@pytest.mark.parametrize(
+    ("missing", "kept"), [(None, {"a", "NA", "nan"}), ("NA", {"a", "-", "\\N", "NULL", "NaN", "nan"}), ("", None)]
+)
+def test_what_stands_for_a_missing_name_is_one_rule(missing, kept, tmp_path):
+    frame = pl.DataFrame({"query": "q", "item": ["a", *ODD_NAMES], "position": 1, "clicked": 0})
+    frame.write_csv(tmp_path / "log.csv")
+    frame.write_parquet(tmp_path / "log.parquet")
+    kept = kept or {"a", *ODD_NAMES} - {""}
+    named = {name: name for name in frame.columns}
+    for counts in (
+        *(clicks.read(tmp_path / name, max_bad=1, missing=missing) for name in ("log.csv", "log.parquet")),
+        clicks.count(frame, **named, max_bad=1, missing=missing),
+        clicks.count(frame.with_columns(pl.col("item").cast(pl.Categorical)), **named, max_bad=1, missing=missing),
+    ):
+        assert set(counts.cells["item"]) == kept
+        assert counts.report.reasons == {"the item is missing": 8 - len(kept)}
+
+
+@pytest.mark.parametrize(
+    ("row", "got", "do"),
+    [
+        ("q,a,1,yes", "the outcome is not 0 or 1 but 'yes'", "write outcomes as 0/1"),
+        ("q,a,0,1", "from 1 to 255 but '0'", "count positions from 1"),
+        ("q,-,1,1", "the item is missing \\('-'\\)", "missing=NULL"),
+        ("q,é,1,1", "the row is not utf-8", "encoding=latin-1"),
+    ],
+)
+def test_refusals_show_what_was_found_and_what_to_do(row, got, do, tmp_path):
+    path = write(tmp_path / "log", f"query,item,position,clicked\n{row}\n".encode("latin-1"))
+    for settings in ({}, {"strict": True}):
+        with pytest.raises(InputError, match=f"{got}.*{do}") as raised:
+            clicks.read(path, **settings)
+        assert "quarantine" not in str(raised.value)
+    with pytest.raises(InputError, match=r"look at .*bad\.tsv, or raise max_bad"):
+        clicks.read(path, quarantine=tmp_path / "bad.tsv")
+
+
+def test_a_column_that_is_not_there_is_named_by_its_option(tmp_path):
+    path = write(tmp_path / "log", b"query,doc,position,clicked\nq,a,1,0\n")
+    with pytest.raises(InputError, match="name the column: item=doc"):
+        clicks.read(path)

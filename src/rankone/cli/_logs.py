@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -59,7 +60,28 @@ def reading_bar() -> Iterator[Callable[[int, int, int], None]]:
     )  # fmt: skip
     with stopped_by_hand(NOTHING_KEPT), Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task("reading", total=None, rows=0)
-        yield lambda done, total, rows: bar.update(task, completed=done, total=total, rows=rows)
+        with told_as_options():
+            yield lambda done, total, rows: bar.update(task, completed=done, total=total, rows=rows)
+
+
+def as_options(text: str) -> str:
+    """Write the names of Python's arguments as the command writes them.
+
+    >>> as_options("name the column: item=doc, or raise max_bad"), as_options("pass holdout=0.25, say")
+    ('name the column: -o item=doc, or raise --max-bad', 'pass --holdout 0.25, say')
+    """
+    text = re.sub(r"\b(query|item|position|clicked|list|separator|encoding|missing)=", r"-o \1=", text)
+    text = re.sub(r"\b(positions|holdout|min_impressions|max_bad)=", lambda name: f"--{name[1]} ", text)
+    return re.sub(r"(--)?\b(min_impressions|max_bad)\b", lambda name: f"--{name[2].replace('_', '-')}", text)
+
+
+@contextmanager
+def told_as_options() -> Iterator[None]:
+    """Let errors name the options of the command."""
+    try:
+        yield
+    except InputError as error:
+        raise type(error)(as_options(error.expected), error.got, as_options(error.do)) from None
 
 
 def show_account(report: ReadReport) -> None:
@@ -72,6 +94,6 @@ def show_account(report: ReadReport) -> None:
     table = pl.DataFrame({"read": [what for what, _ in lines], "number": [number for _, number in lines]})
     show_table(table, f"The log ({report.format})")
     for note in report.notes:
-        print(f"Beware: {note}")
+        print(f"Beware: {as_options(note)}")
     if report["files cut short"]:
         print("Beware: a compressed file ends early or is damaged; what came before was read.")

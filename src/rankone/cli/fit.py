@@ -73,7 +73,7 @@ def fit(
         )  # fmt: skip
     if top:
         counts = counts.top(top)
-    with progress_bar("fitting", NOTHING_KEPT) as fitting:
+    with _logs.told_as_options(), progress_bar("fitting", NOTHING_KEPT) as fitting:
         chosen.fit(counts, progress=fitting)
     most_frequent = [query for query in counts.queries["query"] if query in chosen.cells_.query_numbers]
     summary = chosen.summary().sort("impressions", descending=True)

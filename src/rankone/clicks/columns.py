@@ -21,7 +21,7 @@ def find_columns(header: Sequence[str], named: Mapping[str, str | None]) -> dict
             found[what] = alike[0]
         elif alike or name is not None:
             free = [column for column in header if column not in found.values() and column not in named.values()]
-            do = f"name the column, such as {what}={free[0] if free else '...'} (on the command line -o {what}=...)"
+            do = f"name the column: {what}={free[0] if free else '...'}"
             raise InputError(f"one column '{name or what}' ({what})", f"the columns {', '.join(header)}", do)
     return found
 
@@ -32,4 +32,4 @@ def pooled(header: Sequence[str], columns: Mapping[str, str], query: str) -> str
     text = f"No column 'query': all rows are taken as one query, '{query}'."
     if not others:
         return text
-    return f"{text} Other columns: {', '.join(others)}; if one holds the queries, name it (-o query={others[0]}, say)."
+    return f"{text} Other columns: {', '.join(others)}; if one holds the queries, name it: query={others[0]}, say."

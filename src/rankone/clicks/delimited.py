@@ -14,6 +14,7 @@ import polars as pl
 
 from rankone.clicks.collector import Collector
 from rankone.clicks.source import Block, Oversized, Source
+from rankone.clicks.values import NOT_ENCODED
 from rankone.errors import InputError
 
 SEPARATORS = (",", "\t", ";", "|")
@@ -32,7 +33,7 @@ def split_line(line: bytes, separator: str, encoding: str) -> list[str] | str:
             return "the row holds a NUL"
         return next(csv.reader([text], delimiter=separator, strict=True), [])
     except UnicodeDecodeError:
-        return f"the row is not {encoding}"
+        return f"{NOT_ENCODED}{encoding}"
     except csv.Error:
         return "a quote is not closed"
 
@@ -41,7 +42,7 @@ def header_fields(line: bytes, separator: str, encoding: str) -> list[str]:
     """Return the names in a header."""
     found = split_line(line, separator, encoding)
     if isinstance(found, str):
-        do = "check the encoding (encoding=latin-1, say) and the separator (separator=tab, say)"
+        do = "name the encoding (encoding=latin-1, say) and the separator (separator=tab, say)"
         raise InputError("a header with the names of the columns", found, do)
     return [name.strip() for name in found]
 

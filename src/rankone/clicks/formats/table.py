@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import narwhals as nw
 import numpy as np
@@ -17,9 +17,9 @@ from rankone.clicks.formats.base import Format
 from rankone.clicks.frames import ONLY_QUERY, count_rows
 from rankone.clicks.report import ReadReport
 from rankone.clicks.source import LONGEST_LINE, Source
+from rankone.clicks.values import ABOUT, NO_OUTCOME, NO_POSITION, missing_texts
 from rankone.errors import InputError
 
-_NO_POSITION = f"the position is no whole number from 1 to {MOST_POSITIONS}"
 _PARQUET = b"PAR1"
 _PARQUET_ROWS = 500_000
 _OUTCOMES = {"0": 0, "1": 1, "false": 0, "true": 1, "0.0": 0, "1.0": 1}
@@ -36,6 +36,8 @@ class Table(Format):
         list: column that names a row's result list; the rows of a list must stand together. "list" if there is one.
         separator: of delimited text, one character or "tab"; guessed from the header if left out.
         encoding: of delimited text.
+        missing: texts that stand for a missing query, item or list, as written: several with commas between them. By
+            default ``-``, ``\\N``, ``NULL`` and ``NaN``; nothing at all is always missing.
     """
 
     name = "table"
@@ -51,9 +53,11 @@ class Table(Format):
         list: str | None = None,
         separator: str | None = None,
         encoding: str = "utf-8",
+        missing: str | Iterable[str] | None = None,
     ) -> None:
         self.query, self.item, self.position, self.clicked, self.list = query, item, position, clicked, list
         self.separator, self.encoding = _separator(separator), _encoding(encoding)
+        self._missing = missing_texts(missing)
         self._lists = 0
 
     @classmethod
@@ -125,23 +129,23 @@ class Table(Format):
         texts = batch.select(pl.col("line"), *(pl.col(column).alias(what) for what, column in columns.items()))
         if "query" not in columns:
             texts = texts.with_columns(pl.lit(query).alias("query"))
-        no_list = pl.col("list").fill_null("") == "" if "list" in columns else pl.lit(False)
+        no_list = self._is_missing("list") if "list" in columns else pl.lit(False)
         outcome = pl.col("clicked").str.strip_chars().str.to_lowercase()
         rows = texts.with_columns(
             pl.col("position").str.strip_chars().cast(pl.Int64, strict=False).alias("place"),
             outcome.replace_strict(_OUTCOMES, default=None, return_dtype=pl.Int64).alias("outcome"),
         ).with_columns(
-            pl.when(pl.col("query").fill_null("") == "").then(pl.lit("the query is missing"))
-            .when(pl.col("item").fill_null("") == "").then(pl.lit("the item is missing"))
+            pl.when(self._is_missing("query")).then(pl.lit("the query is missing"))
+            .when(self._is_missing("item")).then(pl.lit("the item is missing"))
             .when(no_list).then(pl.lit("the list is missing"))
-            .when(~pl.col("place").is_between(1, MOST_POSITIONS).fill_null(False)).then(pl.lit(_NO_POSITION))
-            .when(pl.col("outcome").is_null()).then(pl.lit("the outcome is not 0 or 1"))
+            .when(~pl.col("place").is_between(1, MOST_POSITIONS).fill_null(False)).then(pl.lit(NO_POSITION))
+            .when(pl.col("outcome").is_null()).then(pl.lit(NO_OUTCOME))
             .alias("reason")
         )  # fmt: skip
         shown = [name for name in texts.columns if name != "line"]
         for bad in rows.filter(pl.col("reason").is_not_null()).iter_rows(named=True):
             text = "\t".join("" if bad[name] is None else str(bad[name]) for name in shown)
-            collector.bad(bad["line"], bad["reason"], text.encode())
+            collector.bad(bad["line"], bad["reason"], text.encode(), bad[ABOUT[bad["reason"]]])
         rows = rows.filter(pl.col("reason").is_null())
         beyond = pl.col("place") > collector.rules.positions
         collector.report.add("rows beyond the last position", rows.select(beyond.sum()).item())
@@ -151,6 +155,9 @@ class Table(Format):
         return rows.select(
             names, "query", "item", pl.col("place").alias("position"), pl.col("outcome").alias("clicked")
         )
+
+    def _is_missing(self, what: str) -> pl.Expr:
+        return pl.col(what).fill_null("").is_in(self._missing)
 
     def _take(self, rows: pl.DataFrame, with_lists: bool, collector: Collector) -> None:
         """Count rows whose lists are complete, or hold them out."""
