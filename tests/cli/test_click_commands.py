@@ -26,8 +26,11 @@ def run(*words):
 
 def test_fit_writes_problems_picture_and_quarantine(place):
     text = run("fit", place / "log.tsv.gz", "--top", 2, "--out", place / "models.json")
-    for word in ("rows set aside", "perplexity", "gamma", "scale exam1", "models.json#1_0"):
+    for word in ("rows set aside", "perplexity", "best item", "best position", "best click rate", "scale exam1"):
         assert word in text
+    for word in ("gamma", "components", "Beware"):  # gamma is mu on this scale, and all queries are in one piece
+        assert word not in text
+    assert text.endswith(f"Next: rankone simulate --problem '{place / 'models.json'}#1_0'\n")  # the default policies
     assert (place / "models.png").stat().st_size > 10_000
     assert (place / "models.quarantine.tsv").read_text().startswith("file\tline\treason\ttext\n")
     saved = json.loads((place / "models.json").read_text())
@@ -39,6 +42,28 @@ def test_fit_writes_problems_picture_and_quarantine(place):
     assert problem.col_names[0] == "position 1"
     low, high = saved["problems"][1]["row_intervals"][0]
     assert low <= problem.rows[0] <= high
+
+
+def test_fit_shows_what_another_scale_tells(place):
+    assert "gamma" in run("fit", place / "log.tsv.gz", "--model", "pbm:scale=balanced")
+
+
+def test_fit_names_the_best_pair(place):
+    rows = "q,a,1,1\nq,a,1,0\nq,a,2,0\nq,b,1,0\nq,b,2,0\n" * 20 + "q,b,2,1\nq,a,2,1\nq,b,1,1\n"
+    (place / "best.csv").write_text("query,item,position,clicked\n" + rows)
+    (query,) = json.loads(run("fit", place / "best.csv", "--json"))["queries"]
+    assert (query["best_item"], query["best_position"]) == ("a", 1)
+    assert query["best_click_rate"] == pytest.approx(0.5, abs=0.01)
+
+
+def test_fit_warns_of_what_cannot_be_learned(place):
+    apart = "apart,a,1,1\napart,a,1,0\napart,b,2,1\napart,b,2,0\n" * 20
+    (place / "odd.csv").write_text("query,item,position,clicked\n" + apart + "silent,a,1,0\nsilent,a,2,0\n" * 20)
+    text = run("fit", place / "odd.csv")
+    assert "Beware: not a single click in query silent" in text
+    assert "Beware: positions that no item connects in query apart" in text
+    assert "components" in text
+    assert len(json.loads(run("fit", place / "odd.csv", "--json"))["warnings"]) == 2
 
 
 def test_fit_json_is_only_json(place):
@@ -60,6 +85,26 @@ def test_a_table_with_columns_of_its_own(place):
     out = json.loads(run("fit", place / "log.csv", "--json", *options))
     assert out["log"]["format"] == "table"
     assert out["queries"][0]["items"] == 2
+
+
+def test_a_forgotten_query_column_is_told(place):
+    (place / "pooled.csv").write_text("keyword,item,position,clicked\n" + "x,a,1,1\nx,b,2,0\ny,b,1,1\ny,a,2,0\n" * 20)
+    text = run("fit", place / "pooled.csv")
+    assert "all rows are taken as one query, 'all'. Other columns: keyword" in text
+
+
+@pytest.mark.parametrize(
+    ("header", "words", "said"),
+    [
+        ("query,doc,position,clicked", (), "name the column: -o item=doc"),
+        ("query,item,position,clicked", ("--min-impressions", 1000), "lower --min-impressions"),
+        ("query,item,clicked,position", (), "or raise --max-bad"),
+    ],
+)
+def test_errors_name_the_options_of_the_command(header, words, said, place):
+    (place / "named.csv").write_text(header + "\n" + "x,a,2,1\nx,b,2,0\n" * 20)
+    with pytest.raises(InputError, match=said):
+        run("fit", place / "named.csv", *words)
 
 
 def test_queries_whose_items_are_all_rare_are_left_out(place):

@@ -1,6 +1,8 @@
 """Any dataframe is counted by its own engine, with the same result."""
 
 import json
+import subprocess
+import sys
 
 import duckdb
 import pandas as pd
@@ -154,3 +156,47 @@ def test_counts_say_what_is_in_them(frame):
         clicks.Counts(counts.table.head(0))
     with pytest.raises(InputError, match="no clicks"):
         clicks.Counts(counts.table.drop("clicks"))
+
+
+def test_pandas_needs_no_pyarrow():
+    """Where pyarrow is not installed, texts are of another kind, and Polars takes no frame over."""
+    code = """
+import sys
+sys.modules["pyarrow"] = None
+import pandas, rankone
+rows = {"q": ["x"] * 4, "doc": ["a", "b", None, "a"], "rank": [1, 2, 1, 2], "click": [True, False, True, True]}
+frame = pandas.DataFrame(rows | {"serp": [1, 1, 2, 3]})
+named = dict(query="q", item="doc", position="rank", clicked="click", list="serp", max_bad=0.5)
+print(rankone.clicks.count(frame, **named).cells.rows())
+import duckdb
+try:
+    rankone.clicks.count(duckdb.from_df(frame.dropna()), **named)
+except rankone.errors.MissingExtra as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    cells, error = done.stdout.splitlines()
+    assert cells == "[('x', 'a', 1, 1, 1), ('x', 'a', 2, 1, 1), ('x', 'b', 2, 1, 0)]"
+    assert error.startswith("a frame of duckdb needs the optional part 'frames'")
+
+
+def test_held_out_lists_may_be_pandas(frame):
+    names = {"q": "query", "doc": "item", "rank": "position", "click": "clicked", "serp": "list"}
+    model = clicks.PBM(min_impressions=0).fit(clicks.count(frame, **COLUMNS))
+    lists = frame.rename(names)
+    expected, found = (clicks.evaluate(model, each) for each in (lists, ENGINES["pandas"](lists)))
+    assert found.log_likelihood == expected.log_likelihood
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_refusals_say_which_values_and_why(engine):
+    rows = {"q": ["x"] * 5, "doc": ["a", "-", "a", "a", None], "rank": [0, 1, 0, 2, 0], "click": [1, 0, 1, 3, 1]}
+    frame = ENGINES[engine](pl.DataFrame(rows))
+    with pytest.raises(InputError, match=r"5 of 5 rows \(mostly: the item is missing \('-'\)|from 1 to 255 but '0'"):
+        clicks.count(frame, **COLUMNS)
+    good = pl.DataFrame(rows | {"doc": ["a"] * 5, "rank": [1, 0, 1, 300, 1]})
+    report = clicks.count(ENGINES[engine](good), **COLUMNS, max_bad=1).report
+    assert report.reasons == {"the position is no whole number from 1 to 255": 2}
+    with pytest.raises(InputError, match="count positions from 1"):
+        clicks.count(ENGINES[engine](good), **COLUMNS)

@@ -157,3 +157,74 @@ def test_names_that_gaps_made_floats_are_whole_numbers(tmp_path):
     counts = clicks.read(tmp_path / "log.parquet", max_bad=0.5)
     assert counts.cells.rows() == [("all", "1", 1, 1, 1), ("all", "2", 2, 1, 0)]
     assert counts.report.reasons == {"the item is missing": 2}
+
+
+def test_columns_are_found_in_capitals_or_not(tmp_path):
+    rows = "\nx,a,1,1\ny,b,2,0\n"
+    plain = clicks.read(write(tmp_path / "plain", f"query,item,position,clicked{rows}".encode()))
+    capitals = write(tmp_path / "capitals", f"Query, ITEM,Position,clicked{rows}".encode())
+    assert clicks.read(capitals).table.equals(plain.table)
+    pl.read_csv(tmp_path / "plain").rename({"query": "QUERY"}).write_parquet(tmp_path / "log.parquet")
+    assert clicks.read(tmp_path / "log.parquet").table.equals(plain.table)
+    assert not clicks.read(capitals).report.notes
+    twice = write(tmp_path / "twice", f"Query,QUERY,item,position,clicked{rows}".encode())
+    with pytest.raises(InputError, match="one column 'query'"):
+        clicks.read(twice, "table")
+    both = write(tmp_path / "both", b"Query,query,item,position,clicked\nX,x,a,1,1\n")
+    assert clicks.read(both).queries["query"].to_list() == ["x"]
+
+
+def test_rows_pooled_into_one_query_are_told(tmp_path):
+    path = write(tmp_path / "log", b"q,item,position,clicked,serp\nx,a,1,1,5\ny,b,2,0,5\n")
+    (note,) = clicks.read([path, path]).report.notes
+    assert note.startswith("No column 'query': all rows are taken as one query, 'all'. Other columns: q, serp;")
+    assert clicks.read(path, query="q").report.notes == []
+    (note,) = clicks.count(pl.read_csv(path), item="item", position="position", clicked="clicked").report.notes
+    assert "q, serp" in note
+    assert not clicks.read(write(tmp_path / "men.csv", clicks.FORMATS.get("open-bandit").example)).report.notes
+
+
+ODD_NAMES = ["", "-", "\\N", "NULL", "NaN", "NA", "nan"]
+
+
+@pytest.mark.parametrize(
+    ("missing", "kept"), [(None, {"a", "NA", "nan"}), ("NA", {"a", "-", "\\N", "NULL", "NaN", "nan"}), ("", None)]
+)
+def test_what_stands_for_a_missing_name_is_one_rule(missing, kept, tmp_path):
+    frame = pl.DataFrame({"query": "q", "item": ["a", *ODD_NAMES], "position": 1, "clicked": 0})
+    frame.write_csv(tmp_path / "log.csv")
+    frame.write_parquet(tmp_path / "log.parquet")
+    kept = kept or {"a", *ODD_NAMES} - {""}
+    named = {name: name for name in frame.columns}
+    for counts in (
+        *(clicks.read(tmp_path / name, max_bad=1, missing=missing) for name in ("log.csv", "log.parquet")),
+        clicks.count(frame, **named, max_bad=1, missing=missing),
+        clicks.count(frame.with_columns(pl.col("item").cast(pl.Categorical)), **named, max_bad=1, missing=missing),
+    ):
+        assert set(counts.cells["item"]) == kept
+        assert counts.report.reasons == {"the item is missing": 8 - len(kept)}
+
+
+@pytest.mark.parametrize(
+    ("row", "got", "do"),
+    [
+        ("q,a,1,yes", "the outcome is not 0 or 1 but 'yes'", "write outcomes as 0/1"),
+        ("q,a,0,1", "from 1 to 255 but '0'", "count positions from 1"),
+        ("q,-,1,1", "the item is missing \\('-'\\)", "missing=NULL"),
+        ("q,é,1,1", "the row is not utf-8", "encoding=latin-1"),
+    ],
+)
+def test_refusals_show_what_was_found_and_what_to_do(row, got, do, tmp_path):
+    path = write(tmp_path / "log", f"query,item,position,clicked\n{row}\n".encode("latin-1"))
+    for settings in ({}, {"strict": True}):
+        with pytest.raises(InputError, match=f"{got}.*{do}") as raised:
+            clicks.read(path, **settings)
+        assert "quarantine" not in str(raised.value)
+    with pytest.raises(InputError, match=r"look at .*bad\.tsv, or raise max_bad"):
+        clicks.read(path, quarantine=tmp_path / "bad.tsv")
+
+
+def test_a_column_that_is_not_there_is_named_by_its_option(tmp_path):
+    path = write(tmp_path / "log", b"query,doc,position,clicked\nq,a,1,0\n")
+    with pytest.raises(InputError, match="name the column: item=doc"):
+        clicks.read(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -63,7 +64,28 @@ def reading_bar() -> Iterator[Callable[[int, int, int], None]]:
             bar.start()
             bar.update(task, completed=done, total=total, rows=rows)
 
-        yield draw
+        with told_as_options():
+            yield draw
+
+
+def as_options(text: str) -> str:
+    """Write the names of Python's arguments as the command writes them.
+
+    >>> as_options("name the column: item=doc, or raise max_bad"), as_options("pass holdout=0.25, say")
+    ('name the column: -o item=doc, or raise --max-bad', 'pass --holdout 0.25, say')
+    """
+    text = re.sub(r"\b(query|item|position|clicked|list|separator|encoding|missing)=", r"-o \1=", text)
+    text = re.sub(r"\b(positions|holdout|min_impressions|max_bad)=", lambda name: f"--{name[1]} ", text)
+    return re.sub(r"(--)?\b(min_impressions|max_bad)\b", lambda name: f"--{name[2].replace('_', '-')}", text)
+
+
+@contextmanager
+def told_as_options() -> Iterator[None]:
+    """Let errors name the options of the command."""
+    try:
+        yield
+    except InputError as error:
+        raise type(error)(as_options(error.expected), error.got, as_options(error.do)) from None
 
 
 def show_account(report: ReadReport) -> None:
@@ -75,5 +97,7 @@ def show_account(report: ReadReport) -> None:
     lines = report.lines()
     table = pl.DataFrame({"read": [what for what, _ in lines], "number": [number for _, number in lines]})
     show_table(table, f"The log ({report.format})")
+    for note in report.notes:
+        print(f"Beware: {as_options(note)}")
     if report["files cut short"]:
         print("Beware: a compressed file ends early or is damaged; what came before was read.")

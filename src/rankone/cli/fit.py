@@ -13,6 +13,8 @@ from rankone.cli._options import json_file, model_names
 from rankone.errors import InputError
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rankone.clicks.models.base import ClickModel
     from rankone.clicks.models.product import ProductModel
 
@@ -71,11 +73,12 @@ def fit(
         )  # fmt: skip
     if top:
         counts = counts.top(top)
-    with progress_bar("fitting", NOTHING_KEPT) as fitting:
+    with _logs.told_as_options(), progress_bar("fitting", NOTHING_KEPT) as fitting:
         chosen.fit(counts, progress=fitting)
     most_frequent = [query for query in counts.queries["query"] if query in chosen.cells_.query_numbers]
     summary = chosen.summary().sort("impressions", descending=True)
     facts = _facts(chosen, len(counts.queries))
+    warnings = _warnings(summary)
     if isinstance(chosen, ProductModel):
         if out is not None:
             _save(chosen, most_frequent, out, facts, counts.report.to_dict())
@@ -85,19 +88,61 @@ def fit(
             shown = most_frequent[:2] if len(most_frequent) > 4 else most_frequent
             click_model_chart(*chosen.intervals(), shown).save(picture)
     if as_json:
-        print(json.dumps({"log": counts.report.to_dict(), "model": facts, "queries": summary.to_dicts()}, indent=1))
+        found = {"log": counts.report.to_dict(), "model": facts, "warnings": warnings, "queries": summary.to_dicts()}
+        print(json.dumps(found, indent=1))
         return
     _logs.show_account(counts.report)
     from rankone.cli._tables import show_table
 
-    show_table(summary.drop("attraction"), f"{chosen.title}: {_words(facts)}")
+    show_table(_telling(summary), f"{chosen.title}: {_words(facts)}")
+    for warning in warnings:
+        print(f"Beware: {warning}")
     written = [str(path) for path in (out, picture) if path]
     if counts.report.rows_quarantined and quarantine is not None:
         written.append(str(quarantine))
     if written:
         print(f"Written: {', '.join(written)}")
     if out is not None:
-        print(f"Next: rankone simulate --problem '{out}#{most_frequent[0]}' --policy rank1elim-kl:c=0 --policy kl-ucb")
+        print(f"Next: rankone simulate --problem '{out}#{most_frequent[0]}'")
+
+
+def _telling(summary: pl.DataFrame) -> pl.DataFrame:
+    """Leave out what another column or the title says: on the scale exam1, p_max is 1 and gamma is mu."""
+    import polars as pl
+
+    shown = summary.drop("attraction", "log_likelihood", strict=False)
+    if "components" in shown.columns and (shown["components"] == 1).all():
+        shown = shown.drop("components")
+    if "gamma" in shown.columns and (shown["gamma"] == shown["mu"]).all():
+        shown = shown.drop("p_max", "gamma")
+    best = [name for name in ("best_item", "best_position", "best_click_rate") if name in shown.columns]
+    return shown.select("query", *best, pl.exclude("query", *best))
+
+
+def _warnings(summary: pl.DataFrame) -> list[str]:
+    """Say which queries should not be trusted, and why."""
+    silent = summary.filter(clicks=0)["query"].to_list()
+    apart = summary.filter(summary["components"] > 1)["query"].to_list() if "components" in summary.columns else []
+    warnings = []
+    if silent:
+        warnings.append(
+            f"not a single click in {_some(silent, len(summary))}: nothing can be learned there; "
+            "check the column of clicks"
+        )
+    if apart:
+        warnings.append(
+            f"positions that no item connects in {_some(apart, len(summary))} (components above 1): what is in two "
+            "components cannot be compared, so beware of the best pair; --model pbm:examination=shared connects them"
+        )
+    return warnings
+
+
+def _some(queries: list[str], total: int) -> str:
+    """Name a few of some queries."""
+    if len(queries) == 1:
+        return f"query {queries[0]}"
+    names = ", ".join(queries[:5]) + (", ..." if len(queries) > 5 else "")
+    return f"{len(queries):,} of {total:,} queries ({names})"
 
 
 def _facts(model: ClickModel, queries: int) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import polars as pl
 from rankone.clicks.counts import MOST_POSITIONS, Counts, merged
 from rankone.clicks.report import ReadReport, check_max_bad
 from rankone.clicks.source import Source
+from rankone.clicks.values import hint, told, worst_of
 from rankone.errors import InputError
 
 #: Called while a log is read: bytes done, bytes in all, rows so far.
@@ -52,6 +53,7 @@ class Collector:
         self.held_out: list[pl.DataFrame] = []
         self._tables: list[pl.DataFrame] = []
         self._waiting = 0
+        self._found: dict[str, str | None] = {}  # the first value that each reason was given for
         self._file: Path = Path()
         self._quarantine: TextIO | None = None
         self._progress = progress
@@ -99,29 +101,30 @@ class Collector:
             mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
         return (mixed ^ (mixed >> np.uint64(31))) < np.uint64(int(self.rules.holdout * 2.0**64))
 
-    def bad(self, line: int, reason: str, text: bytes) -> None:
-        """Set a row aside: count it, write it to the quarantine file, stop if there are too many."""
+    def bad(self, line: int, reason: str, text: bytes, value: str | None = None) -> None:
+        """Set a row aside, and the value it is for: count it, write it to the quarantine file, or stop if strict."""
         self.report.rows_quarantined += 1
         self.report.reasons[reason] = self.report.reasons.get(reason, 0) + 1
+        self._found.setdefault(reason, value)
         if self.rules.quarantine is not None:
             if self._quarantine is None:
                 self._quarantine = _new_quarantine(Path(self.rules.quarantine))
             shown = text[:_SHOWN_TEXT].decode("utf-8", "backslashreplace").encode("unicode_escape").decode()
             self._quarantine.write(f"{self._file}\t{line}\t{reason}\t{shown}\n")
         if self.rules.strict:
-            raise InputError(
-                "rows that can all be read (strict)", f"line {line} of {self._file.name}: {reason}", "correct it"
-            )
+            got = f"line {line} of {self._file.name}: {told(reason, value)}"
+            raise InputError("rows that can all be read (strict)", got, hint(reason, value))
 
     def judge(self, at_end: bool = False) -> None:
         """Stop when the share of bad rows is above the limit."""
         report = self.report
         if report.bad_share > self.rules.max_bad and (at_end or report.rows >= _JUDGED_FROM):
-            worst = max(report.reasons, key=report.reasons.__getitem__)
+            worst = worst_of(report.reasons)
+            written = f", look at {self.rules.quarantine}" if self.rules.quarantine is not None else ""
             raise InputError(
                 f"at most {self.rules.max_bad:.1%} rows that cannot be read as {report.format}",
-                f"{report.rows_quarantined} of {report.rows} rows (mostly: {worst})",
-                "check the format and the columns, look at the quarantine file, or raise max_bad",
+                f"{report.rows_quarantined:,} of {report.rows:,} rows (mostly: {told(worst, self._found[worst])})",
+                f"{hint(worst, self._found[worst])}{written}, or raise max_bad",
             )
 
     def close(self) -> None:

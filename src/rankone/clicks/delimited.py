@@ -14,6 +14,7 @@ import polars as pl
 
 from rankone.clicks.collector import Collector
 from rankone.clicks.source import Block, Oversized, Source
+from rankone.clicks.values import NOT_ENCODED
 from rankone.errors import InputError
 
 SEPARATORS = (",", "\t", ";", "|")
@@ -32,9 +33,18 @@ def split_line(line: bytes, separator: str, encoding: str) -> list[str] | str:
             return "the row holds a NUL"
         return next(csv.reader([text], delimiter=separator, strict=True), [])
     except UnicodeDecodeError:
-        return f"the row is not {encoding}"
+        return f"{NOT_ENCODED}{encoding}"
     except csv.Error:
         return "a quote is not closed"
+
+
+def header_fields(line: bytes, separator: str, encoding: str) -> list[str]:
+    """Return the names in a header."""
+    found = split_line(line, separator, encoding)
+    if isinstance(found, str):
+        do = "name the encoding (encoding=latin-1, say) and the separator (separator=tab, say)"
+        raise InputError("a header with the names of the columns", found, do)
+    return [name.strip() for name in found]
 
 
 def batches(
@@ -51,13 +61,7 @@ def batches(
             end = block.data.index(b"\n") + 1
             first = block.data[:end].rstrip(b"\r\n")
             separator = separator or guessed_separator(first)
-            found = split_line(first, separator, encoding)
-            if isinstance(found, str):
-                raise InputError(
-                    "a header with the names of the columns", found, "check the encoding and the separator"
-                )
-            header = [name.strip() for name in found]
-            _check_columns(header, columns)
+            header = header_fields(first, separator, encoding)
             block = Block(block.data[end:], block.first_line + 1)
         assert separator is not None
         fields = _fast_fields(block, header, separator) if encoding == "utf-8" else None
@@ -67,13 +71,6 @@ def batches(
         yield fields.select("line", *columns)
         collector.judge()
         collector.show_progress(source)
-
-
-def _check_columns(header: list[str], columns: list[str]) -> None:
-    for column in columns:
-        if header.count(column) != 1:
-            got = f"the columns {', '.join(header)}"
-            raise InputError(f"one column '{column}'", got, "name the columns of query, item, position and outcome")
 
 
 def _fast_fields(block: Block, header: list[str], separator: str) -> pl.DataFrame | None:

@@ -5,15 +5,17 @@ Only the counts leave the engine; the rows stay where they are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import narwhals as nw
 import polars as pl
 
+from rankone.clicks.columns import pooled
 from rankone.clicks.counts import CELL, MOST_POSITIONS, Counts
 from rankone.clicks.report import ReadReport, check_max_bad
-from rankone.errors import InputError
+from rankone.clicks.values import NO_OUTCOME, NO_POSITION, hint, missing_texts, told, worst_of
+from rankone.errors import InputError, MissingExtra
 
 #: The query of a log that has none.
 ONLY_QUERY = "all"
@@ -30,6 +32,7 @@ def count(
     list: str | None = None,
     strict: bool = False,
     max_bad: float = 0.01,
+    missing: str | Iterable[str] | None = None,
 ) -> Counts:
     """Count a long table with one row an impression.
 
@@ -44,6 +47,8 @@ def count(
             DCM, SDBN, UBM); the position-based model and the CTR baselines do without.
         strict: refuse the first row that cannot be used.
         max_bad: refuse a frame with a larger share of rows that cannot be used (missing values, positions below 1).
+        missing: texts that stand for a missing query, item or list; by default ``-``, ``\\N``, ``NULL`` and ``NaN``, as
+            in files. Nothing at all is always missing.
 
     >>> frame = pl.DataFrame({"doc": ["a", "b", "a"], "rank": [1, 2, 2], "click": [1, 0, 1]})
     >>> count(frame, item="doc", position="rank", clicked="click").cells.rows()
@@ -68,17 +73,24 @@ def count(
         table = table.with_columns(nw.col("clicked").cast(nw.Int64))
     check_max_bad(max_bad)
     report = ReadReport(format="dataframe")
+    if query is None:
+        report.note(pooled([*schema], wanted, ONLY_QUERY))
     kinds = table.collect_schema()
-    table = table.with_columns(usable=_usable(kinds))
-    totals = _polars(table.select(rows=nw.len(), good=nw.col("usable").cast(nw.Int64).sum()))
+    conditions = _conditions(kinds, missing_texts(missing))
+    table = table.with_columns(usable=nw.all_horizontal(*(fine for _, fine in conditions.values()), ignore_nulls=False))
+    totals = to_polars(table.select(rows=nw.len(), good=nw.col("usable").cast(nw.Int64).sum()))
     report.rows, good = (int(number or 0) for number in totals.row(0))  # sums are decimals in DuckDB
     report.rows_quarantined = report.rows - good
     if report.rows_quarantined:
-        report.reasons["a value is missing or out of range"] = report.rows_quarantined
+        report.reasons = _reasons(table, conditions)
         if strict or report.bad_share > max_bad:
+            worst = worst_of(report.reasons)
+            what, fine = conditions[worst]
+            found = to_polars(table.filter(~fine).select(what).head(1)).item()
+            value = None if found is None else str(found)
             limit = "no unusable rows (strict)" if strict else f"at most {max_bad:.0%} unusable rows"
-            got = f"{report.rows_quarantined} of {report.rows} rows with missing or impossible values"
-            raise InputError(limit, got, "clean the frame, or raise max_bad")
+            got = f"{report.rows_quarantined:,} of {report.rows:,} rows (mostly: {told(worst, value)})"
+            raise InputError(limit, got, f"{hint(worst, value)}, or raise max_bad")
     numbered = [name for name in ("query", "item") if _has_fractions(kinds[name])]
     table = table.filter(nw.col("usable")).with_columns(nw.col(name).cast(nw.Int64) for name in numbered)
     table = table.with_columns(nw.col("query", "item").cast(nw.String))
@@ -96,22 +108,40 @@ def known_frame(frame: Any) -> Any:
         raise InputError(kinds, type(frame).__name__, "make it a dataframe first") from None
 
 
-def _usable(kinds: Mapping[str, Any]) -> nw.Expr:
-    """Rows that have every name (query, item, list) and whose position and outcome can be counted.
+def _conditions(kinds: Mapping[str, Any], missing: list[str]) -> dict[str, tuple[str, nw.Expr]]:
+    """What a row needs in order to be counted: by the reason to set it aside, the column and its condition.
 
     Numbers that are names may be floats (as pandas has them beside gaps), but whole ones.
     """
-    place, outcome = nw.col("position"), nw.col("clicked")
-    valid = (place >= 1) & (place <= MOST_POSITIONS) & ((outcome == 0) | (outcome == 1))
+    needed: dict[str, tuple[str, nw.Expr]] = {}
     for name in ("query", "item", "list"):
         if name in kinds:
-            valid &= ~nw.col(name).is_null()
-            if _has_fractions(kinds[name]):
-                valid &= nw.col(name).abs() < _TOO_LARGE  # which a NaN is not
-    for name in ("query", "item", "position"):
-        if _has_fractions(kinds[name]):
-            valid &= nw.col(name) == nw.col(name).round(0)
-    return valid.fill_null(False)
+            value, fractions = nw.col(name), _has_fractions(kinds[name])
+            there = ~value.is_null()
+            if fractions:
+                there &= value.abs() < _TOO_LARGE  # which a NaN is not
+            elif not kinds[name].is_numeric():
+                there &= ~(value if kinds[name] == nw.String else value.cast(nw.String)).is_in(missing)
+            needed[f"the {name} is missing"] = (name, there)
+            if fractions and name != "list":
+                needed[f"the {name} is no whole number"] = (name, value == value.round(0))
+    place, outcome = nw.col("position"), nw.col("clicked")
+    inside = (place >= 1) & (place <= MOST_POSITIONS)
+    if _has_fractions(kinds["position"]):
+        inside &= place == place.round(0)
+    needed[NO_POSITION] = ("position", inside)
+    needed[NO_OUTCOME] = ("clicked", (outcome == 0) | (outcome == 1))
+    return {reason: (name, fine.fill_null(False)) for reason, (name, fine) in needed.items()}
+
+
+def _reasons(table: Any, conditions: Mapping[str, tuple[str, nw.Expr]]) -> dict[str, int]:
+    """Count the unusable rows by the first condition that they do not meet."""
+    so_far, numbers = nw.lit(True), {}
+    for place, (_, fine) in enumerate(conditions.values()):
+        numbers[f"reason {place}"] = (so_far & ~fine).cast(nw.Int64).sum()
+        so_far = so_far & fine
+    found = to_polars(table.select(**numbers)).row(0)
+    return {reason: int(number) for reason, number in zip(conditions, found, strict=True) if number}
 
 
 def _has_fractions(kind: Any) -> bool:
@@ -127,7 +157,7 @@ def count_rows(table: Any, with_lists: bool) -> pl.DataFrame:
         table = _with_neighbours(table)
         keys = [*CELL, "previous"]
         numbers += [nw.col("examined").sum(), nw.col("last_click").sum().alias("last_clicks")]
-    return _polars(table.group_by(keys).agg(*numbers))
+    return to_polars(table.group_by(keys).agg(*numbers))
 
 
 def _with_neighbours(table: Any) -> Any:
@@ -151,8 +181,22 @@ def _with_neighbours(table: Any) -> Any:
     )
 
 
-def _polars(table: Any) -> pl.DataFrame:
-    if not isinstance(table, nw.LazyFrame):
-        return table.to_polars()
+def to_polars(table: Any) -> pl.DataFrame:
+    """Return a frame of narwhals' as one of Polars'."""
+    if table.implementation.is_pandas():  # Polars would ask for pyarrow, which pandas does without
+        return pl.DataFrame([_column(table[name]) for name in table.columns])
     pieces = {"engine": "streaming"} if table.implementation.is_polars() else {}  # a log may be larger than memory
-    return table.collect("polars", **pieces).to_polars()
+    try:
+        return (table.collect("polars", **pieces) if isinstance(table, nw.LazyFrame) else table).to_polars()
+    except ImportError:
+        raise MissingExtra(f"a frame of {table.implementation.value}", "frames") from None
+
+
+def _column(series: Any) -> pl.Series:
+    """Copy a column of pandas; its gaps have many values (None, NaN, NA) and are all None here."""
+    gaps = series.is_null()
+    if series.dtype.is_numeric() and not gaps.any():
+        return pl.Series(series.name, series.to_numpy())
+    values = [None if gap else value for value, gap in zip(series.to_list(), gaps.to_list(), strict=True)]
+    text = series.dtype in (nw.String, nw.Categorical)
+    return pl.Series(series.name, values, pl.String if text else None, strict=False)

@@ -11,7 +11,7 @@ import polars as pl
 
 from rankone.clicks.cells import Cells, Ints
 from rankone.clicks.counts import as_names
-from rankone.clicks.frames import known_frame
+from rankone.clicks.frames import known_frame, to_polars
 from rankone.errors import InputError
 
 Mask = npt.NDArray[np.bool_]
@@ -37,7 +37,7 @@ class Lists:
 
 def lists_of(frame: Any, cells: Cells, n_positions: int) -> Lists:
     """Turn a long table with the columns list, query, item, position, clicked into matrices of numbered pairs."""
-    table = known_frame(frame).lazy().collect("polars").to_polars()
+    table = to_polars(known_frame(frame))
     needed = ["list", "query", "item", "position", "clicked"]
     for column in needed:
         if column not in table.columns:

@@ -52,6 +52,7 @@ class ReadReport:
     rows_quarantined: int = 0
     reasons: dict[str, int] = dataclasses.field(default_factory=dict)
     tallies: dict[str, int] = dataclasses.field(default_factory=dict)
+    notes: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def rows_read(self) -> int:
@@ -67,6 +68,11 @@ class ReadReport:
         """Add to one tally."""
         if number:
             self.tallies[tally] = self.tallies.get(tally, 0) + int(number)
+
+    def note(self, text: str) -> None:
+        """Keep a sentence that the reader of the account should know; the same one only once."""
+        if text not in self.notes:
+            self.notes.append(text)
 
     def __getitem__(self, tally: str) -> int:
         return self.tallies.get(tally, 0)

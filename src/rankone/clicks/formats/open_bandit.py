@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from rankone.clicks.delimited import split_line
 from rankone.clicks.formats.table import Table
+from rankone.clicks.report import ReadReport
 from rankone.clicks.source import Source
 
 _COLUMNS = {"item_id", "position", "click", "propensity_score"}
@@ -32,6 +33,6 @@ class OpenBandit(Table):
         fields = split_line(head.split(b"\n", 1)[0].rstrip(b"\r"), ",", "latin-1")
         return not isinstance(fields, str) and set(fields) >= _COLUMNS
 
-    def fixed_query(self, source: Source) -> str:
+    def fixed_query(self, source: Source, header: list[str], columns: dict[str, str], report: ReadReport) -> str:
         """Name the campaign after the file."""
         return source.path.name.split(".", 1)[0]

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 
 from rankone.clicks.collector import Collector
+from rankone.clicks.columns import find_columns, pooled
 from rankone.clicks.counts import MOST_POSITIONS, as_names
-from rankone.clicks.delimited import batches, guessed_separator, split_line
+from rankone.clicks.delimited import batches, guessed_separator, header_fields, split_line
 from rankone.clicks.formats.base import Format
 from rankone.clicks.frames import ONLY_QUERY, count_rows
-from rankone.clicks.source import Source
+from rankone.clicks.report import ReadReport
+from rankone.clicks.source import LONGEST_LINE, Source
+from rankone.clicks.values import ABOUT, NO_OUTCOME, NO_POSITION, missing_texts
 from rankone.errors import InputError
 
-_NO_POSITION = f"the position is no whole number from 1 to {MOST_POSITIONS}"
 _PARQUET = b"PAR1"
 _PARQUET_ROWS = 500_000
 _OUTCOMES = {"0": 0, "1": 1, "false": 0, "true": 1, "0.0": 0, "1.0": 1}
 
 
 class Table(Format):
-    """A long table.
+    """A long table. Names of columns are found in capitals or not.
 
     Args:
         query: column of the query. "query" if there is one, else all rows are one query.
@@ -34,6 +36,8 @@ class Table(Format):
         list: column that names a row's result list; the rows of a list must stand together. "list" if there is one.
         separator: of delimited text, one character or "tab"; guessed from the header if left out.
         encoding: of delimited text.
+        missing: texts that stand for a missing query, item or list, as written: several with commas between them. By
+            default ``-``, ``\\N``, ``NULL`` and ``NaN``; nothing at all is always missing.
     """
 
     name = "table"
@@ -49,9 +53,11 @@ class Table(Format):
         list: str | None = None,
         separator: str | None = None,
         encoding: str = "utf-8",
+        missing: str | Iterable[str] | None = None,
     ) -> None:
         self.query, self.item, self.position, self.clicked, self.list = query, item, position, clicked, list
         self.separator, self.encoding = _separator(separator), _encoding(encoding)
+        self._missing = missing_texts(missing)
         self._lists = 0
 
     @classmethod
@@ -63,17 +69,20 @@ class Table(Format):
         fields = split_line(header, guessed_separator(header), "latin-1")
         return not isinstance(fields, str) and len(fields) >= 3 and not any(field.strip().isdigit() for field in fields)
 
-    def fixed_query(self, source: Source) -> str:
-        """Name of the query of a table without a column of queries."""
+    def fixed_query(self, source: Source, header: list[str], columns: dict[str, str], report: ReadReport) -> str:
+        """Name the query of a table without a column of queries, which may be a column that nobody named: say so."""
+        report.note(pooled(header, columns, ONLY_QUERY))
         return ONLY_QUERY
 
     def read(self, source: Source, collector: Collector) -> int:
         """Read one file."""
         before = collector.report.rows
         rest: pl.DataFrame | None = None
-        columns = self._columns(source)
+        header = self._header(source)
+        columns = self._columns(header)
+        query = self.fixed_query(source, header, columns, collector.report) if header and "query" not in columns else ""
         for batch in self._batches(source, collector, columns):
-            rows = self._usable(batch, columns, source, collector)
+            rows = self._usable(batch, columns, query, collector)
             if "list" in columns:
                 rows = rows if rest is None else pl.concat([rest, rows])
                 rows, rest = _without_last_list(rows)
@@ -82,27 +91,21 @@ class Table(Format):
             self._take(rest, True, collector)
         return collector.report.rows - before
 
-    def _columns(self, source: Source) -> dict[str, str]:
-        """Return the columns that are needed, by what they hold; columns of query and list are optional."""
-        head = source.head()
+    def _header(self, source: Source) -> list[str]:
+        """Return the names of the columns; none of an empty file."""
+        head = source.head(LONGEST_LINE)
         if head.startswith(_PARQUET):
             with _whole_parquet(source):
-                header = list(pl.read_parquet_schema(source.path))
-        else:
-            first = head.split(b"\n", 1)[0].rstrip(b"\r")
-            fields = split_line(first, self.separator or guessed_separator(first), self.encoding)
-            header = fields if isinstance(fields, list) else []
-        wanted = {
-            "query": self.query,
-            "item": self.item,
-            "position": self.position,
-            "clicked": self.clicked,
-            "list": self.list,
-        }
-        for optional in ("query", "list"):
-            if wanted[optional] is None and optional in header:
-                wanted[optional] = optional
-        return {what: column for what, column in wanted.items() if column is not None}
+                return list(pl.read_parquet_schema(source.path))
+        if not head:
+            return []
+        first = head.split(b"\n", 1)[0].rstrip(b"\r")
+        return header_fields(first, self.separator or guessed_separator(first), self.encoding)
+
+    def _columns(self, header: list[str]) -> dict[str, str]:
+        """Return the columns that are needed, by what they hold; columns of query and list are optional."""
+        named = {what: getattr(self, what) for what in ("query", "item", "position", "clicked", "list")}
+        return find_columns(header, named) if header else {}
 
     def _batches(self, source: Source, collector: Collector, columns: dict[str, str]) -> Iterator[pl.DataFrame]:
         names = list(dict.fromkeys(columns.values()))
@@ -110,10 +113,6 @@ class Table(Format):
             yield from batches(source, collector, names, self.separator, self.encoding)
             return
         scan = pl.scan_parquet(source.path, row_index_name="line", row_index_offset=1)
-        missing = [name for name in names if name not in scan.collect_schema()]
-        if missing:
-            got = f"the columns {', '.join(scan.collect_schema())}"
-            raise InputError(f"a column '{missing[0]}'", got, "name the columns of query, item, position and outcome")
         offset = 0
         while True:
             with _whole_parquet(source):
@@ -125,30 +124,28 @@ class Table(Format):
             yield batch.with_columns(as_names(batch.schema, names))
             collector.judge()
 
-    def _usable(
-        self, batch: pl.DataFrame, columns: dict[str, str], source: Source, collector: Collector
-    ) -> pl.DataFrame:
+    def _usable(self, batch: pl.DataFrame, columns: dict[str, str], query: str, collector: Collector) -> pl.DataFrame:
         """Turn texts into values; rows with values that cannot be used are set aside."""
         texts = batch.select(pl.col("line"), *(pl.col(column).alias(what) for what, column in columns.items()))
         if "query" not in columns:
-            texts = texts.with_columns(pl.lit(self.fixed_query(source)).alias("query"))
-        no_list = pl.col("list").fill_null("") == "" if "list" in columns else pl.lit(False)
+            texts = texts.with_columns(pl.lit(query).alias("query"))
+        no_list = self._is_missing("list") if "list" in columns else pl.lit(False)
         outcome = pl.col("clicked").str.strip_chars().str.to_lowercase()
         rows = texts.with_columns(
             pl.col("position").str.strip_chars().cast(pl.Int64, strict=False).alias("place"),
             outcome.replace_strict(_OUTCOMES, default=None, return_dtype=pl.Int64).alias("outcome"),
         ).with_columns(
-            pl.when(pl.col("query").fill_null("") == "").then(pl.lit("the query is missing"))
-            .when(pl.col("item").fill_null("") == "").then(pl.lit("the item is missing"))
+            pl.when(self._is_missing("query")).then(pl.lit("the query is missing"))
+            .when(self._is_missing("item")).then(pl.lit("the item is missing"))
             .when(no_list).then(pl.lit("the list is missing"))
-            .when(~pl.col("place").is_between(1, MOST_POSITIONS).fill_null(False)).then(pl.lit(_NO_POSITION))
-            .when(pl.col("outcome").is_null()).then(pl.lit("the outcome is not 0 or 1"))
+            .when(~pl.col("place").is_between(1, MOST_POSITIONS).fill_null(False)).then(pl.lit(NO_POSITION))
+            .when(pl.col("outcome").is_null()).then(pl.lit(NO_OUTCOME))
             .alias("reason")
         )  # fmt: skip
         shown = [name for name in texts.columns if name != "line"]
         for bad in rows.filter(pl.col("reason").is_not_null()).iter_rows(named=True):
             text = "\t".join("" if bad[name] is None else str(bad[name]) for name in shown)
-            collector.bad(bad["line"], bad["reason"], text.encode())
+            collector.bad(bad["line"], bad["reason"], text.encode(), bad[ABOUT[bad["reason"]]])
         rows = rows.filter(pl.col("reason").is_null())
         beyond = pl.col("place") > collector.rules.positions
         collector.report.add("rows beyond the last position", rows.select(beyond.sum()).item())
@@ -158,6 +155,9 @@ class Table(Format):
         return rows.select(
             names, "query", "item", pl.col("place").alias("position"), pl.col("outcome").alias("clicked")
         )
+
+    def _is_missing(self, what: str) -> pl.Expr:
+        return pl.col(what).fill_null("").is_in(self._missing)
 
     def _take(self, rows: pl.DataFrame, with_lists: bool, collector: Collector) -> None:
         """Count rows whose lists are complete, or hold them out."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -121,7 +122,7 @@ class ProductModel(ClickModel):
         )
 
     def summary(self) -> pl.DataFrame:
-        """One row a query: what was seen, how well it fits, how hard the problem is (mu, p_max, gamma of the paper)."""
+        """One row a query: what was seen, its best pair, the fit, how hard it is (mu, p_max, gamma of the paper)."""
         cells, starts = self.cells_, self.cells_.query_pairs[:-1]
         group = (
             np.zeros(len(cells.queries), np.int64) if self.examination == "shared" else np.arange(len(cells.queries))
@@ -133,7 +134,11 @@ class ProductModel(ClickModel):
         best_a, best_g = np.maximum.reduceat(self.attraction, starts), np.where(seen, curves, 0.0).max(axis=1)
         mu, p_max = np.minimum(mean_a, mean_g), np.maximum(best_a, best_g)
         own = self._labels[group] == np.arange(self._labels.shape[1])
+        best_pairs = [int(self.attraction[start:stop].argmax()) + start for start, stop in pairwise(cells.query_pairs)]
         return super().summary().with_columns(
+            best_item=cells.pairs["item"].gather(best_pairs),
+            best_position=np.where(seen, curves, -1.0).argmax(axis=1) + 1,
+            best_click_rate=best_a * best_g,
             positions=seen.sum(axis=1),
             components=own.sum(axis=1),
             log_likelihood=self._log_likelihoods,
