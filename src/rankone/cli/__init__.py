@@ -60,6 +60,7 @@ def _common_options(
     imported: list[Path] = typer.Option(
         [],
         "--import",
+        metavar="FILE.py",
         help="A Python file with policies or problems of your own, known by their names from then on; repeatable.",
         envvar="RANKONE_IMPORT",
     ),
