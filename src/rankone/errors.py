@@ -17,21 +17,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
-
-
-def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
-    """Say which known name a wrong one comes near to, or else what to do otherwise.
-
-    >>> did_you_mean("Rank1ElimKL", ["uts", "rank1elim-kl"], "choose one of them")
-    'did you mean rank1elim-kl?'
-    """
-    import difflib
-
-    lower = {each.lower(): each for each in known}
-    near = difflib.get_close_matches(name.lower(), lower, n=1)
-    return f"did you mean {lower[near[0]]}?" if near else otherwise
 
 
 class RankoneError(Exception):

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
-from rankone.errors import InputError, did_you_mean
+from rankone.errors import InputError
+from rankone.specs import did_you_mean
 
 Kind = TypeVar("Kind")
 

@@ -6,10 +6,10 @@ import math
 import numbers
 import operator
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rankone.errors import InputError, did_you_mean
+from rankone.errors import InputError
 
 Pair = tuple[float, float]  # two numbers, one for the rows and one for the columns, say; written 0.1x0.2
 _EXAMPLES: dict[Any, tuple[str, str]] = {
@@ -72,6 +72,19 @@ def parse_value(text: str, hint: Any, where: str) -> Any:
         expected, example = _EXAMPLES[kinds[0]]
         raise InputError(f"{expected} for {where}", text, f"write {where}={example}, say") from None
     return text
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+    """Say which known name a wrong one comes near to, or else what to do otherwise.
+
+    >>> did_you_mean("Rank1ElimKL", ["uts", "rank1elim-kl"], "choose one of them")
+    'did you mean rank1elim-kl?'
+    """
+    import difflib
+
+    lower = {each.lower(): each for each in known}
+    near = difflib.get_close_matches(name.lower(), lower, n=1)
+    return f"did you mean {lower[near[0]]}?" if near else otherwise
 
 
 def value_text(value: Any) -> str:

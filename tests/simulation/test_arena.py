@@ -111,6 +111,7 @@ def test_continues_where_it_stopped(tmp_path, monkeypatch):
     ("settings", "message"),
     [
         ({"problems": ["three-by-three"]}, "expected a problem of the arena - got three-by-three"),
+        ({"problems": ["two-by-tow"]}, "did you mean two-by-two"),
         ({"half": "third"}, "expected half 'tune' or 'report'"),
         ({"problems": ["two-by-two"], "half": "report"}, "problems of the half 'report'"),
         ({"runs": 0}, "runs as a whole number"),

@@ -19,11 +19,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ParamSpec
 
-from rankone.errors import InputError, did_you_mean
+from rankone.errors import InputError
 from rankone.problems.files import is_problem_file, load_problem
 from rankone.problems.rank_one import RankOne, Vector
 from rankone.registry import import_files
-from rankone.specs import parse_settings, parse_whole_number, value_text, whole_number
+from rankone.specs import did_you_mean, parse_settings, parse_whole_number, value_text, whole_number
 
 _FAMILIES: dict[str, Family] = {}
 _P = ParamSpec("_P")

@@ -27,7 +27,7 @@ from rankone.simulation.feedback import feedback as parse_feedback
 from rankone.simulation.provenance import read_about, write_about
 from rankone.simulation.simulate import Progress, listed, simulate
 from rankone.simulation.store import room_under
-from rankone.specs import whole_number
+from rankone.specs import did_you_mean, whole_number
 
 REFERENCE = "uts"
 _MODEL_HORIZON = 100_000
@@ -188,7 +188,9 @@ def _chosen(names: Sequence[str] | None, half: Half | None, models: str | Path |
     known = [entry.name for entry in PROBLEMS]
     for name in names or ():
         if name not in known:
-            raise InputError("a problem of the arena", name, f"choose from {', '.join(known)}")
+            raise InputError(
+                "a problem of the arena", name, did_you_mean(name, known, f"choose from {', '.join(known)}")
+            )
     chosen = [
         entry for entry in PROBLEMS if (not names or entry.name in names) and (half is None or entry.half == half)
     ]

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rankone.errors import InputError, MissingExtra, did_you_mean
+from rankone.errors import InputError, MissingExtra
 from rankone.simulation.grid import plan
-from rankone.specs import parse_whole_number
+from rankone.specs import did_you_mean, parse_whole_number
 
 _NEEDED = ("problems", "policies", "horizon", "grid")
 _OPTIONAL = ("runs", "seed", "feedback", "x")
