@@ -13,7 +13,9 @@ from rankone.cli._options import policy_names
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("create")(create)
+    app.command(
+        "create", epilog="Example: rankone create rankone.db homepage --row A --row B --col x --col y --window 600"
+    )(create)
 
 
 def create(

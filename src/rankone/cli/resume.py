@@ -9,7 +9,7 @@ from rankone.cli._experiments import DB, NAME, experiment_of
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("resume")(resume)
+    app.command("resume", epilog="Example: rankone resume rankone.db homepage")(resume)
 
 
 def resume(db: str = DB, name: str = NAME) -> None:

@@ -9,7 +9,7 @@ from rankone.cli._experiments import DB, NAME, experiment_of
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("stop")(stop)
+    app.command("stop", epilog="Example: rankone stop rankone.db homepage --row A --col x")(stop)
 
 
 def stop(
