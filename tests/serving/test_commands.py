@@ -70,6 +70,10 @@ def test_export_writes_every_decision(used, ending, tmp_path):
     assert table["outcome"].to_list() == ["told", "void", "late", "expired", "expired", "expired", "open"]
     assert table["clicked"].to_list() == [True, None, True, False, False, False, None]
     assert table["row_name"].to_list()[:6] == [decision.row_name for decision in decisions]
+    if ending != "parquet":
+        assert "1970-01-01T00:16:40" in out.read_text()
+        assert "+00:00" in out.read_text()
+        assert "+0000" not in out.read_text()
     assert table["source"].to_list() == ["web"] * 6 + [None]
     assert table["learned"].to_list() == [True, False, False, True, True, True, False]
 

@@ -114,13 +114,26 @@ def test_a_request_that_makes_no_sense_harms_no_other(sqlite_db):
         Tell(decision.id, "yes"),
         Ask(key=""),
         Tell(decision.id, True, source="\n"),
-        Void(decision),
     ]
     answers = experiment.do([*nonsense, Tell(decision.id, True), Ask(2)])
-    assert all(isinstance(answer, InputError) for answer in answers[:6])
-    assert "pass decision.id" in str(answers[5])
-    assert answers[6].learned
-    assert [made.number for made in answers[7]] == [1, 2]
+    assert all(isinstance(answer, InputError) for answer in answers[:5])
+    assert answers[5].learned
+    assert [made.number for made in answers[6]] == [1, 2]
+
+
+def test_a_decision_may_be_given_whole(sqlite_db):
+    experiment = start(sqlite_db)
+    told, many, done, void = experiment.ask(count=4)
+    assert experiment.tell(told, clicked=True).id == told.id
+    assert experiment.tell_many([(many, False)])[0].id == many.id
+    assert experiment.do([Tell(done, True)])[0].id == done.id
+    assert experiment.void(void).status == "void"
+
+
+def test_what_it_is_can_be_read(sqlite_db):
+    with start(sqlite_db) as experiment:
+        assert repr(experiment) == f"<Experiment 'homepage' in {sqlite_db}>"
+        assert repr(experiment.database) == f"<Database {sqlite_db}>"
 
 
 @pytest.mark.parametrize("outcomes", [[7], ["7-0"], [("7-0", True, False)]])

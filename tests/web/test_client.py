@@ -41,11 +41,11 @@ def drive(experiment):
     for place, decision in enumerate(decisions):
         said.append(decision._replace(id=""))
         if place < 3:
-            said.append(experiment.tell(decision.id, place == 0, source="shop")._replace(id=""))
+            said.append(experiment.tell(decision if place else decision.id, place == 0, source="shop")._replace(id=""))
     said += [
         answer._replace(id="") for answer in experiment.tell_many([(decisions[3].id, True), (decisions[4].id, False)])
     ]
-    said.append(experiment.void(decisions[5].id)._replace(id=""))
+    said.append(experiment.void(decisions[5])._replace(id=""))
     said.append(experiment.add_row("Z"))
     said.append(experiment.retire_col("2"))
     said.append(experiment.stop("Z", "1", "enough"))
@@ -128,7 +128,7 @@ def test_what_makes_no_sense_is_refused_as_the_embedded_experiment_does(client, 
     with Experiment("nonsense", 2, 2, "ucb1", tmp_path / "twin.db", durability="off", seed=7) as embedded:
         for experiment in (remote, embedded):
             decisions = experiment.ask(np.int64(4))
-            for wrong in (decisions[0], 7, None):
+            for wrong in ("0-nonsense", 7, None):
                 with pytest.raises(UnknownDecision):
                     experiment.tell(wrong, True)
             for clicked in ("yes", 2, None):
@@ -140,7 +140,7 @@ def test_what_makes_no_sense_is_refused_as_the_embedded_experiment_does(client, 
                 experiment.ask(key="")
             with pytest.raises(InputError, match="pairs of a decision's id"):
                 experiment.tell_many([decisions[2].id])
-            refused, told = experiment.tell_many([(decisions[3], True), (decisions[3].id, np.False_)])
+            refused, told = experiment.tell_many([(("not", "one"), True), (decisions[3], np.False_)])
             assert isinstance(refused, UnknownDecision)
             assert told.clicked is False
     with pytest.raises(InputError, match="ASCII"):
@@ -246,3 +246,7 @@ def _lossy(proxy, port, over):
             count += 1
             if count % 3:
                 connection.sendall(answer)
+
+
+def test_what_it_is_can_be_read():
+    assert repr(Client("http://me:secret@127.0.0.1:8000/rankone")) == "<Client http://127.0.0.1:8000/rankone>"

@@ -202,11 +202,11 @@ def test_its_figures_mean_what_they_say(tmp_path, open_page):
     """Long after the last decision nothing happens "now"; a dot's number is the least; percentages look alike."""
     clock = Clock(int((time.time() - 9000) * 1e6))
     with Experiment("shop", 2, 2, "ucb1", tmp_path / "rankone.db", window=600, durability="off", clock=clock) as shop:
-        for count in (330, 200, 200):  # each in a second of its own
+        for count in (330, 200, 200):  # far enough apart to be dots of their own
             decisions = shop.ask(count)
             shop.tell_many([(decision.id, decision.row == 0) for decision in decisions])
-            clock.pass_seconds(1)
-        for seconds in (597, 1, 1):  # their windows end one after the other too
+            clock.pass_seconds(10)
+        for seconds in (570, 10, 10):  # their windows end one after the other too
             clock.pass_seconds(seconds)
             shop.settle()
         shop.stop("row 2", "col 1")

@@ -40,6 +40,9 @@ class Database:
         """Return the names of the experiments, oldest first."""
         return list(self.transactions.alone(lambda: self.transactions.storage.names()))
 
+    def __repr__(self) -> str:
+        return f"<Database {self.transactions.storage.where}>"
+
     def close(self) -> None:
         """Close the connection; experiments that share it can no longer be used."""
         self.transactions.close()

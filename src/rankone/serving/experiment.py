@@ -13,7 +13,7 @@ from rankone.policies import Policy
 from rankone.serving.database import Database
 from rankone.serving.fold import Exclusion, Fold
 from rankone.serving.journal import Draft, Kind, Texts
-from rankone.serving.outcomes import Ask, Decision, Outcome, Tell, Void, each_answered, tells
+from rankone.serving.outcomes import Ask, Decision, Outcome, Tell, Void, each_answered, id_of, tells
 from rankone.serving.report import Report, make_report
 from rankone.serving.settings import (
     Lines,
@@ -124,19 +124,19 @@ class Experiment:
             raise answer
         return answer[0] if count is None else answer
 
-    def tell(self, id: str, clicked: bool, *, source: str | None = None) -> Outcome:
-        """Tell the outcome of a decision: any order, any time later, once."""
-        return self._one(Tell(id, clicked, source))
+    def tell(self, id: str | Decision, clicked: bool, *, source: str | None = None) -> Outcome:
+        """Tell the outcome of a decision, given whole or by its id: any order, any time later, once."""
+        return self._one(Tell(id_of(id), clicked, source))
 
     def tell_many(
-        self, outcomes: Iterable[tuple[str, bool]], *, source: str | None = None
+        self, outcomes: Iterable[tuple[str | Decision, bool]], *, source: str | None = None
     ) -> list[Outcome | Exception]:
         """Tell many outcomes at once; each gets an outcome, or the error it would have raised."""
         return self.do(tells(outcomes, source))
 
-    def void(self, id: str) -> Outcome:
+    def void(self, id: str | Decision) -> Outcome:
         """Close a decision that was never shown: nothing is learned from it."""
-        return self._one(Void(id))
+        return self._one(Void(id_of(id)))
 
     def do(self, requests: Sequence[Ask | Tell | Void]) -> list[Any]:
         """Carry out requests as one durable commit; return for each its answer, or the error it deserves.
@@ -282,6 +282,9 @@ class Experiment:
             return number
 
         return self._transactions.change(self._folded, plan)
+
+    def __repr__(self) -> str:
+        return f"<Experiment {self.name!r} in {self._transactions.storage.where}>"
 
     def close(self) -> None:
         """Close the database if this experiment opened it; what was answered is stored already."""

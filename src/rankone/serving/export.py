@@ -25,6 +25,7 @@ _OUTCOME = {
     Kind.VOID: "void",
 }
 _WRITERS = {".parquet": "write_parquet", ".csv": "write_csv", ".jsonl": "write_ndjson"}
+_FORMATS = {".csv": {"datetime_format": "%Y-%m-%dT%H:%M:%S%.6f%:z"}}  # times as in JSON lines
 
 
 def decisions_table(database: Database, name: str) -> pl.DataFrame:
@@ -71,7 +72,7 @@ def write_decisions(database: Database, name: str, out: Path) -> int:
         raise InputError(f"a folder for {out}", f"no folder {out.parent}", "make it")
     table = decisions_table(database, name)
     try:
-        getattr(table, writer)(out)
+        getattr(table, writer)(out, **_FORMATS.get(out.suffix, {}))
     except OSError as error:
         raise StorageError(f"to write {out}", str(error), "make room or give access, then try again") from error
     return len(table)

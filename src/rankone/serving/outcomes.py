@@ -247,8 +247,13 @@ def decisions_of(fold: Fold, events: Events) -> dict[int, Decision]:
     return found
 
 
-def tells(outcomes: Iterable[tuple[str, bool]], source: str | None) -> list[Tell]:
-    """Return pairs (id, clicked) as requests."""
+def id_of(decision: str | Decision) -> str:
+    """Return the id of a decision that is given whole or by its id."""
+    return decision.id if isinstance(decision, Decision) else decision
+
+
+def tells(outcomes: Iterable[tuple[str | Decision, bool]], source: str | None) -> list[Tell]:
+    """Return pairs (id or decision, clicked) as requests."""
     requests = []
     for outcome in outcomes:
         try:
@@ -256,7 +261,7 @@ def tells(outcomes: Iterable[tuple[str, bool]], source: str | None) -> list[Tell
         except (TypeError, ValueError):
             do = "pass [(decision.id, True), ...]"
             raise InputError("outcomes as pairs of a decision's id and True or False", outcome, do) from None
-        requests.append(Tell(id, clicked, source))
+        requests.append(Tell(id_of(id), clicked, source))
     return requests
 
 
@@ -271,6 +276,8 @@ def each_answered(requests: Iterable[Any], carry_out: Callable[[list[Any]], Iter
 def checked_request(request: Any) -> Ask | Tell | Void | InputError:
     """Return a request that makes sense; of one that does not, the error: it must not harm those that wait with it."""
     try:
+        if type(request) in (Tell, Void) and isinstance(request.id, Decision):
+            request = dataclasses.replace(request, id=id_of(request.id))
         if isinstance(request, Ask):
             if request.key is not None:
                 checked_name(request.key, "key")
@@ -278,8 +285,6 @@ def checked_request(request: Any) -> Ask | Tell | Void | InputError:
                 request = dataclasses.replace(request, count=whole_number("count", request.count, most=MAX_BATCH))
         elif not isinstance(request, (Tell, Void)):
             raise InputError("requests Ask, Tell or Void", request, "pass do([Tell(decision.id, True), Ask()]), say")
-        elif isinstance(request.id, Decision):
-            raise UnknownDecision("the id of a decision", "the decision itself", "pass decision.id")
         elif isinstance(request, Tell) and type(request.clicked) is not bool:
             request = dataclasses.replace(request, clicked=_checked_click(request.clicked))
         if not isinstance(request, Void) and request.source is not None:

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from rankone.errors import InputError
 from rankone.policies import Policy
 from rankone.serving import Ask, Decision, Outcome, Tell, Void
-from rankone.serving.outcomes import checked_request, each_answered, tells
+from rankone.serving.outcomes import checked_request, each_answered, id_of, tells
 from rankone.serving.report import LineReport, Report
 from rankone.serving.settings import checked_lines
 from rankone.web.transport import Transport, problem_error
@@ -38,6 +38,9 @@ class Client:
 
     def __init__(self, url: str, token: str | None = None, *, patience: float = 10.0, timeout: float = 30.0) -> None:
         self.transport = Transport(url, token, patience, timeout)
+
+    def __repr__(self) -> str:
+        return f"<Client {self.transport.address}>"
 
     def experiments(self) -> list[dict[str, Any]]:
         """Return the experiments that the token may read, with their settings."""
@@ -110,13 +113,13 @@ class RemoteExperiment:
         decisions = [Decision(**decision) for decision in found]
         return decisions[0] if count is None else decisions
 
-    def tell(self, id: str, clicked: bool, *, source: str | None = None) -> Outcome:
-        """Tell the outcome of a decision: any order, any time later, once."""
-        told = _checked(Tell(id, clicked, source))
-        return Outcome(**self._put(f"{_decision(id)}/outcome", _given(clicked=told.clicked, source=source)))
+    def tell(self, id: str | Decision, clicked: bool, *, source: str | None = None) -> Outcome:
+        """Tell the outcome of a decision, given whole or by its id: any order, any time later, once."""
+        told = _checked(Tell(id_of(id), clicked, source))
+        return Outcome(**self._put(f"{_decision(told.id)}/outcome", _given(clicked=told.clicked, source=source)))
 
     def tell_many(
-        self, outcomes: Iterable[tuple[str, bool]], *, source: str | None = None
+        self, outcomes: Iterable[tuple[str | Decision, bool]], *, source: str | None = None
     ) -> list[Outcome | Exception]:
         """Tell many outcomes at once; each gets an outcome, or the error it would have raised."""
 
@@ -127,10 +130,10 @@ class RemoteExperiment:
 
         return each_answered(tells(outcomes, source), carry_out)
 
-    def void(self, id: str) -> Outcome:
+    def void(self, id: str | Decision) -> Outcome:
         """Close a decision that was never shown: nothing is learned from it."""
-        _checked(Void(id))
-        return Outcome(**self._put(f"{_decision(id)}/void", None))
+        closed = _checked(Void(id_of(id)))
+        return Outcome(**self._put(f"{_decision(closed.id)}/void", None))
 
     def report(self) -> Report:
         """Return what leads, how sure that is, how much traffic each line got and what is still in the race."""

@@ -38,6 +38,7 @@ class Transport:
 
     def __init__(self, url: str, token: str | None, patience: float, timeout: float) -> None:
         self._parts = _checked_address(url)
+        self.address = self._parts._replace(netloc=self._parts.netloc.rpartition("@")[2]).geturl()  # no password
         self._base = self._parts.path.rstrip("/")
         self._headers = {"Accept": "application/json, application/problem+json"}
         if token:

@@ -41,7 +41,7 @@ async function draw(element, key, build, data) {
 function timeAxis(element, points) {
   const hours = points.length ? (points.at(-1).at - points[0].at) / 3.6e6 : 0;
   const format = hours < 0.5 ? "%H:%M:%S" : hours < 36 ? "%H:%M" : "%d %b";
-  return { title: null, labelOverlap: "greedy", labelSeparation: 14, tickCount: Math.floor(element.clientWidth / 95), grid: false, format };
+  return { title: null, labelOverlap: true, labelSeparation: 12, tickCount: Math.floor(element.clientWidth / 95), grid: false, format };
 }
 
 const FROM = { field: "at", type: "temporal", title: "from", format: "%x %X" };
