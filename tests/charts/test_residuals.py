@@ -31,3 +31,11 @@ def test_of_many_lines_the_farthest_are_shown():
     rows, _ = axes(chart)
     assert rows == [f"row {number}" for number in range(101 - MOST_LINES, 101)]
     assert "of 100" in str(chart.altair.to_dict()["title"])
+
+
+def test_nothing_is_not_written_as_less_than_nothing():
+    drawn = residual_chart(cells(1).with_columns(deviation=pl.Series([-0.04, 0.04])), "t").altair.to_dict()
+    text = drawn["layer"][1]["encoding"]["text"]["field"]
+    (rows,) = drawn["datasets"].values()
+    values = [row[text] for row in rows]
+    assert [f"{value:+.1f}" for value in values] == ["+0.0", "+0.0"]

@@ -19,7 +19,7 @@ def click_model_chart(attraction: pl.DataFrame, examination: pl.DataFrame, queri
     Args:
         attraction: columns query, attraction.
         examination: columns position, examination, low, high, and query (without it, one curve for all queries).
-        queries: the queries to show, at most eight; a line each.
+        queries: the queries to show, at most eight, a line each; if there are others, the title says so.
 
     >>> attraction = pl.DataFrame({"query": ["q", "q"], "attraction": [0.3, 0.6]})
     >>> examination = pl.DataFrame({"query": ["q", "q"], "position": [1, 2], "examination": [1.0, 0.4],
@@ -43,10 +43,13 @@ def click_model_chart(attraction: pl.DataFrame, examination: pl.DataFrame, queri
         for panel, title in (
             (left, "a. Attraction, sorted"),
             (middle, "b. Examination, sorted"),
-            (alt.layer(right, bars), "Examination by position"),
+            (alt.layer(right, bars), "c. Examination by position"),
         )
     ]
-    return Chart(alt.hconcat(*panels).resolve_scale(color="independent" if shown != names else "shared"))
+    together = alt.hconcat(*panels).resolve_scale(color="independent" if shown != names else "shared")
+    total = attraction["query"].n_unique()
+    title = f"{len(names)} of {total:,} queries: {', '.join(names)}" if len(names) < total else ""
+    return Chart(together.properties(title=title) if title else together)
 
 
 def _ranked(table: pl.DataFrame, value: str) -> pl.DataFrame:

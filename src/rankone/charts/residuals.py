@@ -33,6 +33,9 @@ def residual_chart(cells: pl.DataFrame, title: str) -> Chart:
     ]
     subtitle = ["Standard errors above (orange) or below (blue) the rate that rank 1 fits"]
     subtitle += [f"Shown: {' and '.join(hidden)}"] if hidden else []
+    # Rounded here: a deviation of -0.04 would be written as "-0.0".
+    rounded = pl.col("deviation").round(1)
+    shown = shown.with_columns(pl.when(rounded == 0.0).then(0.0).otherwise(rounded).alias("written"))
     base = alt.Chart(alt.InlineData(shown.to_dicts())).encode(
         x=alt.X("col:N", sort=kept["col"], title=None, axis=alt.Axis(orient="top", labelAngle=-40, labelLimit=200)),
         y=alt.Y("row:N", sort=kept["row"], title=None, axis=alt.Axis(labelLimit=220)),
@@ -46,7 +49,7 @@ def residual_chart(cells: pl.DataFrame, title: str) -> Chart:
     )
     rects = base.mark_rect(stroke="#ddd").encode(color=alt.Color("deviation:Q", scale=scale, title="standard errors"))
     texts = base.mark_text(fontSize=11).encode(
-        text=alt.Text("deviation:Q", format="+.1f"),
+        text=alt.Text("written:Q", format="+.1f"),
         color=alt.condition(f"abs(datum.deviation) > {0.75 * _STRONG}", alt.value("white"), alt.value("black")),
     )
     width = max(_LEAST_WIDTH, _CELL_WIDTH * len(kept["col"]))
