@@ -69,14 +69,13 @@ def reading_bar() -> Iterator[Callable[[int, int, int], None]]:
 
 
 def as_options(text: str) -> str:
-    """Write the names of Python's arguments as the command writes them.
+    """Write what the library calls an option of a format as the command writes it; `main` does so with its own options.
 
-    >>> as_options("name the column: item=doc, or raise max_bad"), as_options("pass holdout=0.25, say")
-    ('name the column: -o item=doc, or raise --max-bad', 'pass --holdout 0.25, say')
+    >>> as_options("name the column: item=doc"), as_options("pass holdout=0.25, say")
+    ('name the column: -o item=doc', 'pass --holdout 0.25, say')
     """
     text = re.sub(r"\b(query|item|position|clicked|list|separator|encoding|missing)=", r"-o \1=", text)
-    text = re.sub(r"\b(positions|holdout|min_impressions|max_bad)=", lambda name: f"--{name[1]} ", text)
-    return re.sub(r"(--)?\b(min_impressions|max_bad)\b", lambda name: f"--{name[2].replace('_', '-')}", text)
+    return re.sub(r"\b(positions|holdout)=", r"--\1 ", text)  # words of the language too, so `main` lets them be
 
 
 @contextmanager

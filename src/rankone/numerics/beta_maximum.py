@@ -181,7 +181,7 @@ def regroup(crowd: Any, member: int, pulls: int, clicks: int) -> None:
     rekey(seats, last, joined, groups[joined, SIZE])
     seats[last, MEMBER], seats[member, SEAT] = member, last
     groups[joined, SIZE] += 1
-    tally[N_ALIVE] += (groups[joined, SIZE] == 1) - (groups[left, SIZE] == 0)
+    tally[N_ALIVE] += int(groups[joined, SIZE] == 1) - int(groups[left, SIZE] == 0)
     total, n_levels = len(curves) - 1, curves.shape[1] - 1  # a constant would make the compiler unroll
     for level in range(n_levels):
         curves[total, level] += curves[joined, level] - curves[left, level]
