@@ -101,9 +101,16 @@ class ServerProcess:
         env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
         with self._log.open("w") as log:
             self.process = subprocess.Popen(self._command, env=env, stderr=log)
-        while "running on" not in self._log.read_text():
+        while not self._listens():
             assert self.process.poll() is None, self._log.read_text()
             time.sleep(0.01)
+
+    def _listens(self):
+        if "startup complete" not in self._log.read_text():
+            return False
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
+            return True
+        return False
 
     def end(self, how=signal.SIGTERM):
         self.process.send_signal(how)
