@@ -21,14 +21,14 @@ LOCAL = {
 
 def engine_counts(frame):
     """Cells, counts of lists, rows read and set aside, and the heights of the tables that the engine gave away."""
-    brought, polars = [], frames._polars
-    frames._polars = lambda table: brought.append(polars(table)) or brought[-1]
+    brought, polars = [], frames.to_polars
+    frames.to_polars = lambda table: brought.append(polars(table)) or brought[-1]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # engines warn about one another's versions
             cells, lists = clicks.count(frame, **COLUMNS), clicks.count(frame, **COLUMNS, list="serp")
     finally:
-        frames._polars = polars
+        frames.to_polars = polars
     found = {
         "cells": cells.table.rows(),
         "lists": lists.table.rows(),
