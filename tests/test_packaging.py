@@ -74,6 +74,11 @@ COMMAND = "from rankone.cli import main; import sys; sys.argv = 'rankone {}'.spl
 # What a person does who has not installed an extra, and the module that is not there.
 WITHOUT = {
     "cluster": ("distributed", COMMAND.format("simulate --problem needle:2x2 --cluster tcp://127.0.0.1:9")),
+    "frames": (
+        "pyarrow",
+        "import duckdb, rankone; frame = duckdb.sql('select 1 as query, 2 as item, 1 as position, 1 as clicked');"
+        "rankone.clicks.count(frame, query='query', item='item', position='position', clicked='clicked')",
+    ),
     "postgres": ("psycopg", "import rankone; rankone.Experiment('a', ['x'], ['y'], db='postgresql://127.0.0.1/none')"),
     "serve": ("starlette", COMMAND.format("serve")),
     "yaml": ("yaml", COMMAND.format("sweep grid.yaml --out out")),
