@@ -28,7 +28,7 @@ docs: .venv/.docs  ## build the documentation site: docs/_build/html/index.html
 kills: .venv/.dev  ## kill a serving process 1,000 times and check that nothing acknowledged is lost
 	RANKONE_KILLS=1000 $(BIN)/python -m pytest -n 0 tests/serving/test_crash.py tests/web/test_kill.py -k 'named_points or under_load'
 
-bench: .venv/.dev  ## measure speed; writes benchmarks/results.md
+bench: .venv/.dev  ## measure everything (an hour or more; python -m benchmarks NAME measures one); writes benchmarks/results.md
 	$(BIN)/python -m benchmarks
 
 package: .venv/.dev  ## build wheel and sdist, and try the wheel in a new environment with its own dependencies
