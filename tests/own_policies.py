@@ -1,7 +1,35 @@
-"""The policies of the package, without the slow twins that tests define under names of their own."""
+"""The policies of the package, without the slow twins that tests define under names of their own, and one of a user."""
 
 import rankone
 
 
 def own_policies() -> list[str]:
     return sorted(name for name, kind in rankone.known_policies().items() if kind.__module__.startswith("rankone."))
+
+
+#: What a user writes: a policy that always plays the first pair.
+CORNER = """
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+import numpy as np, rankone
+from rankone.policies.kernels import choose, update
+
+class CornerState(NamedTuple):
+    nothing: np.ndarray
+
+@dataclass(frozen=True)
+class Corner(rankone.Policy):
+    '''Always the first pair.'''
+
+    name: ClassVar[str] = "corner"
+    def start(self, n_rows, n_cols):
+        return CornerState(np.zeros(1))
+
+@choose.register(CornerState)
+def _choose(state, rng):
+    return 0, 0, 0
+
+@update.register(CornerState)
+def _update(state, row, col, tag, reward):
+    pass
+"""

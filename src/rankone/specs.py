@@ -87,6 +87,15 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
     return f"did you mean {lower[near[0]]}?" if near else otherwise
 
 
+def amount(count: int, what: str) -> str:
+    """Return how many there are of something.
+
+    >>> amount(1, "row"), amount(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{count:,} {what}" + ("" if count == 1 else "s")
+
+
 def value_text(value: Any) -> str:
     """Write a parameter's value as `parse_value` reads it, in the shortest way that loses nothing.
 

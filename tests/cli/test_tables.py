@@ -5,7 +5,8 @@ import re
 import polars as pl
 import pytest
 
-from rankone.cli._tables import SPARE, SUMMARY, show_table
+from rankone.cli._summary import SPARE, SUMMARY
+from rankone.cli._tables import show_table
 
 STUDY = pl.DataFrame(
     {

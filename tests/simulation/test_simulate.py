@@ -17,6 +17,7 @@ import pytest
 
 import rankone
 from rankone.errors import InputError
+from tests.own_policies import CORNER
 
 module = importlib.import_module("rankone.simulation.executors")
 PROBLEM = rankone.needle(3, 4)
@@ -132,37 +133,18 @@ def test_a_script_needs_no_main_guard(tmp_path):
     assert output.split() == ["started", "400"]
 
 
-OWN_POLICY = """
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
-import numpy as np, rankone
-from rankone.policies.kernels import choose, update
-
-class CornerState(NamedTuple):
-    nothing: np.ndarray
-
-@dataclass(frozen=True)
-class Corner(rankone.Policy):
-    name: ClassVar[str] = "corner"
-    def start(self, n_rows, n_cols):
-        return CornerState(np.zeros(1))
-
-@choose.register(CornerState)
-def _choose(state, rng):
-    return 0, 0, 0
-
-@update.register(CornerState)
-def _update(state, row, col, tag, reward):
-    pass
-
+SCRIPT = (
+    CORNER
+    + """
 study = rankone.simulate(rankone.RankOne([0.5, 1.0], [1.0]), [Corner(), "uniform"], horizon=100, runs=4, workers=2)
 print(study.summary()["regret_mean"][0])
 """
+)
 
 
 def test_a_policy_of_the_users_script_reaches_the_workers(tmp_path):
     script = tmp_path / "script.py"
-    script.write_text(OWN_POLICY)
+    script.write_text(SCRIPT)
     done = subprocess.run([sys.executable, script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) == 50.0

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankone.charts.bundle import LICENCE
-from rankone.errors import InputError, StorageError
+from rankone.charts.writing import writing
+from rankone.errors import InputError
 
 if TYPE_CHECKING:
     import altair as alt
@@ -51,13 +52,8 @@ class Chart:
         """Write the picture; the ending of the path (.png .svg .pdf .html .json) says how."""
         path = drawable(Path(path))
         picture = self._render(path.suffix, scale)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+        with writing(path):
             path.write_bytes(picture)
-        except OSError as error:
-            raise StorageError(
-                f"to write {path}", error.strerror or str(error), "make room, or save elsewhere"
-            ) from error
         return path
 
     def html(self) -> str:

@@ -76,7 +76,9 @@ def _import(file: Path) -> None:
     if file.suffix != ".py" or not file.is_file():
         raise InputError("a Python file to import", str(file), "name an existing file that ends in .py")
     sys.path.insert(0, str(file.resolve().parent))  # workers look there too
-    importlib.import_module(file.stem)
+    found = importlib.import_module(file.stem).__file__
+    if found is None or Path(found).resolve() != file.resolve():  # a module that was there before
+        raise InputError("a file name that no other module has", str(file), f"rename it: 'my_{file.name}', say")
 
 
 def main() -> None:

@@ -12,14 +12,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-# What of a study's summary is shown, and under which names.
-SUMMARY = {
-    "problem": "problem", "policy": "policy", "regret_mean": "regret", "regret_se": "± se", "regret_median": "median",
-    "regret_p95": "p95", "sync_points": "sync points", "seconds": "s a run", "steps_per_second": "steps/s",
-}  # fmt: skip
-# What of it a narrow terminal does without, the first one first.
-SPARE = ("steps/s", "s a run", "sync points", "p95", "median")
-
 _PIPE_WIDTH = 160  # a pipe or a file has no width of its own: leave room for every column
 _SENTENCE_WIDTH = 16  # sentences are wrapped, but not into columns narrower than this
 

@@ -35,7 +35,8 @@ def arena(
 ) -> None:
     """Judge policies on 22 named problems, each at its own horizon: table, scores, heat map."""
     from rankone.cli._progress import progress_bar
-    from rankone.cli._tables import SPARE, show_table
+    from rankone.cli._summary import SPARE
+    from rankone.cli._tables import show_table
     from rankone.simulation.arena import arena as play
 
     if runs is None:

@@ -33,7 +33,7 @@ def compare_models(
 ) -> None:
     """Fit click models to a log and score them on held-out sessions: log-likelihood and perplexity per rank."""
     from rankone import clicks
-    from rankone.cli._progress import NOTHING_KEPT, progress_bar
+    from rankone.cli._progress import progress_bar
     from rankone.cli._tables import show_table
 
     chosen = [str(name) for name in model] if model else None
@@ -46,7 +46,7 @@ def compare_models(
         )  # fmt: skip
     if top:
         counts = counts.top(top)
-    with progress_bar("models", NOTHING_KEPT) as fitting:
+    with progress_bar("models") as fitting:
         table = clicks.compare_models(counts, lists, chosen, progress=fitting)
     if as_json:
         print(json.dumps({"log": counts.report.to_dict(), "models": table.to_dicts()}, indent=1))

@@ -26,7 +26,7 @@ def create(
     window: float | None = typer.Option(
         None, help="Seconds after which silence means: not clicked. Left out: tell both, clicked and not clicked."
     ),
-    policy: str = typer.Option(
+    policy: str | None = typer.Option(
         None, "--policy", "-P", autocompletion=policy_names, help="Who chooses; uts if left out."
     ),
     auto_stop: float | None = typer.Option(

@@ -25,7 +25,7 @@ def export(
     """Write one row per decision: pair, time, outcome, and whether that was learned."""
     from rankone.serving import Database
     from rankone.serving.export import decisions_table, write_decisions
-    from rankone.serving.report import amount
+    from rankone.specs import amount
 
     with Database(db, read_only=True) as database:
         if out is None:

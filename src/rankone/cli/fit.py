@@ -52,7 +52,7 @@ def fit(
     """Read a click log and fit a click model to its queries."""
     from rankone import clicks
     from rankone.charts.chart import drawable
-    from rankone.cli._progress import NOTHING_KEPT, progress_bar
+    from rankone.cli._progress import progress_bar
     from rankone.clicks.models.product import ProductModel
 
     chosen = clicks.model(model)
@@ -73,7 +73,7 @@ def fit(
         )  # fmt: skip
     if top:
         counts = counts.top(top)
-    with _logs.told_as_options(), progress_bar("fitting", NOTHING_KEPT) as fitting:
+    with _logs.told_as_options(), progress_bar("fitting") as fitting:
         chosen.fit(counts, progress=fitting)
     most_frequent = [query for query in counts.queries["query"] if query in chosen.cells_.query_numbers]
     summary = chosen.summary().sort("impressions", descending=True)

@@ -34,12 +34,12 @@ def generate_log(
     import polars as pl
 
     from rankone import clicks
-    from rankone.cli._progress import NOTHING_KEPT, progress_bar
+    from rankone.cli._progress import progress_bar
     from rankone.cli._tables import show_table
     from rankone.problems.files import save_problems
 
     json_file("--truth", truth)
-    with progress_bar("sessions", NOTHING_KEPT) as progress:
+    with progress_bar("sessions") as progress:
         log = clicks.generate_log(
             out, lists, format, queries=queries, items=items, edges=edges, sigma=sigma, steepness=steepness, seed=seed,
             progress=progress,

@@ -100,7 +100,8 @@ def _from_log(figure: str, reproduce: Callable[[Protocol], Reproduction], out: P
 def _show(result: Reproduction, out: Path, figure: str, **options: str | bool | None) -> None:
     import shlex
 
-    from rankone.cli._tables import SPARE, SUMMARY, show_table
+    from rankone.cli._summary import SPARE, SUMMARY
+    from rankone.cli._tables import show_table
 
     for title, table in result.tables.items():
         show_table(table, title, SUMMARY if set(SUMMARY) <= set(table.columns) else None, SPARE)

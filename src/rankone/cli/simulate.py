@@ -47,8 +47,10 @@ def simulate(
     """Simulate policies on problems and compare their regret."""
     import rankone
     from rankone.cli._progress import NOTHING_KEPT, progress_bar
-    from rankone.cli._tables import SPARE, SUMMARY, show_table
+    from rankone.cli._summary import SPARE, SUMMARY
+    from rankone.cli._tables import show_table
     from rankone.simulation.recommend import COMPARED_WITH
+    from rankone.specs import amount
 
     if not policy:
         advice = rankone.recommend(horizon=horizon, feedback=feedback)
@@ -67,9 +69,7 @@ def simulate(
         print(json.dumps(study.summary().to_dicts(), indent=1))
         return
     when = "" if study.feedback.is_immediate else f", feedback {study.feedback}"
-    show_table(
-        study.summary(), f"{horizon:,} decisions, {runs:,} run{'s' * (runs != 1)}, seed {seed}{when}", SUMMARY, SPARE
-    )
+    show_table(study.summary(), f"{horizon:,} decisions, {amount(runs, 'run')}, seed {seed}{when}", SUMMARY, SPARE)
     if out is not None:
         print(f"Written: {out / 'table.parquet'}, summary.csv, summary.json, regret.png")
     else:

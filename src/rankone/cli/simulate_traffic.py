@@ -20,7 +20,7 @@ def simulate_traffic(
     url: str = typer.Argument(..., help="Address of the service, such as http://127.0.0.1:8000."),
     name: str = typer.Argument(..., help="Name of the experiment; made if it is missing."),
     problem: str = typer.Option(..., "--problem", "-p", help="How visitors click: needle:8x8, a file, ..."),
-    policy: str = typer.Option(
+    policy: str | None = typer.Option(
         None, "--policy", "-P", autocompletion=policy_names, help="Who chooses, if the experiment is made."
     ),
     rate: float = typer.Option(200.0, help="Visits a second.", min=0.1),
@@ -33,7 +33,7 @@ def simulate_traffic(
     from rich.console import Console
 
     import rankone
-    from rankone.serving.report import amount
+    from rankone.specs import amount
     from rankone.web.client import Client
     from rankone.web.traffic import simulate_traffic as run
 

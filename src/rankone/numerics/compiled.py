@@ -68,7 +68,7 @@ def inlined(python: Function) -> Function:
 
 
 @contextlib.contextmanager
-def explained(module: str) -> Iterator[None]:
+def compile_errors_explained(module: str) -> Iterator[None]:
     """Turn Numba's pages about a policy's kernels that do not compile into a sentence that names the line."""
     try:
         yield

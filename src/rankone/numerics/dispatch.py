@@ -84,7 +84,11 @@ class Dispatched(Generic[Parameters, Result]):
 
 
 def dispatched(declaration: Callable[Parameters, Result]) -> Dispatched[Parameters, Result]:
-    """Declare a kernel that every class of state has to register; the function says its name and parameters only."""
+    """Declare a kernel that every class of state has to register.
+
+    The function says its name, its parameters and what it returns; its body never runs. Where nothing is registered,
+    `Dispatched.of` says so.
+    """
     return Dispatched(declaration, is_default=False)
 
 

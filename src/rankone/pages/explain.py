@@ -16,17 +16,17 @@ import polars as pl
 from rankone.charts.chart import Chart
 from rankone.charts.page import whole_page
 from rankone.charts.strip import strip_chart
+from rankone.charts.writing import writing
 from rankone.errors import InputError
 from rankone.pages.again import speaks_for_itself
 from rankone.pages.ideas import idea
 from rankone.pages.recording import Frame, Recorder
-from rankone.pages.telling import count, sizes
-from rankone.pages.writing import writing
+from rankone.pages.telling import sizes
 from rankone.policies import Policy
 from rankone.policies import policy as find_policy
 from rankone.problems import RankOne
 from rankone.problems import problem as find_problem
-from rankone.specs import whole_number
+from rankone.specs import amount, whole_number
 
 MOST_LINES, MOST_STEPS = 16, 1_000_000
 _HERE = Path(__file__).parent
@@ -72,7 +72,7 @@ class Explanation:
         texts = {
             "title": title,
             "about": (type(self.policy).__doc__ or "").strip().partition("\n")[0],
-            "run": f"{self.problem.name}: {sizes(self.problem, ', ')} · {count(self.horizon, 'decision')} · "
+            "run": f"{self.problem.name}: {sizes(self.problem, ', ')} · {amount(self.horizon, 'decision')} · "
             f"seed {self.seed}",
             "again": self.again,
         }

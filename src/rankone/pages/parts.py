@@ -19,7 +19,7 @@ from rankone.problems import lower_bound_constant
 from rankone.simulation.arena import Arena
 from rankone.simulation.provenance import read_about
 from rankone.simulation.store import finished_runs
-from rankone.simulation.study import Study
+from rankone.simulation.study import TITLES, Study
 from rankone.simulation.sweep import Sweep
 
 _MOST_POINTS = 20_000  # a curve is drawn on two kinds of axes only where that does not make the file large
@@ -198,10 +198,7 @@ def _studies(directory: Path) -> dict[str, str]:
     }
 
 
-_FOR_PEOPLE = {
-    "problem": "problem", "policy": "policy", "runs": "runs", "regret_mean": "regret", "regret_se": "± se",
-    "regret_median": "median", "regret_p95": "95 %", "sync_points": "sync points", "seconds": "seconds a run",
-}  # fmt: skip
+_FOR_PEOPLE = {name: title for name, title in TITLES.items() if name != "steps_per_second"}
 
 
 def _is_summary(table: pl.DataFrame) -> bool:

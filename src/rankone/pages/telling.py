@@ -11,6 +11,7 @@ from rankone.policies import Decision, Policy
 from rankone.policies.race import Mask, Race
 from rankone.policies.view import View
 from rankone.problems import RankOne
+from rankone.specs import amount
 
 if TYPE_CHECKING:
     from rankone.pages.recording import Frame
@@ -36,7 +37,7 @@ class Gone:
         """Return the names of the lines that left, and how many pairs besides."""
         lines = [_quoted(problem.row_names[row]) for row in self.rows]
         lines += [_quoted(problem.col_names[col]) for col in self.cols]
-        pairs = count(self.pairs, "more pair" if lines else "pair")
+        pairs = amount(self.pairs, "more pair" if lines else "pair")
         return [*lines, pairs] if self.pairs else lines
 
 
@@ -44,7 +45,7 @@ def start(problem: RankOne, policy: Policy, horizon: int) -> str:
     """Before the first decision."""
     best = _pair(problem, problem.best_pairs[0])
     return (
-        f"{sizes(problem, ' and ')} make {count(problem.n_rows * problem.n_cols, 'pair')}. The best is "
+        f"{sizes(problem, ' and ')} make {amount(problem.n_rows * problem.n_cols, 'pair')}. The best is "
         f"{best} with a click rate of {problem.best_mean:.2f}; {policy.name} does not know that, and has {horizon:,} "
         "decisions to find out."
     )
@@ -137,8 +138,8 @@ def eliminates(problem: RankOne, now: Race, gone: Gone, pairs: Mask) -> str:
 def remain(problem: RankOne, now: Race, pairs: Mask) -> str:
     """How much of the race is left, in pairs too where not all pairs of the remaining lines are."""
     rows, cols = int(now.rows.sum()), int(now.cols.sum())
-    left = f"{rows} of {count(problem.n_rows, 'row')} and {cols} of {count(problem.n_cols, 'column')} remain"
-    return left if rows * cols == pairs.sum() else f"{left}, and {pairs.sum()} of {count(pairs.size, 'pair')}"
+    left = f"{rows} of {amount(problem.n_rows, 'row')} and {cols} of {amount(problem.n_cols, 'column')} remain"
+    return left if rows * cols == pairs.sum() else f"{left}, and {pairs.sum()} of {amount(pairs.size, 'pair')}"
 
 
 def restarts(step: int) -> str:
@@ -159,7 +160,7 @@ def settles(problem: RankOne, pair: Pair, step: int, horizon: int) -> str:
 def ends(problem: RankOne, result: str, horizon: int, regret: float) -> str:
     """The horizon: what came of the run, and what it cost."""
     return (
-        f"The end, after {count(horizon, 'decision')}. {result} cost about {count(round(regret), 'click')}, compared "
+        f"The end, after {amount(horizon, 'decision')}. {result} cost about {amount(round(regret), 'click')}, compared "
         "with showing the best pair from the start."
     )
 
@@ -184,16 +185,7 @@ def preferred(problem: RankOne, shown: Any) -> str:
 
 def sizes(problem: RankOne, between: str) -> str:
     """Rows and columns, counted."""
-    return f"{count(problem.n_rows, 'row')}{between}{count(problem.n_cols, 'column')}"
-
-
-def count(number: int, of: str) -> str:
-    """Count as people do.
-
-    >>> count(1, "row"), count(2000, "row")
-    ('1 row', '2,000 rows')
-    """
-    return f"{number:,} {of}{'' if number == 1 else 's'}"
+    return f"{amount(problem.n_rows, 'row')}{between}{amount(problem.n_cols, 'column')}"
 
 
 def _pair(problem: RankOne, pair: Pair | Sequence[int]) -> str:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankone.errors import DecisionError, InputError
-from rankone.numerics.compiled import compiled, explained
+from rankone.numerics.compiled import compile_errors_explained, compiled
 from rankone.numerics.seeds import generator
 from rankone.policies import kernels
 from rankone.policies.base import Policy
@@ -68,7 +68,7 @@ class Agent:
 
     def ask(self) -> Decision:
         """Return the next decision; any number may be open at a time."""
-        with explained(self._module):
+        with compile_errors_explained(self._module):
             row, col, tag = self._choose(self.state, self.rng)
         decision = Decision(int(row), int(col), self._asked, int(tag))
         self._asked += 1
@@ -82,13 +82,13 @@ class Agent:
         if not isinstance(reward, (int, float, np.integer, np.floating)) or reward not in (0, 1):
             raise InputError("a reward of 0 or 1", reward, "tell 1 for a click and 0 for none")
         self._close(decision)
-        with explained(self._module):
+        with compile_errors_explained(self._module):
             self._update(self.state, decision.row, decision.col, decision.tag, int(reward))
 
     def void(self, decision: Decision) -> None:
         """Close a decision that was never shown: nothing is learned from it."""
         self._close(decision)
-        with explained(self._module):
+        with compile_errors_explained(self._module):
             self._void(self.state, decision.row, decision.col, decision.tag)
 
     def _close(self, decision: Decision) -> None:

@@ -14,9 +14,9 @@ from rankone.serving import snapshot
 from rankone.serving.fold import Diverged, Fold
 from rankone.serving.journal import LEARNED, as_sql
 from rankone.serving.replay import from_snapshot, read_tail, replay
-from rankone.serving.report import amount
 from rankone.serving.storage import Storage, open_storage
 from rankone.serving.unknown_policy import NOT_KNOWN, PolicyNotKnown
+from rankone.specs import amount
 
 _RECOUNT = f"""SELECT row, col, count(*), sum(value) FROM rankone_journal
     WHERE experiment = ? AND kind IN ({as_sql(LEARNED)}) GROUP BY row, col"""  # noqa: S608 - constants

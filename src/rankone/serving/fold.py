@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankone.numerics.compiled import compiled, explained
+from rankone.numerics.compiled import compile_errors_explained, compiled
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy, live
 from rankone.policies.kernels import FILLER
@@ -286,7 +286,7 @@ class Fold:
 
     def _advance_by(self, *events: Ints) -> int:
         module = type(self.policy).__module__
-        with explained(module):
+        with compile_errors_explained(module):
             passed: int = compiled(live.advance, module)(self.state, self.rng, *events)
         return passed
 

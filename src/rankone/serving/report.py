@@ -13,6 +13,7 @@ from rankone.serving.journal import Kind
 from rankone.serving.settings import Lines
 from rankone.serving.unknown_policy import NOT_KNOWN, UnknownPolicy
 from rankone.serving.winner import intervals, standing
+from rankone.specs import amount
 
 _RATE = len("100.0% (100.0% - 100.0%)")  # characters
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
@@ -220,12 +221,3 @@ def _table(side: str, lines: tuple[LineReport, ...]) -> list[str]:
 
 def _percent(value: float | None) -> str:
     return "-" if value is None else f"{value:.1%}"
-
-
-def amount(count: int, what: str) -> str:
-    """Return how many there are of something.
-
-    >>> amount(1, "row"), amount(2000, "row")
-    ('1 row', '2,000 rows')
-    """
-    return f"{count:,} {what}" + ("" if count == 1 else "s")

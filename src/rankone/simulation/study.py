@@ -25,7 +25,14 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-_FOR_PEOPLE: dict[str, Any] = {
+# What of a summary people look for, and under which names.
+TITLES = {
+    "problem": "problem", "policy": "policy", "runs": "runs", "regret_mean": "regret", "regret_se": "± se",
+    "regret_median": "median", "regret_p95": "p95", "sync_points": "sync points", "seconds": "s a run",
+    "steps_per_second": "steps/s",
+}  # fmt: skip
+_SHOWN = ("problem", "policy", "runs", "regret_mean", "regret_se", "regret_median", "regret_p95")
+_FRAME_STYLE: dict[str, Any] = {
     "tbl_cols": -1, "tbl_rows": -1, "tbl_width_chars": 1_000, "fmt_str_lengths": 100, "float_precision": 1,
     "thousands_separator": ",", "tbl_cell_numeric_alignment": "RIGHT", "tbl_hide_dataframe_shape": True,
     "tbl_hide_column_data_types": True, "tbl_formatting": "UTF8_FULL_CONDENSED",
@@ -73,11 +80,11 @@ class Study:
         return cls(problems, about["policies"], steps, list(runs.values()), parse_feedback(about.get("feedback")))
 
     def __repr__(self) -> str:
-        with pl.Config(**_FOR_PEOPLE):
+        with pl.Config(**_FRAME_STYLE):
             return f"{self._title()}\n{self._shown()}"
 
     def _repr_html_(self) -> str:
-        with pl.Config(**_FOR_PEOPLE):
+        with pl.Config(**_FRAME_STYLE):
             return f"<p>{escape(self._title())}</p>{self._shown()._repr_html_()}"
 
     def _title(self) -> str:
@@ -86,10 +93,7 @@ class Study:
 
     def _shown(self) -> pl.DataFrame:
         """What a person looks for first; `summary` has all."""
-        return self.summary().select(
-            "problem", "policy", "runs", pl.col("regret_mean").alias("regret"), pl.col("regret_se").alias("± se"),
-            pl.col("regret_median").alias("median"), pl.col("regret_p95").alias("p95"),
-        )  # fmt: skip
+        return self.summary().select(pl.col(name).alias(TITLES[name]) for name in _SHOWN)
 
     @property
     def horizon(self) -> int:

@@ -24,7 +24,7 @@ from typing import Any
 
 from rankone.errors import InputError, MissingExtra
 from rankone.simulation.grid import plan
-from rankone.specs import did_you_mean, parse_whole_number
+from rankone.specs import did_you_mean, is_number, parse_whole_number
 
 _NEEDED = ("problems", "policies", "horizon", "grid")
 _OPTIONAL = ("runs", "seed", "feedback", "x")
@@ -114,6 +114,6 @@ def _checked(name: str, settings: dict[str, Any], where: Path) -> WrittenSweep:
 
 
 def _exponent(name: str, given: Any) -> float | None:
-    if given is None or (isinstance(given, (int, float)) and not isinstance(given, bool)):
-        return given
+    if given is None or is_number(given):
+        return None if given is None else float(given)
     raise InputError(f"a number as exponent of sweep '{name}'", given, "write exponent = -1, say")

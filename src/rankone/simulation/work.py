@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from rankone._version import __version__
 from rankone.errors import WorkerError
-from rankone.numerics.compiled import compiled, explained, source_key
+from rankone.numerics.compiled import compile_errors_explained, compiled, source_key
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy
 from rankone.policies.kernels import syncs
@@ -94,7 +94,7 @@ def do(unit: Unit) -> list[Run]:
         taken_in = with_news if taken_in < 0 else taken_in
         return seconds, regret, taken_in
 
-    with explained(type(policy).__module__):
+    with compile_errors_explained(type(policy).__module__):
         timed(checkpoints[:1] * 0 + 1, generator(0))  # one step, to compile or load the loop before any run is timed
     name = () if late.is_immediate else (late.label,)
     return [

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from rankone.errors import InputError, MissingExtra, StorageError
 from rankone.serving import Database
-from rankone.serving.report import amount
+from rankone.specs import amount
 from rankone.web.tokens import list_tokens
 
 _EVERYWHERE = (str(ipaddress.IPv4Address(0)), str(ipaddress.IPv6Address(0)))

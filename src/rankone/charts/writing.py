@@ -1,4 +1,4 @@
-"""Writing pages to disk."""
+"""Writing pictures and pages to disk."""
 
 from __future__ import annotations
 
@@ -16,4 +16,4 @@ def writing(path: Path) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield
     except OSError as error:
-        raise StorageError(f"to write {path}", error.strerror or str(error), "choose another place") from error
+        raise StorageError(f"to write {path}", error.strerror or str(error), "make room, or save elsewhere") from error
