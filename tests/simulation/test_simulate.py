@@ -100,7 +100,7 @@ def test_another_study_in_the_directory_is_refused(tmp_path):
         study(out=tmp_path, horizon=1_000)
 
 
-SCRIPT = """
+LONG_STUDY = """
 import sys, rankone
 problem, policies = rankone.needle(24, 24), ["kl-ucb:c=3", "rank1elim"]
 rankone.simulate(problem, policies, horizon=60_000, runs=60, workers=2, out=sys.argv[1])
@@ -109,7 +109,7 @@ rankone.simulate(problem, policies, horizon=60_000, runs=60, workers=2, out=sys.
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_stopped_study_keeps_its_finished_runs(tmp_path, how):
-    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(tmp_path)], stderr=subprocess.DEVNULL)
+    process = subprocess.Popen([sys.executable, "-c", LONG_STUDY, str(tmp_path)], stderr=subprocess.DEVNULL)
     runs = tmp_path / "runs.jsonl"
     while process.poll() is None and not (runs.exists() and runs.read_bytes().count(b"\n") >= 4):
         time.sleep(0.02)
@@ -133,7 +133,7 @@ def test_a_script_needs_no_main_guard(tmp_path):
     assert output.split() == ["started", "400"]
 
 
-SCRIPT = (
+OWN_POLICY = (
     CORNER
     + """
 study = rankone.simulate(rankone.RankOne([0.5, 1.0], [1.0]), [Corner(), "uniform"], horizon=100, runs=4, workers=2)
@@ -144,7 +144,7 @@ print(study.summary()["regret_mean"][0])
 
 def test_a_policy_of_the_users_script_reaches_the_workers(tmp_path):
     script = tmp_path / "script.py"
-    script.write_text(SCRIPT)
+    script.write_text(OWN_POLICY)
     done = subprocess.run([sys.executable, script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) == 50.0
