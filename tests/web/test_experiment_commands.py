@@ -18,7 +18,7 @@ def command(*words):
 def test_a_running_service_takes_note(db):
     with running(db) as url:
         api = Api(url)
-        assert api("GET", "/v1/experiments").json() == {"experiments": []}
+        assert api("GET", "/v1/experiments").json() == {"experiments": [], "damaged": []}
         made = command("create", db, "homepage", *LINES, "--window", 600, "--policy", "ucb1")
         assert made.exit_code == 0, made.output
         (shown,) = api("GET", "/v1/experiments").json()["experiments"]

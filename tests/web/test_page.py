@@ -18,9 +18,9 @@ from rankone.serving import Database, Experiment
 from rankone.web.client import Client
 from rankone.web.tokens import create_token
 from rankone.web.traffic import simulate_traffic
-from tests.serving.helpers import Clock
+from tests.serving.helpers import Clock, start
 
-from .helpers import Api, running
+from .helpers import Api, damage, running
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 REQUIRED = os.environ.get("RANKONE_REQUIRE_CHROMIUM") == "1"
@@ -187,6 +187,18 @@ def test_it_is_honest_without_experiments(tmp_path, open_page):
             )  # as one copies it
             assert json.loads(done.stdout)["rows"] == ["headline A", "headline B"], done
             shown(page, "homepage")
+
+
+def test_it_says_which_experiments_cannot_be_read(tmp_path, open_page):
+    db = tmp_path / "rankone.db"
+    for name in ("broken", "sound"):
+        start(db, name=name).close()
+    damage(db, 1)
+    with running(db) as url:
+        page = open_page(url)
+        shown(page, "sound")
+        assert "broken cannot be read: " in page.inner_text("#damaged")
+        assert not page.is_visible("#empty")
 
 
 @pytest.mark.parametrize("name", ["homepage", "checkout"])

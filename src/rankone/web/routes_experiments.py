@@ -38,10 +38,15 @@ _MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "applicati
 
 @operation("GET", "/v1/experiments", "read", answers={200: Experiments})
 async def list_experiments(call: Call) -> Response:
-    """List the experiments that the token may read."""
+    """List the experiments that the token may read; `damaged` names those whose journal cannot be read."""
     names = [name for name in await call.service.names() if call.caller.may("read", name)]
-    shown = [await _shown_if_sound(call, name) for name in names]
-    return answer({"experiments": [found for found in shown if found is not None]})
+    shown, damaged = [], []
+    for name in names:
+        try:
+            shown.append(await _shown(await call.service.desk(name)))
+        except JournalError as error:
+            damaged.append({"name": name, "detail": str(error)})
+    return answer({"experiments": shown, "damaged": damaged})
 
 
 @operation(
@@ -166,14 +171,6 @@ async def _change_line(call: Call, method: str) -> Response:
 
 async def _shown(desk: Desk) -> dict[str, Any]:
     return await desk.call(desk.experiment.look, _show)
-
-
-async def _shown_if_sound(call: Call, name: str) -> dict[str, Any] | None:
-    """Return what a list says of an experiment; nothing of a damaged one, whose own address says what is wrong."""
-    try:
-        return await _shown(await call.service.desk(name))
-    except JournalError:
-        return None
 
 
 def _show(fold: Fold) -> dict[str, Any]:

@@ -178,10 +178,18 @@ class ExperimentAnswer(BaseModel):
     eras: list[str]
 
 
+class DamagedAnswer(BaseModel):
+    """An experiment whose journal cannot be read, and why."""
+
+    name: str
+    detail: str
+
+
 class Experiments(BaseModel):
-    """The experiments that the token may read."""
+    """The experiments that the token may read, and those that nobody can read."""
 
     experiments: list[ExperimentAnswer]
+    damaged: list[DamagedAnswer]
 
 
 class LineAnswer(BaseModel):

@@ -71,12 +71,14 @@ function createRequest() {
     + `    -H 'Content-Type: application/json' -d '${JSON.stringify(settings)}'`;
 }
 
-function showList(experiments) {
+function showList({ experiments, damaged }) {
   const found = experiments.map((experiment) => experiment.name);
   const changed = JSON.stringify(found) !== JSON.stringify(names);
   names = found;
   if (!names.includes(shown)) shown = names[0] ?? null;
-  $("empty").hidden = names.length > 0;
+  $("empty").hidden = names.length + damaged.length > 0;
+  $("damaged").hidden = damaged.length === 0;
+  $("damaged").replaceChildren(...damaged.map(({ name, detail }) => element("p", {}, `${name} cannot be read: ${detail}`)));
   $("experiments").hidden = names.length === 0;
   $("create-command").textContent = CREATE_COMMAND;
   $("create-request").textContent = createRequest();
@@ -105,7 +107,7 @@ async function look() {
 
 async function lookOnce() {
   try {
-    if (looks++ % LIST_EVERY === 0 || shown === null) showList((await get("v1/experiments")).experiments);
+    if (looks++ % LIST_EVERY === 0 || shown === null) showList(await get("v1/experiments"));
     $("sign-in").hidden = true;
     if (shown !== null) await show(await get(`v1/experiments/${encodeURIComponent(shown)}/view`));
     status(`live, ${new Date().toLocaleTimeString()}`);
@@ -113,7 +115,7 @@ async function lookOnce() {
     looks = 0; // begin with the list again
     if (error instanceof Refused) {
       $("sign-in").hidden = false;
-      $("experiment").hidden = $("experiments").hidden = $("empty").hidden = true;
+      $("experiment").hidden = $("experiments").hidden = $("empty").hidden = $("damaged").hidden = true;
       status(token ? "this token is not valid here" : "a token is needed", token !== null);
     } else {
       status(`no answer, trying again: ${error.message}`, true);
