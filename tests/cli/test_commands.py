@@ -7,6 +7,9 @@ import sys
 import polars as pl
 import pytest
 
+from rankone.cli.reproduce import show_reproduction
+from rankone.paper.claims import Claim, Reproduction
+
 
 def rankone(*words, **settings):
     return subprocess.run([sys.executable, "-m", "rankone", *words], capture_output=True, text=True, **settings)
@@ -101,3 +104,9 @@ def test_what_one_sees_without_out_and_that_out_is_no_file(tmp_path):
         refused = rankone(*words, "--out", str(tmp_path / out))
         assert refused.returncode == 2
         assert f"expected a directory {tmp_path / out} - got a file" in refused.stderr
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_a_quick_reproduction_says_that_it_is_a_first_look(tmp_path, capsys, quick):
+    show_reproduction(Reproduction({}, [Claim("it works", "here", "yes", True)], {}), tmp_path, "fig1", quick=quick)
+    assert ("a first look" in capsys.readouterr().out) == quick

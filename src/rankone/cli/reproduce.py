@@ -43,7 +43,7 @@ def fig1(
 
     with progress_bar("runs", out=out, compiles=True) as progress:
         result = reproduce(out=out, quick=quick, workers=workers, progress=progress, today=today)
-    _show(result, out, "fig1", quick=quick, today=today)
+    show_reproduction(result, out, "fig1", quick=quick, today=today)
 
 
 def fig2(
@@ -85,7 +85,7 @@ def theory(
 
     with progress_bar("parts", out=out, compiles=True) as progress:
         result = reproduce(out=out, quick=quick, workers=workers, progress=progress)
-    _show(result, out, "theory", quick=quick)
+    show_reproduction(result, out, "theory", quick=quick)
 
 
 def _from_log(figure: str, reproduce: Callable[[Protocol], Reproduction], out: Path, **choices: Any) -> None:
@@ -94,10 +94,11 @@ def _from_log(figure: str, reproduce: Callable[[Protocol], Reproduction], out: P
 
     with progress_bar("runs", out=out, compiles=True) as progress:
         result = reproduce(Protocol(out, progress=progress, preparing=progress, **choices))
-    _show(result, out, figure, **{name: value for name, value in choices.items() if name != "workers"})
+    show_reproduction(result, out, figure, **{name: value for name, value in choices.items() if name != "workers"})
 
 
-def _show(result: Reproduction, out: Path, figure: str, **options: str | bool | None) -> None:
+def show_reproduction(result: Reproduction, out: Path, figure: str, **options: str | bool | None) -> None:
+    """Show the tables and claims of a reproduced figure and write it; `options` are those it was asked for with."""
     import shlex
 
     from rankone.cli._summary import SPARE, SUMMARY
@@ -106,6 +107,8 @@ def _show(result: Reproduction, out: Path, figure: str, **options: str | bool | 
     for title, table in result.tables.items():
         show_table(table, title, SUMMARY if set(SUMMARY) <= set(table.columns) else None, SPARE)
     show_table(result.claim_table(), "The paper's claims, measured")
+    if options.get("quick"):
+        print("Beware: --quick plays few runs, so these verdicts are a first look. Without --quick they are evidence.")
     words = ["rankone", "reproduce", figure]
     for name, value in options.items():
         if value:
