@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import altair as alt
 import polars as pl
 
-from rankone.charts.chart import COLOURS, DASHES, SHAPES, SHORT_NUMBERS, Chart
+from rankone.charts.chart import COLOURS, DASHES, SHAPES, SHORT_NUMBERS, Chart, log_lines, round_numbers
 
 _TITLES = {
     "lines": "rows + columns, K + L",
@@ -74,7 +73,7 @@ def parameter_chart(
     from_zero = alt.Scale(type="symlog", constant=1, domain=[-0.5, 1.5 * max(ticks, default=1.0)], nice=False)
     x_scale = (logarithmic if positive else from_zero) if log else linear
     x_axis = alt.Axis(values=ticks if len(ticks) <= _MOST_TICKS else alt.Undefined, format=",.4~r", labelOverlap=True)
-    y_axis = alt.Axis(format="~s", labelExpr=SHORT_NUMBERS, values=_round_numbers(shown) if log else alt.Undefined)
+    y_axis = alt.Axis(format="~s", labelExpr=SHORT_NUMBERS, values=_lines(shown) if log else alt.Undefined)
     across = alt.X("x:Q", title=_TITLES.get(x, x), scale=x_scale, axis=x_axis)
     up = alt.Y("mean:Q", title="cumulative regret", axis=y_axis, scale=logarithmic if log else linear)
     plain = alt.Legend(symbolStrokeWidth=1)  # thin: dashes around a symbol would spoil its shape
@@ -114,11 +113,7 @@ def _legend(shown: pl.DataFrame) -> list[str]:
     return ["Means of runs; bars are two standard errors.", *(faded if shown["cut_off"].any() else [])]
 
 
-def _round_numbers(shown: pl.DataFrame) -> list[float]:
-    """1, 2 and 5 times the powers of ten over the range of the points; powers of ten alone where these are many."""
+def _lines(shown: pl.DataFrame) -> list[float]:
+    """Round numbers over the range of the points."""
     values = pl.concat([shown["low"], shown["mean"], shown["high"]]).drop_nulls().to_list()
-    if not values:
-        return []
-    first, last = (math.floor(math.log10(value)) for value in (min(values), max(values)))
-    steps = (1, 2, 5) if last - first <= 4 else (1,)
-    return [step * 10.0**power for power in range(first, last + 2) for step in steps]
+    return log_lines(round_numbers(min(values), max(values))) if values else []

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import altair as alt
 import polars as pl
 
-from rankone.charts.chart import COLOURS, DASHES, SHAPES, SHORT_NUMBERS, Chart
+from rankone.charts.chart import COLOURS, DASHES, SHAPES, SHORT_NUMBERS, Chart, log_lines, round_numbers
 
 Kind = TypeVar("Kind")
 
@@ -116,15 +116,9 @@ def _cycle(values: Sequence[Kind], policies: list[str], last: Kind | None) -> li
 
 def _log_scale(low: float, high: float) -> tuple[alt.Scale, alt.Axis]:
     """A logarithmic scale from 1, 2 or 5 times a power of ten to another, and an axis with lines at these alone."""
-    powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 2)
-    rounds = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
-    bottom, top = max(value for value in rounds if value <= low), min(value for value in rounds if value >= high)
-    shown = [value for value in rounds if bottom <= value <= top]
-    if len(shown) > 18:  # powers of ten alone
-        shown = [value for value in shown if math.log10(value).is_integer()]
-    return alt.Scale(type="log", domain=[bottom, top], nice=False, clamp=True), alt.Axis(
-        format="~s", labelExpr=SHORT_NUMBERS, values=shown
-    )
+    rounds = round_numbers(low, high)
+    scale = alt.Scale(type="log", domain=[rounds[0], rounds[-1]], nice=False, clamp=True)
+    return scale, alt.Axis(format="~s", labelExpr=SHORT_NUMBERS, values=log_lines(rounds))
 
 
 def _scale(log: bool) -> alt.Scale:
