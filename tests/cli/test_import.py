@@ -44,12 +44,32 @@ def test_a_file_that_is_not_there(rankone):
     assert "expected a Python file to import - got nope.py" in result.stderr
 
 
-def test_a_file_named_like_a_module_that_is_there(rankone, tmp_path):
+@pytest.mark.parametrize("name", ["json", "time", "polars", "queue", "rankone"])  # imported, built in, or later on
+def test_a_file_named_like_a_module_that_is_there(rankone, tmp_path, name):
     (tmp_path / "files").mkdir()
-    (tmp_path / "files" / "json.py").write_text(CORNER)
-    result = rankone("--import", "files/json.py", "policies")
+    (tmp_path / "files" / f"{name}.py").write_text(CORNER)
+    result = rankone("--import", f"files/{name}.py", "policies")
     assert result.returncode == 2
     assert (
-        "expected a file name that no other module has - got files/json.py - rename it: 'my_json.py', say"
+        f"expected a file name that no other module has - got files/{name}.py - rename it: 'my_{name}.py', say"
         in result.stderr
     )
+
+
+def test_a_file_whose_name_is_no_name(rankone, tmp_path):
+    (tmp_path / "my.policy.py").write_text(CORNER)
+    result = rankone("--import", "my.policy.py", "policies")
+    assert result.returncode == 2
+    assert "expected a file name that Python can import - got my.policy.py" in result.stderr
+
+
+def test_a_file_may_be_renamed_or_linked(rankone, tmp_path):
+    """What was compiled under its old name is not mistaken for the new one."""
+    study = ["simulate", "-p", "needle:2x2", "-P", "corner", "--horizon", "10", "--runs", "2", "--workers", "1"]
+    for old, name in (("mine.py", "mine.py"), ("mine.py", "ours.py"), ("ours.py", "linked.py")):
+        if name == "linked.py":
+            (tmp_path / name).symlink_to(tmp_path / old)
+        else:
+            (tmp_path / old).rename(tmp_path / name)
+        result = rankone("--import", name, *study)
+        assert result.returncode == 0, result.stderr

@@ -5,7 +5,7 @@ import numpy as np
 import rankone
 from rankone.errors import RankoneError
 from rankone.numerics.seeds import generator
-from rankone.serving import Experiment, snapshot
+from rankone.serving import Database, Experiment, snapshot
 from tests.own_policies import own_policies
 
 POLICIES = own_policies()
@@ -34,6 +34,12 @@ def start(db, policy="ucb1", n_rows=3, n_cols=2, name="homepage", **settings):
     """Open an experiment that does not wait for the disk."""
     settings = {"seed": 7, "durability": "off"} | settings
     return Experiment(name, rows=n_rows, cols=n_cols, policy=policy, db=db, **settings)
+
+
+def damage(db, experiment):
+    """Change times in the journal of one experiment, by its number, so that nobody can read it any more."""
+    with Database(db) as database:
+        database.transactions.storage.query(f"UPDATE rankone_journal SET at = at + 1 WHERE experiment = {experiment}")
 
 
 class Audience:

@@ -10,7 +10,7 @@ from rankone.cli import build_app
 from rankone.errors import JournalError
 from rankone.serving.export import decisions_table
 
-from .helpers import Clock, error_of, start
+from .helpers import Clock, damage, error_of, start
 
 run = CliRunner()
 
@@ -38,6 +38,19 @@ def test_experiments_lists_what_there_is(used):
     (report,) = json.loads(run.invoke(build_app(), ["experiments", db, "--json"]).stdout)
     assert report["name"] == "[red]shop"
     assert report["outcomes"]["clicked"] == 1
+
+
+def test_experiments_lists_the_others_if_one_is_damaged(sqlite_db):
+    for name in ("broken", "sound"):
+        start(sqlite_db, name=name).close()
+    damage(sqlite_db, 1)
+    shown = run.invoke(build_app(), ["experiments", str(sqlite_db)])
+    assert "sound" in shown.stdout
+    assert "damaged" in shown.stdout
+    assert "got damaged ones: broken - see `rankone doctor" in str(shown.exception)
+    listed = run.invoke(build_app(), ["experiments", str(sqlite_db), "--json"])
+    assert [report["name"] for report in json.loads(listed.stdout)] == ["sound"]
+    assert isinstance(listed.exception, JournalError)
 
 
 def test_doctor_says_good_or_wrong(used, tmp_path):

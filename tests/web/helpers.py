@@ -15,7 +15,6 @@ from urllib.parse import quote, urlsplit
 
 import uvicorn
 
-from rankone.serving import Database
 from rankone.web.app import create_app
 
 ROOT = Path(__file__).parents[2]
@@ -39,12 +38,6 @@ class Answer:
         assert set(problem) == {"type", "title", "status", "code", "detail"}
         assert problem["status"] == self.status
         return problem["code"]
-
-
-def damage(db, experiment):
-    """Change times in the journal of one experiment, by its number, so that nobody can read it any more."""
-    with Database(db) as database:
-        database.transactions.storage.query(f"UPDATE rankone_journal SET at = at + 1 WHERE experiment = {experiment}")
 
 
 class Api:

@@ -4,9 +4,10 @@ import logging
 import time
 
 from rankone.policies import base
-from tests.serving.helpers import start
+from rankone.web import service
+from tests.serving.helpers import damage, start
 
-from .helpers import Api, damage, running
+from .helpers import Api, running
 
 
 def test_the_list_and_the_page_go_on_without_its_policy(sqlite_db, monkeypatch, caplog):
@@ -16,6 +17,8 @@ def test_the_list_and_the_page_go_on_without_its_policy(sqlite_db, monkeypatch, 
     damage(sqlite_db, 3)
     monkeypatch.delitem(base._POLICIES._kinds, "uniform")
     monkeypatch.setattr("rankone.web.service._TICK", 0.01)
+    opened, experiment = [], service.Experiment
+    monkeypatch.setattr(service, "Experiment", lambda name, **more: opened.append(name) or experiment(name, **more))
     with caplog.at_level(logging.WARNING), running(sqlite_db) as url:
         api = Api(url)
         answer = api("GET", "/v1/experiments").json()
@@ -25,6 +28,9 @@ def test_the_list_and_the_page_go_on_without_its_policy(sqlite_db, monkeypatch, 
         }
         assert [broken["name"] for broken in answer["damaged"]] == ["damaged"]
         assert "journal" in answer["damaged"][0]["detail"]
+        figures = api("GET", "/metrics").body.decode()
+        assert 'rankone_damaged{experiment="damaged"} 1' in figures
+        assert 'rankone_decisions_total{experiment="ordinary"} 0' in figures
         assert "not known here" in api.on("own", "GET", "/view").json()["report"]["sentence"]
         assert "import the module" in api.on("own", "POST", "/ask").json()["detail"]
         assert api.on("ordinary", "POST", "/ask").status == 200
@@ -32,3 +38,4 @@ def test_the_list_and_the_page_go_on_without_its_policy(sqlite_db, monkeypatch, 
     warnings = [record.getMessage() for record in caplog.records if "windows of" in record.getMessage()]
     assert len(warnings) == 1  # said once, not at every tick; and only of the one that is damaged
     assert "windows of damaged" in warnings[0]
+    assert opened.count("damaged") == 1  # reading it again and again would hold up the others

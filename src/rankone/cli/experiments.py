@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from rankone.cli._experiments import DB
+from rankone.errors import JournalError
+
+if TYPE_CHECKING:
+    from rankone.serving.report import Report
 
 
 def register(app: typer.Typer) -> None:
@@ -19,17 +25,30 @@ def experiments(
     as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
 ) -> None:
     """List the experiments of a database: traffic, clicks and what leads."""
+    from rankone.serving import Database, Experiment
+
+    reports, damaged = [], {}
+    with Database(db, read_only=True) as database:
+        for name in database.names():
+            try:
+                reports.append(Experiment(name, db=database).report())
+            except JournalError as error:  # the others are shown all the same
+                damaged[name] = str(error)
+    if as_json:
+        print(json.dumps([report.as_dict() for report in reports], indent=1))
+    else:
+        _show(reports, damaged)
+    if damaged:
+        do = f"see `rankone doctor {db}`"
+        raise JournalError("journals that can be read", f"damaged ones: {', '.join(damaged)}", do)
+
+
+def _show(reports: Sequence[Report], damaged: Mapping[str, str]) -> None:
     import polars as pl
 
     from rankone.cli._tables import show_table
-    from rankone.serving import Database, Experiment
 
-    with Database(db, read_only=True) as database:
-        reports = [Experiment(name, db=database).report() for name in database.names()]
-    if as_json:
-        print(json.dumps([report.as_dict() for report in reports], indent=1))
-        return
-    rows = [
+    rows: list[tuple[Any, ...]] = [
         (
             report.name,
             report.policy,
@@ -41,5 +60,6 @@ def experiments(
         )
         for report in reports
     ]
+    rows += [(name, None, "damaged", None, None, None, detail) for name, detail in damaged.items()]
     columns = ["experiment", "policy", "status", "decisions", "clicks", "open", "what is known"]
     show_table(pl.DataFrame(rows, schema=columns, orient="row"))

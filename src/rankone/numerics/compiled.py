@@ -101,12 +101,15 @@ def source_key(module: str) -> str:
     digest = hashlib.sha256(numba.__version__.encode())
     files = sorted(_PACKAGE.rglob("numerics/*.py")) + sorted(_PACKAGE.rglob("policies/*.py"))
     files += sorted(_PACKAGE.rglob("simulation/*.py")) + sorted(_PACKAGE.rglob("clicks/**/*.py"))
-    user_file = getattr(sys.modules.get(module), "__file__", None)
-    if user_file and _PACKAGE not in Path(user_file).resolve().parents:
-        files.append(Path(user_file))
-    for file in files:
+    for file in (*files, *_users_file(module)):
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def _users_file(module: str) -> list[Path]:
+    """Return the file of a module that is not the package's, in a list; an empty one for the package's own."""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return [Path(file)] if file and _PACKAGE not in Path(file).resolve().parents else []
 
 
 @functools.cache
@@ -115,7 +118,10 @@ def compiled(entry: Callable[..., Any], module: str) -> Callable[..., Any]:
     options = {"nogil": True, **_SEMANTICS, **_BORROWED}
     if module == "__main__":  # a script or a notebook: its types are new in every process, so a cache would only grow
         return numba.njit(**options)(entry)
-    directory = _cache_directory(source_key(module))
+    key = source_key(module)
+    if _users_file(module):  # its types are cached by the module's name: a file that is renamed needs another cache
+        key = hashlib.sha256(f"{key} {module}".encode()).hexdigest()[:16]
+    directory = _cache_directory(key)
     with _CACHE_DIR_LOCK:
         previous = _config.CACHE_DIR
         _config.CACHE_DIR = str(directory)  # read once, when the decorator sets up the function's cache

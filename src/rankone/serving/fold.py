@@ -212,11 +212,10 @@ class Fold:
                 self.open.pop(decision, None)
                 self.held.pop(decision, None)
         if counts[_ASK]:
-            asks = kinds == _ASK
-            if closed:  # reading a journal, most decisions of a stretch are closed within it
-                asks &= ~np.isin(numbers[:, DECISION], list(closed))
-            for place in np.flatnonzero(asks).tolist():
-                _, _, at, decision, row, col, tag, _ = numbers[place].tolist()
+            asks = np.flatnonzero(kinds == _ASK)
+            asked = zip(asks.tolist(), numbers[asks, DECISION].tolist(), strict=True)
+            still = [place for place, decision in asked if decision not in closed]  # reading a journal, few are
+            for place, (_, _, at, decision, row, col, tag, _) in zip(still, numbers[still].tolist(), strict=True):
                 self.open[decision] = Open(row, col, tag, at, events.texts[place].secret or b"")
                 if self.settings.window:
                     self.due.append(decision)

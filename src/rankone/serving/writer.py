@@ -15,7 +15,7 @@ from typing import Any
 from rankone.errors import StorageError
 
 # A leader waits this share of the last group's time, at most, for callers who are about to come back.
-_LINGER = 0.2
+_LINGER = 0.5
 
 
 class Job:
@@ -41,12 +41,17 @@ class Writer:
         self._waiting: list[Job] = []
         self._busy = False
         self._last_size, self._last_time = 1, 0.0
+        self._wanted, self._enough = 0, threading.Lock()  # a lingering leader is woken when so many wait
+        self._enough.acquire()
 
     def run(self, job: Job) -> Any:
         """Carry out a job, now or with others; return its result or raise its error."""
         with self._mutex:
             self._waiting.append(job)
             lead, self._busy = not self._busy, True
+            if len(self._waiting) == self._wanted:
+                self._wanted = 0
+                self._enough.release()
         if not lead:
             try:
                 job.ready.acquire()
@@ -103,9 +108,14 @@ class Writer:
 
     def _linger(self) -> None:
         """Let callers of the last group come back before this one closes: they share its commit."""
-        deadline = time.monotonic() + _LINGER * self._last_time
-        while len(self._waiting) < self._last_size - 1 and time.monotonic() < deadline:
-            time.sleep(0.0)
+        with self._mutex:
+            if len(self._waiting) >= self._last_size - 1:
+                return
+            self._wanted = self._last_size - 1
+        self._enough.acquire(timeout=_LINGER * self._last_time)
+        with self._mutex:
+            self._wanted = 0
+            self._enough.acquire(blocking=False)  # they may have come just after the time was over
 
     @staticmethod
     def _first_group(waiting: list[Job]) -> tuple[list[Job], list[Job]]:

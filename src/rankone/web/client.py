@@ -43,7 +43,7 @@ class Client:
         return f"<Client {self.transport.address}>"
 
     def experiments(self) -> list[dict[str, Any]]:
-        """Return the experiments that the token may read, with their settings."""
+        """Return the experiments that the token may read, with their settings; not those whose journal is damaged."""
         return self.transport.send("GET", "/v1/experiments")["experiments"]
 
     def experiment(self, name: str) -> RemoteExperiment:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import bisect
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
 from rankone.errors import Contradiction, UnknownDecision
@@ -131,6 +131,13 @@ def experiment_lines(all_figures: dict[str, dict[str, Any]]) -> Iterator[str]:
         yield from _head(f"rankone_{kind}_decisions", "gauge", text)
         for experiment, found in all_figures.items():
             yield f"rankone_{kind}_decisions{{{_label(experiment)}}} {found['outcomes'][kind]}"
+
+
+def damage_lines(names: Iterable[str], damaged: Container[str]) -> Iterator[str]:
+    """Return which experiments have a journal that cannot be read."""
+    yield from _head("rankone_damaged", "gauge", "1 if the journal cannot be read")
+    for experiment in names:
+        yield f"rankone_damaged{{{_label(experiment)}}} {int(experiment in damaged)}"
 
 
 def _head(name: str, kind: str, text: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from starlette.background import BackgroundTask
 from starlette.responses import FileResponse, Response
 
-from rankone.errors import InputError, JournalError
+from rankone.errors import InputError
 from rankone.serving.fold import Fold
 from rankone.serving.report import outcome_counts
 from rankone.serving.unknown_policy import UnknownPolicy
@@ -40,13 +40,9 @@ _MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "applicati
 async def list_experiments(call: Call) -> Response:
     """List the experiments that the token may read; `damaged` names those whose journal cannot be read."""
     names = [name for name in await call.service.names() if call.caller.may("read", name)]
-    shown, damaged = [], []
-    for name in names:
-        try:
-            shown.append(await _shown(await call.service.desk(name)))
-        except JournalError as error:
-            damaged.append({"name": name, "detail": str(error)})
-    return answer({"experiments": shown, "damaged": damaged})
+    shown, damaged = await call.service.look_at_all(names, _show)
+    errors = [{"name": name, "detail": str(error)} for name, error in damaged.items()]
+    return answer({"experiments": list(shown.values()), "damaged": errors})
 
 
 @operation(

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from rankone import __version__
 from rankone.charts.bundle import LOOK, bundle_path
 from rankone.web.apart import apart
-from rankone.web.metrics import experiment_lines, figures
+from rankone.web.metrics import damage_lines, experiment_lines, figures
 from rankone.web.operations import Call, Operation, answer, operation
 from rankone.web.schemas import Health
 
@@ -42,9 +42,8 @@ async def health(call: Call) -> Response:
 async def metrics(call: Call) -> Response:
     """Return the figures of this server and of the experiments that the token may read, for Prometheus."""
     names = [name for name in await call.service.names() if call.caller.may("read", name)]
-    desks = [await call.service.desk(name) for name in names]
-    found = {desk.experiment.name: await desk.call(desk.experiment.look, figures) for desk in desks}
-    lines = [*experiment_lines(found), *call.service.meters.lines(set(names))]
+    found, damaged = await call.service.look_at_all(names, figures)
+    lines = [*experiment_lines(found), *damage_lines(names, damaged), *call.service.meters.lines(set(names))]
     return Response("\n".join(lines) + "\n", headers={"Content-Type": PROMETHEUS})
 
 

@@ -6,13 +6,15 @@ import asyncio
 import contextlib
 import functools
 import logging
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from rankone.errors import InputError, RankoneError
+from rankone.errors import InputError, JournalError, RankoneError
 from rankone.serving import Database, Experiment
+from rankone.serving.fold import Fold
 from rankone.serving.settings import DEFAULT_POLICY, checked_policy
 from rankone.web.bodies import Bodies
 from rankone.web.desk import Desk
@@ -26,6 +28,7 @@ from rankone.web.warm import warm
 
 log = logging.getLogger("rankone.web")
 _TICK = 1.0  # seconds between looks for windows that are over
+_RETRY = 60.0  # seconds before a damaged journal is read again: that may take long, and holds up whoever opens another
 _THREADS = 32
 
 
@@ -47,6 +50,7 @@ class Service:
         self.gate = Gate(self._tokens, limits, public, allowed_origins)
         self.exporting = asyncio.Semaphore(limits.exports)
         self._desks: dict[str, Desk] = {}
+        self._damaged: dict[str, tuple[float, JournalError]] = {}  # when it was found, and what was found
         self._opening, self._growing = asyncio.Lock(), asyncio.Lock()
         self._pool: Executor = ThreadPoolExecutor(_THREADS, "rankone")
         self.description: dict[str, Any] = {}  # the OpenAPI document
@@ -87,6 +91,20 @@ class Service:
             raise Problem(404, "unknown-experiment", detail)
         return await self._open(name, {})
 
+    async def look_at_all(
+        self, names: Sequence[str], at: Callable[[Fold], Any]
+    ) -> tuple[dict[str, Any], dict[str, JournalError]]:
+        """Return `at(fold)` of each experiment, and the errors of those whose journal cannot be read."""
+        found: dict[str, Any] = {}
+        damaged: dict[str, JournalError] = {}
+        for name in names:
+            try:
+                desk = await self.desk(name)
+                found[name] = await desk.call(desk.experiment.look, at)
+            except JournalError as error:
+                damaged[name] = error
+        return found, damaged
+
     async def create(self, name: str, settings: dict[str, Any]) -> tuple[Desk, bool]:
         """Return the desk of an experiment, made if it is new, and whether it is."""
         async with self._growing:  # one after the other, or each finds room and all together do not
@@ -119,11 +137,21 @@ class Service:
             desk = self._desks.get(name)
             if desk is not None and not settings:
                 return desk
-            experiment = await self.off_loop(lambda: Experiment(name, db=self.database, **settings))
+            experiment = await self._read(name, settings)
             if desk is None:
                 views = await self.off_loop(Views, experiment, self.reader)
                 desk = self._desks[name] = Desk(experiment, self._pool, views, self.meters, self.limits.waiting)
             return desk
+
+    async def _read(self, name: str, settings: dict[str, Any]) -> Experiment:
+        when, error = self._damaged.get(name, (-_RETRY, None))
+        if error is not None and time.monotonic() < when + _RETRY:
+            raise error.with_traceback(None)  # or it would grow with every raise
+        try:
+            return await self.off_loop(lambda: Experiment(name, db=self.database, **settings))
+        except JournalError as error:
+            self._damaged[name] = time.monotonic(), error
+            raise
 
     async def _tokens(self) -> list[Token]:
         return await self.off_loop(list_tokens, self.reader)
