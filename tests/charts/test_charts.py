@@ -55,7 +55,7 @@ def test_log_regret_has_one_scale_of_round_numbers_around_everything(study):
 
 def test_a_place_that_cannot_be_written(study, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match=r"expected to write .*regret.svg - got .* - make room, or save elsewhere"):
+    with pytest.raises(StorageError, match=r"expected to write .*regret.svg - got .* - make room, or write elsewhere"):
         study.chart().save(tmp_path / "file" / "regret.svg")
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from rankone import clicks
 from rankone.clicks.source import Source
-from rankone.errors import InputError
+from rankone.errors import InputError, StorageError
 from tests.clicks.logs import write
 
 GOOD = clicks.FORMATS.get("yandex-rpc").example
@@ -42,7 +42,7 @@ def test_quarantine_is_of_this_reading_and_never_the_log(tmp_path):
     with pytest.raises(InputError, match="the log itself"):
         clicks.read(bad, quarantine=bad)
     assert bad.read_bytes() == GOOD + b"?\n"
-    with pytest.raises(InputError, match="that can be written"):
+    with pytest.raises(StorageError, match="expected to write"):
         clicks.read(bad, max_bad=1.0, quarantine=good / "quarantine.tsv")
 
 

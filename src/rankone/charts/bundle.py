@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib.metadata
-import tempfile
 from pathlib import Path
 
 from rankone.numerics.compiled import cache_root
+from rankone.writing import whole_file
 
 LOOK = Path(__file__).with_name("look.css")
 LICENCE = Path(__file__).with_name("vega-licence.txt")  # travels with every copy, as it asks
@@ -24,7 +24,6 @@ def make_bundle() -> None:
         return
     import vl_convert
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
-        file.write(LICENCE.read_text() + vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
-    Path(file.name).replace(path)  # whoever looks meanwhile sees all of it or nothing
+    bundle = LICENCE.read_text() + vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    with whole_file(path) as part:
+        part.write_text(bundle, encoding="utf-8")

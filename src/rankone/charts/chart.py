@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankone.charts.bundle import LICENCE
-from rankone.charts.writing import writing
 from rankone.errors import InputError
+from rankone.writing import writing
 
 if TYPE_CHECKING:
     import altair as alt

@@ -17,6 +17,7 @@ from rankone.clicks.report import ReadReport, check_max_bad
 from rankone.clicks.source import Source
 from rankone.clicks.values import hint, told, worst_of
 from rankone.errors import InputError
+from rankone.writing import writing
 
 #: Called while a log is read: bytes done, bytes in all, rows so far.
 Progress = Callable[[int, int, int], None]
@@ -142,10 +143,7 @@ class Collector:
 
 
 def _new_quarantine(path: Path) -> TextIO:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with writing(path):
         file = path.open("w", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"a quarantine file {path} that can be written", str(error.strerror), "name another") from None
     file.write("file\tline\treason\ttext\n")
     return file

@@ -35,6 +35,7 @@ from rankone.errors import InputError
 from rankone.numerics.compiled import compiled
 from rankone.numerics.seeds import generator
 from rankone.problems import RankOne
+from rankone.writing import whole_file
 
 #: What can be injected, as the reader tallies it, and the usual rates (a session, list or click each). Repeats and
 #: off-list clicks are about as frequent as in Yandex's logs; the other rates are made up for tests.
@@ -227,17 +228,8 @@ def _problem(world: World, query: int, name: str) -> RankOne:
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[IO[bytes]]:
     """Open a file that appears whole or not at all; the ending of its name says how it is compressed."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with _compressed(part, path.suffix) as file:
-            yield file
-        part.replace(path)
-    except OSError as error:
-        got = str(error.strerror or error)
-        raise InputError(f"a file {path} that can be written", got, "make room, or name another file") from None
-    finally:
-        part.unlink(missing_ok=True)
+    with whole_file(path) as part, _compressed(part, path.suffix) as file:
+        yield file
 
 
 def _compressed(path: Path, suffix: str) -> IO[bytes]:

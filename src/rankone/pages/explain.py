@@ -16,7 +16,6 @@ import polars as pl
 from rankone.charts.chart import Chart
 from rankone.charts.page import whole_page
 from rankone.charts.strip import strip_chart
-from rankone.charts.writing import writing
 from rankone.errors import InputError
 from rankone.pages.again import speaks_for_itself
 from rankone.pages.ideas import idea
@@ -27,6 +26,7 @@ from rankone.policies import policy as find_policy
 from rankone.problems import RankOne
 from rankone.problems import problem as find_problem
 from rankone.specs import amount, whole_number
+from rankone.writing import writing
 
 MOST_LINES, MOST_STEPS = 16, 1_000_000
 _HERE = Path(__file__).parent

@@ -21,6 +21,7 @@ from rankone.simulation.provenance import read_about
 from rankone.simulation.store import finished_runs
 from rankone.simulation.study import TITLES, Study
 from rankone.simulation.sweep import Sweep
+from rankone.specs import amount
 
 _MOST_POINTS = 20_000  # a curve is drawn on two kinds of axes only where that does not make the file large
 
@@ -162,11 +163,7 @@ def _specs(charts: Mapping[str, Chart]) -> dict[str, Any]:
 
 
 def _meeting(policies: int, problems: int) -> str:
-    return f"{policies} {'policy' if policies == 1 else 'policies'} on {_problem_count(problems)}"
-
-
-def _problem_count(count: int) -> str:
-    return f"{count} problem{'' if count == 1 else 's'}"
+    return f"{policies} {'policy' if policies == 1 else 'policies'} on {amount(problems, 'problem')}"
 
 
 def _least_regret(summary: pl.DataFrame, horizon: int) -> str:
@@ -184,7 +181,7 @@ def _least_regret(summary: pl.DataFrame, horizon: int) -> str:
         return said
     wins = best["policy"].value_counts(sort=True).rows()
     return f"Least regret after {horizon:,} decisions: " + ", ".join(
-        f"{policy} on {_problem_count(count)}" for policy, count in wins
+        f"{policy} on {amount(count, 'problem')}" for policy, count in wins
     ) + "."  # fmt: skip
 
 
@@ -198,7 +195,9 @@ def _studies(directory: Path) -> dict[str, str]:
     }
 
 
-_FOR_PEOPLE = {name: title for name, title in TITLES.items() if name != "steps_per_second"}
+# A page has room for whole words.
+_FOR_PEOPLE = TITLES | {"regret_p95": "95 % quantile", "seconds": "seconds a run"}
+_FOR_PEOPLE.pop("steps_per_second")
 
 
 def _is_summary(table: pl.DataFrame) -> bool:

@@ -14,9 +14,9 @@ import polars as pl
 from rankone import __version__
 from rankone.charts.bundle import bundle_path, make_bundle
 from rankone.charts.page import cell_text, table_html, whole_page
-from rankone.charts.writing import writing
 from rankone.errors import InputError
 from rankone.pages.parts import KINDS, Part
+from rankone.writing import writing
 
 _HERE = Path(__file__).parent
 

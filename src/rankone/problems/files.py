@@ -14,13 +14,13 @@ import csv
 import difflib
 import io
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rankone.errors import InputError
 from rankone.problems.rank_one import RankOne, check_distinct
+from rankone.writing import whole_file
 
 FORMAT, VERSION = "rankone-problems", 1
 _COLUMNS = ("side", "name", "probability")
@@ -195,13 +195,5 @@ def _write_json(path: Path, content: dict[str, Any]) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write the whole file or none of it."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as part:
         part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        raise InputError(
-            f"a file {path} that can be written", str(error.strerror).lower(), "choose another place"
-        ) from None

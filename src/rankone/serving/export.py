@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankone.errors import InputError, StorageError
+from rankone.errors import InputError
 from rankone.serving.database import Database
 from rankone.serving.fold import Fold
 from rankone.serving.journal import AT, COL, DECISION, KIND, ROW, TAG, VALUE, Events, Kind
 from rankone.serving.replay import begin, each_stretch
+from rankone.writing import whole_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -71,10 +72,8 @@ def write_decisions(database: Database, name: str, out: Path) -> int:
     if not out.absolute().parent.is_dir():
         raise InputError(f"a folder for {out}", f"no folder {out.parent}", "make it")
     table = decisions_table(database, name)
-    try:
-        getattr(table, writer)(out, **_FORMATS.get(out.suffix, {}))
-    except OSError as error:
-        raise StorageError(f"to write {out}", str(error), "make room or give access, then try again") from error
+    with whole_file(out) as part:
+        getattr(table, writer)(part, **_FORMATS.get(out.suffix, {}))
     return len(table)
 
 

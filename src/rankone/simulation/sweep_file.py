@@ -29,6 +29,7 @@ from rankone.specs import did_you_mean, is_number, parse_whole_number
 _NEEDED = ("problems", "policies", "horizon", "grid")
 _OPTIONAL = ("runs", "seed", "feedback", "x")
 _ABOUT = ("title", "exponent")
+_MOST_EXPONENT = 100
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,12 @@ def _checked(name: str, settings: dict[str, Any], where: Path) -> WrittenSweep:
 
 
 def _exponent(name: str, given: Any) -> float | None:
-    if given is None or is_number(given):
-        return None if given is None else float(given)
-    raise InputError(f"a number as exponent of sweep '{name}'", given, "write exponent = -1, say")
+    if given is None:
+        return None
+    if is_number(given) and abs(given) <= _MOST_EXPONENT:
+        return float(given)
+    raise InputError(
+        f"a number from -{_MOST_EXPONENT} to {_MOST_EXPONENT} as exponent of sweep '{name}'",
+        given,
+        "write exponent = -1, say",
+    )
