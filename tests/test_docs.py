@@ -16,6 +16,7 @@ import typer
 
 import rankone
 from rankone.cli import build_app
+from tests.web.helpers import free_port
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -32,28 +33,36 @@ def blocks(page: Path, language: str, run: bool = True) -> list[str]:
     return [block[3] for block in found if block[1] == language and ("no-run" not in block[2]) == run]
 
 
-def commands(block: str) -> list[list[str]]:
-    """The words of each `rankone` command in a block."""
-    lines = block.replace("\\\n", " ").splitlines()
-    return [words for line in lines if (words := shlex.split(line, comments=True))[:1] == ["rankone"]]
+def commands(block: str, programs: tuple[str, ...] = ("rankone",)) -> list[list[str]]:
+    """The words of each command in a block, of these programs."""
+    lines = [shlex.split(line, comments=True) for line in block.replace("\\\n", " ").splitlines()]
+    return [words for words in lines if words and words[0] in programs]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_blocks_run_in_order(page, tmp_path):
-    code = "\n".join(blocks(page, "python"))
+def test_a_page_runs_from_top_to_bottom(page, tmp_path):
+    """As a reader goes through it: in one directory, Python in one session, commands in between.
+
+    A block marked `file=NAME.py` is also kept in that file. The service listens at a port of its own.
+    """
+    port = free_port()
+    code = "from tests.reader import command\n"
+    for language, about, block in BLOCK.findall(page.read_text().replace("127.0.0.1:8000", f"127.0.0.1:{port}")):
+        if "no-run" in about:
+            continue
+        if language == "python":
+            code += block
+            for name in re.findall(r"file=(\S+)", about):
+                with (tmp_path / name).open("a") as file:
+                    file.write(block)
+        elif language == "sh":
+            for words in commands(block, ("rankone", "curl")):
+                own_port = ["--port", str(port)] if words[1] == "serve" else []
+                code += f"command(*{words + own_port})\n"
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
     # Not a file: processes that a page starts would run the file again.
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_run_in_order(page, tmp_path):
-    for block in blocks(page, "sh"):
-        for words in commands(block):
-            env = os.environ | {"COLUMNS": "120"}
-            command = [sys.executable, "-m", *words]
-            done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=env)
-            assert done.returncode == 0, f"{shlex.join(words)}\n{done.stderr}"
 
 
 def test_no_block_is_skipped_in_silence():
