@@ -49,6 +49,25 @@ def test_jobs_that_wait_together_go_together_and_never_two_groups_at_once():
     assert max(groups) > 1  # those who came while the first group was at work
 
 
+def test_a_leader_waits_for_the_callers_of_the_last_group_to_come_back():
+    writer = Writer(lambda group: None)
+    writer._busy, writer._last_size, writer._last_time = True, 3, 1e6  # a group of three, which took long
+    lingering = threading.Thread(target=writer._linger)
+    lingering.start()
+    callers = [threading.Thread(target=writer.run, args=(Job(None, number),)) for number in range(2)]
+    for caller in callers:
+        assert lingering.is_alive()
+        caller.start()
+    lingering.join()
+    assert len(writer._waiting) == 2
+    writer._lead()  # its own place in the group is the third
+    for caller in callers:
+        caller.join()
+    writer._last_time = 1e-6
+    writer._linger()  # nobody comes: not for ever
+    assert (writer._wanted, writer._enough.locked()) == (0, True)
+
+
 def test_a_failing_group_fails_for_all_in_it_and_for_nobody_else():
     def carry_out(group):
         time.sleep(0.01)
