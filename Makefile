@@ -1,6 +1,7 @@
 # Each target makes the virtual environment it needs. `make help` lists them.
 PYTHON ?= python3
 BIN := .venv/bin
+WORKERS ?= $(shell expr $$(nproc) + 1)  # tests wait a third of their time: for disks, browsers, other processes
 
 .DEFAULT_GOAL := help
 
@@ -11,7 +12,7 @@ demo: .venv/.ready  ## reproduce the paper's Figure 1: table, claims and picture
 	$(BIN)/rankone reproduce fig1
 
 test: .venv/.dev  ## run every test
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 check: .venv/.dev  ## lint, formatting, types, layers
 	$(BIN)/ruff check .

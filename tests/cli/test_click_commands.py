@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 import rankone
 from rankone.cli import build_app, main
-from rankone.errors import InputError
+from rankone.errors import ExplainedError, InputError
 
 
 @pytest.fixture(scope="module")
@@ -150,5 +150,5 @@ def test_wrong_input_is_a_sentence(place):
         ("generate-log", place, "--lists", 10),
         ("reproduce", "fig3", "--log", place / "log.tsv.gz", "--truth", "--out", place / "fig3"),
     ):
-        with pytest.raises(InputError, match=r"expected .* - got .* - "):
+        with pytest.raises(ExplainedError, match=r"expected .* - got .* - "):
             run(*words)
