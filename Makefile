@@ -1,7 +1,8 @@
 # Each target makes the virtual environment it needs. `make help` lists them.
 PYTHON ?= python3
 BIN := .venv/bin
-WORKERS ?= $(shell expr $$(nproc) + 1)  # tests wait a third of their time: for disks, browsers, other processes
+# One more than cores: tests wait a third of their time, for disks, browsers and other processes.
+WORKERS ?= $(shell $(PYTHON) -c "import os; print(1 + os.cpu_count())")
 
 .DEFAULT_GOAL := help
 
