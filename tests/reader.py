@@ -1,6 +1,7 @@
 """What a reader of the documentation types at a prompt, done for real. `tests/test_docs.py` sends the pages through it."""
 
 import atexit
+import contextlib
 import json
 import os
 import shlex
@@ -11,9 +12,11 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Callable
 
 ENVIRONMENT = os.environ | {"COLUMNS": "120"}
 ENOUGH = 100  # decisions after which a reader has seen simulated traffic
+PATIENCE = 600  # seconds: a busy machine is no failure, one that hangs is
 
 
 def command(*words: str) -> None:
@@ -24,8 +27,10 @@ def command(*words: str) -> None:
         _watch_for_a_while(words)
     elif words[0] == "rankone":
         _succeed([sys.executable, "-m", *words])
-    elif shutil.which(words[0]):
-        _succeed([words[0], "--silent", "--show-error", "--fail-with-body", *words[1:]])
+    else:
+        assert words[0] == "curl", words
+        assert shutil.which("curl"), "expected curl, as the page does - got none - install it"
+        _succeed(["curl", "--silent", "--show-error", "--fail-with-body", *words[1:]])
 
 
 def _succeed(words: list[str]) -> None:
@@ -34,25 +39,32 @@ def _succeed(words: list[str]) -> None:
 
 
 def _serve(words: tuple[str, ...]) -> None:
+    port = int(words[words.index("--port") + 1])
+    assert not _listens(port), "one service a page"
     server = subprocess.Popen([sys.executable, "-m", *words], env=ENVIRONMENT, stderr=subprocess.DEVNULL)
     atexit.register(server.wait)
     atexit.register(server.terminate)
-    port = int(words[words.index("--port") + 1])
-    while True:
-        assert server.poll() is None, f"{shlex.join(words)} ended by itself"
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-            return
-        except OSError:
-            time.sleep(0.05)
+    _wait_until(lambda: _listens(port), server)
+
+
+def _listens(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+        return True
+    return False
+
+
+def _wait_until(happens: Callable[[], bool], process: subprocess.Popen) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not happens():
+        assert process.poll() is None, f"{process.args} ended by itself"
+        assert time.monotonic() < deadline, f"{process.args} does nothing"
+        time.sleep(0.05)
 
 
 def _watch_for_a_while(words: tuple[str, ...]) -> None:
     traffic = subprocess.Popen([sys.executable, "-m", *words], env=ENVIRONMENT)
     _, _, url, name = words[:4]
-    while _decisions(url, name) < ENOUGH:
-        assert traffic.poll() is None, f"{shlex.join(words)} ended by itself"
-        time.sleep(0.1)
+    _wait_until(lambda: _decisions(url, name) >= ENOUGH, traffic)
     traffic.send_signal(signal.SIGINT)
     assert traffic.wait() in (0, 130)
 

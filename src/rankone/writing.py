@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,10 +22,22 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Yield another place to write a file to: whoever looks at its own place sees all of it or nothing."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
+    """Yield another place to write a file to: whoever looks at its own place sees all of it or nothing.
+
+    The file keeps the permissions it had, from the first byte on; links stay links, pipes and devices are written to.
+    """
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        with writing(path):
+            yield path
+        return
+    part = path.with_name(f".{path.name[:50]}.{secrets.token_hex(8)}")
     try:
         with writing(path):
+            mode = path.stat().st_mode & 0o777 if path.exists() else None
+            part.touch(0o666 if mode is None else mode, exist_ok=False)
+            if mode is not None:
+                part.chmod(mode)
             yield part
             part.replace(path)
     finally:

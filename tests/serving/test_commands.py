@@ -47,7 +47,7 @@ def test_experiments_lists_the_others_if_one_is_damaged(sqlite_db):
     shown = run.invoke(build_app(), ["experiments", str(sqlite_db)])
     assert "sound" in shown.stdout
     assert "damaged" in shown.stdout
-    assert "got damaged ones: broken - see `rankone doctor" in str(shown.exception)
+    assert "got damaged ones: broken - see what `rankone doctor`" in str(shown.exception)
     listed = run.invoke(build_app(), ["experiments", str(sqlite_db), "--json"])
     assert [report["name"] for report in json.loads(listed.stdout)] == ["sound"]
     assert isinstance(listed.exception, JournalError)

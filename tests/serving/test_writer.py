@@ -50,22 +50,46 @@ def test_jobs_that_wait_together_go_together_and_never_two_groups_at_once():
 
 
 def test_a_leader_waits_for_the_callers_of_the_last_group_to_come_back():
-    writer = Writer(lambda group: None)
-    writer._busy, writer._last_size, writer._last_time = True, 3, 1e6  # a group of three, which took long
-    lingering = threading.Thread(target=writer._linger)
-    lingering.start()
-    callers = [threading.Thread(target=writer.run, args=(Job(None, number),)) for number in range(2)]
+    sizes = []
+    writer = Writer(lambda group: sizes.append(len(group)))
+    writer._last_size, writer._last_time = 4, 1e6  # a group of four, which took long
+    callers = [threading.Thread(target=writer.run, args=(Job(None, number),)) for number in range(3)]
     for caller in callers:
-        assert lingering.is_alive()
+        assert sizes == []
         caller.start()
-    lingering.join()
-    assert len(writer._waiting) == 2
-    writer._lead()  # its own place in the group is the third
     for caller in callers:
         caller.join()
-    writer._last_time = 1e-6
-    writer._linger()  # nobody comes: not for ever
+    assert sizes == [3]  # all but one came
+    writer._last_size, writer._last_time = 4, 1e-6
+    writer.run(Job(None, 0))  # nobody else comes: not for ever
+    assert sizes == [3, 1]
     assert (writer._wanted, writer._enough.locked()) == (0, True)
+
+
+def test_a_leader_interrupted_while_it_waits_leaves_the_queue_in_order(monkeypatch):
+    class Interrupted:
+        """A lock whose waiting is interrupted, as by Ctrl-C."""
+
+        def acquire(self, blocking=True, timeout=-1):
+            if blocking:
+                raise KeyboardInterrupt
+
+    writer = Writer(lambda group: None)
+    writer._last_size, writer._last_time, lock = 4, 1e6, writer._enough
+    monkeypatch.setattr(writer, "_enough", Interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        writer.run(Job(None, 1))
+    writer._enough = lock
+    assert (writer._busy, writer._waiting, writer._wanted) == (False, [], 0)
+    assert writer.run(Job(None, 2)) is None  # the next caller is served
+
+
+def test_one_that_was_interrupted_and_led_is_not_freed_twice():
+    writer = Writer(lambda group: None)
+    free, waits = Job(None, 1), Job(None, 2)
+    free.ready.release()
+    writer._hand_over([free, waits])
+    assert not waits.ready.locked()
 
 
 def test_a_failing_group_fails_for_all_in_it_and_for_nobody_else():

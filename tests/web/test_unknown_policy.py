@@ -4,7 +4,7 @@ import logging
 import time
 
 from rankone.policies import base
-from rankone.web import service
+from rankone.serving import transactions
 from tests.serving.helpers import damage, start
 
 from .helpers import Api, running
@@ -17,8 +17,10 @@ def test_the_list_and_the_page_go_on_without_its_policy(sqlite_db, monkeypatch, 
     damage(sqlite_db, 3)
     monkeypatch.delitem(base._POLICIES._kinds, "uniform")
     monkeypatch.setattr("rankone.web.service._TICK", 0.01)
-    opened, experiment = [], service.Experiment
-    monkeypatch.setattr(service, "Experiment", lambda name, **more: opened.append(name) or experiment(name, **more))
+    read, replay = [], transactions.replay
+    monkeypatch.setattr(
+        transactions, "replay", lambda storage, number, **how: read.append(number) or replay(storage, number, **how)
+    )
     with caplog.at_level(logging.WARNING), running(sqlite_db) as url:
         api = Api(url)
         answer = api("GET", "/v1/experiments").json()
@@ -38,4 +40,4 @@ def test_the_list_and_the_page_go_on_without_its_policy(sqlite_db, monkeypatch, 
     warnings = [record.getMessage() for record in caplog.records if "windows of" in record.getMessage()]
     assert len(warnings) == 1  # said once, not at every tick; and only of the one that is damaged
     assert "windows of damaged" in warnings[0]
-    assert opened.count("damaged") == 1  # reading it again and again would hold up the others
+    assert read.count(3) == 1  # reading it again and again would hold up the others

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankone.charts.bundle import LICENCE
 from rankone.errors import InputError
-from rankone.writing import writing
+from rankone.writing import whole_file
 
 if TYPE_CHECKING:
     import altair as alt
@@ -75,8 +75,8 @@ class Chart:
         """Write the picture; the ending of the path (.png .svg .pdf .html .json) says how."""
         path = drawable(Path(path))
         picture = self._render(path.suffix, scale)
-        with writing(path):
-            path.write_bytes(picture)
+        with whole_file(path) as part:
+            part.write_bytes(picture)
         return path
 
     def html(self) -> str:

@@ -38,8 +38,9 @@ def create(
     from rankone.serving import Database, Experiment
 
     with Database(db) as database:
+        where = database.transactions.storage.where  # without a password
         if name in database.names():
-            do = f"see it: rankone experiments {shlex.quote(db)}, or choose another name"
+            do = f"see it: rankone experiments {shlex.quote(where)}, or choose another name"
             raise InputError("the name of a new experiment", name, do)
         made = Experiment(name, row, col, policy, database, window=window, auto_stop=auto_stop).report()
-    print(f"'{name}' is ready: {len(row)} x {len(col)} pairs, policy {made.policy}, in {db}.", file=sys.stderr)
+    print(f"'{name}' is ready: {len(row)} x {len(col)} pairs, policy {made.policy}, in {where}.", file=sys.stderr)

@@ -39,8 +39,8 @@ def experiments(
     else:
         _show(reports, damaged)
     if damaged:
-        do = f"see `rankone doctor {db}`"
-        raise JournalError("journals that can be read", f"damaged ones: {', '.join(damaged)}", do)
+        got = f"damaged ones: {', '.join(damaged)}"
+        raise JournalError("journals that can be read", got, "see what `rankone doctor` says of this database")
 
 
 def _show(reports: Sequence[Report], damaged: Mapping[str, str]) -> None:

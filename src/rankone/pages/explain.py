@@ -26,7 +26,7 @@ from rankone.policies import policy as find_policy
 from rankone.problems import RankOne
 from rankone.problems import problem as find_problem
 from rankone.specs import amount, whole_number
-from rankone.writing import writing
+from rankone.writing import whole_file
 
 MOST_LINES, MOST_STEPS = 16, 1_000_000
 _HERE = Path(__file__).parent
@@ -130,9 +130,9 @@ class Explanation:
     def save(self, directory: str | Path) -> list[Path]:
         """Write ``explain.html`` (the page) and ``explain.png`` and ``explain.svg`` (the strip); return their paths."""
         page = Path(directory) / "explain.html"
-        with writing(page):
-            page.write_text(self.html(), encoding="utf-8")
-            return [page, *(self.chart().save(page.with_suffix(suffix)) for suffix in (".png", ".svg"))]
+        with whole_file(page) as part:
+            part.write_text(self.html(), encoding="utf-8")
+        return [page, *(self.chart().save(page.with_suffix(suffix)) for suffix in (".png", ".svg"))]
 
     def _idea(self) -> dict[str, str]:
         return idea(eliminates=self.frames[0].stage is not None, about_lines=self.about_lines)

@@ -16,7 +16,7 @@ from rankone.charts.bundle import bundle_path, make_bundle
 from rankone.charts.page import cell_text, table_html, whole_page
 from rankone.errors import InputError
 from rankone.pages.parts import KINDS, Part
-from rankone.writing import writing
+from rankone.writing import whole_file
 
 _HERE = Path(__file__).parent
 
@@ -38,8 +38,8 @@ def report(directory: str | Path, out: str | Path | None = None) -> Path:
     directory = Path(directory)
     parts = find_parts(directory)
     path = directory / "report.html" if out is None else Path(out)
-    with writing(path):
-        path.write_text(report_html(parts), encoding="utf-8")
+    with whole_file(path) as part:
+        part.write_text(report_html(parts), encoding="utf-8")
     return path
 
 

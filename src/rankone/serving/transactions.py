@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from rankone.errors import InputError, StorageError
+from rankone.errors import InputError, JournalError, StorageError
 from rankone.serving import snapshot
 from rankone.serving.fold import Diverged, Fold, Stale
 from rankone.serving.journal import Draft, Events, Kind, Texts
@@ -29,6 +29,7 @@ from rankone.serving.unknown_policy import PolicyNotKnown, UnknownPolicy
 from rankone.serving.writer import Job, Writer
 
 _SNAPSHOT_EVERY = 20_000  # events; less often where the state is large
+_READ_AGAIN = 60.0  # seconds after which a damaged journal is read again
 _BYTES_PER_EVENT = 64  # a snapshot may cost this much writing for each event it saves reading
 
 
@@ -50,6 +51,8 @@ class Folded:
         self.snapshot_seq = 0
         self.next_look = 0  # outcomes at which to look for a winner again
         self.outdated = False  # the policy cannot be replayed with this program
+        self.damage: JournalError | None = None  # why the journal could not be read, the last time
+        self.read_again = 0.0  # when to try again
 
 
 class Transactions:
@@ -135,21 +138,36 @@ class Transactions:
 
     def _carry_out(self, group: list[Job]) -> None:
         involved = {job.of.number: job.of for job in group}
-        looks = [job for job in group if callable(job.do)]
+        looks: list[Job] = []
         try:
             if group[0].alone:
                 group[0].result = group[0].do()
-            elif len(looks) < len(group):
-                self._write(group, involved)
             else:
-                for folded in involved.values():
-                    self._catch_up(folded)
+                looks = self._carry_out_together(group, involved)
         except BaseException:
             self.storage.rollback()
             for folded in involved.values():
                 folded.fold = None
             raise
-        self._after(involved, [] if group[0].alone else looks)
+        self._after(involved, looks)
+
+    def _carry_out_together(self, group: list[Job], involved: dict[int, Folded]) -> list[Job]:
+        """Write what the group asks for, as one commit; return the jobs that only look, to be served after it."""
+        writes = any(not callable(job.do) for job in group)
+        if writes:
+            self.storage.begin(involved)
+        for number, folded in list(involved.items()):
+            try:
+                self._catch_up(folded)
+            except JournalError as error:  # nothing to those who only wait together with it
+                del involved[number]
+                for job in group:
+                    if job.of is folded:
+                        job.error = error
+        readable = [job for job in group if job.error is None]
+        if writes:
+            self._write([job for job in readable if not callable(job.do)], involved)
+        return [job for job in readable if callable(job.do)]
 
     def _after(self, involved: dict[int, Folded], looks: list[Job]) -> None:
         """Serve those who only look, and keep snapshots: nothing here may harm what is committed."""
@@ -164,13 +182,10 @@ class Transactions:
             except Exception:  # a snapshot is a convenience: the next one may succeed
                 self.storage.rollback()
 
-    def _write(self, group: list[Job], involved: dict[int, Folded]) -> None:
-        self.storage.begin(involved)
+    def _write(self, jobs: list[Job], involved: dict[int, Folded]) -> None:
         answers: list[tuple[Job, Any]] = []
         for folded in involved.values():
-            self._catch_up(folded)
-            jobs = [job for job in group if job.of is folded and not callable(job.do)]
-            answers += self._write_one(folded, jobs)
+            answers += self._write_one(folded, [job for job in jobs if job.of is folded])
         self.storage.commit()
         for job, answer in answers:
             job.result = answer
@@ -240,6 +255,16 @@ class Transactions:
         folded.outdated = False
 
     def _catch_up(self, folded: Folded) -> Fold:
+        """Bring a fold up to date. A damaged journal is read again only now and then: that may take long."""
+        if folded.damage is not None and time.monotonic() < folded.read_again:
+            raise folded.damage.with_traceback(None)  # or it would grow with every raise
+        try:
+            return self._read(folded)
+        except JournalError as error:
+            folded.fold, folded.damage, folded.read_again = None, error, time.monotonic() + _READ_AGAIN
+            raise
+
+    def _read(self, folded: Folded) -> Fold:
         """Apply what others have written since; the first time, begin with a snapshot or the whole journal."""
         fold = folded.fold
         if fold is not None and isinstance(fold.policy, UnknownPolicy) and fold.policy.known_by_now():
@@ -250,7 +275,7 @@ class Transactions:
             return read_tail(self.storage, folded.number, folded.fold)
         except Stale:
             folded.fold = None
-            return self._catch_up(folded)
+            return self._read(folded)
         except PolicyNotKnown:
             folded.fold = replay(self.storage, folded.number, with_policy=False)
             return folded.fold

@@ -7,6 +7,7 @@ handed over at all; with many, the cost of one durable commit is shared by all t
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -75,9 +76,13 @@ class Writer:
         group: list[Job] = []
         began = time.monotonic()
         try:
-            self._linger()
-            with self._mutex:
-                group, self._waiting = self._first_group(self._waiting)
+            try:
+                self._linger()
+            finally:  # interrupted or not: this caller's own job leaves the queue with its group
+                with self._mutex:
+                    self._wanted = 0
+                    self._enough.acquire(blocking=False)  # they may have come just after the time was over
+                    group, self._waiting = self._first_group(self._waiting)
             began = time.monotonic()
             self._carry_out(group)
         except Exception as error:
@@ -101,21 +106,17 @@ class Writer:
             self._busy = heir is not None
             if heir is not None:
                 heir.lead = True
-        for job in group:
-            job.ready.release()
-        if heir is not None:
-            heir.ready.release()
+        for job in [*group, heir] if heir is not None else group:
+            with contextlib.suppress(RuntimeError):  # one that was interrupted while it waited has led, and is free
+                job.ready.release()
 
     def _linger(self) -> None:
-        """Let callers of the last group come back before this one closes: they share its commit."""
+        """Let the last group's callers, all but one, come back before this one closes: they share its commit."""
         with self._mutex:
             if len(self._waiting) >= self._last_size - 1:
                 return
             self._wanted = self._last_size - 1
         self._enough.acquire(timeout=_LINGER * self._last_time)
-        with self._mutex:
-            self._wanted = 0
-            self._enough.acquire(blocking=False)  # they may have come just after the time was over
 
     @staticmethod
     def _first_group(waiting: list[Job]) -> tuple[list[Job], list[Job]]:

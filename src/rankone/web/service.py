@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import functools
 import logging
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
@@ -28,7 +27,6 @@ from rankone.web.warm import warm
 
 log = logging.getLogger("rankone.web")
 _TICK = 1.0  # seconds between looks for windows that are over
-_RETRY = 60.0  # seconds before a damaged journal is read again: that may take long, and holds up whoever opens another
 _THREADS = 32
 
 
@@ -50,7 +48,6 @@ class Service:
         self.gate = Gate(self._tokens, limits, public, allowed_origins)
         self.exporting = asyncio.Semaphore(limits.exports)
         self._desks: dict[str, Desk] = {}
-        self._damaged: dict[str, tuple[float, JournalError]] = {}  # when it was found, and what was found
         self._opening, self._growing = asyncio.Lock(), asyncio.Lock()
         self._pool: Executor = ThreadPoolExecutor(_THREADS, "rankone")
         self.description: dict[str, Any] = {}  # the OpenAPI document
@@ -137,21 +134,11 @@ class Service:
             desk = self._desks.get(name)
             if desk is not None and not settings:
                 return desk
-            experiment = await self._read(name, settings)
+            experiment = await self.off_loop(lambda: Experiment(name, db=self.database, **settings))
             if desk is None:
                 views = await self.off_loop(Views, experiment, self.reader)
                 desk = self._desks[name] = Desk(experiment, self._pool, views, self.meters, self.limits.waiting)
             return desk
-
-    async def _read(self, name: str, settings: dict[str, Any]) -> Experiment:
-        when, error = self._damaged.get(name, (-_RETRY, None))
-        if error is not None and time.monotonic() < when + _RETRY:
-            raise error.with_traceback(None)  # or it would grow with every raise
-        try:
-            return await self.off_loop(lambda: Experiment(name, db=self.database, **settings))
-        except JournalError as error:
-            self._damaged[name] = time.monotonic(), error
-            raise
 
     async def _tokens(self) -> list[Token]:
         return await self.off_loop(list_tokens, self.reader)

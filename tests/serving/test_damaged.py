@@ -1,0 +1,54 @@
+"""A journal that cannot be read harms nobody else."""
+
+import pytest
+
+from rankone.errors import JournalError
+from rankone.serving import Ask, Database, Experiment, transactions
+from rankone.serving.writer import Job
+
+from .helpers import damage, error_of, start
+
+
+@pytest.fixture
+def both(db):
+    """A database with one damaged experiment and a sound one."""
+    for name in ("broken", "sound"):
+        start(db, name=name).close()
+    damage(db, 1)
+    with Database(db) as database:
+        yield database
+
+
+def test_those_who_wait_together_with_it_go_on(both):
+    sound = Experiment("sound", db=both)
+    known = sound._folded.fold
+    broken = both.transactions.enter("broken", lambda: None)
+    look, ask, refused, count = group = [
+        Job(broken, len),
+        Job(sound._folded, [Ask(1)]),
+        Job(broken, [Ask(1)]),
+        Job(sound._folded, lambda fold: fold.decisions),
+    ]
+    both.transactions._carry_out(group)
+    assert isinstance(look.error, JournalError)
+    assert refused.error is look.error
+    assert (ask.error, count.error) == (None, None)
+    assert [decision.number for decision in ask.result[0]] == [0]
+    assert count.result == 1
+    assert sound._folded.fold is known  # not to be replayed for nothing
+
+
+def test_it_is_read_again_now_and_then(both, monkeypatch):
+    read, replay = [], transactions.replay
+    monkeypatch.setattr(transactions, "replay", lambda storage, number: read.append(number) or replay(storage, number))
+    for _ in range(3):
+        assert "a checksum that does not fit" in str(error_of(lambda: Experiment("broken", db=both)))
+    assert read == [1]
+    both.transactions._folded[1].read_again = 0.0
+    assert "a checksum that does not fit" in str(error_of(lambda: Experiment("broken", db=both)))
+    assert read == [1, 1]
+    both.transactions.storage.begin([1])
+    both.transactions.storage.query("UPDATE rankone_journal SET at = at - 1 WHERE experiment = 1")
+    both.transactions.storage.commit()
+    both.transactions._folded[1].read_again = 0.0
+    assert Experiment("broken", db=both).ask().number == 0  # repaired
