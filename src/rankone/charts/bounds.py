@@ -5,7 +5,8 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from rankone.charts.chart import SHAPES, SHORT_NUMBERS, Chart
+from rankone.charts.axes import short_axis
+from rankone.charts.chart import SHAPES, Chart
 
 
 def bounds_chart(table: pl.DataFrame) -> Chart:
@@ -18,12 +19,7 @@ def bounds_chart(table: pl.DataFrame) -> Chart:
     names = {"lower_bound": "lower bound", "regret_mean": "measured regret", "upper_bound": "Theorem 1's bound"}
     long = long.with_columns(what=pl.col("variable").replace_strict(names))
     order = list(names.values())
-    x = alt.X(
-        "value:Q",
-        scale=alt.Scale(type="log"),
-        title="cumulative regret",
-        axis=alt.Axis(format="~s", labelExpr=SHORT_NUMBERS),
-    )
+    x = alt.X("value:Q", scale=alt.Scale(type="log"), title="cumulative regret", axis=short_axis())
     y = alt.Y("problem:N", sort=table["problem"].to_list(), title=None, axis=alt.Axis(labelLimit=260))
     span = alt.Chart(alt.InlineData(table.filter(pl.col("lower_bound") > 0).to_dicts()))
     rule = span.mark_rule(color="#bbb").encode(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,34 +23,10 @@ _LOOK: dict[str, Any] = {
     "title": {"fontSize": 15, "anchor": "start", "subtitleFontSize": 12, "subtitleColor": "#444"},
     "view": {"stroke": "#bbb"},
 }
-# Each tick by itself, "0 500 1k": Vega's own labels would share a prefix, "0k 0.5k 1k". Empty ones stay empty.
-SHORT_NUMBERS = "datum.label == '' ? '' : format(datum.value, '~s')"
 # Okabe and Ito's colours: told apart with any colour vision.
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9", "#e69f00", "#8c510a"]
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 3], [4, 2, 1, 2], [3, 2], [10, 2, 2, 2, 2, 2]]
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"]
-
-
-_MOST_LINES = 18  # across a logarithmic axis, before powers of ten alone are drawn
-
-
-def round_numbers(low: float, high: float) -> list[float]:
-    """Return 1, 2 and 5 times powers of ten, from the last that is not above `low` to the first not below `high`.
-
-    >>> round_numbers(3, 40)
-    [2.0, 5.0, 10.0, 20.0, 50.0]
-    """
-    powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 2)  # one more: log10 may round
-    rounds = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
-    bottom, top = max(value for value in rounds if value <= low), min(value for value in rounds if value >= high)
-    return [value for value in rounds if bottom <= value <= top]
-
-
-def log_lines(rounds: list[float]) -> list[float]:
-    """Return the round numbers at which a logarithmic axis has lines: powers of ten alone where they are many."""
-    if len(rounds) <= _MOST_LINES:
-        return rounds
-    return [value for value in rounds if math.log10(value).is_integer()]
 
 
 def drawable(path: Path) -> Path:

@@ -7,7 +7,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from rankone.charts.chart import COLOURS, DASHES, SHAPES, SHORT_NUMBERS, Chart, log_lines, round_numbers
+from rankone.charts.axes import log_lines, round_numbers, short_axis
+from rankone.charts.chart import COLOURS, DASHES, SHAPES, Chart
 
 _TITLES = {
     "lines": "rows + columns, K + L",
@@ -73,7 +74,7 @@ def parameter_chart(
     from_zero = alt.Scale(type="symlog", constant=1, domain=[-0.5, 1.5 * max(ticks, default=1.0)], nice=False)
     x_scale = (logarithmic if positive else from_zero) if log else linear
     x_axis = alt.Axis(values=ticks if len(ticks) <= _MOST_TICKS else alt.Undefined, format=",.4~r", labelOverlap=True)
-    y_axis = alt.Axis(format="~s", labelExpr=SHORT_NUMBERS, values=_lines(shown) if log else alt.Undefined)
+    y_axis = short_axis(values=_lines(shown) if log else alt.Undefined)
     across = alt.X("x:Q", title=_TITLES.get(x, x), scale=x_scale, axis=x_axis)
     up = alt.Y("mean:Q", title="cumulative regret", axis=y_axis, scale=logarithmic if log else linear)
     plain = alt.Legend(symbolStrokeWidth=1)  # thin: dashes around a symbol would spoil its shape

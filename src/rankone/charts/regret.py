@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 import altair as alt
 import polars as pl
 
-from rankone.charts.chart import COLOURS, DASHES, SHAPES, SHORT_NUMBERS, Chart, log_lines, round_numbers
+from rankone.charts.axes import log_lines, round_numbers, short_axis
+from rankone.charts.chart import COLOURS, DASHES, SHAPES, Chart
 
 Kind = TypeVar("Kind")
 
@@ -48,13 +49,8 @@ def regret_chart(
     domain = alt.Scale(domain=names, range=_cycle(COLOURS, policies, "#777777" if bounds.height else None))
     dashes = alt.Scale(domain=names, range=_cycle(DASHES, policies, DASHES[0] if bounds.height else None))
     shapes = alt.Scale(domain=names, range=_cycle(SHAPES, policies, "stroke" if bounds.height else None))
-    x = alt.X(
-        "step:Q",
-        title="decisions",
-        scale=_scale(log_steps),
-        axis=alt.Axis(format="~s", labelExpr=SHORT_NUMBERS, tickCount=5),
-    )
-    y_scale, y_axis = _scale(log_regret), alt.Axis(format="~s", labelExpr=SHORT_NUMBERS)
+    x = alt.X("step:Q", title="decisions", scale=_scale(log_steps), axis=short_axis(tickCount=5))
+    y_scale, y_axis = _scale(log_regret), short_axis()
     if log_regret:  # the same in every panel, so that panels can be compared
         seen = pl.concat([curves["mean"], curves["high"], bounds["mean"]])
         y_scale, y_axis = _log_scale(float(seen.min() or 1.0), float(seen.max() or 1.0))  # type: ignore[arg-type]
@@ -118,7 +114,7 @@ def _log_scale(low: float, high: float) -> tuple[alt.Scale, alt.Axis]:
     """A logarithmic scale from 1, 2 or 5 times a power of ten to another, and an axis with lines at these alone."""
     rounds = round_numbers(low, high)
     scale = alt.Scale(type="log", domain=[rounds[0], rounds[-1]], nice=False, clamp=True)
-    return scale, alt.Axis(format="~s", labelExpr=SHORT_NUMBERS, values=log_lines(rounds))
+    return scale, short_axis(values=log_lines(rounds))
 
 
 def _scale(log: bool) -> alt.Scale:

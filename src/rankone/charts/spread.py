@@ -7,7 +7,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from rankone.charts.chart import COLOURS, SHORT_NUMBERS, Chart
+from rankone.charts.axes import short_axis
+from rankone.charts.chart import COLOURS, Chart
 
 
 def spread_chart(table: pl.DataFrame, columns: int = 3) -> Chart:
@@ -21,9 +22,7 @@ def spread_chart(table: pl.DataFrame, columns: int = 3) -> Chart:
     >>> chart = spread_chart(pl.DataFrame(runs))
     """
     policies = table["policy"].unique(maintain_order=True).to_list()
-    x = alt.X(
-        "regret:Q", title="cumulative regret of a run", axis=alt.Axis(format="~s", labelExpr=SHORT_NUMBERS, tickCount=5)
-    )
+    x = alt.X("regret:Q", title="cumulative regret of a run", axis=short_axis(tickCount=5))
     y = alt.Y("policy:N", sort=policies, title=None, axis=alt.Axis(labelLimit=170))
 
     def panel(name: str) -> Any:

@@ -7,20 +7,18 @@ inside the command's function, so that ``rankone --help`` answers at once.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import inspect
 import pkgutil
-import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import typer
 from typer.models import OptionInfo
 
 from rankone._version import __version__
-from rankone.errors import InputError, RankoneError
+from rankone.cli._own_files import import_file
+from rankone.cli._wording import in_options
+from rankone.errors import RankoneError
 
 
 def build_app() -> typer.Typer:
@@ -70,29 +68,7 @@ def _common_options(
     ),
 ) -> None:
     for file in imported:
-        _import(file)
-
-
-def _import(file: Path) -> None:
-    if file.suffix != ".py" or not file.is_file():
-        raise InputError("a Python file to import", str(file), "name an existing file that ends in .py")
-    if not file.stem.isidentifier():
-        raise InputError("a file name that Python can import", str(file), "use letters, digits and _ alone before .py")
-    if file.stem in sys.builtin_module_names or _other_module(file):
-        raise InputError("a file name that no other module has", str(file), f"rename it: 'my_{file.name}', say")
-    sys.path.insert(0, str(file.absolute().parent))  # workers look there too
-    importlib.import_module(file.stem)
-
-
-def _other_module(file: Path) -> bool:
-    """Return whether importing a file by its name would import, or hide, something else."""
-    try:
-        found = importlib.util.find_spec(file.stem)
-    except ValueError:  # a module that was not imported from anywhere, as `__main__` may be
-        return True
-    if found is None:
-        return False
-    return found.origin is None or not Path(found.origin).exists() or not file.samefile(found.origin)
+        import_file(file)
 
 
 def main() -> None:
@@ -100,31 +76,5 @@ def main() -> None:
     try:
         build_app()()
     except RankoneError as error:
-        print(f"rankone: {_in_options(str(error))}", file=sys.stderr)
+        print(f"rankone: {in_options(str(error), build_app())}", file=sys.stderr)
         sys.exit(2)
-
-
-def _in_options(message: str) -> str:
-    """Write what the library calls an argument as the command's option, in what a message says to do.
-
-    >>> _in_options("expected a - got b - lower min_impressions, or pass max_bad=0.5, say")
-    'expected a - got b - lower --min-impressions, or pass --max-bad 0.5, say'
-    >>> _in_options("expected a - got b - write 'pbm:min_impressions=20', say")
-    "expected a - got b - write 'pbm:min_impressions=20', say"
-    """
-    names = {name for command in _commands(typer.main.get_command(build_app())) for name in command}
-    said, dash, do = message.rpartition(" - ")
-    written = "|".join(sorted(name for name in names if "_" in name))  # other words are words of the language too
-    do = re.sub(rf"(?<![:,])\b({written})\b(=?)", lambda found: _option(found[1]) + (" " if found[2] else ""), do)
-    return said + dash + do
-
-
-def _option(name: str) -> str:
-    return "--" + name.replace("_", "-")
-
-
-def _commands(command: Any) -> Iterator[list[str]]:
-    """Yield the names of the options of a command and of the commands in it."""
-    yield [entry.name for entry in command.params if _option(entry.name) in entry.opts]
-    for inner in getattr(command, "commands", {}).values():
-        yield from _commands(inner)

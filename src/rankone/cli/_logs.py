@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rankone.cli._options import format_names
+from rankone.cli._wording import as_format_options, told_as_format_options
 from rankone.errors import InputError
 
 if TYPE_CHECKING:
@@ -64,27 +64,8 @@ def reading_bar() -> Iterator[Callable[[int, int, int], None]]:
             bar.start()
             bar.update(task, completed=done, total=total, rows=rows)
 
-        with told_as_options():
+        with told_as_format_options():
             yield draw
-
-
-def as_options(text: str) -> str:
-    """Write what the library calls an option of a format as the command writes it; `main` does so with its own options.
-
-    >>> as_options("name the column: item=doc"), as_options("pass holdout=0.25, say")
-    ('name the column: -o item=doc', 'pass --holdout 0.25, say')
-    """
-    text = re.sub(r"\b(query|item|position|clicked|list|separator|encoding|missing)=", r"-o \1=", text)
-    return re.sub(r"\b(positions|holdout)=", r"--\1 ", text)  # words of the language too, so `main` lets them be
-
-
-@contextmanager
-def told_as_options() -> Iterator[None]:
-    """Let errors name the options of the command."""
-    try:
-        yield
-    except InputError as error:
-        raise type(error)(as_options(error.expected), error.got, as_options(error.do)) from None
 
 
 def show_account(report: ReadReport) -> None:
@@ -97,6 +78,6 @@ def show_account(report: ReadReport) -> None:
     table = pl.DataFrame({"read": [what for what, _ in lines], "number": [number for _, number in lines]})
     show_table(table, f"The log ({report.format})")
     for note in report.notes:
-        print(f"Beware: {as_options(note)}")
+        print(f"Beware: {as_format_options(note)}")
     if report["files cut short"]:
         print("Beware: a compressed file ends early or is damaged; what came before was read.")

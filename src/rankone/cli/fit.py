@@ -10,6 +10,7 @@ import typer
 
 from rankone.cli import _logs
 from rankone.cli._options import json_file, model_names
+from rankone.cli._wording import told_as_format_options
 from rankone.errors import InputError
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def fit(
         )  # fmt: skip
     if top:
         counts = counts.top(top)
-    with _logs.told_as_options(), progress_bar("fitting") as fitting:
+    with told_as_format_options(), progress_bar("fitting") as fitting:
         chosen.fit(counts, progress=fitting)
     most_frequent = [query for query in counts.queries["query"] if query in chosen.cells_.query_numbers]
     summary = chosen.summary().sort("impressions", descending=True)

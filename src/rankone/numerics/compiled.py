@@ -101,15 +101,16 @@ def source_key(module: str) -> str:
     digest = hashlib.sha256(numba.__version__.encode())
     files = sorted(_PACKAGE.rglob("numerics/*.py")) + sorted(_PACKAGE.rglob("policies/*.py"))
     files += sorted(_PACKAGE.rglob("simulation/*.py")) + sorted(_PACKAGE.rglob("clicks/**/*.py"))
-    for file in (*files, *_users_file(module)):
+    own = _users_file(module)
+    for file in files if own is None else [*files, own]:
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def _users_file(module: str) -> list[Path]:
-    """Return the file of a module that is not the package's, in a list; an empty one for the package's own."""
+def _users_file(module: str) -> Path | None:
+    """Return the file of a module of the user's; None for the package's own."""
     file = getattr(sys.modules.get(module), "__file__", None)
-    return [Path(file)] if file and _PACKAGE not in Path(file).resolve().parents else []
+    return Path(file) if file and _PACKAGE not in Path(file).resolve().parents else None
 
 
 @functools.cache
@@ -119,7 +120,9 @@ def compiled(entry: Callable[..., Any], module: str) -> Callable[..., Any]:
     if module == "__main__":  # a script or a notebook: its types are new in every process, so a cache would only grow
         return numba.njit(**options)(entry)
     key = source_key(module)
-    if _users_file(module):  # its types are cached by the module's name: a file that is renamed needs another cache
+    if (
+        _users_file(module) is not None
+    ):  # its types are cached by the module's name: a file that is renamed needs another cache
         key = hashlib.sha256(f"{key} {module}".encode()).hexdigest()[:16]
     directory = _cache_directory(key)
     with _CACHE_DIR_LOCK:

@@ -1,0 +1,33 @@
+"""``rankone --import FILE.py``: policies and problems of the user's own, known to a command by their names."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+
+from rankone.errors import InputError
+
+
+def import_file(file: Path) -> None:
+    """Import a file; refuse one whose name would hide another module."""
+    if file.suffix != ".py" or not file.is_file():
+        raise InputError("a Python file to import", str(file), "name an existing file that ends in .py")
+    if not file.stem.isidentifier():
+        raise InputError("a file name that Python can import", str(file), "use letters, digits and _ alone before .py")
+    if file.stem in sys.builtin_module_names or _other_module(file):
+        raise InputError("a file name that no other module has", str(file), f"rename it: 'my_{file.name}', say")
+    sys.path.insert(0, str(file.absolute().parent))  # workers look there too
+    importlib.import_module(file.stem)
+
+
+def _other_module(file: Path) -> bool:
+    """Return whether importing a file by its name would import, or hide, something else."""
+    try:
+        found = importlib.util.find_spec(file.stem)
+    except ValueError:  # a module that was not imported from anywhere, as `__main__` may be
+        return True
+    if found is None:
+        return False
+    return found.origin is None or not Path(found.origin).exists() or not file.samefile(found.origin)

@@ -1,0 +1,58 @@
+"""The library's messages in the words of the command: its argument `max_bad=0.5` is the option ``--max-bad 0.5``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+
+from rankone.errors import InputError
+
+
+def in_options(message: str, app: typer.Typer) -> str:
+    """Write what the library calls an argument as the command's option, in what a message says to do.
+
+    >>> from rankone.cli import build_app
+    >>> in_options("expected a - got b - lower min_impressions, or pass max_bad=0.5, say", build_app())
+    'expected a - got b - lower --min-impressions, or pass --max-bad 0.5, say'
+    >>> in_options("expected a - got b - write 'pbm:min_impressions=20', say", build_app())
+    "expected a - got b - write 'pbm:min_impressions=20', say"
+    """
+    names = {name for command in _commands(typer.main.get_command(app)) for name in command}
+    said, dash, do = message.rpartition(" - ")
+    written = "|".join(sorted(name for name in names if "_" in name))  # other words are words of the language too
+    do = re.sub(rf"(?<![:,])\b({written})\b(=?)", lambda found: _option(found[1]) + (" " if found[2] else ""), do)
+    return said + dash + do
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _commands(command: Any) -> Iterator[list[str]]:
+    """Yield the names of the options of a command and of the commands in it."""
+    yield [entry.name for entry in command.params if _option(entry.name) in entry.opts]
+    for inner in getattr(command, "commands", {}).values():
+        yield from _commands(inner)
+
+
+def as_format_options(text: str) -> str:
+    """Write what the library calls an option of a format as the command writes it.
+
+    >>> as_format_options("name the column: item=doc"), as_format_options("pass holdout=0.25, say")
+    ('name the column: -o item=doc', 'pass --holdout 0.25, say')
+    """
+    text = re.sub(r"\b(query|item|position|clicked|list|separator|encoding|missing)=", r"-o \1=", text)
+    return re.sub(r"\b(positions|holdout)=", r"--\1 ", text)  # words of the language too, so `in_options` lets them be
+
+
+@contextmanager
+def told_as_format_options() -> Iterator[None]:
+    """Let errors name options of formats as the command writes them."""
+    try:
+        yield
+    except InputError as error:
+        raise type(error)(as_format_options(error.expected), error.got, as_format_options(error.do)) from None
