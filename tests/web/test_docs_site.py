@@ -9,10 +9,13 @@ import urllib.request
 
 import pytest
 
+from rankone.serving import Database
 from rankone.web.app import OPERATIONS
 from rankone.web.client import Client
 from rankone.web.limits import Limits
-from tests.test_docs import ROOT
+from rankone.web.tokens import list_tokens
+from tests.reader import command
+from tests.test_docs import ROOT, blocks, commands
 
 from .helpers import HOMEPAGE, running
 from .test_page import CHROMIUM, REQUIRED, browser, open_page  # noqa: F401 - fixtures
@@ -51,6 +54,16 @@ def test_the_python_of_the_page_runs(tmp_path):
         names["service"].close()
         with Client(url) as client:
             assert client.experiment("homepage").report().outcomes["held"] == 1
+
+
+def test_the_commands_for_postgresql_work_there(postgres_db):
+    (block,) = blocks(ROOT / "docs" / "deploy-postgresql.md", "sh", run=False)
+    tokens = commands(block)
+    assert len(tokens) == 2
+    for words in tokens:
+        command(*(postgres_db if word.startswith("postgresql://") else word for word in words))
+    with Database(postgres_db, read_only=True) as database:
+        assert [token.scopes for token in list_tokens(database)] == [("ask", "tell"), ("read",)]
 
 
 def test_the_requests_of_the_page_are_answered_as_it_shows(tmp_path):
