@@ -6,7 +6,7 @@ import pytest
 
 from rankone.serving import Database, Experiment
 from rankone.serving.journal import read_groups
-from rankone.serving.replay import begin
+from rankone.serving.replay import begin, from_snapshot
 
 from .helpers import POLICIES, Audience, Clock, known, live_policy, pairs, saved, start
 
@@ -63,10 +63,27 @@ def test_a_snapshot_is_the_same_state(name, sqlite_db, monkeypatch):
         audience.step(experiment)
     database = Database(sqlite_db)
     assert len(database.transactions.storage.snapshots(1)) == 2
-    from_snapshot = Experiment("homepage", db=database)
-    assert from_snapshot.look(lambda fold: fold.seq) > from_snapshot._folded.snapshot_seq > 0
-    assert saved(from_snapshot) == saved(experiment)
+    restarted = Experiment("homepage", db=database)
+    assert restarted.look(lambda fold: fold.seq) > restarted._folded.snapshot_seq > 0
+    assert saved(restarted) == saved(experiment)
     database.transactions.storage.query("DELETE FROM rankone_snapshots")
+    assert saved(Experiment("homepage", db=sqlite_db)) == saved(experiment)
+
+
+def test_a_snapshot_of_another_program_is_set_aside(sqlite_db, monkeypatch):
+    """One with other contents is not misread: the journal is read instead."""
+    monkeypatch.setattr("rankone.serving.transactions._SNAPSHOT_EVERY", 20)
+    monkeypatch.setattr("rankone.serving.transactions._BYTES_PER_EVENT", 10**6)
+    with monkeypatch.context() as older:
+        older.setattr("rankone.serving.snapshot.LAYOUT", 1)
+        experiment = start(sqlite_db)
+        audience = Audience()
+        for _ in range(60):
+            audience.step(experiment)
+        storage = experiment.database.transactions.storage
+        ((seq, body),) = storage.snapshots(1)[:1]
+        assert from_snapshot(storage, 1, seq, body) is not None
+    assert from_snapshot(storage, 1, seq, body) is None
     assert saved(Experiment("homepage", db=sqlite_db)) == saved(experiment)
 
 

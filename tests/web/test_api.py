@@ -136,6 +136,23 @@ def test_stop_resume_lines_and_exclude(api):
     assert api.on(name, "POST", "/exclude", {"row": "never there"}).code == "invalid"
 
 
+def test_only_resume_or_the_end_of_its_pair_ends_a_stop(api):
+    name = make(api, "stopped")
+    api.on(name, "POST", "/stop", {"row": "B", "col": "2"})
+    changes = [("/rows/add", {"name": "D"}), ("/rows/retire", {"name": "A"}), ("/exclude", {"source": "robot"})]
+    for path, body in changes:
+        assert api.on(name, "POST", path, body).status == 200
+        assert api.on(name, "GET", "").json()["stopped"] == "by hand"
+        (decision,) = ask(api, name)
+        assert (decision["row_name"], decision["col_name"], decision["filler"]) == ("B", "2", True)
+    assert api.on(name, "POST", "/cols/retire", {"name": "2"}).status == 200
+    report = api.on(name, "GET", "/report").json()
+    assert report["stopped"] is None
+    assert report["resumed"] == "it was stopped on 'B' with '2' until col '2' was retired"
+    assert report["sentence"].startswith(f"Experiments again: {report['resumed']}. ")
+    assert {decision["col_name"] for decision in ask(api, name, {"count": 20})} <= {"1", "3"}
+
+
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 def test_export(api, kind):
     import io

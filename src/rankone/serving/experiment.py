@@ -172,7 +172,7 @@ class Experiment:
     def stop(self, row: str | None = None, col: str | None = None, why: str = "by hand") -> tuple[str, str]:
         """Stop experimenting: from now on every decision is one pair, the leading one unless another is named.
 
-        Return the names of that pair.
+        Return the names of that pair. The stop lasts until `resume`, or until that pair's row or column is retired.
         """
         checked_name(why, "why")
 
@@ -195,7 +195,7 @@ class Experiment:
         def plan(fold: Fold, draft: Draft) -> None:
             if fold.stopped is None:
                 raise InputError("an experiment that is stopped", "one that runs", "nothing is to be done")
-            draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note("resumed", fold.rows, fold.cols)))
+            draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note("resumed", fold.rows, fold.cols, stopped=None)))
 
         self._transactions.change(self._folded, plan)
 
@@ -263,7 +263,10 @@ class Experiment:
         return self._change_lines("col", name, add=True)
 
     def retire_row(self, name: str) -> int:
-        """Withdraw a row: it is never chosen again; outcomes of earlier decisions are still recorded."""
+        """Withdraw a row: it is never chosen again; outcomes of earlier decisions are still recorded.
+
+        A stopped experiment whose pair goes with it experiments again, on the lines that are left.
+        """
         return self._change_lines("row", name, add=False)
 
     def retire_col(self, name: str) -> int:

@@ -123,6 +123,7 @@ class Fold:
         self.held: dict[int, Held] = {}
         self.due: deque[int] = deque()  # open decisions in the order their windows end (with a window only)
         self.stopped: dict[str, Any] | None = None
+        self.resumed: str | None = None  # why it experiments again although nobody resumed it
         self.eras: list[str] = []  # why each began
         self.exclusions = [
             Exclusion(int(seq), **texts.details()["exclude"])
@@ -230,7 +231,7 @@ class Fold:
         self.seq, self.at = int(mark.numbers[0, SEQ]), int(mark.numbers[0, AT])
         self.tallies[kind] += 1
         if kind is Kind.STOP:
-            self.stopped = details
+            self.stopped, self.resumed = details, None
             return
         if kind is Kind.CREATE:
             self.settings = Settings.of_note(details)
@@ -245,6 +246,8 @@ class Fold:
             raise Stale
         self.rows, self.cols = Lines(*details["rows"]), Lines(*details["cols"])
         self.policy = policy_of(details["policy"])
+        # Journals of older programs do not say whether a stop lasts: there, every new era ended it.
+        self.stopped, self.resumed = details.get("stopped"), details.get("resumed", self.resumed)
         wider = len(self.rows.names) - len(self.asked), len(self.cols.names) - self.asked.shape[1]
         self.asked, self.pulls, self.clicks = (
             np.pad(counts, ((0, wider[0]), (0, wider[1]))) for counts in (self.asked, self.pulls, self.clicks)
@@ -254,7 +257,6 @@ class Fold:
     def _begin_era(self, why: str, defeats: list[int]) -> None:
         """Start the policy afresh on the living lines and on all that is known of them."""
         self.eras.append(why)
-        self.stopped = None
         self.era_first = self.decisions
         self.place_lines()
         self.state = None
@@ -293,7 +295,8 @@ class Fold:
         """Return the note of an event that begins a new era with these lines.
 
         A line that another eliminated stays out, unless that other one is retired: then it is back in the race.
-        `forget` brings all back.
+        `forget` brings all back. A stop lasts, unless its pair is retired: then there is nothing to show but what the
+        policy chooses.
         """
         if isinstance(self.policy, UnknownPolicy):
             raise self.policy.error()  # whom it has eliminated, it alone can tell
@@ -309,4 +312,15 @@ class Fold:
             if line in places and by in places:
                 defeats[places[line]] = places[by]
         note = {"why": why, "rows": [rows.names, rows.live], "cols": [cols.names, cols.live]}
-        return json.dumps(note | {"policy": self.policy.label, "defeats": defeats} | more)
+        note |= {"policy": self.policy.label, "defeats": defeats} | self._stop_after(rows, cols)
+        return json.dumps(note | more)
+
+    def _stop_after(self, rows: Lines, cols: Lines) -> dict[str, Any]:
+        """Return what becomes of a stop when the lines are these."""
+        if self.stopped is None:
+            return {}
+        for side, lines in (("row", rows), ("col", cols)):
+            if not lines.live[self.stopped[side]]:
+                (row, col), gone = self.shown, lines.names[self.stopped[side]]
+                return {"resumed": f"it was stopped on '{row}' with '{col}' until {side} '{gone}' was retired"}
+        return {"stopped": self.stopped}

@@ -59,6 +59,7 @@ class Report:
     stopped: str | None  # why the experiment was stopped
     shown_row: str | None  # what every visitor sees since it was stopped; None: it runs
     shown_col: str | None
+    resumed: str | None  # why it experiments again although nobody resumed it: the pair it showed was retired
     window: float | None  # seconds after which silence means "not clicked"; until then outcomes are held
     rows: tuple[LineReport, ...]
     cols: tuple[LineReport, ...]
@@ -73,7 +74,8 @@ class Report:
         waiting = [f"{amount(held, 'outcome')} told {are} held until {self._window_text()} over."] if held else []
         pair = f"'{self.shown_row}' with '{self.shown_col}'"
         stopped = [f"Stopped ({self.stopped}): every visitor now sees {pair}."] if self.stopped else []
-        return " ".join([*stopped, self._standing(), *waiting, *unknown])
+        again = [f"Experiments again: {self.resumed}."] if self.resumed else []
+        return " ".join([*stopped, *again, self._standing(), *waiting, *unknown])
 
     def _window_text(self) -> str:
         seconds = self.window or 0
@@ -157,6 +159,7 @@ def make_report(fold: Fold) -> Report:
         stopped=None if fold.stopped is None else fold.stopped["why"],
         shown_row=fold.shown[0],
         shown_col=fold.shown[1],
+        resumed=fold.resumed,
         window=fold.settings.window / 1e6 or None,
         rows=rows,
         cols=cols,

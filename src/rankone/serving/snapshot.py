@@ -20,6 +20,7 @@ from rankone.serving.journal import VERSION, Events
 from rankone.serving.settings import Lines, Settings
 from rankone.serving.unknown_policy import policy_of
 
+LAYOUT = 2  # of a snapshot; one of another layout is set aside
 _COUNTS = ("asked", "pulls", "clicks", "tallies")
 
 
@@ -29,7 +30,7 @@ def contents(fold: Fold) -> dict[str, Any]:
     arrays: dict[str, Any] = {name: getattr(fold, name) for name in _COUNTS}
     arrays |= {f"state_{name}": getattr(fold.state, name) for name in fold.state._fields}
     facts = {
-        "version": VERSION,
+        "version": [VERSION, LAYOUT],
         "seq": fold.seq,
         "at": fold.at,
         "chain": fold.chain.hex(),
@@ -37,6 +38,7 @@ def contents(fold: Fold) -> dict[str, Any]:
         "amounts": [fold.fillers, fold.learned, fold.expired],
         "held": [[number, *held] for number, held in fold.held.items()],
         "stopped": fold.stopped,
+        "resumed": fold.resumed,
         "eras": fold.eras,
         "era_first": fold.era_first,
         "settings": fold.settings.note(),
@@ -69,13 +71,15 @@ def load(body: bytes, seq: int, marks: Events, chain_at: Callable[[int], bytes |
         return None
     with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
         facts = json.loads(arrays["facts"].tobytes())
-        if facts["version"] != VERSION or facts["seq"] != seq or chain_at(seq) != bytes.fromhex(facts["chain"]):
+        if facts["version"] != [VERSION, LAYOUT] or facts["seq"] != seq:
+            return None
+        if chain_at(seq) != bytes.fromhex(facts["chain"]):
             return None
         fold = Fold(marks)
         if any(exclusion.seq > facts["seq"] for exclusion in fold.exclusions):
             return None  # it counts outcomes that were excluded since
         fold.seq, fold.at, fold.chain = facts["seq"], facts["at"], bytes.fromhex(facts["chain"])
-        fold.decisions, fold.stopped = facts["decisions"], facts["stopped"]
+        fold.decisions, fold.stopped, fold.resumed = facts["decisions"], facts["stopped"], facts["resumed"]
         fold.fillers, fold.learned, fold.expired = facts["amounts"]
         fold.eras, fold.era_first = facts["eras"], facts["era_first"]
         fold.settings = Settings.of_note(json.loads(facts["settings"]))

@@ -248,6 +248,7 @@ class ReportAnswer(BaseModel):
     stopped: str | None
     shown_row: str | None
     shown_col: str | None
+    resumed: str | None
     window: float | None
     rows: list[LineOfReport]
     cols: list[LineOfReport]

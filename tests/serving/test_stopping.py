@@ -1,0 +1,110 @@
+"""Stopped stays stopped: only `resume` ends a stop, or the end of the pair that it shows."""
+
+import pytest
+
+from rankone.serving import Database, Experiment
+from rankone.serving.doctor import examine
+from rankone.serving.journal import COL, KIND, Kind, read_groups
+
+from .helpers import Audience, pairs, saved, start
+
+STOPPED = "Stopped (by hand): every visitor now sees 'row 2' with 'col 1'. "
+CHANGES = {
+    "exclude": lambda experiment: experiment.exclude(source="bot"),
+    "add_row": lambda experiment: experiment.add_row("row new"),
+    "add_col": lambda experiment: experiment.add_col("col new"),
+    "retire_row": lambda experiment: experiment.retire_row("row 1"),
+    "retire_col": lambda experiment: experiment.retire_col("col 2"),
+}
+
+
+def stopped(db, steps=120):
+    experiment = start(db)
+    audience = Audience()
+    for _ in range(steps):
+        audience.step(experiment)
+    experiment.tell(experiment.ask().id, True, source="bot")
+    experiment.stop("row 2", "col 1")
+    return experiment
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_leaves_it_stopped(change, sqlite_db):
+    experiment = stopped(sqlite_db)
+    CHANGES[change](experiment)
+    assert set(pairs(experiment.ask(count=20))) == {(1, 0, True)}
+    report = experiment.report()
+    assert report.sentence.startswith(STOPPED)
+    assert (report.stopped, report.resumed) == ("by hand", None)
+    state = saved(experiment)
+    experiment.close()
+    with Experiment("homepage", db=sqlite_db) as continued:
+        assert saved(continued) == state
+        continued.resume()
+        assert continued.report().stopped is None
+        assert not any(decision.filler for decision in continued.ask(count=20))
+    assert all(finding.ok for finding in examine(sqlite_db))
+
+
+@pytest.mark.parametrize(("side", "gone"), [("row", "row 2"), ("col", "col 1")])
+def test_without_its_pair_it_experiments_again_and_says_so(side, gone, sqlite_db):
+    experiment = stopped(sqlite_db)
+    getattr(experiment, f"retire_{side}")(gone)
+    decisions = experiment.ask(count=20)
+    assert not any(decision.filler for decision in decisions)
+    assert gone not in {name for decision in decisions for name in (decision.row_name, decision.col_name)}
+    said = f"Experiments again: it was stopped on 'row 2' with 'col 1' until {side} '{gone}' was retired. "
+    report = experiment.report()
+    assert report.stopped is report.shown_row is report.shown_col is None
+    assert report.sentence.startswith(said)
+    experiment.add_row("row new")  # another change, and a restart, leave that as it is
+    state = saved(experiment)
+    experiment.close()
+    with Experiment("homepage", db=sqlite_db) as continued:
+        assert saved(continued) == state
+        assert continued.report().sentence.startswith(said)
+        continued.stop()
+        assert continued.report().resumed is None
+
+
+def test_a_policy_that_changed_leaves_it_stopped(sqlite_db):
+    """As if the program that wrote the journal had chosen otherwise: one choice is replaced, the checksums fit."""
+    experiment = stopped(sqlite_db)
+    events, _ = read_groups(experiment.database.transactions.storage.tail(1, 0, 1000), 0, b"")
+    experiment.close()
+    place = int((events.numbers[:, KIND] == Kind.ASK).nonzero()[0][-1])
+    events.numbers[place, COL] = 1 - events.numbers[place, COL]
+    database = Database(sqlite_db)
+    database.transactions.storage.query("DELETE FROM rankone_journal")
+    chain = events.checksum(b"")
+    database.transactions.storage.append(1, events.rows(chain))
+    with pytest.warns(UserWarning, match="policy's code changed"):
+        changed = Experiment("homepage", db=database)
+    assert set(pairs(changed.ask(count=5))) == {(1, 0, True)}
+    report = changed.report()
+    assert report.eras[-1] == "the program's policy changed"
+    assert report.sentence.startswith(STOPPED)
+    database.close()
+
+
+def test_in_an_older_journal_every_new_era_ended_a_stop(sqlite_db, tmp_path):
+    """What was written means what it meant, so that stored choices replay."""
+    experiment = stopped(sqlite_db)
+    experiment.resume()
+    chosen = pairs(experiment.ask(count=50))
+    storage = experiment.database.transactions.storage
+    events, _ = read_groups(storage.tail(1, 0, 1000), 0, b"")
+    experiment.close()
+    (place,) = (events.numbers[:, KIND] == Kind.ERA).nonzero()[0]
+    note = events.texts[place].note
+    events.texts[place] = events.texts[place]._replace(note=note.replace(', "stopped": null', ""))
+    assert events.texts[place].note != note
+    with Database(sqlite_db) as database:
+        database.transactions.storage.query("DELETE FROM rankone_journal")
+        database.transactions.storage.append(1, events.rows(events.checksum(b"")))
+    with Experiment("homepage", db=sqlite_db) as old:
+        report = old.report()
+        assert (report.stopped, report.resumed) == (None, None)
+        assert pairs(old.ask(count=5)) != [(1, 0, True)] * 5
+    assert len(chosen) == 50
+    assert all(finding.ok for finding in examine(sqlite_db))
