@@ -11,6 +11,8 @@ from typing import Any
 
 from rankone.errors import InputError
 
+_UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
+
 Pair = tuple[float, float]  # two numbers, one for the rows and one for the columns, say; written 0.1x0.2
 _EXAMPLES: dict[Any, tuple[str, str]] = {
     bool: ("true or false", "1"),
@@ -94,6 +96,16 @@ def amount(count: int, what: str) -> str:
     ('1 row', '2,000 rows')
     """
     return f"{count:,} {what}" + ("" if count == 1 else "s")
+
+
+def duration(seconds: float) -> str:
+    """Return a stretch of time in the largest unit that it fills.
+
+    >>> duration(600), duration(3600), duration(86_400 * 1.5), duration(0.5)
+    ('10 minutes', '1 hour', '36 hours', '0.5 seconds')
+    """
+    unit, size = next(found for found in _UNITS if (seconds >= found[1] and seconds % found[1] == 0) or found[1] == 1)
+    return f"{seconds / size:g} {unit}{'' if seconds == size else 's'}"
 
 
 def value_text(value: Any) -> str:

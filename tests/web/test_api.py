@@ -136,6 +136,24 @@ def test_stop_resume_lines_and_exclude(api):
     assert api.on(name, "POST", "/exclude", {"row": "never there"}).code == "invalid"
 
 
+def test_open_decisions_are_voided_in_bulk(api):
+    name = make(api, "crowded", max_open=10, max_age=7200)
+    assert api.on(name, "GET", "").json()["max_age"] == 7200.0
+    page = ask(api, name, {"count": 6, "source": "page"})
+    ask(api, name, {"count": 4})
+    refused = api.on(name, "POST", "/ask")
+    assert (refused.status, refused.code) == (429, "too-many-open")
+    assert "after 2 hours they make room by themselves" in refused.json()["detail"]
+    assert api.on(name, "POST", "/void-open", {"older_than": 3600}).json() == {"voided": 0}
+    assert api.on(name, "POST", "/void-open", {"older_than": 0.001, "source": "page"}).json() == {"voided": 6}
+    ask(api, name, {"count": 6})
+    late = tell(api, page[0], True, name)
+    assert (late.status, late.json()["status"]) == (202, "late")
+    for body in ({}, {"older_than": 0}, {"older_than": 60, "source": ""}, {"older_than": 60, "row": "A"}):
+        assert api.on(name, "POST", "/void-open", body).code == "invalid"
+    assert api("POST", "/v1/experiments", HOMEPAGE | {"name": "both", "window": 60, "max_age": 60}).code == "invalid"
+
+
 def test_only_resume_or_the_end_of_its_pair_ends_a_stop(api):
     name = make(api, "stopped")
     api.on(name, "POST", "/stop", {"row": "B", "col": "2"})

@@ -53,13 +53,14 @@ def drive(experiment):
     said.append(experiment.ask()._replace(id=""))
     experiment.resume()
     said.append(experiment.exclude(source="shop"))
+    said.append(experiment.void_open(0.001, source="shop"))
     said.append(experiment.report())
     said.append(str(experiment.report()))
     return said
 
 
 def test_it_answers_as_the_embedded_experiment_does(client, tmp_path):
-    settings = {"rows": ["A", "B", "C"], "cols": ["1", "2"], "policy": "ucb1", "seed": 3, "max_open": 40}
+    settings = {"rows": ["A", "B", "C"], "cols": ["1", "2"], "policy": "ucb1", "seed": 3, "max_open": 40, "max_age": 60}
     with Experiment("twin", db=tmp_path / "twin.db", durability="off", **settings) as embedded:
         assert drive(client.create("twin", **settings)) == drive(embedded)
 

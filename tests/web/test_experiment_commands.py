@@ -5,6 +5,7 @@ import json
 from typer.testing import CliRunner
 
 from rankone.cli import build_app
+from rankone.serving import Experiment
 
 from .helpers import Api, running
 
@@ -32,6 +33,16 @@ def test_a_running_service_takes_note(db):
         assert (listed[0]["shown_row"], listed[0]["shown_col"]) == ("headline B", "image 2")
         assert command("resume", db, "homepage").exit_code == 0
         assert api.on("homepage", "GET", "").json()["shown_row"] is None
+
+
+def test_open_decisions_are_voided_in_bulk(tmp_path):
+    db = tmp_path / "rankone.db"
+    with Experiment("homepage", 2, 2, "ucb1", db=db) as experiment:
+        experiment.ask(3, source="page")
+        experiment.ask(2)
+    assert command("void-open", db, "homepage", "--older-than", 600).output == "0 decisions of 'homepage' voided.\n"
+    found = command("void-open", db, "homepage", "--older-than", 0.001, "--source", "page")
+    assert found.output == "3 decisions of 'homepage' voided.\n"
 
 
 def test_slips_of_the_pen_are_refused_and_make_nothing(tmp_path):

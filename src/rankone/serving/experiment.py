@@ -12,7 +12,7 @@ from rankone.errors import InputError
 from rankone.policies import Policy
 from rankone.serving.database import Database
 from rankone.serving.fold import Exclusion, Fold
-from rankone.serving.journal import Draft, Kind, Texts
+from rankone.serving.journal import BY_OPERATOR, Draft, Kind, Texts
 from rankone.serving.outcomes import Ask, Decision, Outcome, Tell, Void, each_answered, id_of, tells
 from rankone.serving.report import Report, make_report
 from rankone.serving.settings import (
@@ -21,6 +21,7 @@ from rankone.serving.settings import (
     checked_name,
     checked_number,
     checked_pairs,
+    checked_seconds,
     checked_settings,
     shown_setting,
 )
@@ -39,12 +40,14 @@ class Experiment:
         auto_stop: stop by itself when a winner is known with at most this probability of error; None: never.
         seed: seed of the policy's randomness; None: a fresh one, kept in the journal.
         max_open: how many decisions may wait for their outcomes.
+        max_age: seconds after which a decision that still waits is voided where `max_open` leaves no room for a new one
+            (an hour unless you say otherwise); without a window only, since a window ends all.
         durability: "full" (survives power cuts), "normal" (survives crashes of the program) or "off".
         clock: returns the time in whole microseconds; for tests. None: the machine's.
 
-    What is left out of rows, cols, policy, window, auto_stop, seed and max_open is as it was when the experiment was
-    made; what is given must not contradict it. An experiment may be shared by threads, opened by many processes at
-    once, and continued after a crash as if nothing had happened.
+    What is left out of rows, cols, policy, window, auto_stop, seed, max_open and max_age is as it was when the
+    experiment was made; what is given must not contradict it. An experiment may be shared by threads, opened by many
+    processes at once, and continued after a crash as if nothing had happened.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -68,11 +71,12 @@ class Experiment:
         auto_stop: float | None = None,
         seed: int | None = None,
         max_open: int | None = None,
+        max_age: float | None = None,
         durability: str = "full",
         clock: Callable[[], int] | None = None,
     ) -> None:
         self.name = checked_name(name, "experiment name")
-        asked = checked_settings(rows, cols, policy, window, auto_stop, seed, max_open)
+        asked = checked_settings(rows, cols, policy, window, auto_stop, seed, max_open, max_age)
         self._owns_database = not isinstance(db, Database)
         self.database = db if isinstance(db, Database) else Database(db, durability)
         self._transactions = self.database.transactions
@@ -137,6 +141,30 @@ class Experiment:
     def void(self, id: str | Decision) -> Outcome:
         """Close a decision that was never shown: nothing is learned from it."""
         return self._one(Void(id_of(id)))
+
+    def void_open(self, older_than: float, *, source: str | None = None) -> int:
+        """Close all decisions that have been open for so many seconds or longer; return how many.
+
+        Nothing is learned from them, and what is told of them later is recorded as late. Outcomes that are held until
+        their windows end are left alone.
+
+        Args:
+            older_than: seconds since they were asked.
+            source: only those asked with this `source`.
+        """
+        age = checked_seconds(older_than, "older_than", "older_than=600")
+        if source is not None:
+            checked_name(source, "source")
+
+        def plan(fold: Fold, draft: Draft) -> int:
+            old = [number for number in fold.open_since(draft.at - age, draft.at) if number not in fold.held]
+            if source is not None:
+                old = self._transactions.storage.asked_by(self._folded.number, old, source)
+            for number in old:
+                draft.add(Kind.VOID, number, fold.open[number].pair, BY_OPERATOR)
+            return len(old)
+
+        return self._transactions.change(self._folded, plan)
 
     def do(self, requests: Sequence[Ask | Tell | Void]) -> list[Any]:
         """Carry out requests as one durable commit; return for each its answer, or the error it deserves.

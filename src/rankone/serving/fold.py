@@ -22,6 +22,8 @@ from rankone.policies import Policy, live
 from rankone.policies.kernels import FILLER
 from rankone.serving.journal import (
     AT,
+    BY_AGE,
+    CLOSING,
     COL,
     DECISION,
     KIND,
@@ -39,7 +41,7 @@ from rankone.serving.journal import (
 from rankone.serving.settings import Lines, Settings
 from rankone.serving.unknown_policy import UnknownPolicy, policy_of
 
-_ASK, _HOLD, _EXPIRE = int(Kind.ASK), int(Kind.HOLD), int(Kind.EXPIRE)
+_ASK, _HOLD, _EXPIRE, _VOID = int(Kind.ASK), int(Kind.HOLD), int(Kind.EXPIRE), int(Kind.VOID)
 # What each kind of event means to the policy, and which kinds close a decision or are learned.
 MEANING = np.full(max(Kind) + 1, live.NOTHING)
 MEANING[[Kind.ASK, Kind.TELL, Kind.LEARN, Kind.EXPIRE, Kind.VOID]] = (
@@ -50,7 +52,7 @@ MEANING[[Kind.ASK, Kind.TELL, Kind.LEARN, Kind.EXPIRE, Kind.VOID]] = (
     live.VOID,
 )
 _LEARNED = np.isin(np.arange(max(Kind) + 1), LEARNED)
-_CLOSES = _LEARNED | (np.arange(max(Kind) + 1) == Kind.VOID)
+_CLOSES = np.isin(np.arange(max(Kind) + 1), CLOSING)
 
 
 class Diverged(Exception):
@@ -119,7 +121,8 @@ class Fold:
         self.decisions = 0  # asked so far; the next decision's number
         self.tallies = np.zeros(max(Kind) + 1, np.int64)  # events by kind
         self.fillers, self.learned, self.expired = 0, 0, 0  # decisions; outcomes that count; those by silence
-        self.open: dict[int, Open] = {}
+        self.voided_by_age = 0
+        self.open: dict[int, Open] = {}  # oldest first
         self.held: dict[int, Held] = {}
         self.due: deque[int] = deque()  # open decisions in the order their windows end (with a window only)
         self.stopped: dict[str, Any] | None = None
@@ -140,6 +143,11 @@ class Fold:
         if self.stopped is None:
             return None, None
         return self.rows.names[self.stopped["row"]], self.cols.names[self.stopped["col"]]
+
+    def open_since(self, at: int, now: int) -> list[int]:
+        """Return the decisions asked at `at` or before that are still open, but for those whose window is over."""
+        ended = now - self.settings.window if self.settings.window else -(2**62)
+        return [number for number, opened in self.open.items() if ended < opened.at <= at]
 
     def apply(self, events: Events) -> None:
         """Move over events that follow the ones seen so far; choices still to be made (row -1) are filled in."""
@@ -162,6 +170,8 @@ class Fold:
             self.fillers += int(np.count_nonzero(asks[:, TAG] < 0))
         if counts[_LEARNED].any():
             self._learn(numbers[self.counted(events)])
+        if counts[_VOID]:
+            self.voided_by_age += int(np.count_nonzero((kinds == _VOID) & (numbers[:, VALUE] == BY_AGE)))
         self._follow_decisions(events, counts)
         self.decisions += int(counts[_ASK])
         self.seq, self.at = int(numbers[-1, SEQ]), int(numbers[-1, AT])

@@ -15,7 +15,7 @@ HOLD      its outcome came and waits for the end of the window (clicked)
 LEARN     the window ended, the held outcome was learned (clicked)
 EXPIRE    the window ended in silence: learned as no click (0)
 LATE      an outcome came after the window: recorded, not learned (clicked)
-VOID      the decision was never shown: closed, nothing learned (0)
+VOID      closed, nothing learned (0: never shown, says who asked; 1: for its age, to make room; 2: by void_open)
 ========  ==============================================================================================
 
 Outcomes repeat the pair and the tag of their decision, so every row can be read on its own. Events committed together
@@ -56,6 +56,8 @@ _LAST_MARK = int(Kind.STOP)
 MARKS = (Kind.CREATE, Kind.ERA, Kind.STOP)  # rare events that change what the others mean
 OUTCOMES = (Kind.TELL, Kind.HOLD, Kind.LEARN, Kind.EXPIRE, Kind.LATE, Kind.VOID)
 LEARNED = (Kind.TELL, Kind.LEARN, Kind.EXPIRE)  # outcomes that the policy learns
+CLOSING = (*LEARNED, Kind.VOID)  # events that close a decision
+BY_ASKER, BY_AGE, BY_OPERATOR = range(3)  # the values of VOID: who closed it
 
 
 def as_sql(kinds: Sequence[Kind]) -> str:

@@ -4,6 +4,8 @@
 * Without a window, outcomes are learned when they are told. With a window, silence means "not clicked" when it ends;
   what is told before is held until then (learning clicks early and silence late would bias every estimate), and what
   is told after is recorded as late, not learned.
+* Where too many decisions are open, those that have been for long are voided to make room for new ones; what is told of
+  them later is late too. Nothing is voided for its age while there is room.
 * The journal's time never runs backwards, so windows end in the order they began and each ends once.
 """
 
@@ -11,9 +13,11 @@ from __future__ import annotations
 
 import dataclasses
 import hmac
+import itertools
 import re
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +25,9 @@ import numpy as np
 from rankone.errors import Contradiction, InputError, KeyReused, TooManyOpen, UnknownDecision
 from rankone.serving.fold import Fold, Open
 from rankone.serving.journal import (
+    BY_AGE,
+    BY_ASKER,
+    CLOSING,
     COL,
     DECISION,
     KIND,
@@ -36,9 +43,9 @@ from rankone.serving.journal import (
     Kind,
     Texts,
 )
-from rankone.serving.settings import checked_name
+from rankone.serving.settings import Settings, checked_name
 from rankone.serving.storage import Storage
-from rankone.specs import whole_number
+from rankone.specs import duration, whole_number
 
 MAX_BATCH = 1_000
 _ID = re.compile(r"(0|[1-9][0-9]{0,17})-([0-9a-f]{32})")
@@ -101,7 +108,8 @@ class Planner:
         self.draft = Draft(fold.seq, max(now, fold.at))
         self._new: dict[int, list[tuple[int, int]]] = {}  # outcomes drafted here: decision -> [(kind, value)]
         self._keys: dict[str, tuple[int, int, str | None]] = {}  # keys drafted here -> (first decision, count, source)
-        self._asked = 0
+        self._asked = self._closed = 0
+        self._old, self._aging = deque[int](), self._each_old()  # decisions that may make room: found, to be found
         self._end_windows()
 
     def outcome(self, request: Tell | Void) -> Outcome:
@@ -127,10 +135,9 @@ class Planner:
             if before is not None:
                 return before
         fold, first = self._fold, self._fold.decisions + self._asked
-        waiting = len(fold.open) + self._asked - len(self._new)
-        if waiting + request.count > fold.settings.max_open:
-            do = "tell or void open decisions first, or set a window"
-            raise TooManyOpen(f"at most {fold.settings.max_open} open decisions", waiting + request.count, do)
+        waiting, most = len(fold.open) + self._asked - self._closed + request.count, fold.settings.max_open
+        if waiting > most and not self._make_room(waiting - most):
+            raise TooManyOpen(f"at most {most} open decisions", waiting, _advice(fold.settings))
         noise = secrets.token_bytes(16 * request.count)
         for place in range(request.count):
             texts = Texts(noise[16 * place : 16 * place + 16], None if place else request.key, request.source)
@@ -139,6 +146,31 @@ class Planner:
         if request.key is not None:
             self._keys[request.key] = first, request.count, request.source
         return first, request.count
+
+    def _make_room(self, needed: int) -> bool:
+        """Void so many decisions for their age, oldest first; return False, and void none, if fewer are old."""
+        self._old.extend(itertools.islice(self._aging, max(0, needed - len(self._old))))
+        if len(self._old) < needed:
+            return False
+        for _ in range(needed):
+            number = self._old.popleft()
+            self._add(Kind.VOID, number, self._fold.open[number].pair, BY_AGE)
+        return True
+
+    def _each_old(self) -> Iterator[int]:
+        """Yield the decisions open for `max_age` or longer, oldest first; none with a window, which ends them."""
+        settings = self._fold.settings
+        for number, opened in self._fold.open.items():
+            if settings.window or opened.at + settings.max_age > self.draft.at:
+                return
+            if number not in self._new:
+                yield number
+
+    def _add(self, kind: Kind, number: int, pair: Sequence[int], value: int, source: str | None = None) -> None:
+        """Draft an event of a decision that was asked before."""
+        self.draft.add(kind, number, pair, value, Texts(source=source) if source else NO_TEXTS)
+        self._new.setdefault(number, []).append((kind, value))
+        self._closed += kind in CLOSING
 
     def _end_windows(self) -> None:
         """Draft the end of every window that is over: held outcomes are learned, silence is no click."""
@@ -150,10 +182,10 @@ class Planner:
                 if opened.at + window > self.draft.at:
                     break
                 held = fold.held.get(number)
-                kind, clicked = (Kind.EXPIRE, 0) if held is None else (Kind.LEARN, held.clicked)
-                texts = Texts(source=held.source) if held is not None and held.source else NO_TEXTS
-                self.draft.add(kind, number, opened.pair, clicked, texts)
-                self._new.setdefault(number, []).append((kind, clicked))
+                if held is None:
+                    self._add(Kind.EXPIRE, number, opened.pair, 0)
+                else:
+                    self._add(Kind.LEARN, number, opened.pair, held.clicked, held.source)
             fold.due.popleft()
 
     def _decision(self, text: str) -> tuple[int, Open | list[Any]]:
@@ -172,7 +204,7 @@ class Planner:
         raise UnknownDecision("the id of a decision that ask() returned", text, "tell the experiment that was asked")
 
     def _told(self, number: int, opened: Open | list[Any]) -> tuple[int, int] | None:
-        """Return the outcome that a decision has been told, if it has."""
+        """Return the outcome that a decision has been told, if it has: not what time or an operator made of it."""
         if isinstance(opened, Open):
             held = self._fold.held.get(number)
             if held is None and number not in self._new:
@@ -180,16 +212,19 @@ class Planner:
             events = [] if held is None else [(int(Kind.HOLD), held.clicked)]
         else:
             events = [(event[KIND], event[VALUE]) for event in opened if event[KIND] in OUTCOMES]
-        events += self._new.get(number, [])
-        events.sort(key=lambda event: event[0] in (Kind.LEARN, Kind.EXPIRE))  # these only end windows
-        if not events or events[0][0] == Kind.EXPIRE:
-            return None
-        return events[0]
+        told = [
+            (kind, value)
+            for kind, value in events + self._new.get(number, [])
+            if kind not in (Kind.LEARN, Kind.EXPIRE) and (kind != Kind.VOID or value == BY_ASKER)
+        ]
+        return told[0] if told else None
 
     def _first(self, request: Tell | Void, number: int, opened: Open | list[Any], clicked: bool | None) -> Outcome:
         """Draft the first outcome told of a decision."""
         expired = not isinstance(opened, Open) or number in self._new
         if isinstance(request, Void):
+            if isinstance(opened, list) and any(event[KIND] == Kind.VOID for event in opened):  # for its age, say
+                return Outcome(request.id, None, *_STATUS[Kind.VOID], repeated=True)
             if expired:
                 raise Contradiction(
                     "a decision still open", "one whose window has ended", "void decisions within the window"
@@ -200,8 +235,7 @@ class Planner:
             if expired:
                 kind = Kind.LATE
         pair = opened.pair if isinstance(opened, Open) else [opened[0][column] for column in (ROW, COL, TAG)]
-        self.draft.add(kind, number, pair, int(bool(clicked)), Texts(source=source) if source else NO_TEXTS)
-        self._new.setdefault(number, []).append((kind, int(bool(clicked))))
+        self._add(kind, number, pair, int(bool(clicked)), source)
         return Outcome(request.id, clicked, *_STATUS[kind])
 
     def _asked_before(self, request: Ask) -> tuple[int, int] | list[Decision] | None:
@@ -221,6 +255,14 @@ class Planner:
             return first, count
         events = [self._storage.of_decision(self._experiment, number)[0] for number in range(first, first + count)]
         return [decision_of(self._fold, event, event[_SECRET]) for event in events]
+
+
+def _advice(settings: Settings) -> str:
+    """Return what to do where too many decisions are open."""
+    if settings.window:
+        return f"wait, since windows of {duration(settings.window / 1e6)} end them, or void old ones by void_open()"
+    age = duration(settings.max_age / 1e6)
+    return f"tell or void open decisions, or void old ones by void_open(); after {age} they make room by themselves"
 
 
 _STATUS = {

@@ -13,10 +13,9 @@ from rankone.serving.journal import Kind
 from rankone.serving.settings import Lines
 from rankone.serving.unknown_policy import NOT_KNOWN, UnknownPolicy
 from rankone.serving.winner import intervals, standing
-from rankone.specs import amount
+from rankone.specs import amount, duration
 
 _RATE = len("100.0% (100.0% - 100.0%)")  # characters
-_UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 ERROR_RATE = 0.05  # of the report's statements where the experiment does not say
 
 
@@ -48,6 +47,7 @@ class Report:
     decisions: int
     outcomes: dict[str, int]  # by kind: clicked, not_clicked, expired, held, late, void, open
     fillers: int
+    voided_by_age: int  # decisions that nobody told, to make room for new ones
     best_row: str
     best_col: str
     rate: float | None
@@ -71,16 +71,20 @@ class Report:
         unknown = [] if self.policy_known else [f"P{NOT_KNOWN[1:]}; until then nothing can be asked or told."]
         held = self.outcomes["held"]
         are = "is" if held == 1 else "are"
-        waiting = [f"{amount(held, 'outcome')} told {are} held until {self._window_text()} over."] if held else []
+        window = f"the window of {duration(self.window or 0)}"
+        waiting = [f"{amount(held, 'outcome')} told {are} held until {window} is over."] if held else []
         pair = f"'{self.shown_row}' with '{self.shown_col}'"
         stopped = [f"Stopped ({self.stopped}): every visitor now sees {pair}."] if self.stopped else []
         again = [f"Experiments again: {self.resumed}."] if self.resumed else []
-        return " ".join([*stopped, *again, self._standing(), *waiting, *unknown])
+        return " ".join([*stopped, *again, self._standing(), *waiting, *self._crowded(), *unknown])
 
-    def _window_text(self) -> str:
-        seconds = self.window or 0
-        unit, size = next(found for found in _UNITS if seconds % found[1] == 0 or found[1] == 1)
-        return f"the window of {seconds / size:g} {unit}{'' if seconds == size else 's'} is"
+    def _crowded(self) -> list[str]:
+        voided = self.voided_by_age
+        if not voided:
+            return []
+        were = f"{amount(voided, 'decision')} without an outcome {'was' if voided == 1 else 'were'}"
+        do = "tell or void what you ask, or make the experiment with a window or a larger max_open"
+        return [f"{were} voided for age, to make room: {do}."]
 
     def _standing(self) -> str:
         if self.outcomes["clicked"] + self.outcomes["not_clicked"] + self.outcomes["expired"] == 0:
@@ -148,6 +152,7 @@ def make_report(fold: Fold) -> Report:
         decisions=fold.decisions,
         outcomes=outcome_counts(fold),
         fillers=fold.fillers,
+        voided_by_age=fold.voided_by_age,
         best_row=fold.rows.names[fold.live_rows[state.row]],
         best_col=fold.cols.names[fold.live_cols[state.col]],
         rate=None if pulls[best] == 0 else float(rates[best]),

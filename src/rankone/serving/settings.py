@@ -17,12 +17,17 @@ DEFAULT_POLICY = "uts"
 MAX_LINES = 10_000  # rows, and columns
 MAX_PAIRS = 10_000_000
 MAX_OPEN = 100_000  # decisions that may wait for their outcomes, unless the experiment says otherwise
+MAX_AGE = 3_600_000_000  # microseconds after which an open decision may make room, unless it says otherwise
+MAX_SECONDS = 366 * 86_400.0  # of a window or an age
 MAX_NAME = 256  # characters of a name, a label, an idempotency key or a source
 
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """What an experiment is. Times are whole microseconds; ``window`` 0 means that outcomes are told, yes or no."""
+    """What an experiment is. Times are whole microseconds; ``window`` 0 means that outcomes are told, yes or no.
+
+    What has a default here is newer than the first journals: these have it too.
+    """
 
     name: str
     rows: tuple[str, ...]
@@ -32,6 +37,7 @@ class Settings:
     window: int
     auto_stop: float
     max_open: int
+    max_age: int = MAX_AGE
 
     @classmethod
     def new(cls, name: str, asked: dict[str, Any]) -> Settings:
@@ -130,26 +136,32 @@ def checked_number(value: Any, what: str, low: float, high: float, example: str)
     return value
 
 
+def checked_seconds(value: Any, what: str, example: str) -> int:
+    """Return seconds as whole microseconds, at least one; refuse what is no time or too long."""
+    return round(checked_number(value, f"{what} in seconds", 0, MAX_SECONDS, example) * 1e6) or 1
+
+
 def checked_settings(
-    rows: Any, cols: Any, policy: Any, window: Any, auto_stop: Any, seed: Any, max_open: Any
+    rows: Any, cols: Any, policy: Any, window: Any, auto_stop: Any, seed: Any, max_open: Any, max_age: Any
 ) -> dict[str, Any]:
     """Check what an experiment is asked to be, in the units of the journal; None: not asked."""
-    if window is not None:
-        window = round(checked_number(window, "a window in seconds", 0, 366 * 86_400, "window=600") * 1e6) or 1
+    if window is not None and max_age is not None:
+        raise InputError("a window or max_age", "both", "leave out max_age: the window ends what is open")
     return {
         "rows": None if rows is None else checked_lines(rows, "row"),
         "cols": None if cols is None else checked_lines(cols, "col"),
         "policy": None if policy is None else checked_policy(policy).label,
-        "window": window,
+        "window": None if window is None else checked_seconds(window, "a window", "window=600"),
         "auto_stop": None if auto_stop is None else checked_number(auto_stop, "auto_stop", 0, 0.5, "auto_stop=0.05"),
         "seed": None if seed is None else whole_number("seed", seed, least=0),
         "max_open": None if max_open is None else whole_number("max_open", max_open, most=10_000_000),
+        "max_age": None if max_age is None else checked_seconds(max_age, "max_age", "max_age=600"),
     }
 
 
 def shown_setting(key: str, value: Any) -> str:
     """Return a setting as the caller would write it."""
-    if key == "window":
+    if key in ("window", "max_age"):
         return f"{value / 1e6:g} (seconds)" if value else "None"
     if key in ("rows", "cols"):
         names = ", ".join(repr(name) for name in value[:10])

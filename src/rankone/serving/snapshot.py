@@ -35,7 +35,7 @@ def contents(fold: Fold) -> dict[str, Any]:
         "at": fold.at,
         "chain": fold.chain.hex(),
         "decisions": fold.decisions,
-        "amounts": [fold.fillers, fold.learned, fold.expired],
+        "amounts": [fold.fillers, fold.learned, fold.expired, fold.voided_by_age],
         "held": [[number, *held] for number, held in fold.held.items()],
         "stopped": fold.stopped,
         "resumed": fold.resumed,
@@ -80,7 +80,7 @@ def load(body: bytes, seq: int, marks: Events, chain_at: Callable[[int], bytes |
             return None  # it counts outcomes that were excluded since
         fold.seq, fold.at, fold.chain = facts["seq"], facts["at"], bytes.fromhex(facts["chain"])
         fold.decisions, fold.stopped, fold.resumed = facts["decisions"], facts["stopped"], facts["resumed"]
-        fold.fillers, fold.learned, fold.expired = facts["amounts"]
+        fold.fillers, fold.learned, fold.expired, fold.voided_by_age = facts["amounts"]
         fold.eras, fold.era_first = facts["eras"], facts["era_first"]
         fold.settings = Settings.of_note(json.loads(facts["settings"]))
         fold.policy = policy_of(facts["policy"])

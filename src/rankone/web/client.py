@@ -61,12 +61,13 @@ class Client:
         auto_stop: float | None = None,
         seed: int | None = None,
         max_open: int | None = None,
+        max_age: float | None = None,
     ) -> RemoteExperiment:
         """Create an experiment, or find that it is there with these settings."""
         label = policy.label if isinstance(policy, Policy) else policy
         lines = {"rows": list(checked_lines(rows, "row")), "cols": list(checked_lines(cols, "col"))}
         settings: dict[str, Any] = {"name": name, **lines, "policy": label}
-        settings |= {"window": window, "auto_stop": auto_stop, "seed": seed, "max_open": max_open}
+        settings |= {"window": window, "auto_stop": auto_stop, "seed": seed, "max_open": max_open, "max_age": max_age}
         given = {key: value for key, value in settings.items() if value is not None}
         self.transport.send("POST", "/v1/experiments", given, timeout=_CREATING)
         return self.experiment(name)
@@ -171,6 +172,10 @@ class RemoteExperiment:
         """Undo false clicks: outcomes so far that fit everything given no longer count. Return how many."""
         fits = _given(source=source, row=row, col=col, since=since, until=until, why=why)
         return self._post("exclude", fits)["excluded"]
+
+    def void_open(self, older_than: float, *, source: str | None = None) -> int:
+        """Close all decisions that have been open for so many seconds or longer; return how many."""
+        return self._post("void-open", _given(older_than=older_than, source=source))["voided"]
 
     def add_row(self, name: str) -> int:
         """Add a row; return its number."""

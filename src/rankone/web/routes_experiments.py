@@ -30,6 +30,8 @@ from rankone.web.schemas import (
     ReportAnswer,
     StopBody,
     ViewAnswer,
+    VoidOpenAnswer,
+    VoidOpenBody,
 )
 
 _ONE = "/v1/experiments/{name}"
@@ -126,6 +128,13 @@ async def exclude(call: Call) -> Response:
     return answer({"excluded": await desk.call(desk.experiment.exclude, **call.body.model_dump())})
 
 
+@operation("POST", f"{_ONE}/void-open", "admin", body=VoidOpenBody, answers={200: VoidOpenAnswer})
+async def void_open(call: Call) -> Response:
+    """Close decisions that have been open for long; what is told of them later is late."""
+    desk = await call.service.desk(call.name)
+    return answer({"voided": await desk.call(desk.experiment.void_open, **call.body.model_dump())})
+
+
 @operation("POST", f"{_ONE}/rows/add", "admin", body=LineBody, answers={200: LineAnswer})
 async def add_row(call: Call) -> Response:
     """Add a row; what is known of the others stays known."""
@@ -180,6 +189,7 @@ def _show(fold: Fold) -> dict[str, Any]:
         "window": settings.window / 1e6 or None,
         "auto_stop": settings.auto_stop or None,
         "max_open": settings.max_open,
+        "max_age": None if settings.window else settings.max_age / 1e6,
         "decisions": fold.decisions,
         "clicks": counts["clicked"],
         "open": counts["open"],
@@ -200,6 +210,7 @@ OPERATIONS = (
     stop,
     resume,
     exclude,
+    void_open,
     add_row,
     retire_row,
     add_col,

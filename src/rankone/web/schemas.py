@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from rankone.errors import InputError
 from rankone.serving.outcomes import MAX_BATCH
-from rankone.serving.settings import MAX_LINES, MAX_NAME, checked_name
+from rankone.serving.settings import MAX_LINES, MAX_NAME, MAX_SECONDS, checked_name
 
 
 def _printable(value: str) -> str:
@@ -30,7 +30,7 @@ Text = Annotated[
 ]
 Name = Annotated[Text, AfterValidator(_addressable)]
 Count = Annotated[int, Field(ge=1, le=MAX_BATCH)]
-Seconds = Annotated[float, Field(gt=0, le=366 * 86_400)]
+Seconds = Annotated[float, Field(gt=0, le=MAX_SECONDS)]
 Lines = Annotated[list[Text], Field(min_length=1, max_length=MAX_LINES)]
 
 
@@ -53,6 +53,9 @@ class NewExperiment(Body):
     )
     seed: Annotated[int, Field(ge=0, lt=2**62)] | None = None
     max_open: Annotated[int, Field(ge=1)] | None = None
+    max_age: Seconds | None = Field(
+        None, description="seconds after which an open decision makes room where max_open is reached; without a window"
+    )
 
 
 class AskBody(Body):
@@ -100,6 +103,13 @@ class ExcludeBody(Body):
     since: Annotated[float, Field(ge=0, le=1e11)] | None = Field(None, description="seconds since 1970")
     until: Annotated[float, Field(ge=0, le=1e11)] | None = Field(None, description="seconds since 1970")
     why: Text = "outcomes excluded"
+
+
+class VoidOpenBody(Body):
+    """Which open decisions to close: those asked so long ago, by this source if one is given."""
+
+    older_than: Seconds = Field(description="seconds since they were asked")
+    source: Text | None = None
 
 
 class LineBody(Body):
@@ -169,6 +179,7 @@ class ExperimentAnswer(BaseModel):
     window: float | None
     auto_stop: float | None
     max_open: int
+    max_age: float | None = Field(description="null: a window ends what is open")
     decisions: int
     clicks: int
     open: int
@@ -204,6 +215,12 @@ class ExcludeAnswer(BaseModel):
     excluded: int
 
 
+class VoidOpenAnswer(BaseModel):
+    """How many decisions were closed."""
+
+    voided: int
+
+
 class Health(BaseModel):
     """The service answers, and so does its database."""
 
@@ -237,6 +254,7 @@ class ReportAnswer(BaseModel):
     decisions: int
     outcomes: dict[str, int]
     fillers: int
+    voided_by_age: int
     best_row: str
     best_col: str
     rate: float | None

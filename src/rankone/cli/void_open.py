@@ -1,0 +1,27 @@
+"""``rankone void-open``: close decisions that nobody told for long."""
+
+from __future__ import annotations
+
+import typer
+
+from rankone.cli._experiments import DB, NAME, experiment_of
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "void-open", epilog="Example: rankone void-open rankone.db homepage --older-than 600 --source newsletter"
+    )(void_open)
+
+
+def void_open(
+    db: str = DB,
+    name: str = NAME,
+    older_than: float = typer.Option(..., help="Seconds that a decision must have been open."),
+    source: str | None = typer.Option(None, help="Only decisions asked with this source."),
+) -> None:
+    """Close open decisions by age and source: nothing is learned from them, and there is room for new ones."""
+    from rankone.specs import amount
+
+    with experiment_of(db, name) as experiment:
+        print(f"{amount(experiment.void_open(older_than, source=source), 'decision')} of '{name}' voided.")
