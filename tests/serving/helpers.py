@@ -5,7 +5,7 @@ import numpy as np
 import rankone
 from rankone.errors import RankoneError
 from rankone.numerics.seeds import generator
-from rankone.serving import Database, Experiment, snapshot
+from rankone.serving import Database, Experiment, clock, snapshot
 from tests.own_policies import own_policies
 
 POLICIES = own_policies()
@@ -17,17 +17,26 @@ def live_policy(name, horizon=400):
     return policy.for_problem(0, 0) if hasattr(policy, "for_problem") else policy
 
 
-class Clock:
+class Clock(clock.Clock):
     """A clock that stands still until it is moved; in microseconds."""
 
     def __init__(self, now=1_000_000_000):
-        self.now = now
+        self.now, self._steady = now, 0
 
-    def __call__(self):
+    def wall(self):
         return self.now
 
+    def steady(self):
+        return self._steady
+
     def pass_seconds(self, seconds):
-        self.now += int(seconds * 1e6)
+        """Let time pass."""
+        self.now += round(seconds * 1e6)
+        self._steady += round(seconds * 1e6)
+
+    def jump(self, seconds):
+        """Set the machine's clock; no time passes."""
+        self.now += round(seconds * 1e6)
 
 
 def start(db, policy="ucb1", n_rows=3, n_cols=2, name="homepage", **settings):

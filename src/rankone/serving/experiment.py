@@ -10,6 +10,7 @@ from typing import Any, Self, overload
 
 from rankone.errors import InputError
 from rankone.policies import Policy
+from rankone.serving.clock import Clock
 from rankone.serving.database import Database
 from rankone.serving.fold import Exclusion, Fold
 from rankone.serving.journal import BY_OPERATOR, Draft, Kind, Texts
@@ -43,7 +44,7 @@ class Experiment:
         max_age: seconds after which a decision that still waits is voided where `max_open` leaves no room for a new one
             (an hour unless you say otherwise); without a window only, since a window ends all.
         durability: "full" (survives power cuts), "normal" (survives crashes of the program) or "off".
-        clock: returns the time in whole microseconds; for tests. None: the machine's.
+        clock: a `rankone.serving.clock.Clock` of your own, for tests. None: the machine's.
 
     What is left out of rows, cols, policy, window, auto_stop, seed, max_open and max_age is as it was when the
     experiment was made; what is given must not contradict it. An experiment may be shared by threads, opened by many
@@ -73,7 +74,7 @@ class Experiment:
         max_open: int | None = None,
         max_age: float | None = None,
         durability: str = "full",
-        clock: Callable[[], int] | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self.name = checked_name(name, "experiment name")
         asked = checked_settings(rows, cols, policy, window, auto_stop, seed, max_open, max_age)
@@ -195,7 +196,7 @@ class Experiment:
 
     def _window_due(self, fold: Fold) -> bool:
         first = next((fold.open[number] for number in fold.due if number in fold.open), None)
-        return first is not None and first.at + fold.settings.window <= self._folded.clock()
+        return first is not None and first.at + fold.settings.window <= self._folded.time.now()
 
     def stop(self, row: str | None = None, col: str | None = None, why: str = "by hand") -> tuple[str, str]:
         """Stop experimenting: from now on every decision is one pair, the leading one unless another is named.

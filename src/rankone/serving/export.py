@@ -10,7 +10,7 @@ import numpy as np
 from rankone.errors import InputError
 from rankone.serving.database import Database
 from rankone.serving.fold import Fold
-from rankone.serving.journal import AT, COL, DECISION, KIND, ROW, TAG, VALUE, Events, Kind
+from rankone.serving.journal import AT, COL, DECISION, KIND, OUTCOMES, ROW, TAG, VALUE, Events, Kind
 from rankone.serving.replay import begin, each_stretch
 from rankone.writing import whole_file
 
@@ -102,7 +102,7 @@ def _asks(events: Events) -> pl.DataFrame:
 def _outcomes(events: Events, fold: Fold) -> pl.DataFrame:
     import polars as pl
 
-    told = events.numbers[:, KIND] > Kind.ASK
+    told = np.isin(events.numbers[:, KIND], OUTCOMES)
     numbers = events.numbers[told]
     kinds = [_OUTCOME[Kind(kind)] for kind in numbers[:, KIND].tolist()]
     columns = {

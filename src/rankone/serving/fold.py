@@ -41,7 +41,7 @@ from rankone.serving.journal import (
 from rankone.serving.settings import Lines, Settings
 from rankone.serving.unknown_policy import UnknownPolicy, policy_of
 
-_ASK, _HOLD, _EXPIRE, _VOID = int(Kind.ASK), int(Kind.HOLD), int(Kind.EXPIRE), int(Kind.VOID)
+_ASK, _HOLD, _EXPIRE, _VOID, _CLOCK = (int(Kind[name]) for name in ("ASK", "HOLD", "EXPIRE", "VOID", "CLOCK"))
 # What each kind of event means to the policy, and which kinds close a decision or are learned.
 MEANING = np.full(max(Kind) + 1, live.NOTHING)
 MEANING[[Kind.ASK, Kind.TELL, Kind.LEARN, Kind.EXPIRE, Kind.VOID]] = (
@@ -122,6 +122,7 @@ class Fold:
         self.tallies = np.zeros(max(Kind) + 1, np.int64)  # events by kind
         self.fillers, self.learned, self.expired = 0, 0, 0  # decisions; outcomes that count; those by silence
         self.voided_by_age = 0
+        self.clock_ahead = 0  # of the journal over the machine's clock, in microseconds, when last noted
         self.open: dict[int, Open] = {}  # oldest first
         self.held: dict[int, Held] = {}
         self.due: deque[int] = deque()  # open decisions in the order their windows end (with a window only)
@@ -172,6 +173,8 @@ class Fold:
             self._learn(numbers[self.counted(events)])
         if counts[_VOID]:
             self.voided_by_age += int(np.count_nonzero((kinds == _VOID) & (numbers[:, VALUE] == BY_AGE)))
+        if counts[_CLOCK]:
+            self.clock_ahead = int(numbers[kinds == _CLOCK, VALUE][-1])
         self._follow_decisions(events, counts)
         self.decisions += int(counts[_ASK])
         self.seq, self.at = int(numbers[-1, SEQ]), int(numbers[-1, AT])

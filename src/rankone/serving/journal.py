@@ -16,6 +16,7 @@ LEARN     the window ended, the held outcome was learned (clicked)
 EXPIRE    the window ended in silence: learned as no click (0)
 LATE      an outcome came after the window: recorded, not learned (clicked)
 VOID      closed, nothing learned (0: never shown, says who asked; 1: for its age, to make room; 2: by void_open)
+CLOCK     the journal's time is ahead of the machine's clock, which was set back (by how many microseconds)
 ========  ==============================================================================================
 
 Outcomes repeat the pair and the tag of their decision, so every row can be read on its own. Events committed together
@@ -49,7 +50,7 @@ COLUMNS = (*NUMBERS, *TEXTS, "chain")
 class Kind(enum.IntEnum):
     """What an event is. The numbers are stored: never change one."""
 
-    CREATE, ERA, STOP, ASK, TELL, HOLD, LEARN, EXPIRE, LATE, VOID = range(1, 11)
+    CREATE, ERA, STOP, ASK, TELL, HOLD, LEARN, EXPIRE, LATE, VOID, CLOCK = range(1, 12)
 
 
 _LAST_MARK = int(Kind.STOP)

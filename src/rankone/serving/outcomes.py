@@ -6,7 +6,8 @@
   is told after is recorded as late, not learned.
 * Where too many decisions are open, those that have been for long are voided to make room for new ones; what is told of
   them later is late too. Nothing is voided for its age while there is room.
-* The journal's time never runs backwards, so windows end in the order they began and each ends once.
+* The journal's time never runs backwards and never stands still (`rankone.serving.clock`), so windows end in the order
+  they began and each ends once.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankone.errors import Contradiction, InputError, KeyReused, TooManyOpen, UnknownDecision
+from rankone.serving.clock import JournalTime
 from rankone.serving.fold import Fold, Open
 from rankone.serving.journal import (
     BY_AGE,
@@ -103,9 +105,12 @@ class Void:
 class Planner:
     """Turns requests that wait together into events; the answers are given once the events are applied and stored."""
 
-    def __init__(self, fold: Fold, storage: Storage, experiment: int, now: int) -> None:
+    def __init__(self, fold: Fold, storage: Storage, experiment: int, time: JournalTime) -> None:
         self._fold, self._storage, self._experiment = fold, storage, experiment
-        self.draft = Draft(fold.seq, max(now, fold.at))
+        self.draft = Draft(fold.seq, time.now())
+        ahead = time.news(fold.clock_ahead)
+        if ahead is not None:
+            self.draft.add(Kind.CLOCK, -1, value=ahead)
         self._new: dict[int, list[tuple[int, int]]] = {}  # outcomes drafted here: decision -> [(kind, value)]
         self._keys: dict[str, tuple[int, int, str | None]] = {}  # keys drafted here -> (first decision, count, source)
         self._asked = self._closed = 0

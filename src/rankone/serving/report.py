@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rankone.serving.clock import AHEAD
 from rankone.serving.fold import Fold
 from rankone.serving.journal import Kind
 from rankone.serving.settings import Lines
@@ -60,6 +61,7 @@ class Report:
     shown_row: str | None  # what every visitor sees since it was stopped; None: it runs
     shown_col: str | None
     resumed: str | None  # why it experiments again although nobody resumed it: the pair it showed was retired
+    clock_ahead: float  # seconds that the journal's time is ahead of the machine's clock, when last noted
     window: float | None  # seconds after which silence means "not clicked"; until then outcomes are held
     rows: tuple[LineReport, ...]
     cols: tuple[LineReport, ...]
@@ -75,8 +77,10 @@ class Report:
         waiting = [f"{amount(held, 'outcome')} told {are} held until {window} is over."] if held else []
         pair = f"'{self.shown_row}' with '{self.shown_col}'"
         stopped = [f"Stopped ({self.stopped}): every visitor now sees {pair}."] if self.stopped else []
+        ahead = f"The journal is {duration(round(self.clock_ahead))} ahead of the machine's clock, which was set back"
+        clock = [f"{ahead}; windows end by the journal's time."] if self.clock_ahead * 1e6 > AHEAD else []
         again = [f"Experiments again: {self.resumed}."] if self.resumed else []
-        return " ".join([*stopped, *again, self._standing(), *waiting, *self._crowded(), *unknown])
+        return " ".join([*stopped, *again, self._standing(), *waiting, *self._crowded(), *clock, *unknown])
 
     def _crowded(self) -> list[str]:
         voided = self.voided_by_age
@@ -165,6 +169,7 @@ def make_report(fold: Fold) -> Report:
         shown_row=fold.shown[0],
         shown_col=fold.shown[1],
         resumed=fold.resumed,
+        clock_ahead=fold.clock_ahead / 1e6,
         window=fold.settings.window / 1e6 or None,
         rows=rows,
         cols=cols,

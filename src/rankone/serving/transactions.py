@@ -18,8 +18,9 @@ from typing import Any
 
 from rankone.errors import InputError, JournalError, StorageError
 from rankone.serving import snapshot
+from rankone.serving.clock import Clock, JournalTime
 from rankone.serving.fold import Diverged, Fold, Stale
-from rankone.serving.journal import Draft, Events, Kind, Texts
+from rankone.serving.journal import AT, Draft, Events, Kind, Texts
 from rankone.serving.outcomes import Ask, Planner, decisions_of
 from rankone.serving.replay import begin, from_snapshot, read_tail, replay
 from rankone.serving.report import winning_note
@@ -37,16 +38,12 @@ class RestartWarning(UserWarning):
     """The policy's code has changed since the journal was written: it starts afresh on what is known."""
 
 
-def system_clock() -> int:
-    """Return the time in whole microseconds since 1970."""
-    return time.time_ns() // 1000
-
-
 class Folded:
     """One experiment of a database, and its fold as far as this process knows it."""
 
-    def __init__(self, number: int, clock: Callable[[], int] = system_clock) -> None:
-        self.number, self.clock = number, clock
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.time = JournalTime(Clock())
         self.fold: Fold | None = None
         self.snapshot_seq = 0
         self.next_look = 0  # outcomes at which to look for a winner again
@@ -71,16 +68,16 @@ class Transactions:
         self._process = os.getpid()
         self._closed = False
 
-    def enter(self, name: str, settings: Callable[[], Settings], clock: Callable[[], int] | None = None) -> Folded:
+    def enter(self, name: str, settings: Callable[[], Settings], clock: Clock | None = None) -> Folded:
         """Return an experiment by its name; all who ask get the same one. A new one is made with `settings()`."""
 
         def enter() -> Folded:
             number = self.storage.find(name)
             if number is None:
-                number = self._create(name, settings(), clock or system_clock)
+                number = self._create(name, settings(), clock or Clock())
             found = self._folded.setdefault(number, Folded(number))
             if clock is not None:
-                found.clock = clock
+                found.time = JournalTime(clock)
             return found
 
         return self.alone(enter)
@@ -107,14 +104,14 @@ class Transactions:
                 folded.fold = None
         return self._writer.run(job)
 
-    def _create(self, name: str, settings: Settings, clock: Callable[[], int]) -> int:
+    def _create(self, name: str, settings: Settings, clock: Clock) -> int:
         self.storage.begin([])
         number = self.storage.find(name)  # another process may just have made it
         if number is None:
             folded = Folded(self.storage.add(name))
             folded.fold = begin(self.storage, folded.number)
             folded.fold.expect_new_era()
-            draft = Draft(0, clock())
+            draft = Draft(0, clock.wall())
             draft.add(Kind.CREATE, -1, texts=Texts(note=settings.note()))
             self._append(folded, draft.take())
             number = folded.number
@@ -127,7 +124,7 @@ class Transactions:
         def carry_out() -> Any:
             self.storage.begin([of.number])
             fold = self._catch_up(of)
-            draft = Draft(fold.seq, max(of.clock(), fold.at))
+            draft = Draft(fold.seq, of.time.now())
             result = plan(fold, draft)
             if len(draft):
                 self._append(of, draft.take())
@@ -197,7 +194,7 @@ class Transactions:
             return [(job, [fold.policy.error()] * len(job.do)) for job in jobs]
         if folded.outdated:
             self._begin_era(folded, "the program's policy changed")
-        planner = Planner(fold, self.storage, folded.number, folded.clock())
+        planner = Planner(fold, self.storage, folded.number, folded.time)
         requests = [(job, place, request) for job in jobs for place, request in enumerate(job.do)]
         answers: dict[int, list[Any]] = {id(job): [None] * len(job.do) for job in jobs}
         for asking in (False, True):  # outcomes first: what is known by now is used
@@ -241,6 +238,7 @@ class Transactions:
             fold.apply(events)
         except Stale:
             folded.fold = None  # it counts what is excluded from here on: the next look folds the journal again
+        folded.time.seen(int(events.numbers[-1, AT]))
         fold.chain = events.checksum(fold.chain)
         self.storage.append(folded.number, events.rows(fold.chain))
 
@@ -249,7 +247,7 @@ class Transactions:
         fold = folded.fold
         assert fold is not None
         fold.expect_new_era()
-        draft = Draft(fold.seq, max(folded.clock(), fold.at))
+        draft = Draft(fold.seq, folded.time.now())
         draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note(why, fold.rows, fold.cols, forget=True)))
         self._append(folded, draft.take())
         folded.outdated = False
@@ -259,7 +257,9 @@ class Transactions:
         if folded.damage is not None and time.monotonic() < folded.read_again:
             raise folded.damage.with_traceback(None)  # or it would grow with every raise
         try:
-            return self._read(folded)
+            fold = self._read(folded)
+            folded.time.seen(fold.at)
+            return fold
         except JournalError as error:
             folded.fold, folded.damage, folded.read_again = None, error, time.monotonic() + _READ_AGAIN
             raise

@@ -267,6 +267,7 @@ class ReportAnswer(BaseModel):
     shown_row: str | None
     shown_col: str | None
     resumed: str | None
+    clock_ahead: float
     window: float | None
     rows: list[LineOfReport]
     cols: list[LineOfReport]
