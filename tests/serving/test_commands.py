@@ -1,5 +1,6 @@
 """The commands: experiments, doctor, export."""
 
+import csv
 import json
 
 import polars as pl
@@ -8,7 +9,8 @@ from typer.testing import CliRunner
 
 from rankone.cli import build_app
 from rankone.errors import JournalError
-from rankone.serving.export import decisions_table
+from rankone.serving import Experiment
+from rankone.serving.export import decisions_table, write_decisions
 
 from .helpers import Clock, damage, error_of, start
 
@@ -89,6 +91,31 @@ def test_export_writes_every_decision(used, ending, tmp_path):
         assert "+0000" not in out.read_text()
     assert table["source"].to_list() == ["web"] * 6 + [None]
     assert table["learned"].to_list() == [True, False, False, True, True, True, False]
+
+
+def test_csv_is_the_same_text_on_standard_output_and_in_a_file(used, tmp_path):
+    db, _ = used
+    out = tmp_path / "decisions.csv"
+    run.invoke(build_app(), ["export", db, "[red]shop", "--out", str(out)])
+    assert run.invoke(build_app(), ["export", db, "[red]shop"]).stdout_bytes == out.read_bytes()
+
+
+def test_csv_holds_no_formulas(sqlite_db, tmp_path):
+    """Names and sources that a spreadsheet would calculate are plain text there; other formats keep them as they are."""
+    rows, cols = ["=1+2", "+1", "plain=1"], ["-1", "@SUM(A1)"]
+    sources = ['=HYPERLINK("http://x.example","y")', "-2", "a-b"]
+    with Experiment("homepage", rows, cols, "uniform", sqlite_db, seed=1, durability="off") as experiment:
+        for source in sources:
+            experiment.ask(20, source=source)
+        for ending in ("csv", "jsonl", "parquet"):
+            write_decisions(experiment.database, "homepage", tmp_path / f"x.{ending}")
+    with (tmp_path / "x.csv").open(newline="") as file:
+        cells = {cell for line in csv.reader(file) for cell in line}
+    assert not [cell for cell in cells if cell[:1] in ("=", "+", "-", "@")]
+    assert {"'=1+2", "'+1", "plain=1", "'-1", "'@SUM(A1)", f"'{sources[0]}", "'-2", "a-b"} <= cells
+    for table in (pl.read_ndjson(tmp_path / "x.jsonl"), pl.read_parquet(tmp_path / "x.parquet")):
+        assert set(table["row_name"]) == set(rows)
+        assert set(table["source"]) == set(sources)
 
 
 def test_export_says_which_outcomes_are_excluded(sqlite_db):

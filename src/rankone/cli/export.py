@@ -24,12 +24,12 @@ def export(
 ) -> None:
     """Write one row per decision: pair, time, outcome, and whether that was learned."""
     from rankone.serving import Database
-    from rankone.serving.export import decisions_table, write_decisions
+    from rankone.serving.export import decisions_table, write_csv, write_decisions
     from rankone.specs import amount
 
     with Database(db, read_only=True) as database:
         if out is None:
-            decisions_table(database, name).write_csv(sys.stdout.buffer)
+            write_csv(decisions_table(database, name), sys.stdout.buffer)
             return
         written = write_decisions(database, name, out)
     print(f"{amount(written, 'decision')} of '{name}' written to {out}", file=sys.stderr)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,8 +26,8 @@ _OUTCOME = {
     Kind.LATE: "late",
     Kind.VOID: "void",
 }
-_WRITERS = {".parquet": "write_parquet", ".csv": "write_csv", ".jsonl": "write_ndjson"}
-_FORMATS = {".csv": {"datetime_format": "%Y-%m-%dT%H:%M:%S%.6f%:z"}}  # times as in JSON lines
+_TIME = "%Y-%m-%dT%H:%M:%S%.6f%:z"  # as in JSON lines
+_FORMULA = r"^([=+\-@\t\r])"
 
 
 def decisions_table(database: Database, name: str) -> pl.DataFrame:
@@ -64,6 +65,24 @@ def decisions_table(database: Database, name: str) -> pl.DataFrame:
     )
 
 
+def write_csv(table: pl.DataFrame, file: Any) -> None:
+    """Write decisions as CSV.
+
+    Spreadsheets calculate cells that begin with = + - @, a tab or a carriage return, and names and sources may come
+    from strangers: such texts get a single quote in front, which makes them plain text there.
+    """
+    import polars as pl
+
+    table.with_columns(pl.col(pl.String).str.replace(_FORMULA, "'$1")).write_csv(file, datetime_format=_TIME)
+
+
+_WRITERS: dict[str, Callable[[pl.DataFrame, Any], None]] = {
+    ".parquet": lambda table, file: table.write_parquet(file),
+    ".csv": write_csv,
+    ".jsonl": lambda table, file: table.write_ndjson(file),
+}
+
+
 def write_decisions(database: Database, name: str, out: Path) -> int:
     """Write the decisions of an experiment to a file whose ending says how; return how many there are."""
     writer = _WRITERS.get(out.suffix)
@@ -73,7 +92,7 @@ def write_decisions(database: Database, name: str, out: Path) -> int:
         raise InputError(f"a folder for {out}", f"no folder {out.parent}", "make it")
     table = decisions_table(database, name)
     with whole_file(out) as part:
-        getattr(table, writer)(part, **_FORMATS.get(out.suffix, {}))
+        writer(table, part)
     return len(table)
 
 
