@@ -9,6 +9,8 @@ import rankone
 from rankone.numerics.compiled import compiled
 from rankone.numerics.seeds import generator
 from rankone.policies.kernels import choose, update
+from rankone.serving import Experiment
+from rankone.serving.journal import KIND, Kind
 from rankone.serving.winner import intervals, standing
 from tests.oracles.winner import log_doubt
 
@@ -121,6 +123,24 @@ def test_intervals_hold_at_all_times():
 def test_one_pair_has_won_and_no_data_decides_nothing():
     assert standing(np.zeros((1, 1), np.int64), np.zeros((1, 1), np.int64)).doubt == 0.0
     assert standing(np.zeros((3, 2), np.int64), np.zeros((3, 2), np.int64)).doubt == 1.0
+
+
+def test_a_restart_does_not_change_when_it_stops(tmp_path):
+    """Twins with the same visitors, one of them restarted again and again, stop at the same event."""
+    ends = []
+    for restarts in (False, True):
+        path = tmp_path / f"{restarts}.db"
+        experiment, audience = start(path, "ucb1", auto_stop=0.05), Audience(rows=(0.95, 0.3, 0.2), cols=(0.9, 0.3))
+        while (report := experiment.report()).stopped is None:
+            assert report.decisions < 5_000
+            for decision in experiment.ask(count=7):
+                experiment.tell(decision, bool(audience.rng.random() < audience.means[decision.row, decision.col]))
+            if restarts:
+                experiment.close()
+                experiment = Experiment("homepage", db=path)
+        kinds = [event[KIND] for event in experiment.database.transactions.storage.tail(1, 0, 100_000)]
+        ends.append(kinds.index(Kind.STOP))
+    assert ends[0] == ends[1]
 
 
 def test_auto_stop_stops_on_the_right_pair_and_stays(sqlite_db):

@@ -27,6 +27,7 @@ from rankone.serving.report import winning_note
 from rankone.serving.settings import Settings
 from rankone.serving.storage import Storage
 from rankone.serving.unknown_policy import PolicyNotKnown, UnknownPolicy
+from rankone.serving.winner import look_due
 from rankone.serving.writer import Job, Writer
 
 _SNAPSHOT_EVERY = 20_000  # events; less often where the state is large
@@ -46,7 +47,6 @@ class Folded:
         self.time = JournalTime(Clock())
         self.fold: Fold | None = None
         self.snapshot_seq = 0
-        self.next_look = 0  # outcomes at which to look for a winner again
         self.outdated = False  # the policy cannot be replayed with this program
         self.damage: JournalError | None = None  # why the journal could not be read, the last time
         self.read_again = 0.0  # when to try again
@@ -206,12 +206,13 @@ class Transactions:
                         )
                     except InputError as error:  # any other error is the whole group's
                         answers[id(job)][place] = error
-        made = {}
+        made, learned = {}, fold.learned
         if len(planner.draft):
             events = planner.draft.take()
             self._append(folded, events)
             made = decisions_of(fold, events)
-            self._stop_if_won(folded, fold, planner.draft)
+            if look_due(learned, fold.learned):
+                self._stop_if_won(folded, fold, planner.draft)
         for answer in answers.values():
             for place, given in enumerate(answer):
                 if type(given) is tuple:
@@ -220,12 +221,9 @@ class Transactions:
         return [(job, answers[id(job)]) for job in jobs]
 
     def _stop_if_won(self, folded: Folded, fold: Fold, draft: Draft) -> None:
-        """Append the end of an experiment that stops by itself. Looking now and then is enough, and costs less."""
-        error, learned = fold.settings.auto_stop, fold.learned
-        if not error or fold.stopped is not None or learned < folded.next_look:
-            return
-        folded.next_look = learned + max(20, learned // 100)
-        won = winning_note(fold, error)
+        """Append the end of an experiment that stops by itself."""
+        error = fold.settings.auto_stop
+        won = winning_note(fold, error) if error and fold.stopped is None else None
         if won is not None:
             draft.add(Kind.STOP, -1, texts=Texts(note=won))
             self._append(folded, draft.take())
