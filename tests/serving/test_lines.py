@@ -128,6 +128,24 @@ def test_false_clicks_can_be_undone(name, sqlite_db):
     assert all(finding.ok for finding in examine(sqlite_db))
 
 
+def test_what_is_told_meanwhile_is_not_in_the_count(sqlite_db):
+    """Others tell between the exclusion's commit and every look at what came of it."""
+    others = start(sqlite_db)
+
+    class Busy(Experiment):
+        def look(self, at):
+            others.tell_many([(decision, True) for decision in others.ask(10)], source="person")
+            return super().look(at)
+
+    experiment = Busy("homepage", db=sqlite_db)
+    for count in (3, 0, 5):
+        for decision in experiment.ask(count) if count else ():
+            experiment.tell(decision, True, source="bot")
+        assert experiment.exclude(source="bot") == count
+    assert others.look(lambda fold: list(fold.excluded.values())) == [3, 0, 5]
+    assert saved(Experiment("homepage", db=sqlite_db)) == saved(others)
+
+
 def test_exclusion_by_time_row_and_column(sqlite_db):
     clock = Clock()
     experiment = start(sqlite_db, clock=clock)

@@ -257,7 +257,7 @@ class Experiment:
             if time is not None
         }
 
-        def plan(fold: Fold, draft: Draft) -> int:
+        def plan(fold: Fold, draft: Draft) -> tuple[int, int]:
             asked_before = {
                 what: self._transactions.storage.decision_at(self._folded.number, time) for what, time in times.items()
             }
@@ -278,10 +278,10 @@ class Experiment:
             draft.add(
                 Kind.ERA, -1, texts=Texts(note=fold.era_note(why, fold.rows, fold.cols, forget=True, exclude=fits))
             )
-            return fold.learned + len(held)
+            return fold.seq + len(draft), len(held)
 
-        before = self._transactions.change(self._folded, plan)
-        return before - self.look(lambda fold: fold.learned)
+        seq, held = self._transactions.change(self._folded, plan)
+        return held + self.look(lambda fold: fold.excluded[seq])  # of the journal up to there, whoever tells meanwhile
 
     def add_row(self, name: str) -> int:
         """Add a row; return its number. What is known of the other rows stays known."""

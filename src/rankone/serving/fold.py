@@ -134,6 +134,7 @@ class Fold:
             for seq, texts in zip(marks.numbers[:, SEQ], marks.texts, strict=True)
             if "exclude" in texts.details()
         ]
+        self.excluded = {exclusion.seq: 0 for exclusion in self.exclusions}  # outcomes that each takes out
         starts = marks.numbers[marks.numbers[:, KIND] != Kind.STOP, SEQ]
         self._last_era = int(starts.max()) if with_policy and len(starts) else 2**62
         self.state: Any = None
@@ -170,7 +171,7 @@ class Fold:
             np.add.at(self.asked, (asks[:, ROW], asks[:, COL]), 1)
             self.fillers += int(np.count_nonzero(asks[:, TAG] < 0))
         if counts[_LEARNED].any():
-            self._learn(numbers[self.counted(events)])
+            self._learn(events)
         if counts[_VOID]:
             self.voided_by_age += int(np.count_nonzero((kinds == _VOID) & (numbers[:, VALUE] == BY_AGE)))
         if counts[_CLOCK]:
@@ -181,12 +182,22 @@ class Fold:
 
     def counted(self, events: Events) -> Any:
         """Return for each event whether it is an outcome that counts."""
-        counted = _LEARNED[events.numbers[:, KIND]]
-        for exclusion in self.exclusions:
-            counted &= ~exclusion.fits(events)
-        return counted
+        return self._sift(events)[0]
 
-    def _learn(self, outcomes: Ints) -> None:
+    def _sift(self, events: Events) -> tuple[Any, dict[int, int]]:
+        """Return for each event whether it is an outcome that counts, and how many each exclusion takes out."""
+        counted, taken = _LEARNED[events.numbers[:, KIND]], {}
+        for exclusion in self.exclusions:
+            out = counted & exclusion.fits(events)
+            taken[exclusion.seq] = int(np.count_nonzero(out))
+            counted &= ~out
+        return counted, taken
+
+    def _learn(self, events: Events) -> None:
+        counted, taken = self._sift(events)
+        for seq, count in taken.items():
+            self.excluded[seq] += count
+        outcomes = events.numbers[counted]
         self.learned += len(outcomes)
         self.expired += int(np.count_nonzero(outcomes[:, KIND] == _EXPIRE))
         pairs = outcomes[:, ROW], outcomes[:, COL]
