@@ -94,7 +94,8 @@ def test_the_advice_fits(sqlite_db, tmp_path):
         assert advice in str(error_of(experiment.ask))
 
 
-def test_many_are_voided_by_age_and_source(db, clock):
+def test_many_are_voided_by_age_and_source(db, clock, monkeypatch):
+    monkeypatch.setattr("rankone.serving.experiment._AT_ONCE", 250)  # so that it takes several commits
     experiment = start(db, clock=clock)
     experiment.ask(count=600, source="page")
     mail = experiment.ask(source="mail")

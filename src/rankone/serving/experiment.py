@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -26,6 +27,8 @@ from rankone.serving.settings import (
     checked_settings,
     shown_setting,
 )
+
+_AT_ONCE = 10_000  # decisions voided in one commit: others shall not wait long
 
 
 class Experiment:
@@ -157,15 +160,17 @@ class Experiment:
         if source is not None:
             checked_name(source, "source")
 
-        def plan(fold: Fold, draft: Draft) -> int:
-            old = [number for number in fold.open_since(draft.at - age, draft.at) if number not in fold.held]
+        def plan(some: list[int], fold: Fold, draft: Draft) -> int:
+            still = [number for number in some if number in fold.open and number not in fold.held]
             if source is not None:
-                old = self._transactions.storage.asked_by(self._folded.number, old, source)
-            for number in old:
+                still = self._transactions.storage.asked_by(self._folded.number, still, source)
+            for number in still:
                 draft.add(Kind.VOID, number, fold.open[number].pair, BY_OPERATOR)
-            return len(old)
+            return len(still)
 
-        return self._transactions.change(self._folded, plan)
+        old = self.look(lambda fold: fold.open_for(age, self._folded.time.now()))
+        stretches = [old[first : first + _AT_ONCE] for first in range(0, len(old), _AT_ONCE)]
+        return sum(self._transactions.change(self._folded, functools.partial(plan, some)) for some in stretches)
 
     def do(self, requests: Sequence[Ask | Tell | Void]) -> list[Any]:
         """Carry out requests as one durable commit; return for each its answer, or the error it deserves.

@@ -146,10 +146,10 @@ class Fold:
             return None, None
         return self.rows.names[self.stopped["row"]], self.cols.names[self.stopped["col"]]
 
-    def open_since(self, at: int, now: int) -> list[int]:
-        """Return the decisions asked at `at` or before that are still open, but for those whose window is over."""
-        ended = now - self.settings.window if self.settings.window else -(2**62)
-        return [number for number, opened in self.open.items() if ended < opened.at <= at]
+    def open_for(self, age: int, now: int) -> list[int]:
+        """Return the decisions that have been open for `age` or longer, but for those whose window is over."""
+        longest = self.settings.window or 2**62
+        return [number for number, opened in self.open.items() if age <= now - opened.at < longest]
 
     def apply(self, events: Events) -> None:
         """Move over events that follow the ones seen so far; choices still to be made (row -1) are filled in."""
