@@ -1,7 +1,8 @@
 """The client: experiments at a service, used like `rankone.Experiment`.
 
 A retry never asks twice (each ask carries a key of its own) and never counts an outcome twice (outcomes are told by
-id), so the client tries again by itself while the service is away, busy or restarting.
+id), so the client tries again by itself while the service is away, busy or restarting. What else changes an experiment
+(stop, exclude, add_row, ...) might be done twice: it is tried again only where the service cannot have begun with it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _CREATING = 300.0  # seconds: the first experiment of a policy may have to wait 
 
 
 class Client:
-    """A service that runs experiments.
+    """A service that runs experiments. Threads and forked processes may share one client.
 
     Args:
         url: address of the service, such as ``http://127.0.0.1:8000``.
@@ -77,7 +78,7 @@ class Client:
         return self.transport.send("GET", "/health")
 
     def close(self) -> None:
-        """Close this thread's connection."""
+        """Close the connections to the service that are not in use; another call opens one again."""
         self.transport.close()
 
     def __enter__(self) -> Self:
@@ -104,7 +105,10 @@ class RemoteExperiment:
     def ask(
         self, count: int | None = None, *, key: str | None = None, source: str | None = None
     ) -> Decision | list[Decision]:
-        """Return the next decision, or a list of `count` of them."""
+        """Return the next decision, or a list of `count` of them.
+
+        `TooManyOpen` is raised at once: a visitor waits for this answer, and waiting rarely makes room.
+        """
         asked = _checked(Ask(1 if count is None else count, key, source))
         if key is not None and not key.isascii():
             raise InputError("a key of plain characters, to go into a header", key, "use the characters of ASCII")
@@ -194,7 +198,7 @@ class RemoteExperiment:
         return self._post("cols/retire", {"name": name})["number"]
 
     def close(self) -> None:
-        """Close this thread's connection."""
+        """Close the connections to the service that are not in use; another call opens one again."""
         self._transport.close()
 
     def __enter__(self) -> Self:

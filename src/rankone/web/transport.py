@@ -1,21 +1,23 @@
-"""One connection for each thread to a service, with retries where they are safe. Standard library only."""
+"""Requests to a service, sent again where that is safe and may help. Standard library only."""
 
 from __future__ import annotations
 
 import contextlib
-import http.client
 import json
 import random
+import re
 import ssl
-import threading
 import time
+from http.client import HTTPConnection, HTTPException
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from rankone import errors
 from rankone.errors import InputError, RankoneError, StorageError
+from rankone.web.connections import Connections
 
-_AGAIN = (429, 503)
+_REFUSED = (429,)  # the service has not begun with the request
+_AWAY = (429, 502, 503, 504)  # busy or restarting, as it says itself or as a proxy before it does
 _ERRORS: dict[str, type[errors.ExplainedError]] = {
     "unknown-decision": errors.UnknownDecision,
     "contradiction": errors.Contradiction,
@@ -37,9 +39,9 @@ class Transport:
     """
 
     def __init__(self, url: str, token: str | None, patience: float, timeout: float) -> None:
-        self._parts = _checked_address(url)
-        self.address = self._parts._replace(netloc=self._parts.netloc.rpartition("@")[2]).geturl()  # no password
-        self._base = self._parts.path.rstrip("/")
+        parts = _checked_address(url)
+        self.address = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()  # no password
+        self._base = parts.path.rstrip("/")
         self._headers = {"Accept": "application/json, application/problem+json"}
         if token:
             if not (token.isascii() and token.isprintable()):
@@ -47,7 +49,7 @@ class Transport:
                 raise InputError("a token of one line of plain characters", "another", do)
             self._headers["Authorization"] = f"Bearer {token}"
         self._patience, self._timeout = patience, timeout
-        self._own = threading.local()
+        self._connections = Connections(parts.hostname or "", parts.port, secure=parts.scheme == "https")
 
     def send(
         self,
@@ -66,66 +68,54 @@ class Transport:
             path: behind the address of the service.
             body: sent as JSON.
             headers: beyond those of every request.
-            again: it may be carried out twice without harm, so it is sent again where no answer came.
+            again: it may be carried out twice without harm, so it is sent again wherever that may help. What may not
+                is sent again only where the service cannot have begun with it: not reached, or refused for its rate.
             timeout: seconds to wait for this answer, where others than usual.
             raw: return the answer's bytes as they came.
         """
+        content = None if body is None else _encoded(body)
+        sent = self._headers | (headers or {}) | ({} if content is None else {"Content-Type": "application/json"})
         deadline = time.monotonic() + self._patience
         pause = 0.05
         while True:
             wait: float = pause
+            reached = False
             try:
-                status, answer, retry_after = self._exchange(
-                    method, path, body, headers or {}, timeout or self._timeout
-                )
+                connection = self._connections.take(timeout or self._timeout, new=not again)
+                reached = True
+                status, answer, retry_after = self._exchange(connection, method, path, content, sent)
                 if status < 300:
                     return answer if raw else _decoded(status, answer)
                 failure = _error(status, answer)
-                if status not in _AGAIN:
-                    raise failure
+                hopeless = status not in (_AWAY if again else _REFUSED) or isinstance(failure, errors.TooManyOpen)
                 wait = max(wait, _seconds(retry_after))
-            except (OSError, http.client.HTTPException) as error:
-                self.close()
+            except (OSError, HTTPException) as error:
+                self.close()  # the others are as old
                 do = "see that `rankone serve` runs there, then try again"
-                failure = StorageError(f"the service {self._parts.netloc} to answer", _plain(error), do)
-                if not again and not isinstance(error, ConnectionRefusedError):
-                    raise failure from error
-            if time.monotonic() + wait > deadline:
+                failure = StorageError(f"the service {self.address} to answer", _plain(error), do)
+                failure.__cause__ = error
+                hopeless = (reached and not again) or isinstance(error, ssl.SSLCertVerificationError)
+            if hopeless or time.monotonic() + wait > deadline:
                 raise failure
             time.sleep(wait * random.uniform(0.5, 1.0) if wait == pause else wait)  # noqa: S311 - not for secrets
             pause = min(1.0, 2 * pause)
 
     def _exchange(
-        self, method: str, path: str, body: Any, headers: dict[str, str], timeout: float
+        self, connection: HTTPConnection, method: str, path: str, content: bytes | None, headers: dict[str, str]
     ) -> tuple[int, bytes, str | None]:
-        connection = self._connection(timeout)
-        content = None if body is None else _encoded(body)
-        sent = self._headers | headers | ({} if content is None else {"Content-Type": "application/json"})
-        connection.request(method, self._base + path, content, sent)
-        response = connection.getresponse()
-        return response.status, response.read(), response.getheader("Retry-After")
-
-    def _connection(self, timeout: float) -> http.client.HTTPConnection:
-        connection: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
-        if connection is None:
-            host, port = self._parts.hostname or "", self._parts.port
-            if self._parts.scheme == "https":
-                context = ssl.create_default_context()
-                connection = http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
-            else:
-                connection = http.client.HTTPConnection(host, port, timeout=timeout)
-            self._own.connection = connection
-        connection.timeout = timeout
-        if connection.sock is not None:
-            connection.sock.settimeout(timeout)
-        return connection
+        try:
+            connection.request(method, self._base + path, content, headers)
+            response = connection.getresponse()
+            answer = response.read()
+        except BaseException:  # half an answer may be left in it, also after Ctrl-C
+            connection.close()
+            raise
+        self._connections.give_back(connection)
+        return response.status, answer, response.getheader("Retry-After")
 
     def close(self) -> None:
-        """Close this thread's connection; the next request opens another."""
-        connection = getattr(self._own, "connection", None)
-        if connection is not None:
-            connection.close()
-            self._own.connection = None
+        """Close the connections that are not in use; the next request opens another."""
+        self._connections.close()
 
 
 def _checked_address(url: str) -> SplitResult:
@@ -134,7 +124,8 @@ def _checked_address(url: str) -> SplitResult:
         plain = parts.hostname and parts.port != 0 and not parts.query and not parts.fragment
         if plain and parts.scheme in ("http", "https"):
             return parts
-    raise InputError("the address of a service, http:// or https://", url, "pass 'http://127.0.0.1:8000', say")
+    got = re.sub("//.*@", "//", url, flags=re.DOTALL) if isinstance(url, str) else url  # no password
+    raise InputError("the address of a service, http:// or https://", got, "pass 'http://127.0.0.1:8000', say")
 
 
 def _encoded(body: Any) -> bytes:
