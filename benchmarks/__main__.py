@@ -1,7 +1,8 @@
 """``make bench``: run every benchmark of this folder, write their figures to benchmarks/results.md and to the README.
 
-``python -m benchmarks engine`` runs one and writes nothing. In README.md, what stands between ``<!-- bench engine -->``
-and ``<!-- end -->`` is replaced by the figures of the benchmark `engine`.
+``python -m benchmarks engine`` runs one and writes nothing; `soak`, which takes 20 minutes, runs only when it is named.
+In README.md, what stands between ``<!-- bench engine -->`` and ``<!-- end -->`` is replaced by the figures of the
+benchmark `engine`.
 
 A benchmark is a file ``bench_NAME.py`` with a function ``report() -> str``. The other files help them, but for
 `which_policy`, which measures regret and not speed: ``python -m benchmarks.which_policy`` writes docs/which-policy.md.
@@ -20,6 +21,7 @@ from pathlib import Path
 import benchmarks
 
 HERE = Path(__file__).parent
+WHEN_NAMED = {"soak"}
 
 
 def main() -> None:
@@ -31,7 +33,7 @@ def main() -> None:
             f"expected benchmarks {', '.join(names)} - got {', '.join(unknown)} - name some of them, or none for all"
         )
     sections: dict[str, str] = {}
-    for name in wanted or names:
+    for name in wanted or [name for name in names if name not in WHEN_NAMED]:
         print(f"running {name} ...", file=sys.stderr)
         sections[name] = importlib.import_module(f"benchmarks.bench_{name}").report()
         print(sections[name])

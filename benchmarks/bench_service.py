@@ -30,12 +30,28 @@ MILLION = int(os.environ.get("RANKONE_BENCH_DECISIONS", "1000000"))
 
 def load(port: int, seconds: float = SECONDS) -> dict:
     """Let the clients ask and tell; return their latencies."""
-    command = [sys.executable, "-m", "benchmarks.service_load", str(port), "bench", str(CLIENTS), str(seconds)]
+    with loading(port, seconds) as finished:
+        return finished()
+
+
+@contextlib.contextmanager
+def loading(port: int, seconds: float, rate: float = 0.0):
+    """Let the clients ask and tell, at a rate if one is given; yield what waits for them and returns their latencies."""
     with tempfile.NamedTemporaryFile() as file:
-        subprocess.run([*command, file.name], check=True, cwd=ROOT)
-        found = json.loads(Path(file.name).read_text())
-    assert not found["errors"], found["errors"]
-    return found
+        words = ("-m", "benchmarks.service_load", port, "bench", CLIENTS, seconds, file.name, rate)
+        clients = subprocess.Popen([sys.executable, *map(str, words)], cwd=ROOT)
+
+        def finished() -> dict:
+            assert clients.wait() == 0
+            found = json.loads(Path(file.name).read_text())
+            assert not found["errors"], found["errors"]
+            return found
+
+        try:
+            yield finished
+        finally:
+            clients.kill()
+            clients.wait()
 
 
 def percentile(values: list[float], share: float) -> float:

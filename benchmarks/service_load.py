@@ -1,6 +1,7 @@
-"""Closed-loop clients of the service, cheap enough to share two cores with it: raw HTTP/1.1 on asyncio.
+"""Clients of the service, cheap enough to share two cores with it: raw HTTP/1.1 on asyncio.
 
-``python -m benchmarks.service_load PORT NAME CLIENTS SECONDS FILE`` writes the latencies as JSON.
+``python -m benchmarks.service_load PORT NAME CLIENTS SECONDS FILE [RATE]`` writes the latencies as JSON. Each client asks
+again as soon as its last outcome is told; with a rate, all of them together send that many pairs a second.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from pathlib import Path
 class Client(asyncio.Protocol):
     """Asks, tells, asks again; notes how long each answer took."""
 
+    due = pace = 0.0  # when to ask next, on the clock of `perf_counter`, and seconds from one ask to the next
+
     def __init__(self, name: str, until: float, done: asyncio.Future, asks: list, tells: list, errors: list) -> None:
         self._ask = f"POST /v1/experiments/{name}/ask HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\n".encode()
         self._tell = f"PUT /v1/experiments/{name}/decisions/%s/outcome HTTP/1.1\r\nHost: 127.0.0.1\r\n"
@@ -24,7 +27,18 @@ class Client(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         self._transport = transport
-        self._send(self._ask)
+        self._ask_when_due()
+
+    def _ask_when_due(self) -> None:
+        now = time.perf_counter()
+        if not self.pace:
+            self._send(self._ask)
+        elif now < self.due:
+            asyncio.get_running_loop().call_later(self.due - now, self._send, self._ask)
+        else:
+            self._send(self._ask)
+            self._began = self.due  # this visitor has waited since then
+        self.due += self.pace
 
     def _send(self, request: bytes) -> None:
         self._began = time.perf_counter()
@@ -53,20 +67,22 @@ class Client(asyncio.Protocol):
             outcome = '{"clicked":true}' if self._count % 3 == 0 else '{"clicked":false}'
             self._send((self._tell % (id, len(outcome), outcome)).encode())
         else:
-            self._send(self._ask)
+            self._ask_when_due()
         self._asking = not self._asking
 
 
-async def load(port: int, name: str, clients: int, seconds: float) -> dict:
+async def load(port: int, name: str, clients: int, seconds: float, rate: float = 0.0) -> dict:
     loop = asyncio.get_running_loop()
     asks, tells, errors = [], [], []
     began = time.monotonic()
     finished = []
-    for _ in range(clients):
+    for place in range(clients):
         done = loop.create_future()
         finished.append(done)
-        make = lambda done=done: Client(name, began + seconds, done, asks, tells, errors)  # noqa: E731
-        await loop.create_connection(make, "127.0.0.1", port)
+        client = Client(name, began + seconds, done, asks, tells, errors)
+        if rate:
+            client.pace, client.due = clients / rate, time.perf_counter() + place / rate
+        await loop.create_connection(lambda client=client: client, "127.0.0.1", port)
     await asyncio.gather(*finished)
     took = time.monotonic() - began
     return {"asks": asks, "tells": tells, "errors": errors[:3], "seconds": took, "cpu": time.process_time()}
@@ -75,5 +91,7 @@ async def load(port: int, name: str, clients: int, seconds: float) -> dict:
 if __name__ == "__main__":
     import uvloop
 
-    port, name, clients, seconds, file = sys.argv[1:]
-    Path(file).write_text(json.dumps(uvloop.run(load(int(port), name, int(clients), float(seconds)))))
+    port, name, clients, seconds, file, *rate = sys.argv[1:]
+    Path(file).write_text(
+        json.dumps(uvloop.run(load(int(port), name, int(clients), float(seconds), *map(float, rate))))
+    )

@@ -1,4 +1,4 @@
-"""How much memory and processor time a process takes, as Linux counts them."""
+"""How much memory, processor time and files a process takes, as Linux counts them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ import os
 from pathlib import Path
 
 
-def resident_megabytes() -> float:
+def resident_megabytes(process: int | str = "self") -> float:
     """Memory held now."""
-    return _status("VmRSS")
+    return _status("VmRSS", process)
+
+
+def open_files(process: int | str = "self") -> int:
+    """File descriptors that are open now."""
+    return sum(1 for _ in Path(f"/proc/{process}/fd").iterdir())
 
 
 def peak_megabytes(*, with_children: bool = False) -> float:
@@ -46,6 +51,6 @@ def _stat(process: int | str) -> list[str]:
     return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
 
 
-def _status(field: str, process: str = "self") -> float:
+def _status(field: str, process: int | str = "self") -> float:
     lines = Path(f"/proc/{process}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(field)) / 1024
