@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -48,6 +49,18 @@ def test_explains_itself(name):
     kind = rankone.known_policies()[name]
     assert kind.__doc__
     assert kind.__doc__.splitlines()[0].endswith(".")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_step_keeps_nothing_of_its_generator(name):
+    agent = agent_of(name)
+    agent.tell(agent.ask(), 1)
+    before = sys.getrefcount(agent.rng)
+    for _ in range(10):
+        agent.tell(agent.ask(), 0)
+        agent.void(agent.ask())
+    after = sys.getrefcount(agent.rng)  # not within the assertion: pytest holds on to what it looks at
+    assert after == before
 
 
 @pytest.mark.parametrize("name", NAMES)

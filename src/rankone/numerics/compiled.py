@@ -22,7 +22,10 @@ from typing import Any, TypeVar
 
 import numba
 from numba.core import config as numba_config
+from numba.core import types
 from numba.core.errors import NumbaError
+from numba.core.runtime.context import NRTContext
+from numba.extending import reflect
 
 from rankone.errors import InputError
 
@@ -45,6 +48,17 @@ _config: Any = numba_config  # its settings are made at run time, unknown to typ
 _PACKAGE = Path(__file__).resolve().parents[1]
 _KEPT_CACHES = 8
 _CACHE_DIR_LOCK = threading.Lock()
+
+
+@reflect(types.NumPyRandomGeneratorType)  # type: ignore[no-untyped-call,untyped-decorator]
+def _release(kind: types.NumPyRandomGeneratorType, generator: Any, call: Any) -> None:
+    """Free, when a call that counts no references ends, what Numba allocated to pass a generator in.
+
+    Numba allocates in every call (64 bytes that also hold on to the generator) and frees only in those that count.
+    """
+    if not call.context.enable_nrt:
+        counting: Any = NRTContext(call.context, enabled=True)  # type: ignore[no-untyped-call]
+        counting.decref(call.builder, kind, generator)
 
 
 def function(python: Function) -> Function:

@@ -1,0 +1,72 @@
+"""What a compiled call takes it gives back: a service lives for months, at hundreds of calls a second."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+# A call that kept the 64 bytes Numba allocates to pass a generator in, or the generator, would add megabytes here.
+MANY_CALLS = """
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from rankone.numerics.compiled import compiled
+from rankone.numerics.seeds import generator
+from rankone.policies import live, policy
+from rankone.serving import winner
+from rankone.simulation.play import play
+
+policy = policy(sys.argv[1]).with_horizon(1_000_000)
+
+
+def pairs(count):
+    agent = policy.agent(4, 4)
+    for number in range(count):
+        agent.tell(agent.ask(), number % 3 == 0)
+
+
+def events(count):
+    move, state, rng = compiled(live.advance, type(policy).__module__), policy.start(4, 4), generator(1)
+    reward = np.zeros(1, np.int64)
+    for _ in range(count):
+        row, col, tag = reward - 1, reward.copy(), reward.copy()
+        move(state, rng, np.array([live.ASK]), row, col, tag, reward)
+        move(state, rng, np.array([live.LEARN]), row, col, tag, reward)
+
+
+def runs(count):
+    loop, means = compiled(play, type(policy).__module__), np.array([0.5, 0.1, 0.1, 0.1])
+    for run in range(count // 10):
+        loop(policy.start(4, 4), means, means, 0.25, np.array([2]), np.empty(1), generator(run))
+
+
+def looks(count):
+    pulls, clicks = np.array([[900, 300], [300, 300]]), np.array([[450, 30], [30, 3]])
+    for _ in range(count // 4):
+        winner.standing(pulls, clicks)
+
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+for work in (pairs, events, runs, looks):
+    work(2_000)  # what is made once, and room for what comes and goes
+    before = resident()
+    work(20_000)
+    print(work.__name__, resident() - before)
+"""
+
+
+@pytest.mark.parametrize("name", ["uts", "rank1elim-kl"])
+def test_memory_stays_where_it_is(name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", MANY_CALLS, name], capture_output=True, text=True, check=True, timeout=300
+    )
+    grown = {work: int(size) for work, size in (line.split() for line in done.stdout.splitlines())}
+    assert list(grown) == ["pairs", "events", "runs", "looks"]
+    assert max(grown.values()) < 2**19, grown
