@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 from pathlib import Path
 
-from rankone.numerics.compiled import cache_root
+from rankone.errors import StorageError
+from rankone.numerics.cache import cache_roots
 from rankone.writing import whole_file
 
 LOOK = Path(__file__).with_name("look.css")
 LICENCE = Path(__file__).with_name("vega-licence.txt")  # travels with every copy, as it asks
 
 
-def bundle_path() -> Path:
-    """Return where the bundle of the installed vl-convert is kept."""
-    return cache_root() / "web" / f"vega-with-licence-{importlib.metadata.version('vl-convert-python')}.js"
+def bundle_path() -> Path | None:
+    """Return where the bundle of the installed vl-convert is kept; None before it is made."""
+    return next((path for path in map(_place, cache_roots()) if path.exists()), None)
 
 
-def make_bundle() -> None:
-    """Write the bundle unless it is there; this takes some seconds, once."""
-    path = bundle_path()
-    if path.exists():
-        return
+def _place(root: Path) -> Path:
+    return root / "web" / f"vega-with-licence-{importlib.metadata.version('vl-convert-python')}.js"
+
+
+def make_bundle() -> Path:
+    """Write the bundle unless it is there, which takes some seconds, once; return where it is kept."""
+    found = bundle_path()
+    if found is not None:
+        return found
     import vl_convert
 
     bundle = LICENCE.read_text() + vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    with whole_file(path) as part:
-        part.write_text(bundle, encoding="utf-8")
+    for root in cache_roots(make=True):
+        with contextlib.suppress(StorageError):
+            with whole_file(_place(root)) as part:
+                part.write_text(bundle, encoding="utf-8")
+            return _place(root)
+    raise StorageError("a directory for the chart library", "none that can be written", "name one in RANKONE_CACHE_DIR")

@@ -10,24 +10,20 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import os
 import re
-import shutil
 import sys
-import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
-from numba.core import config as numba_config
 from numba.core import types
 from numba.core.errors import NumbaError
 from numba.core.runtime.context import NRTContext
 from numba.extending import reflect
 
 from rankone.errors import InputError
+from rankone.numerics.cache import KernelCache
 
 # Division by zero gives inf or nan as in NumPy: no error paths to compile, smaller and faster kernels. Nobody calls
 # from C, and only compiled code calls kernels: leaving these entries out saves a third of the compile time.
@@ -43,11 +39,7 @@ STEP = _INNER | _INLINED
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_config: Any = numba_config  # its settings are made at run time, unknown to type checkers
-
 _PACKAGE = Path(__file__).resolve().parents[1]
-_KEPT_CACHES = 8
-_CACHE_DIR_LOCK = threading.Lock()
 
 
 @reflect(types.NumPyRandomGeneratorType)  # type: ignore[no-untyped-call,untyped-decorator]
@@ -101,14 +93,6 @@ def _in_a_sentence(text: str, module: str) -> InputError:
     )  # fmt: skip
 
 
-def cache_root() -> Path:
-    """Directory of what rankone keeps for speed: $RANKONE_CACHE_DIR, or a folder in the user's cache directory."""
-    named = os.environ.get("RANKONE_CACHE_DIR")
-    if named:
-        return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rankone"
-
-
 @functools.cache
 def source_key(module: str) -> str:
     """Hash of the package's sources and of the module (perhaps a user's) that defines a policy."""
@@ -130,38 +114,19 @@ def _users_file(module: str) -> Path | None:
 @functools.cache
 def compiled(entry: Callable[..., Any], module: str) -> Callable[..., Any]:
     """Compile `entry` for the policies of `module`, cached on disk under the hash of their sources."""
-    options = {"nogil": True, **_SEMANTICS, **_BORROWED}
+    function = numba.njit(nogil=True, **_SEMANTICS, **_BORROWED)(entry)
     if module == "__main__":  # a script or a notebook: its types are new in every process, so a cache would only grow
-        return numba.njit(**options)(entry)
+        return function
     key = source_key(module)
     if (
         _users_file(module) is not None
     ):  # its types are cached by the module's name: a file that is renamed needs another cache
         key = hashlib.sha256(f"{key} {module}".encode()).hexdigest()[:16]
-    directory = _cache_directory(key)
-    with _CACHE_DIR_LOCK:
-        previous = _config.CACHE_DIR
-        _config.CACHE_DIR = str(directory)  # read once, when the decorator sets up the function's cache
-        try:
-            return numba.njit(cache=True, **options)(entry)
-        finally:
-            _config.CACHE_DIR = previous
+    function._cache = KernelCache(entry, key)
+    return function
 
 
-@functools.cache
-def _cache_directory(key: str) -> Path:
-    """Return the directory of one cache; keep the few most recently used, so that upgrades do not fill the disk."""
-    current = cache_root() / "kernels" / key
-    try:
-        current.mkdir(parents=True, exist_ok=True)
-        os.utime(current)
-    except OSError:  # a home that cannot be written: compile afresh in every process rather than not at all
-        return Path(tempfile.mkdtemp(prefix="rankone-"))
-    used = {}
-    for folder in current.parent.iterdir():
-        if re.fullmatch("[0-9a-f]{16}", folder.name) and folder != current:
-            with contextlib.suppress(FileNotFoundError):  # another process cleans up too
-                used[folder] = folder.stat().st_mtime
-    for folder in sorted(used, key=lambda folder: used[folder])[: max(0, len(used) - _KEPT_CACHES + 1)]:
-        shutil.rmtree(folder, ignore_errors=True)
-    return current
+def kept_in(function: Callable[..., Any]) -> Path | None:
+    """Return the directory that keeps what a function of `compiled` ran last; None: no directory does."""
+    cache: KernelCache | None = getattr(function, "_cache", None)
+    return cache.cache_path if isinstance(cache, KernelCache) else None

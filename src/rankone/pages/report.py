@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from rankone import __version__
-from rankone.charts.bundle import bundle_path, make_bundle
+from rankone.charts.bundle import make_bundle
 from rankone.charts.page import cell_text, table_html, whole_page
 from rankone.errors import InputError
 from rankone.pages.parts import KINDS, Part
@@ -74,14 +74,13 @@ def _kind(directory: Path) -> str | None:
 
 def report_html(parts: list[Part]) -> str:
     """Return the report as a page."""
-    make_bundle()
     charts: list[dict[str, Any]] = []
     bodies = [_body(part, charts) for part in parts]
     title = parts[0].title if len(parts) == 1 else f"{len(parts)} results"
     head = f"<header><p class='note'>Report by rankone {escape(__version__)}</p></header>"
     head += "<noscript><p class='note'>The charts need JavaScript; all else is here without it.</p></noscript>"
     style, script = ((_HERE / f"report.{kind}").read_text() for kind in ("css", "js"))
-    library = bundle_path().read_text(encoding="utf-8").replace("</script", "<\\/script")
+    library = make_bundle().read_text(encoding="utf-8").replace("</script", "<\\/script")
     return whole_page(f"{title} · rankone", f"{head}<main>{''.join(bodies)}</main>", style, [library, script], charts)
 
 

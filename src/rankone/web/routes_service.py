@@ -9,7 +9,7 @@ from pathlib import Path
 from starlette.responses import Response
 
 from rankone import __version__
-from rankone.charts.bundle import LOOK, bundle_path
+from rankone.charts.bundle import LOOK, bundle_path, make_bundle
 from rankone.web.apart import apart
 from rankone.web.metrics import damage_lines, experiment_lines, figures
 from rankone.web.operations import Call, Operation, answer, operation
@@ -56,9 +56,9 @@ async def openapi(call: Call) -> Response:
 @operation("GET", "/vega.js", None, answers={200: ("text/javascript",)})
 async def chart_library(call: Call) -> Response:
     """Return the chart library, as it comes with vl-convert."""
-    if not bundle_path().exists():
+    if bundle_path() is None:
         await apart("bundle")
-    return await _file(call, "text/javascript", bundle_path())
+    return await _file(call, "text/javascript", make_bundle())
 
 
 async def _file(call: Call, media_type: str, *paths: Path) -> Response:

@@ -1,0 +1,118 @@
+"""What rankone keeps on disk for speed: where that is, and the compiled functions among it.
+
+The directory is $RANKONE_CACHE_DIR, or one in the user's cache directory. Where it cannot be written (a service without
+a home, a container), what is there is still used and what is missing goes to a directory of the user's own below the
+system's temporary one, the same for all processes. Where that cannot be either, nothing is kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from numba.core import caching
+
+_KEPT_CACHES = 8
+
+
+def cache_roots(make: bool = False) -> Iterator[Path]:
+    """Yield the directories to look in, in this order; with `make`, those to write to: the first that can be.
+
+    What is found there is run, so the one in the temporary directory must be the user's, and closed to all others.
+    """
+    named = os.environ.get("RANKONE_CACHE_DIR")
+    with contextlib.suppress(RuntimeError):  # a user without a home
+        yield Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rankone"
+    if hasattr(os, "geteuid"):
+        with contextlib.suppress(OSError):
+            spare = Path(tempfile.gettempdir()) / f"rankone-{os.geteuid()}"
+            if make:
+                with contextlib.suppress(FileExistsError):
+                    spare.mkdir(mode=0o700)
+            found = spare.lstat()
+            if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077:
+                yield spare
+
+
+class KernelCache(caching.NullCache):
+    """Where Numba looks for one compiled function, and keeps it: in a folder `key` of each root.
+
+    Args:
+        entry: the function before it is compiled.
+        key: folder of its cache: a hash of all it is made from.
+    """
+
+    cache_path: Path | None = None  # root in which the function was found, or is kept
+
+    def __init__(self, entry: Callable[..., Any], key: str) -> None:
+        self._entry, self._key = entry, key
+        for root in cache_roots():
+            tidy(root / "kernels" / key)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the function compiled for these types; None if no root has it."""
+        for root in cache_roots():
+            with contextlib.suppress(OSError):
+                found = self._at(root).load_overload(sig, target_context)
+                # Two processes that save at the same time may leave one's code under the other's types.
+                if found is not None and found.signature.args == sig:
+                    self.cache_path = root
+                    return found
+        return None
+
+    def save_overload(self, sig: Any, cres: Any) -> None:
+        """Keep the function in the first root that takes it."""
+        for root in cache_roots(make=True):
+            with contextlib.suppress(OSError):
+                self._at(root).save_overload(sig, cres)
+                self.cache_path = root
+                return
+
+    def _at(self, root: Path) -> Any:
+        return _Files(self._entry, root / "kernels" / self._key)
+
+
+class _Files(caching.FunctionCache):
+    """Numba's files of one function, in a directory that is given and not made before there is something to keep."""
+
+    def __init__(self, entry: Callable[..., Any], directory: Path) -> None:
+        self._impl_class: Any = functools.partial(_Content, directory)
+        super().__init__(entry)  # type: ignore[no-untyped-call]
+
+
+class _Content(caching.CompileResultCacheImpl):
+    def __init__(self, directory: Path, entry: Callable[..., Any]) -> None:
+        self._locator, self._lineno = _Place(directory, entry), entry.__code__.co_firstlineno
+        name, flags = f"{entry.__module__}.{entry.__qualname__}", getattr(sys, "abiflags", "")
+        self._filename_base = self.get_filename_base(name, flags)  # type: ignore[no-untyped-call]
+
+
+class _Place(caching._SourceFileBackedLocatorMixin, caching._CacheLocator):
+    def __init__(self, directory: Path, entry: Callable[..., Any]) -> None:
+        self._py_file, self._lineno, self._directory = inspect.getfile(entry), entry.__code__.co_firstlineno, directory
+
+    def get_cache_path(self) -> str:
+        return str(self._directory)
+
+
+def tidy(current: Path) -> None:
+    """Keep the few caches that were used last, so that upgrades do not fill the disk."""
+    with contextlib.suppress(OSError):  # not made yet, or another process tidies up, or it is not ours to change
+        os.utime(current)
+        used = {
+            folder: folder.stat().st_mtime
+            for folder in current.parent.iterdir()
+            if re.fullmatch("[0-9a-f]{16}", folder.name) and folder != current
+        }
+        for folder in sorted(used, key=lambda folder: used[folder])[: max(0, len(used) - _KEPT_CACHES + 1)]:
+            shutil.rmtree(folder, ignore_errors=True)
