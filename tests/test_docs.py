@@ -24,7 +24,7 @@ BLOCK = re.compile(r"^```([^\s`]*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTAL
 RUN = {"python", "sh"}
 READ = {"json": json.loads, "toml": tomllib.loads}
 TRIED = {"console", "html", "sql"}  # by tests/web/test_docs_site.py, and below
-SHOWN = {"ini", "nginx", "text", "{eval-rst}", "{toctree}"}  # not ours to run
+SHOWN = {"dockerfile", "ini", "nginx", "text", "{eval-rst}", "{toctree}"}  # not ours to run
 
 
 def blocks(page: Path, language: str, run: bool = True) -> list[str]:

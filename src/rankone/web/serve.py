@@ -15,6 +15,7 @@ from rankone.errors import InputError, MissingExtra, StorageError
 from rankone.serving import Database
 from rankone.specs import amount
 from rankone.web.tokens import list_tokens
+from rankone.web.warm import warm_up
 
 _EVERYWHERE = (str(ipaddress.IPv4Address(0)), str(ipaddress.IPv6Address(0)))
 
@@ -91,6 +92,7 @@ def serve(
     if public:
         check_public(db, host)
     listening = listen(host, port)
+    warm_up(db, say)
     say(greeting(db, host, listening.getsockname()[1]))
     app = create_app(db, durability=durability, public=public, allowed_origins=allowed_origins)
     config = uvicorn.Config(

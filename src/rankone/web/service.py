@@ -23,7 +23,7 @@ from rankone.web.metrics import Meters
 from rankone.web.problem_json import Problem
 from rankone.web.tokens import Token, list_tokens, make_table
 from rankone.web.views import Views
-from rankone.web.warm import warm
+from rankone.web.warm import warm, warm_all
 
 log = logging.getLogger("rankone.web")
 _TICK = 1.0  # seconds between looks for windows that are over
@@ -56,6 +56,7 @@ class Service:
 
     async def start(self) -> None:
         """Begin to end windows in time, and open all experiments so that nobody has to wait for the first answer."""
+        await self.off_loop(warm_all, self.reader)
         self._ticking = asyncio.create_task(self._tick())
 
     async def stop(self) -> None:

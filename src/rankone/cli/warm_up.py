@@ -1,0 +1,58 @@
+"""``rankone warm-up``: compile now what would be compiled when it is first used."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from rankone.cli._options import policy_names
+from rankone.cli._progress import stopped_by_hand
+
+if TYPE_CHECKING:
+    from rankone.policies import Policy
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("warm-up", epilog="Example: rankone warm-up --policy uts --policy top-two")(warm_up)
+
+
+def warm_up(
+    policy: list[str] = typer.Option(
+        [], "--policy", "-P", autocompletion=policy_names, help="A policy to compile, repeatable; all if left out."
+    ),
+) -> None:
+    """Compile the policies for this machine: after installing, or while an image is built. What is compiled is kept."""
+    from rankone.errors import StorageError
+    from rankone.policies import known_policies
+    from rankone.policies import policy as policy_of
+
+    chosen = [policy_of(name) for name in policy or sorted(known_policies())]
+    print("rankone: each takes some seconds, unless it was compiled here before", file=sys.stderr)
+    places: dict[Path | None, None] = {}
+    with stopped_by_hand(lambda: "what was finished is kept; the same command continues"):
+        for number, each in enumerate(chosen, 1):
+            print(f"rankone: compiling {each.label}, {number} of {len(chosen)}", file=sys.stderr)
+            places[_compile(each)] = None
+    if None in places:
+        do = "name one in RANKONE_CACHE_DIR, here and where the policies run"
+        raise StorageError("a directory for what is compiled", "none that can be written", do)
+    print(f"rankone: ready, kept in {' and '.join(map(str, places))}", file=sys.stderr)
+
+
+def _compile(policy: Policy) -> Path | None:
+    """Play a policy as a service, a study and an agent do; return the directory that keeps it."""
+    from rankone.numerics.compiled import kept_in
+    from rankone.simulation import simulate
+    from rankone.web.warm import warm
+
+    ready = policy.with_horizon(1_000).for_problem(0, 0)
+    live = warm(ready)
+    simulate("needle:2x2", ready, horizon=2, runs=1, workers=1)
+    agent = ready.agent(2, 2)
+    agent.tell(agent.ask(), 0)
+    agent.void(agent.ask())
+    return kept_in(live)
