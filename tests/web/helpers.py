@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-import uvicorn
-
 from rankone.web.app import create_app
+from rankone.web.connection import make_server
+from rankone.web.limits import Limits
 
 ROOT = Path(__file__).parents[2]
 HOMEPAGE = {"name": "homepage", "rows": ["A", "B", "C"], "cols": ["1", "2"], "policy": "ucb1", "seed": 7}
@@ -67,8 +67,7 @@ class Api:
 def running(db, durability="off", **options):
     """Run the service in a thread; yield its address."""
     app = create_app(db, durability=durability, **options)
-    config = uvicorn.Config(app, port=0, log_config=None, access_log=options.get("access_log", False))
-    server = uvicorn.Server(config)
+    server = make_server(app, options.get("limits") or Limits(), port=0, log_config=None, access_log=False)
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started:

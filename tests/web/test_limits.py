@@ -14,8 +14,11 @@ from rankone.web.gate import Gate
 from rankone.web.limits import Limits
 from rankone.web.metrics import Meters
 from rankone.web.problem_json import Problem
+from rankone.web.service import Service
+from rankone.web.shared import Shared
 from rankone.web.tokens import create_token, list_tokens
 
+from . import test_connection
 from .helpers import HOMEPAGE, Api, running
 
 SMALL = Limits(body_bytes=2_000, create_body_bytes=400_000, pairs=600, max_open=50, experiments=9, exports=1)
@@ -241,7 +244,7 @@ def test_waiting():
 
     async def crowd():
         with ThreadPoolExecutor(1) as pool:
-            desk = Desk(Patient(), pool, None, Meters(), room=3)
+            desk = Desk(Patient(), pool, None, Meters(), 3, asyncio.Semaphore())
             first = asyncio.create_task(desk.do([Ask()]))
             await asyncio.sleep(0)
             await asyncio.sleep(0)  # the first is being carried out; three decisions more may wait
@@ -255,6 +258,20 @@ def test_waiting():
 
     refused = asyncio.run(crowd())
     assert (refused.status, refused.code, refused.retry_after) == (503, "busy", 1)
+
+
+def test_looks(tmp_path):
+    """Reports of many experiments wait for each other."""
+    from .test_shared import Work
+
+    async def crowd():
+        service = Service(tmp_path / "rankone.db", "off", dataclasses.replace(Limits(), looks=2), False, [])
+        work = Work()
+        await asyncio.gather(*(Shared(work, service.looking).get() for _ in range(6)))
+        await service.stop()
+        return work.made, work.most
+
+    assert asyncio.run(crowd()) == (6, 2)
 
 
 def test_exports(small):
@@ -278,5 +295,5 @@ def test_exports(small):
 
 
 def test_every_limit_has_its_test():
-    tested = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
+    tested = {name.removeprefix("test_") for name in (*globals(), *vars(test_connection)) if name.startswith("test_")}
     assert {field.name for field in dataclasses.fields(Limits)} <= tested

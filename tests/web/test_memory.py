@@ -3,13 +3,14 @@
 import re
 import socket
 import sys
-import threading
-from contextlib import closing, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import pytest
 
 from rankone.web.limits import Limits
+from rankone.web.serve import allow_files
 
 from .helpers import HOMEPAGE, Api
 
@@ -38,6 +39,11 @@ def below_the_cap(server):
     yield
     assert Api(server.url).on("homepage", "GET", "").status == 200
     assert peak(server) < CAP
+
+
+def at_once(times, do):
+    with ThreadPoolExecutor(times) as pool:
+        return [asked.result() for asked in [pool.submit(do) for _ in range(times)]]
 
 
 def begin(server, path, how):
@@ -81,6 +87,47 @@ def test_bodies_with_too_many_fields(server):
     assert Api(server.url)("POST", "/v1/experiments", raw=b'{"name":"x",' + fields + b"}").code == "invalid"
 
 
+@pytest.mark.parametrize("part", [b"X: 1\r\n" * 9_000, b"x" * 65536], ids=["headers", "one header"])
+def test_headers_without_an_end(server, part):
+    sent = 0
+    with socket.create_connection(("127.0.0.1", server.port), timeout=600) as connection, suppress(OSError):
+        connection.sendall(b"GET / HTTP/1.1\r\nX: ")
+        while sent < 2**30:
+            connection.sendall(part)
+            sent += len(part)
+    assert sent < 2**26
+
+
+def test_many_slow_sockets(server):
+    """As many connections as there may be and more, each with nearly as much of a request as there may be."""
+    limits = Limits()
+    allow_files(limits.connections + 500)
+    head = b"GET /openapi.json HTTP/1.1\r\n" + b"X: 1\r\n" * (limits.headers - 1)
+    head += b"X: " + b"x" * (limits.header_bytes - len(head) - 10)
+    with ExitStack() as stack:
+        for _ in range(limits.connections + 200):
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=600))
+            connection.sendall(head)
+        assert Api(server.url)("GET", "/v1/experiments").status == 200
+
+
+def test_many_bodies_that_nobody_wants(server):
+    with ExitStack() as stack:
+        for _ in range(500):
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=600))
+            with suppress(OSError):
+                connection.sendall(b"GET /v1/experiments/homepage/view HTTP/1.1\r\nContent-Length: 10000000\r\n\r\n")
+                connection.sendall(b" " * 2_000_000)
+
+
+def test_many_requests_in_one_piece(server):
+    with ExitStack() as stack:
+        for _ in range(100):
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=600))
+            with suppress(OSError):
+                connection.sendall(b"GET /v1/experiments HTTP/1.1\r\n\r\n" * 7_000)
+
+
 def test_many_bodies_at_once(server):
     """Half a gigabyte of bodies that all lack their last byte: most are refused, the others may go on waiting."""
     connections = [begin(server, "/v1/experiments", f"Content-Length: {CREATE}") for _ in range(512)]
@@ -95,16 +142,7 @@ def test_many_bodies_at_once(server):
 
 def test_huge_batches_at_once(server):
     """Far more decisions than may be open, asked for at once: each answer is whole or says that there are too many."""
-    statuses = []
-
-    def client():
-        statuses.append(Api(server.url)("POST", ASK, {"count": 1000}).status)
-
-    threads = [threading.Thread(target=client) for _ in range(40)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    statuses = at_once(40, lambda: Api(server.url)("POST", ASK, {"count": 1000}).status)
     assert set(statuses) <= {200, 429, 503}
     opened = Api(server.url).on("homepage", "GET", "").json()["open"]
     assert 0 < opened == 1000 * statuses.count(200) <= 30_000
@@ -116,5 +154,7 @@ def test_the_largest_experiment(server):
     body = {"name": "largest", "rows": rows, "cols": cols, "policy": "ucb1"}
     assert api("POST", "/v1/experiments", body).status == 201
     assert api.on("largest", "POST", "/ask", {"count": 1000}).status == 200
-    assert api.on("largest", "GET", "/view").status == 200
+    statuses = at_once(40, lambda: api.on("largest", "GET", "/report").status)
+    statuses += at_once(40, lambda: api.on("largest", "GET", "/view").status)
+    assert set(statuses) == {200}
     assert api("POST", "/v1/experiments", body | {"name": "one more", "cols": 1}).code == "invalid"

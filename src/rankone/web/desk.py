@@ -11,19 +11,32 @@ from typing import Any
 from rankone.serving import Ask, Experiment, Tell, Void
 from rankone.web.metrics import Meters
 from rankone.web.problem_json import Problem
+from rankone.web.shared import Shared
 from rankone.web.views import Views
 
 Request = Ask | Tell | Void
 # A group waits this share of the last one's time, at most, for clients who were just answered and are about to come
 # back: otherwise two halves of the clients take turns, and each commit serves only one half.
 _LINGER = 0.6
+_LONGEST = 0.1  # seconds of waiting, however long the last one took
+_SHARE = 0.25  # of the time, at most, is spent on reports of one experiment
 
 
 class Desk:
     """Takes requests for one experiment. While one group is carried out, the next one gathers."""
 
-    def __init__(self, experiment: Experiment, pool: Executor, views: Views, meters: Meters, room: int) -> None:
+    def __init__(
+        self,
+        experiment: Experiment,
+        pool: Executor,
+        views: Views,
+        meters: Meters,
+        room: int,
+        looking: asyncio.Semaphore,
+    ) -> None:
         self.experiment, self.views = experiment, views
+        self.report = Shared(lambda: self.call(self.views.report), looking, _SHARE)
+        self.view = Shared(lambda: self.call(self.views.view), looking)
         self._pool, self._meters, self._room = pool, meters, room
         self._waiting: list[tuple[Sequence[Request], asyncio.Future[list[Any]]]] = []
         self._size = 0
@@ -69,7 +82,8 @@ class Desk:
         expected, patience = 0, 0.0
         while self._waiting:
             await self._linger(expected, patience)
-            group, self._waiting = self._waiting, []
+            group = [waiting for waiting in self._waiting if not waiting[1].done()]  # some have given up
+            self._waiting = []
             requests = [request for asked, _ in group for request in asked]
             self._size = 0
             began = time.perf_counter()
@@ -82,7 +96,7 @@ class Desk:
                 continue
             took = time.perf_counter() - began
             self._meters.committed(len(requests), took)
-            expected, patience = len(group) + len(self._waiting), _LINGER * took
+            expected, patience = len(group) + len(self._waiting), min(_LONGEST, _LINGER * took)
             first = 0
             for asked, answer in group:
                 if not answer.done():

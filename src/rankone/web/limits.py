@@ -17,6 +17,12 @@ def _limit(default: int, what: str, answer: str) -> Any:
 class Limits:
     """What one client may ask of the service. Above a limit the answer is an error, and nothing is done."""
 
+    connections: int = _limit(1_000, "connections at once; an idle one makes room for a new one", "503")
+    header_bytes: int = _limit(32 * 1024, "bytes of a request that are not its body: line and headers", "431")
+    headers: int = _limit(100, "headers of a request", "431")
+    header_seconds: int = _limit(10, "seconds until a request's headers are complete", "408")
+    idle_seconds: int = _limit(75, "seconds that a connection may stay open between requests", "closed")
+    answer_seconds: int = _limit(30, "seconds until a request is answered, or a client takes its answer", "503")
     body_bytes: int = _limit(256 * 1024, "bytes of a request's body", "413")
     create_body_bytes: int = _limit(1024 * 1024, "bytes of the body that creates an experiment", "413")
     bodies_bytes: int = _limit(32 * 1024 * 1024, "bytes of all bodies that are being read at once", "503")
@@ -31,6 +37,7 @@ class Limits:
     experiments: int = _limit(1_000, "experiments of a database", "422")
     requests_per_second: int = _limit(10_000, "requests a second of one token that has no rate of its own", "429")
     waiting: int = _limit(20_000, "decisions and outcomes that wait for the database at once", "503")
+    looks: int = _limit(2, "reports, views, lists and metrics that are made at once, over all experiments", "waits")
     exports: int = _limit(2, "exports at the same time", "429")
 
     def table(self) -> str:

@@ -44,7 +44,7 @@ async def list_experiments(call: Call) -> Response:
     names = [name for name in await call.service.names() if call.caller.may("read", name)]
     shown, damaged = await call.service.look_at_all(names, _show)
     errors = [{"name": name, "detail": str(error)} for name, error in damaged.items()]
-    return answer({"experiments": list(shown.values()), "damaged": errors})
+    return answer(await call.service.off_loop(encode, {"experiments": list(shown.values()), "damaged": errors}))
 
 
 @operation(
@@ -79,14 +79,14 @@ async def show_experiment(call: Call) -> Response:
 async def report(call: Call) -> Response:
     """Report what leads, how sure that is, who got how much traffic and what is still in the race."""
     desk = await call.service.desk(call.name)
-    return answer(await desk.call(lambda: encode(desk.views.report().as_dict())))
+    return answer(await desk.report.get())
 
 
 @operation("GET", f"{_ONE}/view", "read", answers={200: ViewAnswer})
 async def view(call: Call) -> Response:
     """Return what the page shows; it may be a second old."""
     desk = await call.service.desk(call.name)
-    return answer(await desk.call(desk.views.view))
+    return answer(await desk.view.get())
 
 
 @operation("GET", f"{_ONE}/export", "read", query=ExportQuery, answers={200: tuple(_MEDIA.values())}, problems=(429,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import ipaddress
 import signal
@@ -14,9 +15,11 @@ from urllib.parse import urlsplit
 from rankone.errors import InputError, MissingExtra, StorageError
 from rankone.serving import Database
 from rankone.specs import amount
+from rankone.web.limits import Limits
 from rankone.web.tokens import list_tokens
 from rankone.web.warm import warm_up
 
+_FILES = 200  # that the service needs beside its connections
 _EVERYWHERE = (str(ipaddress.IPv4Address(0)), str(ipaddress.IPv6Address(0)))
 
 
@@ -71,6 +74,17 @@ def greeting(db: str | Path, host: str, port: int) -> str:
     return f"open http://{here}:{port}/ in a browser; database {named}: {inside}; Ctrl-C ends it"
 
 
+def allow_files(wanted: int) -> None:
+    """Let this process open as many files as it has connections, where the system allows that."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        if soft != resource.RLIM_INFINITY and soft < most:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
 def serve(
     db: str | Path = "rankone.db",
     host: str = "127.0.0.1",
@@ -83,9 +97,8 @@ def serve(
 ) -> None:
     """Serve the experiments of a database over HTTP until the process is told to end; `say` where, to begin with."""
     try:
-        import uvicorn
-
         from rankone.web.app import create_app
+        from rankone.web.connection import make_server
     except ImportError as error:
         raise MissingExtra("rankone serve", "serve") from error
     public = not is_loopback(host)
@@ -94,18 +107,13 @@ def serve(
     listening = listen(host, port)
     warm_up(db, say)
     say(greeting(db, host, listening.getsockname()[1]))
-    app = create_app(db, durability=durability, public=public, allowed_origins=allowed_origins)
-    config = uvicorn.Config(
-        app,
-        log_level="info",
-        access_log=access_log,
-        server_header=False,
-        proxy_headers=False,  # the gate wants to see that a proxy passed the request on
-        timeout_graceful_shutdown=30,
-    )
+    limits = Limits()
+    app = create_app(db, durability=durability, limits=limits, public=public, allowed_origins=allowed_origins)
+    server = make_server(app, limits, log_level="info", access_log=access_log, timeout_graceful_shutdown=30)
+    allow_files(limits.connections + _FILES)
     sys.setswitchinterval(0.0005)  # the thread that commits must not wait for the one that reads requests
     signal.signal(signal.SIGTERM, _ended)  # the server raises the signal again when all is finished
-    uvicorn.Server(config).run(sockets=[listening])
+    server.run(sockets=[listening])
 
 
 def _ended(number: int, frame: object) -> None:

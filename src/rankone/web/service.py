@@ -27,7 +27,7 @@ from rankone.web.warm import warm, warm_all
 
 log = logging.getLogger("rankone.web")
 _TICK = 1.0  # seconds between looks for windows that are over
-_THREADS = 32
+_THREADS, _READERS = 32, 8
 
 
 class Service:
@@ -46,10 +46,11 @@ class Service:
             raise
         self.meters, self.bodies = Meters(), Bodies(limits)
         self.gate = Gate(self._tokens, limits, public, allowed_origins)
-        self.exporting = asyncio.Semaphore(limits.exports)
+        self.exporting, self.looking = asyncio.Semaphore(limits.exports), asyncio.Semaphore(limits.looks)
         self._desks: dict[str, Desk] = {}
         self._opening, self._growing = asyncio.Lock(), asyncio.Lock()
-        self._pool: Executor = ThreadPoolExecutor(_THREADS, "rankone")
+        self._pool: Executor = ThreadPoolExecutor(_THREADS, "rankone")  # for experiments
+        self._reading: Executor = ThreadPoolExecutor(_READERS, "rankone-reading")  # for all else, so that neither waits
         self.description: dict[str, Any] = {}  # the OpenAPI document
         self._ticking: asyncio.Task[None] | None = None
         self._said: dict[str, str] = {}  # what the tick could not do, and what was said of it
@@ -67,13 +68,14 @@ class Service:
                 await self._ticking
         for desk in self._desks.values():
             await desk.drain()
-        self._pool.shutdown()
+        for pool in (self._pool, self._reading):
+            pool.shutdown()
         self.reader.close()
         self.database.close()
 
     async def off_loop(self, function: Any, *arguments: Any) -> Any:
         """Call something that may wait, off the event loop."""
-        return await asyncio.get_running_loop().run_in_executor(self._pool, function, *arguments)
+        return await asyncio.get_running_loop().run_in_executor(self._reading, function, *arguments)
 
     async def names(self) -> list[str]:
         """Return the names of all experiments."""
@@ -95,12 +97,13 @@ class Service:
         """Return `at(fold)` of each experiment, and the errors of those whose journal cannot be read."""
         found: dict[str, Any] = {}
         damaged: dict[str, JournalError] = {}
-        for name in names:
-            try:
-                desk = await self.desk(name)
-                found[name] = await desk.call(desk.experiment.look, at)
-            except JournalError as error:
-                damaged[name] = error
+        async with self.looking:
+            for name in names:
+                try:
+                    desk = await self.desk(name)
+                    found[name] = await desk.call(desk.experiment.look, at)
+                except JournalError as error:
+                    damaged[name] = error
         return found, damaged
 
     async def create(self, name: str, settings: dict[str, Any]) -> tuple[Desk, bool]:
@@ -138,7 +141,8 @@ class Service:
             experiment = await self.off_loop(lambda: Experiment(name, db=self.database, **settings))
             if desk is None:
                 views = await self.off_loop(Views, experiment, self.reader)
-                desk = self._desks[name] = Desk(experiment, self._pool, views, self.meters, self.limits.waiting)
+                desk = Desk(experiment, self._pool, views, self.meters, self.limits.waiting, self.looking)
+                self._desks[name] = desk
             return desk
 
     async def _tokens(self) -> list[Token]:

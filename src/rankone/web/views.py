@@ -49,10 +49,10 @@ class Views:
         if self._experiment.look(lambda fold: fold.settings.window and len(fold.open)):
             self._experiment.settle()
 
-    def report(self) -> Report:
-        """Return the report of this moment."""
+    def report(self) -> bytes:
+        """Return the report of this moment, as JSON."""
         self.settle()
-        return make_report(self._experiment.look(_still))
+        return encode(make_report(self._experiment.look(_still)).as_dict())
 
     def view(self) -> bytes:
         """Return what the page shows, at most a little old, as JSON: many may look, it is written once."""

@@ -1,0 +1,65 @@
+"""What costs much and is the same for all: it is made once at a time, and those who come meanwhile share the next."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Shared(Generic[T]):
+    """Makes something for everybody who waits for it. What is returned was begun after it was asked for.
+
+    Args:
+        make: makes it.
+        slots: where it waits for its turn among other things that cost much.
+        share: of the time, at most, is spent on making it; so the next one may have to wait.
+        fresh: seconds for which it is used again.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Awaitable[T]],
+        slots: asyncio.Semaphore | None = None,
+        share: float = 1.0,
+        fresh: float = 0.0,
+    ) -> None:
+        self._make, self._slots, self._share, self._fresh = make, slots, share, fresh
+        self._last: asyncio.Task[T] | None = None  # being made, or made
+        self._next: asyncio.Task[T] | None = None  # not begun yet
+        self._made: T | None = None
+        self._rested = self._until = float("-inf")
+
+    async def get(self) -> T:
+        """Return one that is new enough. Whoever gives up waiting stops nobody else's."""
+        if self._made is not None and time.monotonic() < self._until:
+            return self._made
+        if self._next is None:
+            self._next = asyncio.create_task(self._after(self._last))
+            self._next.add_done_callback(_heard)
+        return await asyncio.shield(self._next)
+
+    async def _after(self, last: asyncio.Task[T] | None) -> T:
+        if last is not None and not last.done():
+            await asyncio.wait([last])
+        await asyncio.sleep(max(0.0, self._rested - time.monotonic()))
+        async with self._slots or contextlib.nullcontext():
+            self._last, self._next = self._next, None  # whoever comes from now on gets a newer one
+            began = time.monotonic()
+            try:
+                made = await self._make()
+                self._made, self._until = (made if self._fresh else None), time.monotonic() + self._fresh
+                return made
+            finally:
+                now = time.monotonic()
+                self._rested = now + (now - began) * (1.0 / self._share - 1.0)
+
+
+def _heard(task: asyncio.Task[T]) -> None:
+    """Its error is for those who wait; where nobody does any more, it is not to be complained about."""
+    if not task.cancelled():
+        task.exception()
