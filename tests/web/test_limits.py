@@ -193,7 +193,7 @@ def test_experiments(tmp_path):
 
 
 @pytest.mark.parametrize("own", [None, 5])
-def test_requests_per_second(tmp_path, own):
+def test_decisions_per_second(tmp_path, own):
     database = Database(tmp_path / "rankone.db")
     token = create_token(database, ["read"], rate=own)
     tokens, now = list_tokens(database), [100.0]
@@ -202,7 +202,7 @@ def test_requests_per_second(tmp_path, own):
     async def load():
         return tokens
 
-    limits = dataclasses.replace(Limits(), requests_per_second=8)
+    limits = dataclasses.replace(Limits(), decisions_per_second=8)
     gate = Gate(load, limits, clock=lambda: now[0])
 
     def knock():
@@ -221,8 +221,50 @@ def test_requests_per_second(tmp_path, own):
         knock()
 
 
-def test_requests_per_second_over_http(tmp_path):
-    limits = dataclasses.replace(Limits(), requests_per_second=1)
+def test_a_batch_counts_for_what_it_holds(tmp_path):
+    """Batches larger than the rate get through, one at a time: the decisions a second are as many as were allowed."""
+    limits = dataclasses.replace(Limits(), decisions_per_second=10)
+    with running(tmp_path / "rankone.db", limits=limits) as url:
+        api = Api(url)
+        assert create(api).status == 201
+        asked = api.on("homepage", "POST", "/ask", {"count": 1000})
+        assert len(asked.json()["decisions"]) == 1000
+        refused = api.on("homepage", "POST", "/ask")
+        assert (refused.status, refused.code) == (429, "too-many-requests")
+        assert 95 <= int(refused.headers["Retry-After"]) <= 100  # until the debt is paid
+        assert "at most 10 decisions and outcomes a second" in refused.json()["detail"]
+
+
+def test_batches_sent_together_do_not_all_pass(tmp_path):
+    """Bodies that are completed after all of them were let in: only the first is carried out."""
+
+    async def nobody():
+        return []
+
+    async def crowd():
+        gate = Gate(nobody, dataclasses.replace(Limits(), decisions_per_second=10), clock=lambda: 100.0)
+        callers = [await gate.admit({"host": "127.0.0.1"}) for _ in range(5)]
+        gate.charge(callers[0], 999)
+        for caller in callers[1:]:
+            with pytest.raises(Problem) as refused:
+                gate.charge(caller, 999)
+            assert refused.value.status == 429
+
+    asyncio.run(crowd())
+
+
+def test_outcomes_count_as_decisions_do(tmp_path):
+    limits = dataclasses.replace(Limits(), decisions_per_second=10)
+    with running(tmp_path / "rankone.db", limits=limits) as url:
+        api = Api(url)
+        assert create(api).status == 201
+        outcomes = [{"id": "1-aa", "clicked": True}] * 100
+        assert api.on("homepage", "POST", "/tell", {"outcomes": outcomes}).status == 200
+        assert api.on("homepage", "POST", "/tell", {"outcomes": outcomes}).code == "too-many-requests"
+
+
+def test_decisions_per_second_over_http(tmp_path):
+    limits = dataclasses.replace(Limits(), decisions_per_second=1)
     with running(tmp_path / "rankone.db", limits=limits) as url:
         answers = [Api(url)("GET", "/v1/experiments") for _ in range(20)]
         refused = [answer for answer in answers if answer.status == 429]

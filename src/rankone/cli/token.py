@@ -26,7 +26,9 @@ def create(
     experiment: str = typer.Option("*", help="Name of the experiment it is for; * is every one."),
     note: str = typer.Option("", help="What it is for."),
     days: float = typer.Option(365.0, help="Days until it expires; 0 is never."),
-    rate: int | None = typer.Option(None, help="Requests a second; default: the service's limit."),
+    rate: int | None = typer.Option(
+        None, help="Decisions asked and outcomes told a second; default: the service's limit."
+    ),
     db: str = _DB,
 ) -> None:
     """Make a token and print it, once: only its hash is stored."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import hashlib
+import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
@@ -36,6 +37,14 @@ def _is_loopback(host: str) -> bool:
 class Caller(Protocol):
     """Whoever was let in."""
 
+    @property
+    def id(self) -> str:
+        """Who it is, as far as its rate goes."""
+
+    @property
+    def rate(self) -> int | None:
+        """Decisions, outcomes and other requests a second; None: as the service has it."""
+
     def may(self, scope: str, experiment: str | None) -> bool:
         """Return whether it may do something to an experiment; None: to any."""
 
@@ -43,13 +52,15 @@ class Caller(Protocol):
 class ThisMachine:
     """A caller on this machine, where no tokens are in use: may do everything."""
 
+    id, rate = "", None
+
     def may(self, scope: str, experiment: str | None) -> bool:
         """Yes."""
         return True
 
 
 class Bucket:
-    """Lets `rate` requests through at once, and `rate` a second in the long run."""
+    """Lets `rate` through at once, and `rate` a second in the long run. A batch may be more: the next waits."""
 
     def __init__(self, rate: int, now: float) -> None:
         self._rate, self._left, self._at = rate, float(rate), now
@@ -63,6 +74,18 @@ class Bucket:
             return False
         self._left -= 1.0
         return True
+
+    def owe(self, count: int) -> bool:
+        """Take more than there may be, as long as nothing is owed; False: something is."""
+        if self._left < 0.0:
+            return False
+        self._left -= count
+        return True
+
+    @property
+    def wait(self) -> int:
+        """Whole seconds until there is one again."""
+        return max(1, math.ceil((1.0 - self._left) / self._rate))
 
 
 class Gate:
@@ -97,11 +120,19 @@ class Gate:
         tokens = await self._known(now)
         if not tokens and not self._public:
             self._check_local(headers)
-            self._take_turn("", self._limits.requests_per_second, now)
-            return ThisMachine()
-        token = _proved(tokens, headers.get("authorization", ""), now)
-        self._take_turn(token.id, token.rate or self._limits.requests_per_second, now)
-        return token
+            caller: Caller = ThisMachine()
+        else:
+            caller = _proved(tokens, headers.get("authorization", ""), now)
+        bucket = self._bucket(caller, now)
+        if not bucket.take(now):
+            raise self._too_fast(caller, bucket)
+        return caller
+
+    def charge(self, caller: Caller, more: int) -> None:
+        """Count a batch for what it is: so many decisions or outcomes more than the one that was counted on entry."""
+        bucket = self._bucket(caller, self._clock())
+        if not bucket.owe(more):
+            raise self._too_fast(caller, bucket)
 
     async def _known(self, now: float) -> dict[str, Token]:
         """Return the tokens. Before the first look all wait for it: without it nobody knows that tokens are needed."""
@@ -117,13 +148,18 @@ class Gate:
         self._tokens = {token.id: token for token in await self._load()}
         return self._tokens
 
-    def _take_turn(self, who: str, rate: int, now: float) -> None:
-        bucket = self._buckets.get(who)
+    def _rate(self, caller: Caller) -> int:
+        return caller.rate or self._limits.decisions_per_second
+
+    def _bucket(self, caller: Caller, now: float) -> Bucket:
+        bucket = self._buckets.get(caller.id)
         if bucket is None:
-            bucket = self._buckets[who] = Bucket(rate, now)
-        if not bucket.take(now):
-            detail = f"expected at most {rate} requests a second - got more - wait, or ask and tell in batches"
-            raise Problem(429, "too-many-requests", detail, retry_after=1)
+            bucket = self._buckets[caller.id] = Bucket(self._rate(caller), now)
+        return bucket
+
+    def _too_fast(self, caller: Caller, bucket: Bucket) -> Problem:
+        detail = f"expected at most {self._rate(caller)} decisions and outcomes a second - got more - wait"
+        return Problem(429, "too-many-requests", detail, retry_after=bucket.wait)
 
     def _check_local(self, headers: Mapping[str, str]) -> None:
         """Refuse what comes from elsewhere through a proxy, a foreign page or a name that was bent to this machine."""

@@ -35,7 +35,9 @@ class Limits:
     max_open: int = _limit(1_000_000, "what an experiment's own max_open may be", "422")
     open_decisions: int = _limit(100_000, "open decisions where the experiment's max_open does not say", "429")
     experiments: int = _limit(1_000, "experiments of a database", "422")
-    requests_per_second: int = _limit(10_000, "requests a second of one token that has no rate of its own", "429")
+    decisions_per_second: int = _limit(
+        20_000, "decisions asked, outcomes told and other requests a second of a token without a rate of its own", "429"
+    )
     waiting: int = _limit(20_000, "decisions and outcomes that wait for the database at once", "503")
     looks: int = _limit(2, "reports, views, lists and metrics that are made at once, over all experiments", "waits")
     exports: int = _limit(2, "exports at the same time", "429")

@@ -132,6 +132,8 @@ class Endpoint:
         if operation.body is not None:
             content = await self._service.bodies.read(receive, self._body_limit)
             body = _checked_body(operation.body, content, headers)
+            if body.weight > 1:
+                self._service.gate.charge(caller, body.weight - 1)
         if operation.query is not None:
             query = _checked_query(operation.query, scope["query_string"])
         return await operation.handler(Call(self._service, caller, headers, name, id, body, query))

@@ -39,6 +39,11 @@ class Body(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
+    @property
+    def weight(self) -> int:
+        """What it counts for in the rate of a token."""
+        return 1
+
 
 class NewExperiment(Body):
     """An experiment to create. Left out: as `rankone.Experiment` has it."""
@@ -64,6 +69,11 @@ class AskBody(Body):
     count: Count = 1
     source: Text | None = Field(None, description="who asks; kept with the decision")
 
+    @property
+    def weight(self) -> int:
+        """As many as the decisions."""
+        return self.count
+
 
 class OutcomeBody(Body):
     """Whether the pair of a decision was clicked."""
@@ -84,6 +94,11 @@ class TellBody(Body):
 
     outcomes: Annotated[list[Told], Field(min_length=1, max_length=MAX_BATCH)]
     source: Text | None = None
+
+    @property
+    def weight(self) -> int:
+        """As many as the outcomes."""
+        return len(self.outcomes)
 
 
 class StopBody(Body):

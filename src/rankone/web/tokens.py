@@ -30,7 +30,7 @@ class Token(NamedTuple):
     note: str
     scopes: tuple[str, ...]
     experiment: str  # its name, or "*"
-    rate: int | None  # requests a second; None: the service's limit
+    rate: int | None  # decisions, outcomes and other requests a second; None: the service's limit
     created: int
     expires: int | None
     revoked: int | None
@@ -69,7 +69,7 @@ def create_token(
     if days is not None and not 0 < days <= 36_500:
         raise InputError("a lifetime of at most 36500 days", days, "pass --days 365, or --days 0 for no end")
     if rate is not None and not 1 <= rate <= 1_000_000:
-        raise InputError("a rate of 1 to 1000000 requests a second", rate, "pass --rate 100, say")
+        raise InputError("a rate of 1 to 1000000 decisions a second", rate, "pass --rate 100, say")
     created = int(time.time() if now is None else now)
     id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     expires = None if days is None else created + int(days * 86_400)
