@@ -336,6 +336,13 @@ def test_exports(small):
     }
 
 
+def test_export_seconds(tmp_path):
+    with running(tmp_path / "rankone.db", limits=dataclasses.replace(Limits(), export_seconds=0.01)) as url:
+        assert create(Api(url)).status == 201
+        above = Api(url).on("homepage", "GET", "/export")
+    assert (above.status, above.code, above.headers["Retry-After"]) == (503, "too-slow", "1")
+
+
 def test_every_limit_has_its_test():
     tested = {name.removeprefix("test_") for name in (*globals(), *vars(test_connection)) if name.startswith("test_")}
     assert {field.name for field in dataclasses.fields(Limits)} <= tested

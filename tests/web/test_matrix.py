@@ -9,7 +9,7 @@ import pytest
 from rankone.errors import InputError, StorageError
 from rankone.serving import Database, Experiment
 from rankone.web.app import OPERATIONS
-from rankone.web.tokens import SCOPES, create_token, list_tokens, revoke_token
+from rankone.web.tokens import SCOPES, create_token, list_tokens, make_table, revoke_token
 
 from .helpers import HOMEPAGE, Api, running
 
@@ -48,6 +48,8 @@ NEEDS = {
     "retire_col": "admin",
     "metrics": "read",
     "health": None,
+    "live": None,
+    "ready": None,
     "openapi": None,
     "page_index_html": None,
     "page_page_css": None,
@@ -204,3 +206,19 @@ def test_the_command_makes_lists_and_revokes(tmp_path):
     assert "valid" in run("list").stdout
     assert run("revoke", id).exit_code == 0
     assert "revoked" in run("list").stdout
+
+
+def test_a_role_that_may_not_make_tables_serves_tokens(postgres_db):
+    """Its owner has made the tables; the role that serves reads and writes them."""
+    import psycopg
+
+    with Database(postgres_db) as database:
+        create_token(database, ["read"])
+    schema = postgres_db.rpartition("%3D")[2]
+    with psycopg.connect(postgres_db, autocommit=True) as owner:
+        owner.execute(f"CREATE ROLE clerk_{schema} LOGIN")
+        owner.execute(f"GRANT USAGE ON SCHEMA {schema} TO clerk_{schema}")
+        owner.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO clerk_{schema}")
+    with Database(postgres_db.replace("rankone@", f"clerk_{schema}@"), read_only=True) as database:
+        make_table(database)
+        assert len(list_tokens(database)) == 1

@@ -21,7 +21,11 @@ async def apart(task: str, **arguments: Any) -> None:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", __spec__.name, stdin=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
-    _, error = await process.communicate(json.dumps({"task": task} | arguments).encode())
+    try:
+        _, error = await process.communicate(json.dumps({"task": task} | arguments).encode())
+    except BaseException:  # nobody waits for it any more
+        process.kill()
+        raise
     if process.returncode != 0:
         last = error.decode(errors="replace").strip().rpartition("\n")[2]
         raise StorageError(f"the process for '{task}' to succeed", last or "no word from it", "try again later")

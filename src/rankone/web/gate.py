@@ -16,12 +16,15 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 from urllib.parse import urlsplit
 
+from rankone.errors import StorageError
 from rankone.web.limits import Limits
-from rankone.web.problem_json import Problem
+from rankone.web.problem_json import Problem, database_away
+from rankone.web.shared import Shared
 from rankone.web.tokens import Token
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _REFRESH = 1.0  # seconds between looks at the table of tokens
+_PATIENCE = 1.0  # seconds that a look may take before what is known has to do
 _NOBODY = Token("", hashlib.sha256(b"").digest(), "", (), "", None, 0, None, None)
 _CHALLENGE = {"WWW-Authenticate": "Bearer"}
 
@@ -107,7 +110,7 @@ class Gate:
         allowed_origins: Sequence[str] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._load, self._limits, self._public, self._clock = load, limits, public, clock
+        self._load, self._limits, self._public, self._clock = Shared(load), limits, public, clock
         self._allowed_origins = allowed_origins
         self._tokens: dict[str, Token] | None = None
         self._looked = float("-inf")
@@ -144,8 +147,14 @@ class Gate:
         return await self._look(now)
 
     async def _look(self, now: float) -> dict[str, Token]:
-        self._looked = now  # one looks; the others go by what is known, also while the database is away
-        self._tokens = {token.id: token for token in await self._load()}
+        """Look at the table. One looks; the others go by what is known, and all do while the database is away."""
+        self._looked = now
+        try:
+            async with asyncio.timeout(self._limits.answer_seconds if self._tokens is None else _PATIENCE):
+                self._tokens = {token.id: token for token in await self._load.get()}
+        except (StorageError, TimeoutError) as error:
+            if self._tokens is None:
+                raise database_away() from error
         return self._tokens
 
     def _rate(self, caller: Caller) -> int:

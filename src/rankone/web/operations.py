@@ -5,6 +5,7 @@ The table of operations makes the routes, the OpenAPI document and the test of w
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import logging
 import time
@@ -66,6 +67,7 @@ class Operation:
     problems: tuple[int, ...] = ()  # beyond those that every operation may answer
     large: bool = False  # its body may be large
     keyed: bool = False  # takes an Idempotency-Key
+    slow: bool = False  # may take as long as an export
 
     @property
     def name(self) -> str:
@@ -105,6 +107,7 @@ class Endpoint:
         self._operation, self._service = operation, service
         limits = service.limits
         self._body_limit = limits.create_body_bytes if operation.large else limits.body_bytes
+        self._seconds = limits.export_seconds if operation.slow else limits.answer_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -113,6 +116,8 @@ class Endpoint:
             response = await self._answer(scope, receive)
         except (Problem, RankoneError) as error:
             response = Problem.of(error).response()
+        except TimeoutError:
+            response = self._too_slow().response()
         except Exception as error:
             log.exception("%s failed", self._operation.name)
             response = Problem.of(error).response()
@@ -136,7 +141,13 @@ class Endpoint:
                 self._service.gate.charge(caller, body.weight - 1)
         if operation.query is not None:
             query = _checked_query(operation.query, scope["query_string"])
-        return await operation.handler(Call(self._service, caller, headers, name, id, body, query))
+        async with asyncio.timeout(self._seconds):
+            return await operation.handler(Call(self._service, caller, headers, name, id, body, query))
+
+    def _too_slow(self) -> Problem:
+        do = "try again; it may have got in, and an Idempotency-Key makes an ask safe to repeat"
+        detail = f"expected the database to answer within {self._seconds} seconds - got silence - {do}"
+        return Problem(503, "too-slow", detail, retry_after=1)
 
 
 def forbidden(scope: str, name: str) -> Problem:

@@ -65,6 +65,12 @@ class Problem(Exception):
         return Response(encode(self.as_dict()), self.status, self.headers, MEDIA_TYPE)
 
 
+def database_away() -> Problem:
+    """Return that the database does not answer, to those who shall not know which and where it is."""
+    detail = "expected the database to answer - got an error, or silence - try again in a second; the log says more"
+    return Problem(503, "storage", detail, retry_after=1)
+
+
 def shown(error: Exception, limit: int = 500) -> str:
     """Return an error's sentence, what was given cut short: nobody gets a megabyte back."""
     if isinstance(error, ExplainedError):

@@ -89,7 +89,15 @@ async def view(call: Call) -> Response:
     return answer(await desk.view.get())
 
 
-@operation("GET", f"{_ONE}/export", "read", query=ExportQuery, answers={200: tuple(_MEDIA.values())}, problems=(429,))
+@operation(
+    "GET",
+    f"{_ONE}/export",
+    "read",
+    query=ExportQuery,
+    answers={200: tuple(_MEDIA.values())},
+    problems=(429,),
+    slow=True,
+)
 async def export(call: Call) -> Response:
     """Export all decisions, one row each, as csv, jsonl or parquet."""
     service, name, kind = call.service, call.name, call.query.format

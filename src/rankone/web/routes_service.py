@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,12 +11,15 @@ from starlette.responses import Response
 
 from rankone import __version__
 from rankone.charts.bundle import LOOK, bundle_path, make_bundle
-from rankone.web.apart import apart
+from rankone.errors import RankoneError
 from rankone.web.metrics import damage_lines, experiment_lines, figures
 from rankone.web.operations import Call, Operation, answer, operation
+from rankone.web.problem_json import database_away
 from rankone.web.schemas import Health
+from rankone.web.shared import Shared
 
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+_OK = {"status": "ok", "version": __version__}
 _PAGE = Path(__file__).parent / "page"
 # The page runs its own scripts only, talks to its own server only, and can be put into nobody's frame. Charts need
 # styles in elements; they run without eval.
@@ -34,8 +38,28 @@ _HEADERS = {
 @operation("GET", "/health", None, answers={200: Health})
 async def health(call: Call) -> Response:
     """Answer if the service and its database do."""
-    await call.service.names()
-    return answer({"status": "ok", "version": __version__})
+    return await _healthy(call.service.reads)
+
+
+@operation("GET", "/health/live", None, answers={200: Health})
+async def live(call: Call) -> Response:
+    """Answer if the service does, whatever its database does."""
+    return answer(_OK)
+
+
+@operation("GET", "/health/ready", None, answers={200: Health})
+async def ready(call: Call) -> Response:
+    """Answer if the database takes a durable write, which leaves no trace; the answer may be a second old."""
+    return await _healthy(call.service.writes)
+
+
+async def _healthy(check: Shared[None]) -> Response:
+    """Answer if a check succeeds. Anybody may ask, so all who wait share one, and none hears which database it is."""
+    try:
+        await check.get()
+    except RankoneError as error:
+        raise database_away() from error
+    return answer(_OK)
 
 
 @operation("GET", "/metrics", "read", answers={200: (PROMETHEUS,)})
@@ -57,16 +81,22 @@ async def openapi(call: Call) -> Response:
 async def chart_library(call: Call) -> Response:
     """Return the chart library, as it comes with vl-convert."""
     if bundle_path() is None:
-        await apart("bundle")
-    return await _file(call, "text/javascript", make_bundle())
+        await call.service.bundle.get()
+    return _file(call, "text/javascript", make_bundle())
 
 
-async def _file(call: Call, media_type: str, *paths: Path) -> Response:
-    content = await call.service.off_loop(lambda: b"".join(path.read_bytes() for path in paths))
-    tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+def _file(call: Call, media_type: str, *paths: Path) -> Response:
+    content, tag = _content(paths)
     if _matches(call.headers, tag):
         return Response(status_code=304, headers={"ETag": tag, **_HEADERS})
     return Response(content, media_type=media_type, headers={"ETag": tag, **_HEADERS})
+
+
+@functools.cache
+def _content(paths: tuple[Path, ...]) -> tuple[bytes, str]:
+    """Return what files hold, and its ETag. They are small, few and part of the program: once is enough."""
+    content = b"".join(path.read_bytes() for path in paths)
+    return content, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
 
 
 def _matches(headers: Mapping[str, str], tag: str) -> bool:
@@ -75,7 +105,7 @@ def _matches(headers: Mapping[str, str], tag: str) -> bool:
 
 def _page_file(path: str, file: str, media_type: str) -> Operation:
     async def handler(call: Call) -> Response:
-        return await _file(call, media_type, *([LOOK] if file == "page.css" else []), _PAGE / file)
+        return _file(call, media_type, *([LOOK] if file == "page.css" else []), _PAGE / file)
 
     handler.__name__ = f"page_{file.replace('.', '_')}"
     handler.__doc__ = f"Return the page's {file}."
@@ -90,4 +120,4 @@ _FILES = (
         for file in ("page.js", "panels.js", "tables.js", "charts.js", "dom.js")
     ),
 )
-OPERATIONS = (health, metrics, openapi, chart_library, *_FILES)
+OPERATIONS = (health, live, ready, metrics, openapi, chart_library, *_FILES)

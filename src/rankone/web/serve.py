@@ -65,7 +65,7 @@ def greeting(db: str | Path, host: str, port: int) -> str:
     """Say which page to open, and what is in the database."""
     here = "localhost" if host in _EVERYWHERE else f"[{host}]" if ":" in host else host
     address = urlsplit(str(db))
-    named = f"{address.hostname}{address.path}" if "://" in str(db) else str(db)  # without the password
+    named = f"{address.hostname or 'localhost'}{address.path}" if "://" in str(db) else str(db)  # without the password
     try:
         with Database(db) as database:
             inside = amount(len(database.names()), "experiment")

@@ -15,13 +15,15 @@ from rankone.errors import InputError, JournalError, RankoneError
 from rankone.serving import Database, Experiment
 from rankone.serving.fold import Fold
 from rankone.serving.settings import DEFAULT_POLICY, checked_policy
+from rankone.web.apart import apart
 from rankone.web.bodies import Bodies
 from rankone.web.desk import Desk
 from rankone.web.gate import Gate
 from rankone.web.limits import Limits
 from rankone.web.metrics import Meters
 from rankone.web.problem_json import Problem
-from rankone.web.tokens import Token, list_tokens, make_table
+from rankone.web.shared import Shared
+from rankone.web.tokens import Token, list_tokens, make_table, write_and_forget
 from rankone.web.views import Views
 from rankone.web.warm import warm, warm_all
 
@@ -47,6 +49,9 @@ class Service:
         self.meters, self.bodies = Meters(), Bodies(limits)
         self.gate = Gate(self._tokens, limits, public, allowed_origins)
         self.exporting, self.looking = asyncio.Semaphore(limits.exports), asyncio.Semaphore(limits.looks)
+        self.reads = Shared(self._read_something)
+        self.writes = Shared(functools.partial(self.off_loop, write_and_forget, self.database), fresh=_TICK)
+        self.bundle = Shared(functools.partial(apart, "bundle"), self.looking)
         self._desks: dict[str, Desk] = {}
         self._opening, self._growing = asyncio.Lock(), asyncio.Lock()
         self._pool: Executor = ThreadPoolExecutor(_THREADS, "rankone")  # for experiments
@@ -66,8 +71,14 @@ class Service:
             self._ticking.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._ticking
-        for desk in self._desks.values():
-            await desk.drain()
+        drained = asyncio.gather(*(desk.drain() for desk in self._desks.values()))
+        try:
+            await asyncio.wait_for(drained, self.limits.answer_seconds)
+        except (
+            TimeoutError
+        ):  # nobody waits for the answers any more, and whoever closes the database would be stuck too
+            log.warning("the database does not answer: ended without closing it")
+            return
         for pool in (self._pool, self._reading):
             pool.shutdown()
         self.reader.close()
@@ -144,6 +155,9 @@ class Service:
                 desk = Desk(experiment, self._pool, views, self.meters, self.limits.waiting, self.looking)
                 self._desks[name] = desk
             return desk
+
+    async def _read_something(self) -> None:
+        await self.names()
 
     async def _tokens(self) -> list[Token]:
         return await self.off_loop(list_tokens, self.reader)

@@ -1,0 +1,206 @@
+"""A database that does not answer: every request does all the same, in time, and what needs no database goes on."""
+
+import asyncio
+import contextlib
+import dataclasses
+import os
+import signal
+import sqlite3
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from rankone.errors import StorageError
+from rankone.serving import Ask, Database
+from rankone.serving.doctor import examine
+from rankone.web.desk import Desk
+from rankone.web.gate import Gate
+from rankone.web.limits import Limits
+from rankone.web.metrics import Meters
+from rankone.web.serve import greeting
+from rankone.web.tokens import create_token, list_tokens
+from tests.serving.helpers import start
+
+from .helpers import HOMEPAGE, Api, running
+
+QUICK = dataclasses.replace(Limits(), answer_seconds=0.5)
+STUCK = 60  # seconds after which a service would count as stuck
+
+
+@contextlib.contextmanager
+def frozen(db):
+    """Freeze what a database works with: the file by a lock, every backend of a server by SIGSTOP."""
+    if "://" not in str(db):
+        with contextlib.closing(sqlite3.connect(db, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            yield
+            other.execute("ROLLBACK")
+        return
+    import psycopg
+
+    with psycopg.connect(db, autocommit=True) as connection:
+        query = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        backends = [pid for (pid,) in connection.execute(query).fetchall()]
+    for pid in backends:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in backends:
+            os.kill(pid, signal.SIGCONT)
+
+
+def crowd(times, do):
+    with ThreadPoolExecutor(times) as pool:
+        return [asked.result(STUCK) for asked in [pool.submit(do) for _ in range(times)]]
+
+
+def test_every_request_is_answered_while_the_database_is_not_there(db):
+    start(db, policy="ucb1").close()
+    with running(db, limits=QUICK) as url:
+        api = Api(url)
+        while api.on("homepage", "POST", "/ask").status != 200:
+            pass  # kernels may have to be compiled first
+        with frozen(db):
+            answers = crowd(100, lambda: api.on("homepage", "POST", "/ask"))
+            assert {(answer.status, answer.code) for answer in answers} == {(503, "too-slow")}
+            assert {answer.headers["Retry-After"] for answer in answers} == {"1"}
+            assert crowd(50, lambda: api("GET", "/health/ready").status) == [503] * 50
+            for path in ("/health/live", "/", "/openapi.json"):
+                assert api("GET", path).status == 200
+        deadline = time.monotonic() + STUCK
+        while api.on("homepage", "POST", "/ask").status != 200:
+            assert time.monotonic() < deadline, "it does not come back"
+        assert api("GET", "/health/ready").status == 200
+        decisions = api.on("homepage", "GET", "/report").json()["decisions"]
+    assert decisions < 50  # those who had given up by the time it was back asked for nothing
+    assert all(finding.ok for finding in examine(db))
+
+
+def test_answer_seconds_and_the_tokens_that_are_known(tmp_path):
+    """The table of tokens cannot be read for now: who is known stays known, and nobody waits long for that."""
+    with Database(tmp_path / "rankone.db") as database:
+        token = create_token(database, ["read"])
+        tokens = list_tokens(database)
+    looks, now = [], [100.0]
+
+    async def load():
+        looks.append(now[0])
+        if len(looks) == 2:
+            raise StorageError("the database", "none", "wait")
+        if len(looks) > 2:
+            await asyncio.sleep(STUCK)
+        return tokens
+
+    async def visit():
+        gate = Gate(load, Limits(), clock=lambda: now[0])
+        for _ in range(4):
+            now[0] += 10.0
+            assert (await gate.admit({"authorization": f"Bearer {token}"})).may("read", None)
+
+    asyncio.run(asyncio.wait_for(visit(), STUCK / 2))
+    assert len(looks) == 3  # the one that hangs is not asked for again
+
+
+class Sluggish:
+    """An experiment whose commits take long."""
+
+    name = "sluggish"
+
+    def do(self, requests):
+        time.sleep(0.3)
+        return [None for _ in requests]
+
+
+class Watched(Desk):
+    """Notes how long it would wait for clients to come back."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.waits = []
+
+    async def _linger(self, expected, patience):
+        self.waits.append(patience)
+
+
+def test_a_slow_commit_makes_nobody_wait_longer_for_the_next():
+    async def ask():
+        with ThreadPoolExecutor(1) as pool:
+            desk = Watched(Sluggish(), pool, None, Meters(), 10, asyncio.Semaphore())
+            first = asyncio.create_task(desk.do([Ask()]))
+            await asyncio.sleep(0.1)
+            await asyncio.gather(first, desk.do([Ask()]))
+            return desk.waits
+
+    assert max(asyncio.run(ask())) == 0.1
+
+
+def test_requests_that_were_given_up_are_not_carried_out():
+    done, gate = [], threading.Event()
+
+    class Patient:
+        name = "patient"
+
+        def do(self, requests):
+            gate.wait(STUCK)
+            done.extend(requests)
+            return [None for _ in requests]
+
+    async def ask():
+        with ThreadPoolExecutor(1) as pool:
+            desk = Desk(Patient(), pool, None, Meters(), 100, asyncio.Semaphore())
+            begun = asyncio.create_task(desk.do([Ask(key="begun")]))
+            await asyncio.sleep(0.05)
+            waiting = [asyncio.create_task(desk.do([Ask(key=key)])) for key in ("given up", "kept")]
+            await asyncio.sleep(0)
+            waiting[0].cancel()
+            gate.set()
+            await asyncio.gather(begun, waiting[1])
+            await desk.drain()
+
+    asyncio.run(ask())
+    assert [request.key for request in done] == ["begun", "kept"]
+
+
+def test_ready_writes_and_leaves_nothing(db):
+    with running(db, durability="full") as url:
+        api = Api(url)
+        assert api("GET", "/health/ready").json()["status"] == "ok"
+        assert api("POST", "/v1/experiments", HOMEPAGE).status == 201
+    with Database(db) as database:
+        assert list_tokens(database) == []
+    assert all(finding.ok for finding in examine(db))
+
+
+def test_ready_is_a_write_to_the_disk(sqlite_db):
+    from rankone.web.tokens import make_table, write_and_forget
+
+    with Database(sqlite_db) as database:
+        make_table(database)
+        log = sqlite_db.with_name(f"{sqlite_db.name}-wal")
+        before = log.read_bytes()
+        write_and_forget(database)
+        assert log.read_bytes() != before
+
+
+@pytest.mark.parametrize("path", ["/health", "/health/ready"])
+def test_strangers_do_not_hear_which_database_it_is(sqlite_db, path):
+    """Neither where it is nor what it said."""
+    with running(sqlite_db) as url:
+        with contextlib.closing(sqlite3.connect(sqlite_db)) as other:
+            for table in ("tokens", "experiments"):
+                other.execute(f"DROP TABLE rankone_{table}")
+        answer = Api(url)("GET", path)
+    assert (answer.status, answer.code, answer.headers["Retry-After"]) == (503, "storage", "1")
+    assert "rankone" not in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["postgresql://me:secret@127.0.0.1:1/db", "postgresql://127.0.0.1:1/db?user=me&password=secret"],
+)
+def test_the_first_line_shows_no_password(address):
+    assert "secret" not in greeting(address, "127.0.0.1", 80)
+    assert "database 127.0.0.1/db: out of reach for now" in greeting(address, "127.0.0.1", 80)
