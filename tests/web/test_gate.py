@@ -6,10 +6,12 @@ import pytest
 
 from rankone.errors import InputError, StorageError
 from rankone.serving import Database
-from rankone.web.gate import Bucket, Gate
+from rankone.web.app import create_app
+from rankone.web.gate import Bucket, Gate, is_loopback
 from rankone.web.limits import Limits
+from rankone.web.origins import checked_origin
 from rankone.web.problem_json import Problem
-from rankone.web.serve import check_public, is_loopback
+from rankone.web.serve import check_public
 from rankone.web.tokens import create_token, list_tokens
 
 from .helpers import HOMEPAGE, Api, running
@@ -21,6 +23,8 @@ from .helpers import HOMEPAGE, Api, running
         {"Host": "rankone.example"},
         {"Host": "127.0.0.1.evil.example"},
         {"X-Forwarded-For": "203.0.113.7"},
+        {"X-Real-IP": "203.0.113.7"},
+        {"Via": "1.1 proxy"},
         {"Forwarded": "for=203.0.113.7"},
         {"Origin": "https://evil.example"},
         {"Origin": "null"},
@@ -37,6 +41,72 @@ def test_without_tokens_only_this_machine_is_served(api, headers):
 def test_pages_of_this_machine_are_served(api):
     host = api.url.removeprefix("http://")
     assert api("GET", "/v1/experiments", headers={"Origin": f"http://{host}"}).status == 200
+
+
+@pytest.mark.parametrize("peer", [("203.0.113.7", 5), ("::ffff:203.0.113.7", 5), ("192.168.1.4", 5), None])
+def test_who_says_to_be_this_machine_from_elsewhere_is_not_believed(peer):
+    """A Host is only a word. Where a socket comes from is not."""
+
+    async def nobody():
+        return []
+
+    gate = Gate(nobody, Limits())
+    with pytest.raises(Problem) as refused:
+        asyncio.run(gate.admit({"host": "127.0.0.1"}, peer))
+    assert refused.value.code == "local-only"
+    assert asyncio.run(gate.admit({"host": "127.0.0.1:8000"}, ("127.0.0.1", 5))).may("ask", None)
+
+
+def test_without_tokens_the_log_warns(tmp_path, caplog):
+    """A proxy on this machine that adds no header looks like a user on it: only a token tells them apart."""
+    with running(tmp_path / "rankone.db") as url:
+        while "--require-token" not in caplog.text:
+            assert Api(url)("GET", "/health").status == 200
+    caplog.clear()
+    with running(tmp_path / "rankone.db", require_token=True) as url:
+        assert Api(url)("GET", "/v1/experiments").status == 401
+    with Database(tmp_path / "rankone.db") as database:
+        create_token(database, ["read"])
+    with running(tmp_path / "rankone.db") as url:
+        assert Api(url)("GET", "/v1/experiments").status == 401
+    assert "token" not in caplog.text
+
+
+def test_the_command_can_require_tokens(tmp_path, start_server):
+    server = start_server(tmp_path / "rankone.db", "--require-token")
+    assert Api(server.url)("GET", "/v1/experiments").status == 401
+    assert server.end() == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "do"),
+    [
+        ("*", "there is no sign for all"),
+        ("null", "there is no sign for all"),
+        ("shop.example", "name each site"),
+        ("https://shop.example/page", "pass https://shop.example"),
+        ("https://shop.example/page/", "pass https://shop.example"),
+        ("https://shop.example?x=1", "pass https://shop.example"),
+        ("https://shop.example:443", "pass https://shop.example"),
+        ("https://Shop.example", "pass https://shop.example"),
+        ("HTTPS://shop.example", "pass https://shop.example"),
+        ("https://me@shop.example", "pass https://shop.example"),
+        ("https://bücher.example", "pass https://xn--bcher-kva.example"),
+        ("https://*.shop.example:99999", "name each site"),
+        ("ftp://shop.example", "name each site"),
+        ("https://", "name each site"),
+        ("", "name each site"),
+    ],
+)
+def test_sites_that_no_browser_would_name_are_refused(tmp_path, given, do):
+    with pytest.raises(InputError, match="a web site as browsers name it") as refused:
+        create_app(tmp_path / "rankone.db", allowed_origins=[given])
+    assert do in refused.value.do
+
+
+def test_sites_as_browsers_name_them_are_taken():
+    for site in ("https://shop.example", "http://localhost:8080", "http://[::1]:8080", "https://xn--bcher-kva.example"):
+        assert checked_origin(site) == site
 
 
 def test_a_public_address_needs_a_token_first(tmp_path):
@@ -63,7 +133,7 @@ def test_the_command_refuses_a_public_address(tmp_path):
 
 
 def test_a_public_service_without_tokens_serves_nobody(tmp_path):
-    with running(tmp_path / "rankone.db", public=True) as url:
+    with running(tmp_path / "rankone.db", require_token=True) as url:
         assert Api(url)("GET", "/v1/experiments").status == 401
         assert Api(url)("GET", "/health").status == 200
 
@@ -100,14 +170,14 @@ def test_tokens_expire_to_the_second(tmp_path):
     gate = Gate(load, Limits(), clock=lambda: now[0])
     headers = {"authorization": f"Bearer {token}"}
     now[0] = 1000 + 86_399.9
-    assert asyncio.run(gate.admit(headers)).may("read", "anything")
+    assert asyncio.run(gate.admit(headers, None)).may("read", "anything")
     now[0] = 1000 + 86_400.0
     with pytest.raises(Problem) as refused:
-        asyncio.run(gate.admit(headers))
+        asyncio.run(gate.admit(headers, None))
     assert refused.value.status == 401
     assert "got one that is not known, expired or revoked" in refused.value.detail
     with pytest.raises(Problem) as refused:
-        asyncio.run(gate.admit({}))
+        asyncio.run(gate.admit({}, None))
     assert "got none" in refused.value.detail
 
 
@@ -126,7 +196,9 @@ def test_who_comes_during_the_first_look_at_the_tokens_waits_for_it(tmp_path):
 
     async def crowd():
         gate = Gate(load, Limits(), clock=lambda: 100.0)
-        return await asyncio.gather(*(gate.admit({"host": "127.0.0.1"}) for _ in range(3)), return_exceptions=True)
+        return await asyncio.gather(
+            *(gate.admit({"host": "127.0.0.1"}, ("127.0.0.1", 1)) for _ in range(3)), return_exceptions=True
+        )
 
     first, *others = asyncio.run(crowd())
     assert (first.status, first.code) == (503, "storage")

@@ -206,7 +206,7 @@ def test_decisions_per_second(tmp_path, own):
     gate = Gate(load, limits, clock=lambda: now[0])
 
     def knock():
-        return asyncio.run(gate.admit({"authorization": f"Bearer {token}"}))
+        return asyncio.run(gate.admit({"authorization": f"Bearer {token}"}, None))
 
     rate = own or 8
     for _ in range(rate):
@@ -243,7 +243,7 @@ def test_batches_sent_together_do_not_all_pass(tmp_path):
 
     async def crowd():
         gate = Gate(nobody, dataclasses.replace(Limits(), decisions_per_second=10), clock=lambda: 100.0)
-        callers = [await gate.admit({"host": "127.0.0.1"}) for _ in range(5)]
+        callers = [await gate.admit({"host": "127.0.0.1"}, ("127.0.0.1", 1)) for _ in range(5)]
         gate.charge(callers[0], 999)
         for caller in callers[1:]:
             with pytest.raises(Problem) as refused:
@@ -334,6 +334,14 @@ def test_exports(small):
     assert {(answer.status, answer.code, answer.headers["Retry-After"]) for answer in refused} == {
         (429, "exports-busy", "5")
     }
+
+
+def test_export_mebibytes(tmp_path):
+    with running(tmp_path / "rankone.db", limits=dataclasses.replace(Limits(), export_mebibytes=16)) as url:
+        assert create(Api(url)).status == 201
+        above = Api(url).on("homepage", "GET", "/export")
+    assert (above.status, above.code) == (503, "storage")
+    assert "`rankone export`" in above.json()["detail"]
 
 
 def test_export_seconds(tmp_path):

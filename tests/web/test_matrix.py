@@ -154,7 +154,7 @@ def test_no_token_in_any_log(tmp_path, caplog, capfd):
     db = tmp_path / "rankone.db"
     database = Database(db)
     token = create_token(database, SCOPES)
-    with caplog.at_level(logging.DEBUG), running(db, public=True) as url:
+    with caplog.at_level(logging.DEBUG), running(db, require_token=True) as url:
         api = Api(url, token)
         api("POST", "/v1/experiments", HOMEPAGE)
         api("GET", "/v1/experiments/missing/report")

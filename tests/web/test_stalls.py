@@ -98,7 +98,7 @@ def test_answer_seconds_and_the_tokens_that_are_known(tmp_path):
         gate = Gate(load, Limits(), clock=lambda: now[0])
         for _ in range(4):
             now[0] += 10.0
-            assert (await gate.admit({"authorization": f"Bearer {token}"})).may("read", None)
+            assert (await gate.admit({"authorization": f"Bearer {token}"}, None)).may("read", None)
 
     asyncio.run(asyncio.wait_for(visit(), STUCK / 2))
     assert len(looks) == 3  # the one that hangs is not asked for again

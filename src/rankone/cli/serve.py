@@ -20,12 +20,16 @@ def serve(
     allow_origin: list[str] = typer.Option(
         [], help="A web site whose pages may call the service, such as https://shop.example; repeatable."
     ),
+    require_token: bool = typer.Option(
+        False, "--require-token", help="Every request needs a token, also before the first one is made."
+    ),
     access_log: bool = typer.Option(False, "--access-log", help="Log every request."),
 ) -> None:
     """Serve experiments over HTTP until Ctrl-C or SIGTERM: REST under /v1, the page at /, metrics at /metrics."""
     from rankone.web.serve import serve as run
 
     run(
-        db, host, port, durability=durability, allowed_origins=allow_origin, access_log=access_log,
+        db, host, port, durability=durability, allowed_origins=allow_origin, require_token=require_token,
+        access_log=access_log,
         say=lambda sentence: print(f"rankone: {sentence}", file=sys.stderr),
     )  # fmt: skip

@@ -7,37 +7,58 @@ of a process can be seen by everybody.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
+import shutil
+import signal
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from rankone.errors import StorageError
 
+# Threads take memory each, and those of the service shall have the processors.
+_MODEST = {"POLARS_MAX_THREADS": "2", "OPENBLAS_NUM_THREADS": "1"}
 
-async def apart(task: str, **arguments: Any) -> None:
-    """Carry out a task of this file in another process."""
+
+async def apart(task: str, out: BinaryIO | None = None, **arguments: Any) -> None:
+    """Carry out a task of this file in another process; what it writes goes to a file."""
+    pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", __spec__.name, stdin=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        sys.executable, "-m", __spec__.name, stdin=pipe, stdout=out, stderr=pipe, env={**os.environ, **_MODEST}
     )
     try:
         _, error = await process.communicate(json.dumps({"task": task} | arguments).encode())
-    except BaseException:  # nobody waits for it any more
-        process.kill()
+    except BaseException:  # nobody waits for it any more; it cleans up
+        process.terminate()
         raise
     if process.returncode != 0:
         last = error.decode(errors="replace").strip().rpartition("\n")[2]
-        raise StorageError(f"the process for '{task}' to succeed", last or "no word from it", "try again later")
+        do = "try again later; `rankone export`, on the service's machine, may take as much memory as there is"
+        raise StorageError(f"the process for '{task}' to succeed", last or "a sudden end", do)
 
 
-def export(db: str, name: str, out: str) -> None:
-    """Write the decisions of an experiment to a file of the service's own choice."""
+def export(db: str, name: str, kind: str, mebibytes: int) -> None:
+    """Write the decisions of an experiment to standard output, with a limit to memory.
+
+    The file made on the way is in a folder that only this user can open, and is gone with this process.
+    """
     from rankone.serving import Database
     from rankone.serving.export import write_decisions
 
-    with Database(db, read_only=True) as database:
-        write_decisions(database, name, Path(out))
+    with contextlib.suppress(ImportError, OSError, ValueError):  # not every system has such a limit
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (mebibytes * 2**20, mebibytes * 2**20))
+    with Database(db, read_only=True) as database, tempfile.TemporaryDirectory(prefix="rankone-") as folder:
+        out = Path(folder) / f"decisions.{kind}"
+        write_decisions(database, name, out)
+        with out.open("rb") as written:
+            out.unlink()
+            shutil.copyfileobj(written, sys.stdout.buffer)
 
 
 def bundle() -> None:
@@ -48,6 +69,7 @@ def bundle() -> None:
 
 
 def _main() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # an exception: temporary files are removed
     arguments = json.load(sys.stdin)
     tasks: dict[str, Callable[..., None]] = {"export": export, "bundle": bundle}
     tasks[arguments.pop("task")](**arguments)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rankone.web import routes_decisions, routes_experiments, routes_service
+from rankone.web.encoding import encode
 from rankone.web.limits import Limits
 from rankone.web.openapi import describe
 from rankone.web.operations import Endpoint, Operation
-from rankone.web.origins import Origins
+from rankone.web.origins import Origins, checked_origin
 from rankone.web.problem_json import Problem
 from rankone.web.service import Service
 
@@ -25,7 +26,7 @@ def create_app(
     *,
     durability: str = "full",
     limits: Limits | None = None,
-    public: bool = False,
+    require_token: bool = False,
     allowed_origins: Sequence[str] = (),
 ) -> ASGIApp:
     """Return the service for a database, to be run by an ASGI server.
@@ -34,14 +35,31 @@ def create_app(
         db: a SQLite file or a ``postgresql://`` address.
         durability: as `rankone.Experiment` has it.
         limits: other limits than the usual ones.
-        public: True: every request needs a token, also before the first one is made.
+        require_token: every request needs a token, also before the first one is made.
         allowed_origins: web sites whose pages may call the service, such as "https://shop.example".
     """
-    origins = [origin.rstrip("/") for origin in allowed_origins]
-    service = Service(db, durability, limits or Limits(), public, origins)
-    service.description = describe(OPERATIONS)
+    origins = [checked_origin(origin) for origin in allowed_origins]
+    service = Service(db, durability, limits or Limits(), require_token, origins)
+    service.description = encode(describe(OPERATIONS))
     app = Application(service, OPERATIONS)
     return Origins(app, origins) if origins else app
+
+
+class _Place:
+    """Where a part of a path leads to."""
+
+    def __init__(self) -> None:
+        self.endpoints: dict[str, ASGIApp] = {}  # by method
+        self.parts: dict[str, _Place] = {}  # what may follow
+        self.blank = ""  # the name of the part that may follow and be anything
+
+    @functools.cached_property
+    def any(self) -> _Place:
+        """Where that part leads to."""
+        return _Place()
+
+
+_NOWHERE = _Place()
 
 
 class Application:
@@ -52,12 +70,15 @@ class Application:
 
     def __init__(self, service: Service, operations: Sequence[Operation]) -> None:
         self._service = service
-        self._paths: dict[str, Any] = {}  # part -> parts that may follow; "" -> {method: endpoint}
+        self._paths = _Place()
         for operation in operations:
             place = self._paths
-            for part in operation.path.split("/"):
-                place = place.setdefault(part, {}) if part else place
-            place.setdefault("", {})[operation.method] = Endpoint(operation, service)
+            for part in operation.path[1:].split("/") if operation.path != "/" else ():
+                if part.startswith("{"):
+                    place.blank, place = part[1:-1], place.any
+                else:
+                    place = place.parts.setdefault(part, _Place())
+            place.endpoints[operation.method] = Endpoint(operation, service)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or begin and end with the server."""
@@ -68,18 +89,18 @@ class Application:
 
     def _find(self, scope: Scope) -> ASGIApp:
         place, found = self._paths, {}
-        for part in scope["raw_path"].decode("latin-1")[1:].split("/"):
-            if part in place and part:
-                place = place[part]
-                continue
-            blank = next((key for key in place if key.startswith("{")), None) if part else None
-            if blank is None:
-                place = place if not part and place is self._paths else {}
+        path = scope["raw_path"].decode("latin-1")
+        for part in path[1:].split("/") if path != "/" else ():
+            if part in place.parts:
+                place = place.parts[part]
+            elif place.blank and part:
+                found[place.blank] = unquote(part)
+                place = place.any
+            else:
+                place = _NOWHERE
                 break
-            found[blank[1:-1]] = unquote(part)
-            place = place[blank]
         scope["path_params"] = found
-        endpoints: dict[str, ASGIApp] = place.get("", {})
+        endpoints = place.endpoints
         if not endpoints:
             detail = "expected a path of /openapi.json - got another - see /openapi.json"
             return Problem(404, "unknown-path", detail).response()

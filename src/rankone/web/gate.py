@@ -1,8 +1,9 @@
 """Who comes in: every request passes here before its body is read.
 
-Without tokens the service is open to this machine alone: it answers only requests that name a loopback host, that no
-proxy passed on and that no foreign page sent. As soon as the database holds a token, or the service listens on a public
-address, every request needs one.
+Without tokens the service is open to this machine alone: it answers only requests that come from a loopback address,
+name a loopback host, carry no sign of a proxy and were sent by no foreign page. A proxy on this machine that leaves no
+sign cannot be told from a user on it; so the log warns while there are no tokens. As soon as the database holds one, or
+where the service requires them, every request needs one.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import hashlib
+import ipaddress
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -22,7 +24,9 @@ from rankone.web.problem_json import Problem, database_away
 from rankone.web.shared import Shared
 from rankone.web.tokens import Token
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_PASSED_ON = frozenset(  # what proxies add to requests
+    ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "cf-connecting-ip")
+)
 _REFRESH = 1.0  # seconds between looks at the table of tokens
 _PATIENCE = 1.0  # seconds that a look may take before what is known has to do
 _NOBODY = Token("", hashlib.sha256(b"").digest(), "", (), "", None, 0, None, None)
@@ -30,9 +34,22 @@ _CHALLENGE = {"WWW-Authenticate": "Bearer"}
 
 
 @functools.lru_cache(100)
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach an address.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("0.0.0.0")
+    (True, False)
+    """
     try:
-        return urlsplit(f"//{host}").hostname in LOOPBACK
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@functools.lru_cache(100)
+def _names_this_machine(host: str) -> bool:
+    try:
+        return is_loopback(urlsplit(f"//{host}").hostname or "")
     except ValueError:  # not a host at all
         return False
 
@@ -97,7 +114,7 @@ class Gate:
     Args:
         load: reads all tokens.
         limits: the rate of tokens without one of their own.
-        public: the service listens on a public address.
+        require_token: without tokens nobody comes in, not even from this machine.
         allowed_origins: web sites whose pages may call the service.
         clock: seconds since 1970; for tests.
     """
@@ -106,23 +123,23 @@ class Gate:
         self,
         load: Callable[[], Awaitable[Sequence[Token]]],
         limits: Limits,
-        public: bool = False,
+        require_token: bool = False,
         allowed_origins: Sequence[str] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._load, self._limits, self._public, self._clock = Shared(load), limits, public, clock
+        self._load, self._limits, self._require_token, self._clock = Shared(load), limits, require_token, clock
         self._allowed_origins = allowed_origins
         self._tokens: dict[str, Token] | None = None
         self._looked = float("-inf")
         self._first_look = asyncio.Lock()
         self._buckets: dict[str, Bucket] = {}
 
-    async def admit(self, headers: Mapping[str, str]) -> Caller:
-        """Return the caller, or raise why it must stay outside."""
+    async def admit(self, headers: Mapping[str, str], peer: tuple[str, int] | None) -> Caller:
+        """Return the caller, whose socket has the address `peer`, or raise why it must stay outside."""
         now = self._clock()
         tokens = await self._known(now)
-        if not tokens and not self._public:
-            self._check_local(headers)
+        if not tokens and not self._require_token:
+            self._check_local(headers, peer)
             caller: Caller = ThisMachine()
         else:
             caller = _proved(tokens, headers.get("authorization", ""), now)
@@ -170,12 +187,12 @@ class Gate:
         detail = f"expected at most {self._rate(caller)} decisions and outcomes a second - got more - wait"
         return Problem(429, "too-many-requests", detail, retry_after=bucket.wait)
 
-    def _check_local(self, headers: Mapping[str, str]) -> None:
-        """Refuse what comes from elsewhere through a proxy, a foreign page or a name that was bent to this machine."""
+    def _check_local(self, headers: Mapping[str, str], peer: tuple[str, int] | None) -> None:
+        """Refuse what comes from elsewhere, by itself, a proxy, a foreign page or a name bent to this machine."""
         host, origin = headers.get("host", ""), headers.get("origin")
-        passed_on = "forwarded" in headers or "x-forwarded-for" in headers
         ours = (None, f"http://{host}", f"https://{host}", *self._allowed_origins)
-        if passed_on or origin not in ours or not _is_loopback(host):
+        from_here = peer is not None and is_loopback(peer[0]) and _names_this_machine(host)
+        if not from_here or origin not in ours or not _PASSED_ON.isdisjoint(headers):
             detail = (
                 "expected a request from this machine - got one from elsewhere - make a token: `rankone token create`"
             )

@@ -41,6 +41,7 @@ class Limits:
     waiting: int = _limit(20_000, "decisions and outcomes that wait for the database at once", "503")
     looks: int = _limit(2, "reports, views, lists and metrics that are made at once, over all experiments", "waits")
     exports: int = _limit(2, "exports at the same time", "429")
+    export_mebibytes: int = _limit(1_024, "MiB of memory of an export, which is a process of its own", "503")
     export_seconds: int = _limit(600, "seconds until an export is made", "503")
 
     def table(self) -> str:

@@ -19,6 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from rankone.errors import InputError, RankoneError
 from rankone.serving.settings import checked_name
+from rankone.web.answers import Answer
 from rankone.web.encoding import encode
 from rankone.web.gate import Caller, ThisMachine
 from rankone.web.problem_json import Problem
@@ -96,8 +97,7 @@ def operation(method: str, path: str, scope: str | None, **more: Any) -> Callabl
 
 def answer(content: Any, status: int = 200) -> Response:
     """Return an answer in JSON; bytes are JSON already."""
-    body = content if isinstance(content, bytes) else encode(content)
-    return Response(body, status, media_type="application/json")
+    return Answer(content if isinstance(content, bytes) else encode(content), status)
 
 
 class Endpoint:
@@ -130,7 +130,7 @@ class Endpoint:
         name, id = found.get("name", ""), found.get("id", "")
         caller: Caller = ThisMachine()
         if operation.scope is not None:
-            caller = await self._service.gate.admit(headers)
+            caller = await self._service.gate.admit(headers, scope["client"])
             if not caller.may(operation.scope, name or None):
                 raise forbidden(operation.scope, name)
         body = query = None

@@ -3,16 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from rankone.errors import InputError
+
+_PORTS = {"http": 80, "https": 443}
 _ALLOWED = {
     "Access-Control-Allow-Methods": "GET, POST, PUT",
     "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key",
     "Access-Control-Max-Age": "86400",
 }
+
+
+def checked_origin(text: str) -> str:
+    """Return a web site as browsers name it, or refuse what no browser would ever send.
+
+    >>> checked_origin("https://shop.example/")
+    'https://shop.example'
+    """
+    origin = text.removesuffix("/")
+    try:
+        site = urlsplit(origin)
+        port = "" if site.port in (None, _PORTS.get(site.scheme)) else f":{site.port}"
+        host = (site.hostname or "").encode("idna").decode()
+    except ValueError:
+        site, port, host = urlsplit(""), "", ""
+    named = f"{site.scheme}://{f'[{host}]' if ':' in host else host}{port}"
+    if site.scheme not in _PORTS or not host or origin != named:
+        do = f"pass {named}" if site.scheme in _PORTS and host else "name each site; there is no sign for all of them"
+        raise InputError("a web site as browsers name it, such as https://shop.example", text, do)
+    return origin
 
 
 class Origins:

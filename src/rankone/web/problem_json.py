@@ -5,8 +5,6 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any
 
-from starlette.responses import Response
-
 from rankone.errors import (
     Contradiction,
     ExplainedError,
@@ -17,6 +15,7 @@ from rankone.errors import (
     TooManyOpen,
     UnknownDecision,
 )
+from rankone.web.answers import Answer
 from rankone.web.encoding import encode
 
 MEDIA_TYPE = "application/problem+json"
@@ -60,9 +59,9 @@ class Problem(Exception):
         title = HTTPStatus(self.status).phrase
         return {"type": "about:blank", "title": title, "status": self.status, "code": self.code, "detail": self.detail}
 
-    def response(self) -> Response:
+    def response(self) -> Answer:
         """Return the answer."""
-        return Response(encode(self.as_dict()), self.status, self.headers, MEDIA_TYPE)
+        return Answer(encode(self.as_dict()), self.status, MEDIA_TYPE.encode(), self.headers)
 
 
 def database_away() -> Problem:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from starlette.background import BackgroundTask
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 
 from rankone.errors import InputError
 from rankone.serving.fold import Fold
 from rankone.serving.report import outcome_counts
 from rankone.serving.unknown_policy import UnknownPolicy
+from rankone.web.answers import Download
 from rankone.web.apart import apart
 from rankone.web.desk import Desk
 from rankone.web.encoding import encode
@@ -105,16 +104,16 @@ async def export(call: Call) -> Response:
     if service.exporting.locked():
         detail = f"expected at most {service.limits.exports} exports at once - got more - try again in some seconds"
         raise Problem(429, "exports-busy", detail, retry_after=5)
-    async with service.exporting:
-        with tempfile.NamedTemporaryFile(prefix="rankone-", suffix=f".{kind}", delete=False) as file:
-            path = Path(file.name)
-        try:
-            await apart("export", db=str(service.db), name=name, out=str(path))
-        except BaseException:
-            path.unlink()
-            raise
-    filename = f"decisions.{kind}"
-    return FileResponse(path, media_type=_MEDIA[kind], filename=filename, background=BackgroundTask(path.unlink))
+    await service.exporting.acquire()
+    file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it is sent; it never has a name
+    try:
+        most = service.limits.export_mebibytes
+        await apart("export", file, db=str(service.db), name=name, kind=kind, mebibytes=most)
+    except BaseException:
+        file.close()
+        service.exporting.release()
+        raise
+    return Download(file, _MEDIA[kind], f"decisions.{kind}", service.exporting.release)
 
 
 @operation("POST", f"{_ONE}/stop", "admin", body=StopBody, answers={200: ExperimentAnswer})

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from rankone import __version__
 from rankone.charts.bundle import LOOK, bundle_path, make_bundle
 from rankone.errors import RankoneError
+from rankone.web.answers import Answer
 from rankone.web.metrics import damage_lines, experiment_lines, figures
 from rankone.web.operations import Call, Operation, answer, operation
 from rankone.web.problem_json import database_away
@@ -68,7 +69,7 @@ async def metrics(call: Call) -> Response:
     names = [name for name in await call.service.names() if call.caller.may("read", name)]
     found, damaged = await call.service.look_at_all(names, figures)
     lines = [*experiment_lines(found), *damage_lines(names, damaged), *call.service.meters.lines(set(names))]
-    return Response("\n".join(lines) + "\n", headers={"Content-Type": PROMETHEUS})
+    return Answer(("\n".join(lines) + "\n").encode(), media_type=PROMETHEUS.encode())
 
 
 @operation("GET", "/openapi.json", None, answers={200: ("application/json",)})

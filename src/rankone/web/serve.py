@@ -15,24 +15,13 @@ from urllib.parse import urlsplit
 from rankone.errors import InputError, MissingExtra, StorageError
 from rankone.serving import Database
 from rankone.specs import amount
+from rankone.web.gate import is_loopback
 from rankone.web.limits import Limits
 from rankone.web.tokens import list_tokens
 from rankone.web.warm import warm_up
 
 _FILES = 200  # that the service needs beside its connections
 _EVERYWHERE = (str(ipaddress.IPv4Address(0)), str(ipaddress.IPv6Address(0)))
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach an address.
-
-    >>> is_loopback("127.0.0.1"), is_loopback("0.0.0.0")
-    (True, False)
-    """
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def check_public(db: str | Path, host: str) -> None:
@@ -92,6 +81,7 @@ def serve(
     *,
     durability: str = "full",
     allowed_origins: Sequence[str] = (),
+    require_token: bool = False,
     access_log: bool = False,
     say: Callable[[str], None] = lambda sentence: None,
 ) -> None:
@@ -108,7 +98,13 @@ def serve(
     warm_up(db, say)
     say(greeting(db, host, listening.getsockname()[1]))
     limits = Limits()
-    app = create_app(db, durability=durability, limits=limits, public=public, allowed_origins=allowed_origins)
+    app = create_app(
+        db,
+        durability=durability,
+        limits=limits,
+        require_token=require_token or public,
+        allowed_origins=allowed_origins,
+    )
     server = make_server(app, limits, log_level="info", access_log=access_log, timeout_graceful_shutdown=30)
     allow_files(limits.connections + _FILES)
     sys.setswitchinterval(0.0005)  # the thread that commits must not wait for the one that reads requests

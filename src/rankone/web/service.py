@@ -28,6 +28,10 @@ from rankone.web.views import Views
 from rankone.web.warm import warm, warm_all
 
 log = logging.getLogger("rankone.web")
+_OPEN = (
+    "there are no tokens: whoever reaches this service through this machine may do everything, also through a proxy on "
+    "it; make one (rankone token create), or serve with --require-token"
+)
 _TICK = 1.0  # seconds between looks for windows that are over
 _THREADS, _READERS = 32, 8
 
@@ -36,7 +40,7 @@ class Service:
     """Everything the routes need. Made by `create_app`; started and stopped by the server."""
 
     def __init__(
-        self, db: str | Path, durability: str, limits: Limits, public: bool, allowed_origins: Sequence[str]
+        self, db: str | Path, durability: str, limits: Limits, require_token: bool, allowed_origins: Sequence[str]
     ) -> None:
         self.db, self.limits = db, limits
         self.database = Database(db, durability)
@@ -47,7 +51,8 @@ class Service:
             self.database.close()
             raise
         self.meters, self.bodies = Meters(), Bodies(limits)
-        self.gate = Gate(self._tokens, limits, public, allowed_origins)
+        self.gate = Gate(self._tokens, limits, require_token, allowed_origins)
+        self._require_token = require_token
         self.exporting, self.looking = asyncio.Semaphore(limits.exports), asyncio.Semaphore(limits.looks)
         self.reads = Shared(self._read_something)
         self.writes = Shared(functools.partial(self.off_loop, write_and_forget, self.database), fresh=_TICK)
@@ -56,7 +61,7 @@ class Service:
         self._opening, self._growing = asyncio.Lock(), asyncio.Lock()
         self._pool: Executor = ThreadPoolExecutor(_THREADS, "rankone")  # for experiments
         self._reading: Executor = ThreadPoolExecutor(_READERS, "rankone-reading")  # for all else, so that neither waits
-        self.description: dict[str, Any] = {}  # the OpenAPI document
+        self.description = b""  # the OpenAPI document
         self._ticking: asyncio.Task[None] | None = None
         self._said: dict[str, str] = {}  # what the tick could not do, and what was said of it
 
@@ -163,6 +168,8 @@ class Service:
         return await self.off_loop(list_tokens, self.reader)
 
     async def _tick(self) -> None:
+        if not self._require_token and not await self._settled("the tokens", self._tokens):
+            log.warning(_OPEN)
         while True:
             names = await self._settled("the database", self.names) or []
             for name in names:
@@ -182,5 +189,5 @@ class Service:
             if self._said.get(what) != str(error):
                 self._said[what] = str(error)
                 known = isinstance(error, (RankoneError, Problem))
-                log.warning("looking for windows of %s that are over: %s", what, error, exc_info=not known)
+                log.warning("looking after %s: %s", what, error, exc_info=not known)
             return None
