@@ -21,7 +21,7 @@ check: .venv/.dev  ## lint, formatting, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-fuzz: .venv/.dev  ## send the service 10,000 requests, half of them wrong; CASES=500 sends less
+fuzz: .venv/.dev  ## send the service 10,000 requests, half of them wrong, and as many hostile ones; CASES=500 sends less
 	$(BIN)/python -m tests.fuzz $(CASES)
 
 docs: .venv/.docs  ## build the documentation site: docs/_build/html/index.html

@@ -1,8 +1,9 @@
-"""Fuzz the service over real HTTP with schemathesis: ``python -m tests.fuzz [CASES]`` (10,000 unless told).
+"""Fuzz the service over real HTTP: ``python -m tests.fuzz [CASES]`` (10,000 unless told).
 
-Every operation of the OpenAPI document gets the same number of cases, half of them valid by the document and half not;
-every answer is checked: never 500 or above, a documented status with its documented content, the one shape of errors,
-methods that do not exist refused, tokens not ignored.
+As many cases again are hostile bytes on sockets (`tests/raw_fuzz.py`). With schemathesis every operation of the OpenAPI
+document gets the same number of cases, half of them valid by the document and half not; every answer is checked: never
+500 or above, a documented status with its documented content, the one shape of errors, methods that do not exist
+refused, tokens not ignored.
 """
 
 import sys
@@ -23,7 +24,8 @@ from schemathesis.specs.openapi.checks import (
     unsupported_method,
 )
 
-from tests.web.helpers import HOMEPAGE, Api, running
+from tests.raw_fuzz import raw_fuzz
+from tests.web.helpers import HOMEPAGE, Api, ServerProcess, peak_mebibytes
 
 CHECKS = [
     not_a_server_error,
@@ -92,12 +94,23 @@ def _can_be_wrong(operation):
 
 def main():
     cases = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    with tempfile.TemporaryDirectory() as folder, running(Path(folder) / "fuzz.db") as url:
-        statuses = fuzz(url, cases)
-    total = sum(statuses.values())
-    print(f"{total} cases, answers by status: {dict(sorted(statuses.items()))}")
-    assert total >= cases, "fewer cases than asked for"
+    with tempfile.TemporaryDirectory() as folder:
+        server = ServerProcess(Path(folder) / "fuzz.db", "--durability", "off")
+        try:
+            statuses = fuzz(server.url, cases)
+            print(f"valid and not, by status: {dict(sorted(statuses.items()))}")
+            hostile = raw_fuzz(server.url, cases)
+            print(f"hostile bytes, by status (0: no answer): {dict(sorted(hostile.items()))}")
+            assert Api(server.url).on(HOMEPAGE["name"], "POST", "/ask").status == 200, "it does not go on"
+            peak = peak_mebibytes(server)
+        finally:
+            code = server.end()
+    statuses += hostile
+    print(f"{sum(statuses.values())} cases; at most {peak:.0f} MiB")
+    assert sum(statuses.values()) >= 2 * cases, "fewer cases than asked for"
     assert not any(status >= 500 for status in statuses)
+    assert code == 0
+    assert peak < 512
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -114,3 +115,9 @@ class ServerProcess:
     def end(self, how=signal.SIGTERM):
         self.process.send_signal(how)
         return self.process.wait()
+
+
+def peak_mebibytes(server):
+    """The most memory that the server has ever had."""
+    status = Path(f"/proc/{server.process.pid}/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1024

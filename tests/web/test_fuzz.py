@@ -3,6 +3,9 @@
 import os
 
 from tests.fuzz import fuzz
+from tests.raw_fuzz import raw_fuzz
+
+from .helpers import Api
 
 CASES = int(os.environ.get("RANKONE_FUZZ", "200"))
 
@@ -12,3 +15,10 @@ def test_bad_input_never_breaks_it(url):
     assert sum(statuses.values()) >= CASES
     assert not any(status >= 500 for status in statuses)
     assert {200, 404, 422} <= set(statuses)
+
+
+def test_hostile_bytes_never_break_it(url):
+    statuses = raw_fuzz(url, 3 * CASES)
+    assert not any(status >= 500 for status in statuses)
+    assert {0, 200, 400, 404, 431} <= set(statuses)
+    assert Api(url)("GET", "/health").status == 200

@@ -1,18 +1,16 @@
 """Never out of memory: whatever is sent, the service stays below half a gigabyte and goes on answering."""
 
-import re
 import socket
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
-from pathlib import Path
 
 import pytest
 
 from rankone.web.limits import Limits
 from rankone.web.serve import allow_files
 
-from .helpers import HOMEPAGE, Api
+from .helpers import HOMEPAGE, Api, peak_mebibytes
 
 CAP = 512  # MiB
 CREATE = Limits().create_body_bytes
@@ -28,17 +26,11 @@ def server(tmp_path_factory, start_server):
     assert server.end() == 0
 
 
-def peak(server):
-    """The most memory that the server has ever had, in MiB."""
-    status = Path(f"/proc/{server.process.pid}/status").read_text()
-    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1024
-
-
 @pytest.fixture(autouse=True)
 def below_the_cap(server):
     yield
     assert Api(server.url).on("homepage", "GET", "").status == 200
-    assert peak(server) < CAP
+    assert peak_mebibytes(server) < CAP
 
 
 def at_once(times, do):
