@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from rankone.web.shared import Shared
+from rankone.web.shared import Shared, within
 
 
 class Work:
@@ -85,3 +85,23 @@ def test_it_takes_its_share_of_the_time_only():
         assert time.monotonic() - began >= 3 * 0.02 + 2 * 3 * 0.02
 
     asyncio.run(crowd())
+
+
+def test_within_its_time_or_not_at_all():
+    async def wait():
+        assert await within(60, asyncio.sleep(0.001, "done")) == "done"
+        with pytest.raises(TimeoutError):
+            await within(0.001, asyncio.sleep(60))
+        with pytest.raises(ValueError, match="its own"):
+            await within(60, fail())
+        task = asyncio.create_task(within(60, asyncio.sleep(60)))
+        await asyncio.sleep(0)
+        task.cancel()  # by somebody else
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.sleep(0.002)  # nothing comes after
+
+    async def fail():
+        raise ValueError("its own")
+
+    asyncio.run(wait())

@@ -29,11 +29,15 @@ class Connection(HttpToolsProtocol):
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
-        self._in_head = False  # a part of a request's head is here
         self._extra = 0  # bytes of this request that are not its body
         self._refusal: Problem | None = None  # why the parser was stopped
         self._timer: asyncio.TimerHandle | None = None
-        self._idle_since = time.monotonic()
+        self._heard_at = time.monotonic()
+
+    @property
+    def _in_head(self) -> bool:
+        """A part of a request's head is here: only a whole one gets a cycle."""
+        return self.scope is not None and (self.cycle is None or self.cycle.scope is not self.scope)
 
     @property
     def idle(self) -> bool:
@@ -41,12 +45,12 @@ class Connection(HttpToolsProtocol):
         return self.cycle is None or self.cycle.response_complete
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Come in, if there is room. Whoever has waited longest without a request has to make some."""
+        """Come in, if there is room. Whoever has been silent longest without a request makes some."""
         super().connection_made(transport)
         self._expect(self.limits.header_seconds)
         if len(self.connections) > self.limits.connections:
             others = [one for one in self.connections if isinstance(one, Connection) and one.idle and one is not self]
-            longest = min(others, key=lambda other: other._idle_since, default=None)
+            longest = min(others, key=lambda other: other._heard_at, default=None)
             if longest is None:
                 detail = f"expected at most {self.limits.connections} connections - got more - try again in a second"
                 self._refuse(Problem(503, "busy", detail, retry_after=1))
@@ -62,16 +66,19 @@ class Connection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Take a part of a request."""
         self._extra += len(data)
+        self._heard_at = time.monotonic()
         super().data_received(data)
+        cycle = self.cycle
+        if cycle is None or cycle.scope is not self.scope or cycle.more_body or cycle.response_complete:
+            self._wait_for_more()
+        else:  # a whole request, as nearly always
+            self._extra = 0
+
+    def _wait_for_more(self) -> None:
         if self._extra > self.limits.header_bytes or self._too_many_headers():
             self._refuse(self._too_large())
         elif self._timer is None and (self._in_head or self.idle):
             self._expect(self.limits.header_seconds)
-
-    def on_message_begin(self) -> None:
-        """Begin a request."""
-        super().on_message_begin()
-        self._in_head = True
 
     def on_headers_complete(self) -> None:
         """Take a request whose head is whole."""
@@ -79,7 +86,6 @@ class Connection(HttpToolsProtocol):
             self._stop(self._too_large())
         if len(self.pipeline) >= _AHEAD:
             self._stop(Problem(400, "too-far-ahead", f"expected at most {_AHEAD} requests at once - got more - wait"))
-        self._in_head = False
         if self._timer is not None:
             self._expect(None)
         super().on_headers_complete()
@@ -89,20 +95,6 @@ class Connection(HttpToolsProtocol):
         self._extra -= len(body)
         if self.scope["method"] != "GET":
             super().on_body(body)
-
-    def on_message_complete(self) -> None:
-        """End a request."""
-        self._extra = 0
-        super().on_message_complete()
-
-    def on_response_complete(self) -> None:
-        """Wait for the next request; what is left of the last one has to come soon."""
-        self._idle_since = time.monotonic()
-        super().on_response_complete()
-        if self.transport.is_closing():
-            self._expect(_FLUSH)
-        elif self.idle and self.cycle.more_body:
-            self._expect(self.limits.header_seconds)
 
     def pause_writing(self) -> None:
         """The client takes less than we send: it may rest, but not for ever."""

