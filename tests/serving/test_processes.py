@@ -157,29 +157,6 @@ def test_readers_write_nothing(db):
     experiment.close()
 
 
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_an_experiment_survives_a_fork(sqlite_db):
-    import os
-
-    database = Database(sqlite_db)
-    experiment, inherited = start(database), database.transactions.storage
-    experiment.ask()
-    child = os.fork()
-    if child == 0:
-        try:
-            made = start(database, name="made by the child")  # on a connection of its own
-            assert database.transactions.storage is not inherited
-            made.ask()
-            experiment.tell(experiment.ask().id, True)
-            os._exit(0)
-        finally:
-            os._exit(1)
-    assert os.waitpid(child, 0)[1] == 0
-    assert experiment.ask().number == 2
-    assert Experiment("made by the child", db=database).report().decisions == 1
-    assert all(finding.ok for finding in examine(sqlite_db))
-
-
 def test_opening_and_closing_leaks_nothing(sqlite_db):
     from pathlib import Path
 

@@ -5,9 +5,11 @@ import os
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 
-from rankone.serving import Experiment, transactions
+from rankone.errors import StorageError
+from rankone.serving import Database, Experiment, transactions
 from rankone.serving.fold import Fold
 from rankone.serving.storage.sql import Storage
 
@@ -100,3 +102,85 @@ def fill_the_disk(db, limit, answers):
     decision = experiment.ask()
     experiment.tell(decision.id, True)
     answers.put([*told, decision.id])
+
+
+def _crowd(experiment, ends, threads=4):
+    """Threads that ask and tell until they are refused, and put why into `ends`."""
+
+    def client():
+        try:
+            while True:
+                experiment.tell(experiment.ask().id, True)
+        except StorageError as error:
+            ends.append(str(error))
+
+    clients = [threading.Thread(target=client, daemon=True) for _ in range(threads)]
+    for thread in clients:
+        thread.start()
+    return clients
+
+
+def close_under_load(db, tries):
+    """Close a database while threads use it, again and again."""
+    for number in range(tries):
+        database, ends = Database(db, "off"), []
+        clients = _crowd(Experiment("homepage", db=database), ends)
+        time.sleep(0.002 * (number % 10))
+        database.close()
+        database.close()  # again: harmless
+        for thread in clients:
+            thread.join()
+        assert len(ends) == 4
+        assert all("closed" in end for end in ends), ends
+
+
+def fork_under_load(db, tries, answers):
+    """Fork while threads write; each child opens, asks and tells. Put how the children ended."""
+    database, ends = Database(db, "off"), []
+    experiment = Experiment("homepage", db=database)
+    clients, codes = _crowd(experiment, ends), []
+    for number in range(tries):
+        time.sleep(0.001 * (number % 10))
+        child = os.fork()
+        if child == 0:
+            try:
+                experiment.tell(experiment.ask(source="child").id, True)
+                with Experiment(f"shop {number % 3}", 2, 2, "ucb1", db=database) as other:
+                    other.ask()
+            except BaseException as error:
+                print(repr(error), file=sys.stderr, flush=True)
+                os._exit(1)
+            os._exit(0)
+        codes.append(_end_of(child))
+    database.close()
+    for thread in clients:
+        thread.join()
+    answers.put((codes, ends))
+
+
+def _end_of(child, patience=60):
+    """Wait for a child; "stuck" if it does not end."""
+    for _ in range(patience * 100):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return "stuck"
+
+
+def fork_at_work(db, answers):
+    """Fork within a look, where the connection cannot be given back: the child is told, and can end."""
+    experiment = Experiment("homepage", db=db)
+    child = experiment.look(lambda fold: os.fork())
+    if child == 0:
+        refused = []
+        for use in (experiment.ask, lambda: Database(db), lambda: Experiment("homepage", db=db)):
+            try:
+                use()
+            except StorageError as error:
+                refused.append("forked while" in str(error))
+        experiment.close()
+        sys.exit(0 if refused == [True] * 3 else 1)  # not os._exit: what is inherited is left alone at the end, too
+    answers.put((_end_of(child), experiment.ask().number))

@@ -10,7 +10,7 @@ and folded again from the journal when next needed.
 
 from __future__ import annotations
 
-import os
+import contextlib
 import time
 import warnings
 from collections.abc import Callable
@@ -20,6 +20,7 @@ from rankone.errors import InputError, JournalError, StorageError
 from rankone.serving import snapshot
 from rankone.serving.clock import Clock, JournalTime
 from rankone.serving.fold import Diverged, Fold, Stale
+from rankone.serving.forks import at_work
 from rankone.serving.journal import AT, Draft, Events, Kind, Texts
 from rankone.serving.outcomes import Ask, Planner, decisions_of
 from rankone.serving.replay import begin, from_snapshot, read_tail, replay
@@ -56,17 +57,17 @@ class Transactions:
     """The transactions of one process on one database; for any thread.
 
     Args:
-        connect: opens the database, now and again in a process forked later.
+        connect: opens the database.
         read_only: nothing is ever written.
     """
 
     def __init__(self, connect: Callable[[], Storage], read_only: bool) -> None:
-        self._connect, self._read_only = connect, read_only
-        self.storage = connect()
+        self._read_only, self._closed = read_only, False
+        with at_work:
+            self.storage = connect()
+            at_work.register(self)
         self._writer = Writer(self._carry_out)
         self._folded: dict[int, Folded] = {}
-        self._process = os.getpid()
-        self._closed = False
 
     def enter(self, name: str, settings: Callable[[], Settings], clock: Clock | None = None) -> Folded:
         """Return an experiment by its name; all who ask get the same one. A new one is made with `settings()`."""
@@ -84,25 +85,29 @@ class Transactions:
 
     def run(self, of: Folded, do: Any) -> Any:
         """Carry out a list of requests to an experiment, or call `do(fold)` to look at it; return the result."""
-        return self._run(Job(of, do))
+        return self._writer.run(Job(of, do))
 
     def alone(self, do: Callable[[], Any]) -> Any:
         """Call `do()` while nobody else of this process uses the database; return its result."""
-        return self._run(Job(Folded(-1), do, alone=True))
+        return self._writer.run(Job(Folded(-1), do, alone=True))
 
     def close(self) -> None:
-        """Close the connection."""
-        self._closed = True
+        """Close the connection once those who came before are served; who comes later is refused."""
+
+        def close() -> None:
+            self._closed = True
+            self.storage.close()
+
+        with contextlib.suppress(StorageError):  # it is closed already, or a forked process's that cannot be used
+            self.alone(close)
+
+    def disconnect(self) -> None:
+        """Close the connection before a fork, when nobody uses it; it is made again when it is next needed."""
         self.storage.close()
 
-    def _run(self, job: Job) -> Any:
-        if self._closed:
-            raise StorageError(f"{self.storage.where} to be open", "an experiment that was closed", "open it again")
-        if os.getpid() != self._process:  # a connection must not be used on both sides of a fork
-            self.storage, self._writer, self._process = self._connect(), Writer(self._carry_out), os.getpid()
-            for folded in self._folded.values():
-                folded.fold = None
-        return self._writer.run(job)
+    def begin_in_child(self) -> None:
+        """Let nobody in a forked process wait for threads of its parent."""
+        self._writer = Writer(self._carry_out)
 
     def _create(self, name: str, settings: Settings, clock: Clock) -> int:
         self.storage.begin([])
@@ -131,9 +136,15 @@ class Transactions:
             self.storage.commit()
             return result
 
-        return self._run(Job(of, carry_out, alone=True))
+        return self._writer.run(Job(of, carry_out, alone=True))
 
     def _carry_out(self, group: list[Job]) -> None:
+        with at_work:
+            if self._closed:
+                raise StorageError(f"{self.storage.where} to be open", "an experiment that was closed", "open it again")
+            self._carry_out_open(group)
+
+    def _carry_out_open(self, group: list[Job]) -> None:
         involved = {job.of.number: job.of for job in group}
         looks: list[Job] = []
         try:

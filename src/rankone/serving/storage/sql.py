@@ -78,7 +78,7 @@ class Storage(abc.ABC):
 
     @abc.abstractmethod
     def close(self) -> None:
-        """Give the connection back."""
+        """Give the connection back; the next statement makes another."""
 
     def check_version(self) -> None:
         """Refuse a database written by a newer program."""

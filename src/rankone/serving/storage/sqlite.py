@@ -35,23 +35,35 @@ class SQLiteStorage(Storage):
     ) -> None:
         self.where = str(path)
         self._file: os.stat_result | None = None  # the file we write to, whatever is at its path by now
-        self._path, self._patience = Path(path).absolute(), patience
+        self._path, self._patience, self._read_only = Path(path).absolute(), patience, read_only
+        self._durability = durability
+        self._connection: sqlite3.Connection | None = None
         self._check_place(read_only)
-        uri = f"file:{quote(str(self._path))}?mode={'ro' if read_only else 'rwc'}"
         try:
-            self._connection = sqlite3.connect(
-                uri, uri=True, timeout=patience, isolation_level=None, check_same_thread=False
-            )
-        except _ERRORS as error:
-            raise self._explain(error) from error
-        try:
+            self._connect(new=not read_only)
             if read_only:
                 self.check_version()
             else:
-                self._prepare(durability)
+                self._prepare()
         except BaseException:
-            self._connection.close()
+            self.close()
             raise
+
+    def _connect(self, new: bool = False) -> sqlite3.Connection:
+        """Return the connection, made again if it was closed; only a `new` storage makes a file."""
+        if self._connection is None:
+            mode = "rwc" if new else "ro" if self._read_only else "rw"
+            uri = f"file:{quote(str(self._path))}?mode={mode}"
+            try:
+                self._connection = sqlite3.connect(
+                    uri, uri=True, timeout=self._patience, isolation_level=None, check_same_thread=False
+                )
+                if not self._read_only:
+                    self._connection.execute(f"PRAGMA synchronous = {self._durability.upper()}")
+            except _ERRORS as error:
+                self.close()
+                raise self._explain(error) from error
+        return self._connection
 
     def _check_place(self, read_only: bool) -> None:
         if self._path.is_dir():
@@ -63,10 +75,9 @@ class SQLiteStorage(Storage):
         if read_only and not self._path.exists():
             raise StorageError(f"a database at {self.where}", "no such file", "see that its name is right")
 
-    def _prepare(self, durability: str) -> None:
+    def _prepare(self) -> None:
         self._wait_for("PRAGMA journal_mode = WAL")
         self._file = self._path.stat()
-        self.query(f"PRAGMA synchronous = {durability.upper()}")
         self.begin(())
         try:
             for statement in self.tables():
@@ -119,21 +130,22 @@ class SQLiteStorage(Storage):
 
     def rollback(self) -> None:
         """Undo the transaction."""
-        with contextlib.suppress(sqlite3.Error):
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
+        if self._connection is not None:
+            with contextlib.suppress(sqlite3.Error):
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
 
     def query(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Run a statement and return its rows."""
         try:
-            return self._connection.execute(statement, parameters).fetchall()
+            return self._connect().execute(statement, parameters).fetchall()
         except _ERRORS as error:
             raise self._explain(error) from error
 
     def insert_many(self, statement: str, rows: Sequence[Row]) -> None:
         """Run a statement once per row."""
         try:
-            self._connection.executemany(statement, rows)
+            self._connect().executemany(statement, rows)
         except _ERRORS as error:
             raise self._explain(error) from error
 
@@ -145,5 +157,7 @@ class SQLiteStorage(Storage):
             return [error.got]
 
     def close(self) -> None:
-        """Close the file."""
-        self._connection.close()
+        """Close the file; the next statement opens it again."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None

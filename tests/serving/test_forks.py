@@ -1,0 +1,81 @@
+"""Closing and forking while other threads ask: nobody crashes, hangs or writes into nowhere.
+
+RANKONE_TRIES=1000 runs the long version.
+"""
+
+import os
+
+import pytest
+
+from rankone.serving import Database, Experiment
+from rankone.serving.doctor import examine
+
+from .helpers import start
+from .workers import CONTEXT, close_under_load, fork_at_work, fork_under_load
+
+TRIES = int(os.environ.get("RANKONE_TRIES", "20"))
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+
+
+def run(target, *arguments):
+    """Run a worker in a process of its own, which may crash; return what it puts."""
+    answers = CONTEXT.Queue()
+    process = CONTEXT.Process(target=target, args=(*arguments, answers))
+    process.start()
+    answer = answers.get(timeout=600)
+    process.join()
+    assert process.exitcode == 0
+    return answer
+
+
+def test_close_waits_its_turn_and_later_calls_are_refused(db):
+    start(db).close()
+    process = CONTEXT.Process(target=close_under_load, args=(str(db), TRIES))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+    assert all(finding.ok for finding in examine(db))
+
+
+def test_a_child_forked_while_threads_write_can_use_the_file(db):
+    start(db).close()
+    codes, ends = run(fork_under_load, str(db), TRIES)
+    assert codes == [0] * TRIES
+    assert all("closed" in end for end in ends)  # and its parent's threads went on
+    with Experiment("homepage", db=db) as experiment:
+        sources = [row[10] for row in experiment.database.transactions.storage.tail(1, 0, 10**9)]
+    assert sources.count("child") == TRIES
+    assert all(finding.ok for finding in examine(db))
+
+
+def test_a_child_that_cannot_use_the_file_is_told_at_once(db):
+    start(db).close()
+    assert run(fork_at_work, str(db)) == (0, 0)
+
+
+def test_what_a_child_writes_is_kept_when_its_parent_closes(sqlite_db):
+    """The last to close deletes the write-ahead log: a child that believes it holds its parent's locks loses it."""
+    database = Database(sqlite_db)
+    experiment = start(database)
+    experiment.ask()
+    (hear, say), (hear_child, say_child) = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            experiment.ask()
+            os.write(say_child, b".")
+            os.read(hear, 1)  # until the parent has closed
+            experiment.ask()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    os.read(hear_child, 1)
+    experiment.ask()
+    database.close()
+    os.write(say, b".")
+    assert os.waitpid(child, 0)[1] == 0
+    for end in (hear, say, hear_child, say_child):
+        os.close(end)
+    with Experiment("homepage", db=sqlite_db) as again:
+        assert again.report().decisions == 4
+    assert all(finding.ok for finding in examine(sqlite_db))
