@@ -4,6 +4,7 @@ import contextlib
 import json
 import shutil
 import sqlite3
+import threading
 
 import numpy as np
 import pytest
@@ -52,6 +53,38 @@ def test_a_healthy_database_is_found_healthy(healthy):
     assert checks == ["pages", *["journal", "replay", "recount", "snapshot"] * 2]
 
 
+def test_a_database_in_use_is_found_healthy(db):
+    """What is written while the doctor looks must not look like damage."""
+    over = threading.Event()
+
+    def client(experiment):
+        while not over.is_set():
+            experiment.tell(experiment.ask().id, True)
+
+    with pytest.MonkeyPatch.context() as patch, start(db) as experiment:
+        patch.setattr("rankone.serving.transactions._SNAPSHOT_EVERY", 100)
+        clients = [threading.Thread(target=client, args=(experiment,)) for _ in range(4)]
+        for thread in clients:
+            thread.start()
+        try:
+            for _ in range(10):
+                assert [finding for finding in examine(db) if not finding.ok] == []
+        finally:
+            over.set()
+            for thread in clients:
+                thread.join()
+
+
+def test_what_was_not_checked_is_not_called_good(postgres_db):
+    with start(postgres_db) as experiment:
+        experiment.tell(experiment.ask().id, True, source="bot")
+        experiment.tell(experiment.ask().id, True)
+        experiment.exclude(source="bot")
+    verdicts = {finding.check: (finding.verdict, finding.detail) for finding in examine(postgres_db)}
+    assert verdicts["pages"][0] == "left out"
+    assert verdicts["recount"] == ("good", "1 outcome, 1 click")
+
+
 def test_every_flipped_byte_is_noticed_or_changes_nothing(healthy, tmp_path):
     rng, whole = generator(0, "flips"), healthy.read_bytes()
     original = content(healthy)
@@ -88,6 +121,7 @@ def test_cut_files_are_noticed(healthy, tmp_path):
         "DELETE FROM rankone_journal WHERE seq = 40",
         "DELETE FROM rankone_journal WHERE seq = 1",
         "UPDATE rankone_journal SET row = 'x' WHERE seq = 60",
+        "UPDATE rankone_experiments SET name = 'renamed' WHERE id = 1",
         "DROP TABLE rankone_journal",
     ],
 )

@@ -62,6 +62,7 @@ def test_the_doctor_finds_nothing_wrong_and_says_what_it_left_out(mixed, forget)
     assert all(finding.ok for finding in findings)
     (replayed,) = [finding for finding in findings if (finding.experiment, finding.check) == ("own", "replay")]
     assert SAYS in replayed.detail
+    assert replayed.verdict == "left out"
 
 
 def test_asking_is_refused_without_harm_to_those_who_wait_together(mixed, forget):

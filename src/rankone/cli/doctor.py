@@ -28,9 +28,7 @@ def doctor(
     if as_json:
         print(json.dumps([finding._asdict() for finding in findings], indent=1))
     else:
-        table = pl.DataFrame(findings, schema=["experiment", "check", "verdict", "finding"], orient="row")
-        show_table(
-            table.with_columns(pl.when("verdict").then(pl.lit("good")).otherwise(pl.lit("WRONG")).alias("verdict"))
-        )
+        rows = [(found.experiment, found.check, found.verdict, found.detail) for found in findings]
+        show_table(pl.DataFrame(rows, schema=["experiment", "check", "verdict", "finding"], orient="row"))
     if not all(finding.ok for finding in findings):
         raise typer.Exit(1)

@@ -1,17 +1,21 @@
-"""Is everything as it was written? Pages, checksums, a full replay, a recount, snapshots."""
+"""Is everything as it was written? Pages, names, checksums, a full replay, a recount, snapshots.
+
+All of an experiment is read as of one moment, so that a service may go on writing meanwhile.
+"""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rankone.errors import RankoneError
 from rankone.serving import snapshot
-from rankone.serving.fold import Diverged, Fold
+from rankone.serving.fold import Diverged, Exclusion, Fold
+from rankone.serving.forks import at_work
 from rankone.serving.journal import LEARNED, as_sql
 from rankone.serving.replay import from_snapshot, read_tail, replay
 from rankone.serving.storage import Storage, open_storage
@@ -19,7 +23,7 @@ from rankone.serving.unknown_policy import NOT_KNOWN, PolicyNotKnown
 from rankone.specs import amount
 
 _RECOUNT = f"""SELECT row, col, count(*), sum(value) FROM rankone_journal
-    WHERE experiment = ? AND kind IN ({as_sql(LEARNED)}) GROUP BY row, col"""  # noqa: S608 - constants
+    WHERE experiment = ? AND kind IN ({as_sql(LEARNED)})"""  # noqa: S608 - constants
 
 
 class Finding(NamedTuple):
@@ -27,72 +31,92 @@ class Finding(NamedTuple):
 
     experiment: str  # "" for the database as a whole
     check: str
-    ok: bool
+    ok: bool  # nothing wrong was found
     detail: str
+    checked: bool = True  # False: it could not be checked, and the detail says why
+
+    @property
+    def verdict(self) -> str:
+        """The result in a word."""
+        return "left out" if not self.checked else "good" if self.ok else "WRONG"
 
 
 def examine(db: str | Path) -> list[Finding]:
-    """Check a database and everything in it; nothing is changed."""
-    try:
-        storage = open_storage(db, read_only=True)
-    except RankoneError as error:
-        return [Finding("", "open", False, str(error))]
-    with contextlib.closing(storage):
-        return list(_examine(storage))
+    """Check a database and everything in it; nothing is changed, and nobody has to wait."""
+    with at_work:
+        try:
+            storage = open_storage(db, read_only=True)
+        except RankoneError as error:
+            return [Finding("", "open", False, str(error))]
+        with contextlib.closing(storage):
+            return list(_examine(storage))
 
 
 def _examine(storage: Storage) -> Iterator[Finding]:
-    damage = storage.damage()
-    yield Finding("", "pages", not damage, "; ".join(damage[:5]) or "the database finds no fault with itself")
     try:
+        damage = storage.damage()
+        found = "; ".join((damage or [])[:5]) or "the database finds no fault with itself"
+        unchecked = "the database has no check of its own: it reports a damaged page when that page is read"
+        yield Finding("", "pages", not damage, unchecked if damage is None else found, checked=damage is not None)
         names = storage.names()
     except RankoneError as error:
         yield Finding("", "experiments", False, str(error))
         return
     for name, number in names.items():
         try:
+            storage.hold_still()
             yield from _examine_one(storage, name, number)
         except RankoneError as error:
             yield Finding(name, "journal", False, str(error))
         except Exception as error:  # whatever damaged rows make of the code that reads them
             yield Finding(name, "journal", False, f"cannot be read: {error!r}")
+        finally:
+            storage.rollback()
 
 
 def _examine_one(storage: Storage, name: str, number: int) -> Iterator[Finding]:
+    replayed, verdict = True, "every choice comes out as it was written"
     try:
         fold = replay(storage, number)
-        verdict = "every choice comes out as it was written"
-    except Diverged as diverged:
-        fold = replay(storage, number, with_policy=False)
-        verdict = f"the policy's code changed since event {diverged}: it starts afresh when next used"
-    except PolicyNotKnown as unknown:
-        fold = replay(storage, number, with_policy=False)
-        verdict = f"left out, {unknown.got}: {NOT_KNOWN}"
+    except (Diverged, PolicyNotKnown) as why:
+        fold, replayed = replay(storage, number, with_policy=False), False
+        verdict = f"the policy's code changed since event {why}: it starts afresh when next used"
+        if isinstance(why, PolicyNotKnown):
+            verdict = f"{why.got}: {NOT_KNOWN}"
     found = f"{amount(fold.seq, 'event')}, {amount(fold.decisions, 'decision')}, all checksums fit"
-    yield Finding(name, "journal", True, found)
-    yield Finding(name, "replay", True, verdict)
+    renamed = fold.settings.name != name
+    yield Finding(name, "journal", not renamed, f"made as '{fold.settings.name}': renamed since" if renamed else found)
+    yield Finding(name, "replay", True, verdict, checked=replayed)
     yield _recount(storage, name, number, fold)
-    if fold.state is None:
-        return
     for seq, body in storage.snapshots(number):
-        yield _compare(storage, name, number, seq, body, fold)
+        if fold.state is None:
+            yield Finding(name, f"snapshot at event {seq}", True, "nothing to compare it with", checked=False)
+        else:
+            yield _compare(storage, name, number, seq, body, fold)
 
 
 def _recount(storage: Storage, name: str, number: int, fold: Fold) -> Finding:
     """Count outcomes once more, by the database itself and not by the fold."""
-    if fold.exclusions:
-        return Finding(name, "recount", True, "left out: some outcomes are excluded")
     pulls, clicks = np.zeros_like(fold.pulls), np.zeros_like(fold.clicks)
-    for row, col, count, clicked in storage.query(_RECOUNT, (number,)):
+    conditions = [_excluded(exclusion) for exclusion in fold.exclusions]
+    statement = "".join([_RECOUNT, *(f" AND NOT ({text})" for text, _ in conditions), " GROUP BY row, col"])
+    values = [value for _, some in conditions for value in some]
+    for row, col, count, clicked in storage.query(statement, (number, *values)):
         pulls[row, col], clicks[row, col] = count, clicked
     same = np.array_equal(pulls, fold.pulls) and np.array_equal(clicks, fold.clicks)
-    return Finding(
-        name,
-        "recount",
-        same,
-        f"{amount(int(pulls.sum()), 'outcome')}, {amount(int(clicks.sum()), 'click')}"
-        + ("" if same else ", not as replayed"),
-    )
+    counted = f"{amount(int(pulls.sum()), 'outcome')}, {amount(int(clicks.sum()), 'click')}"
+    return Finding(name, "recount", same, counted + ("" if same else ", not as replayed"))
+
+
+def _excluded(exclusion: Exclusion) -> tuple[str, list[Any]]:
+    """Return the condition under which the database finds an outcome excluded, and its values."""
+    parts = ["seq < ?", "decision >= ?", "decision <= ?"]
+    values: list[Any] = [exclusion.seq, exclusion.first, exclusion.last]
+    for column, value in (("row", exclusion.row), ("col", exclusion.col), ("source", exclusion.source)):
+        if value is not None:
+            parts.append(f"{column} IS NOT NULL AND {column} = ?")
+            values.append(value)
+    return " AND ".join(parts), values
 
 
 def _compare(storage: Storage, name: str, number: int, seq: int, body: bytes, replayed: Fold) -> Finding:

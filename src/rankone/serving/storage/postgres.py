@@ -83,6 +83,10 @@ class PostgresStorage(Storage):
         else:  # a new experiment is about to be entered
             self.query("SELECT pg_advisory_xact_lock(?)", (_OPENING,))
 
+    def hold_still(self) -> None:
+        """Read from one snapshot: the one that the next statement takes."""
+        self.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
     def commit(self) -> None:
         """Make the transaction durable."""
         self.query("COMMIT")
@@ -106,9 +110,8 @@ class PostgresStorage(Storage):
         with self._explained():
             self._connect().cursor().executemany(statement.replace("?", "%s"), rows)
 
-    def damage(self) -> list[str]:
-        """PostgreSQL reports damaged pages as errors when they are read: the replay reads them all."""
-        return []
+    def damage(self) -> None:
+        """PostgreSQL reports damaged pages as errors when they are read."""
 
     def close(self) -> None:
         """Close the connection."""

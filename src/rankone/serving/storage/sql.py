@@ -57,6 +57,10 @@ class Storage(abc.ABC):
         """Begin a transaction that alone may append to these experiments."""
 
     @abc.abstractmethod
+    def hold_still(self) -> None:
+        """Begin to read: from now on until `rollback` or `close` everything is as it is at this moment."""
+
+    @abc.abstractmethod
     def commit(self) -> None:
         """Make the transaction durable."""
 
@@ -73,8 +77,8 @@ class Storage(abc.ABC):
         """Run a statement once per row."""
 
     @abc.abstractmethod
-    def damage(self) -> list[str]:
-        """Return what the database itself finds wrong with its pages; nothing if all is well."""
+    def damage(self) -> list[str] | None:
+        """Return what the database itself finds wrong with its pages; None if it cannot look."""
 
     @abc.abstractmethod
     def close(self) -> None:
