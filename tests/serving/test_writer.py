@@ -49,7 +49,8 @@ def test_jobs_that_wait_together_go_together_and_never_two_groups_at_once():
     assert max(groups) > 1  # those who came while the first group was at work
 
 
-def test_a_leader_waits_for_the_callers_of_the_last_group_to_come_back():
+def test_a_leader_waits_for_the_callers_of_the_last_group_to_come_back(monkeypatch):
+    monkeypatch.setattr("rankone.serving.writer._LONGEST", 600)
     sizes = []
     writer = Writer(lambda group: sizes.append(len(group)))
     writer._last_size, writer._last_time = 4, 1e6  # a group of four, which took long
@@ -64,6 +65,15 @@ def test_a_leader_waits_for_the_callers_of_the_last_group_to_come_back():
     writer.run(Job(None, 0))  # nobody else comes: not for ever
     assert sizes == [3, 1]
     assert (writer._wanted, writer._enough.locked()) == (0, True)
+
+
+def test_after_a_group_that_took_very_long_nobody_waits_for_its_callers_for_long():
+    writer = Writer(lambda group: None)
+    writer._last_size, writer._last_time = 4, 1e6  # the database was locked
+    caller = threading.Thread(target=writer.run, args=(Job(None, 1),), daemon=True)
+    caller.start()
+    caller.join(timeout=60)
+    assert not caller.is_alive()
 
 
 def test_a_leader_interrupted_while_it_waits_leaves_the_queue_in_order(monkeypatch):

@@ -184,3 +184,23 @@ def fork_at_work(db, answers):
         experiment.close()
         sys.exit(0 if refused == [True] * 3 else 1)  # not os._exit: what is inherited is left alone at the end, too
     answers.put((_end_of(child), experiment.ask().number))
+
+
+def freeze_in_a_transaction(db, patience, answers):
+    """Stop (SIGSTOP) with the experiment's lock in hand; when continued, put the error that came, and go on."""
+    database = Database(db, patience=patience)
+    experiment = Experiment("homepage", db=database)
+    append = Storage.append
+
+    def freeze(self, *arguments):
+        Storage.append = append
+        os.kill(os.getpid(), signal.SIGSTOP)
+        append(self, *arguments)
+
+    Storage.append = freeze
+    try:
+        experiment.ask()
+        answers.put(None)
+    except StorageError as error:
+        answers.put(str(error))
+    answers.put(experiment.ask().number)

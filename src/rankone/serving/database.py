@@ -16,7 +16,7 @@ class Database:
     Args:
         db: file name or ``postgresql://`` address.
         durability: "full" (survives power cuts), "normal" (survives crashes of the program) or "off".
-        patience: seconds to wait for a lock or a connection.
+        patience: seconds to wait for a lock, a connection or an answer.
         read_only: open to look only; nothing is ever written.
 
     >>> import tempfile

@@ -22,6 +22,7 @@ from rankone.serving.storage import Storage, open_storage
 from rankone.serving.unknown_policy import NOT_KNOWN, PolicyNotKnown
 from rankone.specs import amount
 
+_PATIENCE = 3600.0  # seconds for one statement: a recount of a long journal takes its time
 _RECOUNT = f"""SELECT row, col, count(*), sum(value) FROM rankone_journal
     WHERE experiment = ? AND kind IN ({as_sql(LEARNED)})"""  # noqa: S608 - constants
 
@@ -45,7 +46,7 @@ def examine(db: str | Path) -> list[Finding]:
     """Check a database and everything in it; nothing is changed, and nobody has to wait."""
     with at_work:
         try:
-            storage = open_storage(db, read_only=True)
+            storage = open_storage(db, patience=_PATIENCE, read_only=True)
         except RankoneError as error:
             return [Finding("", "open", False, str(error))]
         with contextlib.closing(storage):

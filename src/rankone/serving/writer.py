@@ -15,8 +15,9 @@ from typing import Any
 
 from rankone.errors import StorageError
 
-# A leader waits this share of the last group's time, at most, for callers who are about to come back.
-_LINGER = 0.5
+# A leader waits this share of the last group's time, at most, for callers who are about to come back; and no longer
+# than a slow disk takes to commit: after a database was locked for long, nobody shall wait longer for that.
+_LINGER, _LONGEST = 0.5, 0.1
 
 
 class Job:
@@ -116,7 +117,7 @@ class Writer:
             if len(self._waiting) >= self._last_size - 1:
                 return
             self._wanted = self._last_size - 1
-        self._enough.acquire(timeout=_LINGER * self._last_time)
+        self._enough.acquire(timeout=min(_LINGER * self._last_time, _LONGEST))
 
     @staticmethod
     def _first_group(waiting: list[Job]) -> tuple[list[Job], list[Job]]:

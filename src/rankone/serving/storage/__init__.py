@@ -29,14 +29,14 @@ def open_storage(db: str | Path, durability: str = "full", patience: float = 30.
     if durability not in DURABILITIES:
         raise InputError(f"a durability of {', '.join(DURABILITIES)}", durability, "leave it out for 'full'")
     address, kinds = str(db), known_storages()
+    for kind in kinds.values():
+        if kind.takes(address):
+            return kind(address, durability, patience, read_only)
     scheme, is_address, _ = address.partition("://")
-    if is_address:
-        by_scheme = {scheme: kind for kind in kinds.values() for scheme in kind.schemes}
-        if scheme in by_scheme:
-            return by_scheme[scheme](address, durability, patience, read_only)
     if is_address or address in ("", ":memory:"):
         known = " or ".join(f"{kind.schemes[0]}://" for kind in kinds.values() if kind.schemes)
-        raise InputError(f"a file or a {known} address", db, "pass db='rankone.db', say")
+        got = f"one that begins with {scheme}://" if is_address else address  # the rest may hold a password
+        raise InputError(f"a file or a {known} address", got, "pass db='rankone.db', say")
     return kinds[_PLAIN_FILE](address, durability, patience, read_only)
 
 

@@ -1,19 +1,31 @@
-"""Journals in PostgreSQL: any number of machines. An experiment's row is the lock that orders its writers."""
+"""Journals in PostgreSQL: any number of machines. An experiment's row is the lock that orders its writers.
+
+Nobody waits for ever. The server ends statements and waits for locks that take longer than our patience, and sessions
+that sit in a transaction for a third of it: a program of ours that is frozen there would hold up all others. A server
+process that is itself frozen keeps no time: so we do, too. A machine that is gone is noticed by TCP.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+import functools
+import re
+import time
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from rankone.errors import MissingExtra, StorageError
+from rankone.errors import InputError, MissingExtra, StorageError
 from rankone.serving.storage.sql import Row, Storage
 
 if TYPE_CHECKING:
     import psycopg
 
 _OPENING = 7_266_266_303  # the advisory lock under which the tables are made ("rankone" on a telephone)
+_KEYWORDS = re.compile(r"\s*(host|hostaddr|port|dbname|user|service)\s*=")
+_IDLE_SHARE = 1 / 3  # of our patience, at most, nobody hears of a transaction
+_GRACE = 1.0  # seconds by which one limit follows the other, so that the server can say which it was
+_CONNECTING = 30  # seconds, at most, for a machine to give a sign
+_TCP = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
 
 
 class PostgresStorage(Storage):
@@ -26,15 +38,21 @@ class PostgresStorage(Storage):
     def __init__(self, url: str, durability: str = "full", patience: float = 30.0, read_only: bool = False) -> None:
         try:
             import psycopg
+            from psycopg.conninfo import conninfo_to_dict
         except ImportError:
             raise MissingExtra("an experiment on PostgreSQL", "postgres") from None
         self._psycopg = psycopg
-        self._url, self._patience, self._read_only = url, patience, read_only
-        self._settings = {"full": "on", "normal": "off", "off": "off"}[durability]
+        self._patience, self._read_only = patience, read_only
+        self._durability = {"full": "on", "normal": "off", "off": "off"}[durability]
         self._connection: psycopg.Connection[Row] | None = None
-        self.where = (
-            urlsplit(url)._replace(netloc=urlsplit(url).hostname or "localhost").geturl()
-        )  # no password in messages
+        try:
+            given = conninfo_to_dict(url)
+        except psycopg.ProgrammingError:  # it would quote what may be a password
+            do = "write postgresql://user@host/database, with %40 for an @ in a password"
+            raise InputError("an address as PostgreSQL reads it", "another", do) from None
+        self.where = _shown(given)
+        limit = max(2, min(_CONNECTING, int(patience)))
+        self._address: dict[str, Any] = {**_TCP, "connect_timeout": limit, "tcp_user_timeout": limit * 1000, **given}
         with self._explained():
             self._connect()
         if read_only:
@@ -42,13 +60,23 @@ class PostgresStorage(Storage):
         else:
             self._prepare()
 
+    @classmethod
+    def takes(cls, address: str) -> bool:
+        """Return whether an address is one of PostgreSQL's: a URL, or its keywords and values."""
+        return super().takes(address) or bool(_KEYWORDS.match(address))
+
     def _connect(self) -> psycopg.Connection[Row]:
         if self._connection is None or self._connection.closed:
-            connection = self._psycopg.connect(self._url, autocommit=True, connect_timeout=max(2, int(self._patience)))
-            connection.execute(f"SET synchronous_commit = {self._settings}")
-            connection.execute(f"SET lock_timeout = {int(self._patience * 1000)}")
-            if self._read_only:
-                connection.execute("SET default_transaction_read_only = on")
+            connection = _impatient().connect(autocommit=True, **self._address)
+            connection.patience = self._patience + 2 * _GRACE
+            settings = {
+                "synchronous_commit": self._durability,
+                "lock_timeout": _milliseconds(self._patience),
+                "statement_timeout": _milliseconds(self._patience + _GRACE),
+                "idle_in_transaction_session_timeout": _milliseconds(self._patience * _IDLE_SHARE),
+                "default_transaction_read_only": "on" if self._read_only else "off",
+            }
+            connection.execute("; ".join(f"SET {name} = {value}" for name, value in settings.items()))
             self._connection = connection
         return self._connection
 
@@ -119,3 +147,47 @@ class PostgresStorage(Storage):
             with contextlib.suppress(self._psycopg.Error):
                 self._connection.close()
             self._connection = None
+
+
+def _milliseconds(seconds: float) -> int:
+    return max(1, int(seconds * 1000))
+
+
+def _shown(given: dict[str, Any]) -> str:
+    """Return an address as people may see it: hosts and database, no user, no password, nothing else.
+
+    >>> _shown({"host": "db1,db2", "dbname": "shop", "user": "me", "password": "secret"})
+    'postgresql://db1,db2/shop'
+    """
+    host = given.get("host") or given.get("hostaddr") or "localhost"
+    return f"postgresql://{'localhost' if host.startswith('/') else host}/{given.get('dbname') or ''}"
+
+
+@functools.cache
+def _impatient() -> Any:
+    """Return the class of a connection that is given up when the server does not answer in time."""
+    import psycopg
+
+    class Impatient(psycopg.Connection[Row]):
+        patience = 30.0
+
+        def wait(self, gen: Any, *arguments: Any, **keywords: Any) -> Any:
+            try:
+                return super().wait(_in_time(gen, self.patience), *arguments, **keywords)
+            except TimeoutError as error:  # what the server is at is not known: nothing more on this connection
+                self.pgconn.finish()
+                raise psycopg.OperationalError(str(error)) from None
+
+    return Impatient
+
+
+def _in_time(steps: Generator[Any, Any, Any], patience: float) -> Generator[Any, Any, Any]:
+    """Pass on the steps of an exchange with the server, up to a time. They come at least every tenth of a second."""
+    deadline, ready = time.monotonic() + patience, None
+    try:
+        while True:
+            ready = yield steps.send(ready)
+            if not ready and time.monotonic() > deadline:
+                raise TimeoutError(f"no answer within {patience:g} seconds")
+    except StopIteration as end:
+        return end.value

@@ -34,6 +34,12 @@ class Storage(abc.ABC):
     def __init__(self, address: str, durability: str, patience: float, read_only: bool) -> None:
         """Open the database and see that its tables are there (`check_version` where it is only read)."""
 
+    @classmethod
+    def takes(cls, address: str) -> bool:
+        """Return whether an address is one of this kind of database."""
+        scheme, is_address, _ = address.partition("://")
+        return bool(is_address) and scheme in cls.schemes
+
     def tables(self) -> tuple[str, ...]:
         """Return the statements that make the tables, harmless where they exist."""
         integer, data, clustered = (self.kinds[name] for name in ("integer", "bytes", "clustered"))

@@ -1,0 +1,81 @@
+"""PostgreSQL: servers and programs that stop moving, addresses that hold passwords."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from rankone.errors import InputError, StorageError
+from rankone.serving import Database, Experiment
+from rankone.serving.doctor import examine
+from rankone.serving.storage import open_storage
+
+from .helpers import error_of, start
+from .workers import CONTEXT, freeze_in_a_transaction
+
+
+def backend(database):
+    """The server's process behind a database's connection."""
+    return database.transactions.storage._connection.info.backend_pid
+
+
+def test_a_frozen_server_process_is_given_up_and_the_next_call_gets_another(postgres_db):
+    with start(postgres_db) as experiment:
+        experiment.ask()
+    with Database(postgres_db, patience=2) as database:
+        experiment = Experiment("homepage", db=database)
+        frozen = backend(database)
+        os.kill(frozen, signal.SIGSTOP)
+        try:
+            error = error_of(experiment.ask)
+            assert isinstance(error, StorageError)
+            assert "no answer within" in str(error)
+            assert experiment.ask().number == 1
+            assert backend(database) != frozen
+        finally:
+            os.kill(frozen, signal.SIGCONT)
+    assert all(finding.ok for finding in examine(postgres_db))
+
+
+def test_a_program_frozen_in_a_transaction_loses_its_lock_and_nothing_else(postgres_db):
+    start(postgres_db).close()
+    answers = CONTEXT.Queue()
+    frozen = CONTEXT.Process(target=freeze_in_a_transaction, args=(postgres_db, 3.0, answers))
+    frozen.start()
+    try:
+        while Path(f"/proc/{frozen.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+            time.sleep(0.01)
+        with Database(postgres_db, patience=30) as database:
+            assert Experiment("homepage", db=database).ask().number == 0  # once the server has ended the session
+    finally:
+        os.kill(frozen.pid, signal.SIGCONT)
+    assert "to answer" in answers.get(timeout=60)
+    assert answers.get(timeout=60) == 1
+    frozen.join()
+    assert all(finding.ok for finding in examine(postgres_db))
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("postgresql://me:geheim@127.0.0.1:1/shop", "postgresql://127.0.0.1/shop"),
+        ("postgresql://127.0.0.1:1/shop?user=me&password=geheim", "postgresql://127.0.0.1/shop"),
+        ("postgresql://me:geheim@127.0.0.1:1,localhost:2/shop", "postgresql://127.0.0.1,localhost/shop"),
+        ("postgres:///shop?host=/nowhere&passfile=geheim", "postgresql://localhost/shop"),
+        ("host=127.0.0.1 port=1 dbname=shop password=geheim", "postgresql://127.0.0.1/shop"),
+    ],
+)
+def test_addresses_are_shown_without_credentials(address, shown):
+    error = error_of(open_storage, address, patience=2)
+    assert isinstance(error, StorageError)
+    assert f"the database {shown} to answer" in str(error)
+    assert "geheim" not in str(error)
+
+
+@pytest.mark.parametrize("address", ["postgresql://me:geheim%zz@host/shop", "postgre://me:geheim@host/shop"])
+def test_an_address_that_cannot_be_read_is_not_repeated(address):
+    error = error_of(open_storage, address)
+    assert isinstance(error, InputError)
+    assert "geheim" not in str(error)
