@@ -11,7 +11,7 @@ import contextlib
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,6 +21,10 @@ from rankone.serving.storage.sql import Row, Storage
 
 _ERRORS = (sqlite3.Error, UnicodeError)  # damaged texts cannot be decoded
 _REPAIR = "restore it from a backup, or name another file"
+_FIRST_PAUSE, _LAST_PAUSE = 0.002, 0.0005  # seconds between tries for a lock, at first and in the end
+# One who had to wait in the last second knows that it is not alone: after its turn it leaves the lock to others, long
+# enough for them to try.
+_CROWDED, _TURN, _COURTESY = 1.0, 0.03, 0.002
 _DAMAGE = ("malformed", "not a database", "corrupt")
 
 
@@ -37,10 +41,11 @@ class SQLiteStorage(Storage):
         self._file: os.stat_result | None = None  # the file we write to, whatever is at its path by now
         self._path, self._patience, self._read_only = Path(path).absolute(), patience, read_only
         self._durability = durability
+        self._crowded = 0.0  # until when others are taken to wait for the lock that we have
+        self._turn_over = 0.0  # from when on we let them
         self._connection: sqlite3.Connection | None = None
         self._check_place(read_only)
         try:
-            self._connect(new=not read_only)
             if read_only:
                 self.check_version()
             else:
@@ -49,20 +54,19 @@ class SQLiteStorage(Storage):
             self.close()
             raise
 
-    def _connect(self, new: bool = False) -> sqlite3.Connection:
-        """Return the connection, made again if it was closed; only a `new` storage makes a file."""
+    def _connect(self) -> sqlite3.Connection:
+        """Return the connection, made again if it was closed; only the first one makes a file."""
         if self._connection is None:
-            mode = "rwc" if new else "ro" if self._read_only else "rw"
+            mode = "ro" if self._read_only else "rwc" if self._file is None else "rw"
             uri = f"file:{quote(str(self._path))}?mode={mode}"
+            connection = sqlite3.connect(uri, uri=True, timeout=0, isolation_level=None, check_same_thread=False)
             try:
-                self._connection = sqlite3.connect(
-                    uri, uri=True, timeout=self._patience, isolation_level=None, check_same_thread=False
-                )
                 if not self._read_only:
-                    self._connection.execute(f"PRAGMA synchronous = {self._durability.upper()}")
-            except _ERRORS as error:
-                self.close()
-                raise self._explain(error) from error
+                    connection.execute(f"PRAGMA synchronous = {self._durability.upper()}")
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
         return self._connection
 
     def _check_place(self, read_only: bool) -> None:
@@ -76,7 +80,7 @@ class SQLiteStorage(Storage):
             raise StorageError(f"a database at {self.where}", "no such file", "see that its name is right")
 
     def _prepare(self) -> None:
-        self._wait_for("PRAGMA journal_mode = WAL")
+        self.query("PRAGMA journal_mode = WAL")
         self._file = self._path.stat()
         self.begin(())
         try:
@@ -87,18 +91,6 @@ class SQLiteStorage(Storage):
         except BaseException:
             self.rollback()
             raise
-
-    def _wait_for(self, statement: str) -> None:
-        """Run a statement for which SQLite does not wait by itself while others open the same new file."""
-        deadline = time.monotonic() + self._patience
-        while True:
-            try:
-                self.query(statement)
-                return
-            except StorageError as error:
-                if "locked" not in error.got or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.005)
 
     def _explain(self, error: Exception) -> ExplainedError:
         if isinstance(error, UnicodeError) or any(word in str(error) for word in _DAMAGE):
@@ -116,7 +108,12 @@ class SQLiteStorage(Storage):
         if not self._in_place():
             do = "put it back, or open the experiments again; what was answered before is in that file"
             raise StorageError(f"the file {self.where} to stay", "it moved, replaced or deleted", do)
+        now = time.monotonic()
+        if self._turn_over < now < self._crowded:
+            time.sleep(_COURTESY)
         self.query("BEGIN IMMEDIATE")
+        if self._turn_over < now:
+            self._turn_over = time.monotonic() + _TURN
 
     def hold_still(self) -> None:
         """Read from one state of the write-ahead log: the one that the next statement finds."""
@@ -142,17 +139,32 @@ class SQLiteStorage(Storage):
 
     def query(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Run a statement and return its rows."""
-        try:
-            return self._connect().execute(statement, parameters).fetchall()
-        except _ERRORS as error:
-            raise self._explain(error) from error
+        return self._patiently(lambda connection: connection.execute(statement, parameters).fetchall())
 
     def insert_many(self, statement: str, rows: Sequence[Row]) -> None:
         """Run a statement once per row."""
-        try:
-            self._connect().executemany(statement, rows)
-        except _ERRORS as error:
-            raise self._explain(error) from error
+        self._patiently(lambda connection: connection.executemany(statement, rows))
+
+    def _patiently(self, do: Callable[[sqlite3.Connection], Any]) -> Any:
+        """Carry out a statement, and try again while others have the lock it needs: it has then done nothing.
+
+        SQLite would wait itself, but ever longer between its tries: while it sleeps, those who have just committed
+        take the lock again and again. Here whoever has waited longer tries more often.
+        """
+        deadline, pause = 0.0, _FIRST_PAUSE
+        while True:
+            try:
+                return do(self._connect())
+            except _ERRORS as error:
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
+                    raise self._explain(error) from error
+                now = time.monotonic()
+                deadline = deadline or now + self._patience
+                if now >= deadline:
+                    raise self._explain(error) from error
+            self._crowded = now + _CROWDED
+            time.sleep(pause)
+            pause = max(_LAST_PAUSE, 0.9 * pause)
 
     def damage(self) -> list[str]:
         """Return the findings of SQLite's own integrity check."""
