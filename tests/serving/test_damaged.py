@@ -23,6 +23,7 @@ def test_those_who_wait_together_with_it_go_on(both):
     sound = Experiment("sound", db=both)
     known = sound._folded.fold
     broken = both.transactions.enter("broken", lambda: None)
+    error_of(both.transactions.run, broken, len)  # its journal has been read
     look, ask, refused, count = group = [
         Job(broken, len),
         Job(sound._folded, [Ask(1)]),
@@ -39,8 +40,10 @@ def test_those_who_wait_together_with_it_go_on(both):
 
 
 def test_it_is_read_again_now_and_then(both, monkeypatch):
-    read, replay = [], transactions.replay
-    monkeypatch.setattr(transactions, "replay", lambda storage, number: read.append(number) or replay(storage, number))
+    read, whole = [], transactions.read_whole
+    monkeypatch.setattr(
+        transactions, "read_whole", lambda storage, number: read.append(number) or whole(storage, number)
+    )
     for _ in range(3):
         assert "a checksum that does not fit" in str(error_of(lambda: Experiment("broken", db=both)))
     assert read == [1]

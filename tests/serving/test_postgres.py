@@ -5,12 +5,14 @@ import signal
 import time
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from rankone.errors import InputError, StorageError
 from rankone.serving import Database, Experiment
 from rankone.serving.doctor import examine
 from rankone.serving.storage import open_storage
+from rankone.web.tokens import create_token, make_table
 
 from .helpers import error_of, start
 from .workers import CONTEXT, freeze_in_a_transaction
@@ -55,6 +57,25 @@ def test_a_program_frozen_in_a_transaction_loses_its_lock_and_nothing_else(postg
     assert answers.get(timeout=60) == 1
     frozen.join()
     assert all(finding.ok for finding in examine(postgres_db))
+
+
+def test_a_role_that_may_make_no_tables_can_run_everything_once_they_are_there(postgres):
+    schema = (db := postgres.new_database()).rpartition("%3D")[2]
+    with Database(db) as database:
+        make_table(database)
+    with psycopg.connect(db, autocommit=True) as owner:
+        owner.execute(f"CREATE ROLE {schema}_user LOGIN")
+        owner.execute(f"GRANT USAGE ON SCHEMA {schema} TO {schema}_user")
+        owner.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {schema}_user")
+    limited = db.replace("//rankone@", f"//{schema}_user@")
+    with Database(limited) as database:
+        experiment = start(database)
+        experiment.tell(experiment.ask().id, True, source="bot")
+        assert experiment.exclude(source="bot") == 1
+        create_token(database, ["ask"])
+        database.transactions.alone(lambda: database.transactions.storage.keep_snapshot(1, 1, b""))
+    with Experiment("homepage", db=limited) as again:
+        assert again.report().decisions == 1
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,17 @@
 """Many processes on one database; disks that fill up; databases that are locked or gone."""
 
+import os
 import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from rankone.errors import InputError, StorageError
-from rankone.serving import Ask, Database, Experiment, Tell
+from rankone.serving import Ask, Database, Experiment, Tell, transactions
 from rankone.serving.doctor import examine
 
-from .helpers import error_of, start
+from .helpers import error_of, saved, start
 from .workers import CONTEXT, fill_the_disk, open_and_use
 
 
@@ -155,6 +158,54 @@ def test_readers_write_nothing(db):
     assert watched.report().decisions == 2
     reader.close()
     experiment.close()
+
+
+def test_a_new_file_and_its_log_are_for_their_owner_only(sqlite_db):
+    before = os.umask(0o022)
+    try:
+        with start(sqlite_db) as experiment:
+            experiment.ask()
+            modes = {file.name: oct(file.stat().st_mode & 0o777) for file in sqlite_db.parent.glob("rankone.db*")}
+    finally:
+        os.umask(before)
+    assert modes == dict.fromkeys(["rankone.db", "rankone.db-wal", "rankone.db-shm"], "0o600")
+
+
+def test_others_are_served_while_a_long_journal_is_read(db, monkeypatch):
+    """Excluding outcomes, or opening an experiment, reads a whole journal: not in the turn of all others."""
+    reading, go_on, read_whole = threading.Event(), threading.Event(), transactions.read_whole
+
+    def slowly(storage, number):
+        reading.set()
+        assert go_on.wait(60)
+        return read_whole(storage, number)
+
+    with Database(db) as database:
+        experiment, other = start(database), start(database, name="shop")
+        experiment.tell(experiment.ask().id, True, source="bot")
+        other.ask()
+        monkeypatch.setattr(transactions, "read_whole", slowly)
+        with ThreadPoolExecutor() as pool:
+            try:
+                excluding = pool.submit(experiment.exclude, source="bot")
+                assert reading.wait(60)
+                asking = pool.submit(experiment.ask)  # has to wait, and does so outside the turn
+                assert [other.ask().number for _ in range(3)] == [1, 2, 3]
+                assert database.names() == ["homepage", "shop"]
+            finally:
+                go_on.set()
+            assert (excluding.result(), asking.result().number) == (1, 1)
+    assert all(finding.ok for finding in examine(db))
+
+
+def test_a_tail_too_long_for_the_turn_is_read_outside_it(db, monkeypatch):
+    monkeypatch.setattr(transactions, "_SHORT", 20)
+    with Database(db) as ours, Database(db) as theirs:
+        experiment, same = start(ours), start(theirs)
+        for number in range(4):
+            same.tell_many([(decision, True) for decision in same.ask(count=60)])
+            assert experiment.ask().number == 61 * number + 60
+        assert saved(experiment) == saved(same)
 
 
 def test_opening_and_closing_leaks_nothing(sqlite_db):

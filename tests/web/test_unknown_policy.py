@@ -17,9 +17,9 @@ def test_the_list_and_the_page_go_on_without_its_policy(sqlite_db, monkeypatch, 
     damage(sqlite_db, 3)
     monkeypatch.delitem(base._POLICIES._kinds, "uniform")
     monkeypatch.setattr("rankone.web.service._TICK", 0.01)
-    read, replay = [], transactions.replay
+    read, whole = [], transactions.read_whole
     monkeypatch.setattr(
-        transactions, "replay", lambda storage, number, **how: read.append(number) or replay(storage, number, **how)
+        transactions, "read_whole", lambda storage, number: read.append(number) or whole(storage, number)
     )
     with caplog.at_level(logging.WARNING), running(sqlite_db) as url:
         api = Api(url)

@@ -6,15 +6,62 @@ Nothing here takes a lock or writes: it sees what is committed, whoever committe
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import gc
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from rankone.serving import snapshot
-from rankone.serving.fold import Fold
-from rankone.serving.journal import Events, damaged, of_rows, read_groups
+from rankone.serving.fold import Diverged, Fold, Stale
+from rankone.serving.journal import Draft, Events, Kind, Texts, damaged, of_rows, read_groups
+from rankone.serving.settings import Settings
 from rankone.serving.storage import Storage
+from rankone.serving.unknown_policy import PolicyNotKnown
 
 _CHUNK = 50_000  # events read at a time
+
+
+class Whole(NamedTuple):
+    """A journal that was read to its end."""
+
+    fold: Fold
+    snapshot_seq: int  # of the snapshot it was read from; 0: from the beginning
+    bad: list[int]  # snapshots that are damaged or belong to another journal
+    diverged: Diverged | None  # where the policy's code chooses otherwise by now: it is folded without its policy
+
+
+def read_whole(storage: Storage, number: int) -> Whole:
+    """Fold a journal to its end, from its newest snapshot where there is a good one."""
+    diverged: Diverged | None = None
+    with_policy = True
+    while True:
+        try:
+            if not with_policy:
+                return Whole(replay(storage, number, with_policy=False), 0, [], diverged)
+            with _cycles_ignored():
+                bad: list[int] = []
+                for seq, body in storage.snapshots(number):
+                    found = from_snapshot(storage, number, seq, body)
+                    if found is not None:
+                        return Whole(read_tail(storage, number, found), seq, bad, None)
+                    bad.append(seq)
+                return Whole(replay(storage, number), 0, bad, None)
+        except Stale:  # outcomes were excluded while it was read
+            continue
+        except PolicyNotKnown:
+            with_policy = False
+        except Diverged as where:
+            with_policy, diverged = False, where
+
+
+def compile_for(settings: Settings) -> None:
+    """Ask a small experiment of no importance, so that what the policy needs is compiled."""
+    small = dataclasses.replace(settings, rows=("A", "B"), cols=("1", "2"))
+    fold, draft = Fold(of_rows([])), Draft(0, 0)
+    fold.expect_new_era()
+    draft.add(Kind.CREATE, -1, texts=Texts(note=small.note()))
+    draft.add(Kind.ASK)
+    fold.apply(draft.take())
 
 
 def replay(storage: Storage, number: int, with_policy: bool = True) -> Fold:
@@ -35,9 +82,8 @@ def read_tail(storage: Storage, number: int, fold: Fold) -> Fold:
     return fold
 
 
-def each_stretch(storage: Storage, number: int, fold: Fold) -> Iterator[Events]:
-    """Apply the events behind those a fold has seen, and yield them stretch by stretch."""
-    limit = _CHUNK
+def each_stretch(storage: Storage, number: int, fold: Fold, limit: int = _CHUNK) -> Iterator[Events]:
+    """Apply the events behind those a fold has seen, and yield them stretch by stretch of about `limit` events."""
     while rows := storage.tail(number, fold.seq, limit):
         events, chain = read_groups(rows, fold.seq, fold.chain)
         if len(events):

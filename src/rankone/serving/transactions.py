@@ -4,6 +4,9 @@ To write: take the lock of the experiments in the group, apply the tail of their
 choose, append, commit; then answer. Threads of one process, processes on one SQLite file and machines on one PostgreSQL
 all do just that. To read: apply the tail and look, without any lock.
 
+A journal that is long to read (when it is first opened, after outcomes were excluded) is read by the caller who needs
+it, on a connection of its own, and policies are compiled there too: others are served meanwhile.
+
 If anything fails before the commit is known to be good, what is in memory may be ahead of the journal: it is dropped,
 and folded again from the journal when next needed.
 """
@@ -11,6 +14,8 @@ and folded again from the journal when next needed.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -23,7 +28,7 @@ from rankone.serving.fold import Diverged, Fold, Stale
 from rankone.serving.forks import at_work
 from rankone.serving.journal import AT, Draft, Events, Kind, Texts
 from rankone.serving.outcomes import Ask, Planner, decisions_of
-from rankone.serving.replay import begin, from_snapshot, read_tail, replay
+from rankone.serving.replay import Whole, begin, compile_for, each_stretch, read_whole
 from rankone.serving.report import winning_note
 from rankone.serving.settings import Settings
 from rankone.serving.storage import Storage
@@ -32,12 +37,20 @@ from rankone.serving.winner import look_due
 from rankone.serving.writer import Job, Writer
 
 _SNAPSHOT_EVERY = 20_000  # events; less often where the state is large
+_SHORT = 5_000  # events at most that are read in the writer's turn, or a few more
 _READ_AGAIN = 60.0  # seconds after which a damaged journal is read again
 _BYTES_PER_EVENT = 64  # a snapshot may cost this much writing for each event it saves reading
 
 
 class RestartWarning(UserWarning):
     """The policy's code has changed since the journal was written: it starts afresh on what is known."""
+
+
+class Unread(Exception):
+    """More of a journal is to be read than the writer's turn has time for."""
+
+    def __init__(self, reads: int) -> None:
+        self.reads = reads  # how often the journal had been read then
 
 
 class Folded:
@@ -51,6 +64,10 @@ class Folded:
         self.outdated = False  # the policy cannot be replayed with this program
         self.damage: JournalError | None = None  # why the journal could not be read, the last time
         self.read_again = 0.0  # when to try again
+        self.reading = threading.Lock()  # held by the caller who reads the whole journal
+        self.reads = 0
+        self.whole: Whole | None = None  # what it has read, for the next turn to take
+        self.compiled = False  # what the policy needs
 
 
 class Transactions:
@@ -85,7 +102,9 @@ class Transactions:
 
     def run(self, of: Folded, do: Any) -> Any:
         """Carry out a list of requests to an experiment, or call `do(fold)` to look at it; return the result."""
-        return self._writer.run(Job(of, do))
+        if not of.compiled and not callable(do):
+            self._compile(of)
+        return self._run(of, lambda: Job(of, do))
 
     def alone(self, do: Callable[[], Any]) -> Any:
         """Call `do()` while nobody else of this process uses the database; return its result."""
@@ -136,7 +155,36 @@ class Transactions:
             self.storage.commit()
             return result
 
-        return self._writer.run(Job(of, carry_out, alone=True))
+        return self._run(of, lambda: Job(of, carry_out, alone=True))
+
+    def _run(self, of: Folded, job: Callable[[], Job]) -> Any:
+        """Run a job in the writer's turn; what it finds unread is read first, outside the turn."""
+        while True:
+            try:
+                return self._writer.run(job())
+            except Unread as unread:
+                self._read_whole(of, unread.reads)
+
+    def _read_whole(self, folded: Folded, reads: int) -> None:
+        """Read a journal to its end on a connection of its own, unless another caller just has."""
+        with at_work, folded.reading:
+            if folded.reads != reads or self._closed:
+                return
+            try:
+                with contextlib.closing(self.storage.reader()) as storage:
+                    folded.whole = read_whole(storage, folded.number)
+            except JournalError as error:
+                folded.damage, folded.read_again = error, time.monotonic() + _READ_AGAIN
+                raise
+            finally:
+                folded.reads += 1
+
+    def _compile(self, of: Folded) -> None:
+        """Compile what the policy needs, as nobody has time for that in the writer's turn."""
+        settings = self.run(of, lambda fold: dataclasses.replace(fold.settings, policy=fold.policy.label))
+        with at_work, contextlib.suppress(Exception):  # what is wrong with a policy is said to who asks
+            compile_for(settings)
+        of.compiled = True
 
     def _carry_out(self, group: list[Job]) -> None:
         with at_work:
@@ -167,7 +215,7 @@ class Transactions:
         for number, folded in list(involved.items()):
             try:
                 self._catch_up(folded)
-            except JournalError as error:  # nothing to those who only wait together with it
+            except (JournalError, Unread) as error:  # nothing to those who only wait together with it
                 del involved[number]
                 for job in group:
                     if job.of is folded:
@@ -274,36 +322,35 @@ class Transactions:
             raise
 
     def _read(self, folded: Folded) -> Fold:
-        """Apply what others have written since; the first time, begin with a snapshot or the whole journal."""
+        """Apply what others have written since, if that is little."""
+        if folded.whole is not None:
+            self._take(folded, folded.whole)
         fold = folded.fold
         if fold is not None and isinstance(fold.policy, UnknownPolicy) and fold.policy.known_by_now():
-            folded.fold = None
+            folded.fold = fold = None
+        if fold is None:
+            raise Unread(folded.reads)
         try:
-            if folded.fold is None:
-                folded.fold = self._from_snapshot(folded) or replay(self.storage, folded.number)
-            return read_tail(self.storage, folded.number, folded.fold)
-        except Stale:
+            for stretch, _ in enumerate(each_stretch(self.storage, folded.number, fold, _SHORT)):
+                if stretch:
+                    raise Unread(folded.reads)
+        except (Stale, Diverged, PolicyNotKnown):
             folded.fold = None
-            return self._read(folded)
-        except PolicyNotKnown:
-            folded.fold = replay(self.storage, folded.number, with_policy=False)
-            return folded.fold
-        except Diverged as diverged:
-            message = f"the policy's code changed since event {diverged} was written: it starts afresh on what is known"
-            warnings.warn(RestartWarning(message), stacklevel=2)
-            folded.fold = replay(self.storage, folded.number, with_policy=False)
-            folded.outdated = True
-            return folded.fold
+            raise Unread(folded.reads) from None
+        return fold
 
-    def _from_snapshot(self, folded: Folded) -> Fold | None:
-        for seq, body in self.storage.snapshots(folded.number):
-            found = from_snapshot(self.storage, folded.number, seq, body)
-            if found is not None:
-                folded.snapshot_seq = seq
-                return found
+    def _take(self, folded: Folded, whole: Whole) -> None:
+        """Go on with what a caller has read."""
+        folded.whole, folded.damage = None, None
+        folded.fold, folded.snapshot_seq, folded.outdated = whole.fold, whole.snapshot_seq, whole.diverged is not None
+        if whole.diverged is not None:
+            message = (
+                f"the policy's code changed since event {whole.diverged} was written: it starts afresh on what is known"
+            )
+            warnings.warn(RestartWarning(message), stacklevel=2)
+        for seq in whole.bad:
             if not self._read_only:
                 self.storage.drop_snapshot(folded.number, seq)
-        return None
 
     def _keep_snapshot(self, folded: Folded) -> None:
         """Store a snapshot now and then."""

@@ -103,20 +103,12 @@ def revoke_token(database: Database, id: str, now: float | None = None) -> None:
 
 def make_table(database: Database) -> None:
     """Make the table of tokens where there is none: who serves need not be allowed to make tables."""
-    try:
-        _query(database, "SELECT count(*) FROM rankone_tokens")
-        return
-    except StorageError as error:
-        if "rankone_tokens" not in error.got:
-            raise
-    kinds = database.transactions.storage.kinds
-    integer, data = kinds["integer"], kinds["bytes"]
-    _query(
-        database,
-        f"""CREATE TABLE IF NOT EXISTS rankone_tokens (id TEXT PRIMARY KEY, digest {data} NOT NULL, note TEXT NOT NULL,
-            scopes TEXT NOT NULL, experiment TEXT NOT NULL, rate {integer}, created {integer} NOT NULL,
-            expires {integer}, revoked {integer})""",
-    )
+    storage = database.transactions.storage
+    integer, data = storage.kinds["integer"], storage.kinds["bytes"]
+    table = f"""CREATE TABLE rankone_tokens (id TEXT PRIMARY KEY, digest {data} NOT NULL, note TEXT NOT NULL,
+        scopes TEXT NOT NULL, experiment TEXT NOT NULL, rate {integer}, created {integer} NOT NULL,
+        expires {integer}, revoked {integer})"""
+    database.transactions.alone(lambda: storage.make({"rankone_tokens": table}))
 
 
 def write_and_forget(database: Database) -> None:

@@ -42,7 +42,7 @@ class PostgresStorage(Storage):
         except ImportError:
             raise MissingExtra("an experiment on PostgreSQL", "postgres") from None
         self._psycopg = psycopg
-        self._patience, self._read_only = patience, read_only
+        self._url, self._patience, self._read_only = url, patience, read_only
         self._durability = {"full": "on", "normal": "off", "off": "off"}[durability]
         self._connection: psycopg.Connection[Row] | None = None
         try:
@@ -53,12 +53,13 @@ class PostgresStorage(Storage):
         self.where = _shown(given)
         limit = max(2, min(_CONNECTING, int(patience)))
         self._address: dict[str, Any] = {**_TCP, "connect_timeout": limit, "tcp_user_timeout": limit * 1000, **given}
-        with self._explained():
-            self._connect()
-        if read_only:
+        try:
+            if not read_only:
+                self.make(self.tables())
             self.check_version()
-        else:
-            self._prepare()
+        except BaseException:
+            self.close()
+            raise
 
     @classmethod
     def takes(cls, address: str) -> bool:
@@ -80,17 +81,9 @@ class PostgresStorage(Storage):
             self._connection = connection
         return self._connection
 
-    def _prepare(self) -> None:
-        self.query("BEGIN")
-        try:
-            self.query("SELECT pg_advisory_xact_lock(?)", (_OPENING,))
-            for statement in self.tables():
-                self.query(statement)
-            self.check_version()
-            self.commit()
-        except BaseException:
-            self.rollback()
-            raise
+    def has(self, name: str) -> bool:
+        """Look along the search path."""
+        return bool(self.query("SELECT to_regclass(?) IS NOT NULL", (name,))[0][0])
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
@@ -100,6 +93,10 @@ class PostgresStorage(Storage):
             text = " ".join(str(error).split())
             do = "nothing was half written: see that the server runs, then try again"
             raise StorageError(f"the database {self.where} to answer", text, do) from error
+
+    def reader(self) -> PostgresStorage:
+        """Open another connection, to read only."""
+        return PostgresStorage(self._url, patience=self._patience, read_only=True)
 
     def begin(self, experiments: Iterable[int]) -> None:
         """Lock the experiments' rows, in one order for everybody."""

@@ -40,23 +40,46 @@ class Storage(abc.ABC):
         scheme, is_address, _ = address.partition("://")
         return bool(is_address) and scheme in cls.schemes
 
-    def tables(self) -> tuple[str, ...]:
-        """Return the statements that make the tables, harmless where they exist."""
+    def tables(self) -> dict[str, str]:
+        """Return the statements that make the tables and their indexes, by name."""
         integer, data, clustered = (self.kinds[name] for name in ("integer", "bytes", "clustered"))
-        return (
-            f"CREATE TABLE IF NOT EXISTS rankone_version (version {integer} NOT NULL)",
-            f"CREATE TABLE IF NOT EXISTS rankone_experiments (id {integer} PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
-            f"""CREATE TABLE IF NOT EXISTS rankone_journal (
+        return {
+            "rankone_version": f"CREATE TABLE rankone_version (version {integer} NOT NULL)",
+            "rankone_experiments": f"""CREATE TABLE rankone_experiments (
+                id {integer} PRIMARY KEY, name TEXT NOT NULL UNIQUE)""",
+            "rankone_journal": f"""CREATE TABLE rankone_journal (
                 experiment {integer} NOT NULL REFERENCES rankone_experiments (id), seq {integer} NOT NULL,
                 kind {integer} NOT NULL, at {integer} NOT NULL, decision {integer} NOT NULL, row {integer} NOT NULL,
                 col {integer} NOT NULL, tag {integer} NOT NULL, value {integer} NOT NULL, secret {data}, key TEXT,
                 source TEXT, note TEXT, chain {data}, PRIMARY KEY (experiment, seq)) {clustered}""",
-            "CREATE INDEX IF NOT EXISTS rankone_decision ON rankone_journal (experiment, decision)",
-            "CREATE UNIQUE INDEX IF NOT EXISTS rankone_key ON rankone_journal (experiment, key) WHERE key IS NOT NULL",
-            f"""CREATE TABLE IF NOT EXISTS rankone_snapshots (
+            "rankone_decision": "CREATE INDEX rankone_decision ON rankone_journal (experiment, decision)",
+            "rankone_key": "CREATE UNIQUE INDEX rankone_key ON rankone_journal (experiment, key) WHERE key IS NOT NULL",
+            "rankone_snapshots": f"""CREATE TABLE rankone_snapshots (
                 experiment {integer} NOT NULL REFERENCES rankone_experiments (id), seq {integer} NOT NULL,
                 body {data} NOT NULL, PRIMARY KEY (experiment, seq))""",
-        )
+        }
+
+    def make(self, tables: dict[str, str]) -> None:
+        """Make the tables that are missing. Where there are all, no right to make any is needed."""
+        if all(self.has(name) for name in tables):
+            return
+        self.begin(())
+        try:
+            for name, statement in tables.items():
+                if not self.has(name):
+                    self.query(statement)
+            self.commit()
+        except BaseException:
+            self.rollback()
+            raise
+
+    @abc.abstractmethod
+    def has(self, name: str) -> bool:
+        """Return whether there is a table or an index of this name."""
+
+    @abc.abstractmethod
+    def reader(self) -> Storage:
+        """Open another connection to the same database, to read only."""
 
     @abc.abstractmethod
     def begin(self, experiments: Iterable[int]) -> None:

@@ -58,6 +58,9 @@ class SQLiteStorage(Storage):
         """Return the connection, made again if it was closed; only the first one makes a file."""
         if self._connection is None:
             mode = "ro" if self._read_only else "rwc" if self._file is None else "rw"
+            if mode == "rwc":  # decisions are nobody else's business; the log follows its file's mode
+                with contextlib.suppress(OSError):
+                    os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             uri = f"file:{quote(str(self._path))}?mode={mode}"
             connection = sqlite3.connect(uri, uri=True, timeout=0, isolation_level=None, check_same_thread=False)
             try:
@@ -82,15 +85,12 @@ class SQLiteStorage(Storage):
     def _prepare(self) -> None:
         self.query("PRAGMA journal_mode = WAL")
         self._file = self._path.stat()
-        self.begin(())
-        try:
-            for statement in self.tables():
-                self.query(statement)
-            self.check_version()
-            self.commit()
-        except BaseException:
-            self.rollback()
-            raise
+        self.make(self.tables())
+        self.check_version()
+
+    def has(self, name: str) -> bool:
+        """Look into SQLite's own table of tables."""
+        return bool(self.query("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)))
 
     def _explain(self, error: Exception) -> ExplainedError:
         if isinstance(error, UnicodeError) or any(word in str(error) for word in _DAMAGE):
@@ -100,14 +100,17 @@ class SQLiteStorage(Storage):
             do = "open it for writing, and see that the file may be written"
         return StorageError(f"the database {self.where} to answer", str(error), do)
 
+    def reader(self) -> SQLiteStorage:
+        """Open the file once more, to read only."""
+        self._check_in_place()
+        return SQLiteStorage(self._path, patience=self._patience, read_only=True)
+
     def begin(self, experiments: Iterable[int]) -> None:
         """Take the file's only write lock; others wait.
 
         SQLite would go on writing to a file that was deleted or replaced, and all of that would be lost: so look first.
         """
-        if not self._in_place():
-            do = "put it back, or open the experiments again; what was answered before is in that file"
-            raise StorageError(f"the file {self.where} to stay", "it moved, replaced or deleted", do)
+        self._check_in_place()
         now = time.monotonic()
         if self._turn_over < now < self._crowded:
             time.sleep(_COURTESY)
@@ -120,11 +123,12 @@ class SQLiteStorage(Storage):
         self.query("BEGIN")
         self.query("SELECT count(*) FROM rankone_version")
 
-    def _in_place(self) -> bool:
-        try:
-            return self._file is None or os.path.samestat(self._path.stat(), self._file)
-        except FileNotFoundError:
-            return False
+    def _check_in_place(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            if self._file is None or os.path.samestat(self._path.stat(), self._file):
+                return
+        do = "put it back, or open the experiments again; what was answered before is in that file"
+        raise StorageError(f"the file {self.where} to stay", "it moved, replaced or deleted", do)
 
     def commit(self) -> None:
         """Write the log and, with full durability, wait for the disk."""
