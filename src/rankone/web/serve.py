@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import ipaddress
 import signal
@@ -22,6 +23,7 @@ from rankone.web.warm import warm_up
 
 _FILES = 200  # that the service needs beside its connections
 _EVERYWHERE = (str(ipaddress.IPv4Address(0)), str(ipaddress.IPv6Address(0)))
+_M_ARENA_MAX = -8  # of glibc's mallopt
 
 
 def check_public(db: str | Path, host: str) -> None:
@@ -74,6 +76,15 @@ def allow_files(wanted: int) -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
+def share_heap() -> None:
+    """Let all threads allocate from one heap, where the C library is glibc: what one frees, another can use.
+
+    Otherwise each of the service's threads has a heap of its own, and its memory creeps up for hours.
+    """
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
+
+
 def serve(
     db: str | Path = "rankone.db",
     host: str = "127.0.0.1",
@@ -94,6 +105,7 @@ def serve(
     public = not is_loopback(host)
     if public:
         check_public(db, host)
+    share_heap()
     listening = listen(host, port)
     warm_up(db, say)
     say(greeting(db, host, listening.getsockname()[1]))
