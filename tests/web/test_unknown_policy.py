@@ -37,7 +37,7 @@ def test_the_list_and_the_page_go_on_without_its_policy(sqlite_db, monkeypatch, 
         assert "import the module" in api.on("own", "POST", "/ask").json()["detail"]
         assert api.on("ordinary", "POST", "/ask").status == 200
         time.sleep(0.2)  # many ticks
-    warnings = [record.getMessage() for record in caplog.records if "windows of" in record.getMessage()]
+    warnings = [record.getMessage() for record in caplog.records if "looking after" in record.getMessage()]
     assert len(warnings) == 1  # said once, not at every tick; and only of the one that is damaged
-    assert "windows of damaged" in warnings[0]
+    assert "looking after damaged" in warnings[0]
     assert read.count(3) == 1  # reading it again and again would hold up the others

@@ -48,7 +48,7 @@ class Limits:
         """Return the limits as a Markdown table.
 
         >>> print(Limits().table().splitlines()[2])
-        | `body_bytes` | 262,144 | bytes of a request's body | 413 |
+        | `connections` | 1,000 | connections at once; an idle one makes room for a new one | 503 |
         """
         rows = ["| limit | default | counts | answer above it |", "|---|---|---|---|"]
         for field in dataclasses.fields(self):

@@ -168,7 +168,7 @@ class Service:
         return await self.off_loop(list_tokens, self.reader)
 
     async def _tick(self) -> None:
-        if not self._require_token and not await self._settled("the tokens", self._tokens):
+        if not self._require_token and await self._settled("the tokens", self._tokens) == []:
             log.warning(_OPEN)
         while True:
             names = await self._settled("the database", self.names) or []
