@@ -125,6 +125,23 @@ def test_a_full_disk_does_no_harm(place: Path) -> None:
     assert not [path for path in place.rglob("*.nb*") if path.stat().st_size]
 
 
+@pytest.mark.parametrize(("kind", "size"), [("nbi", 0), ("nbi", 20), ("nbc", 20)])
+def test_a_file_that_was_cut_short_is_written_again(place: Path, kind: str, size: int) -> None:
+    shared = place / "shared"
+    assert run(place, "double", named=shared) == ["42.0 0"]
+    (file,) = shared.rglob(f"*.{kind}")
+    os.truncate(file, size)
+    assert run(place, "double", named=shared) == ["42.0 0"]
+    assert run(place, "double", named=shared) == ["42.0 1"]
+
+
+def test_an_image_may_give_the_source_another_time(place: Path) -> None:
+    shared, source = place / "shared", place / "my_functions.py"
+    assert run(place, "double", named=shared) == ["42.0 0"]
+    os.utime(source, (1_000_000, 1_000_000))
+    assert run(place, "double", named=shared) == ["42.0 1"]
+
+
 def test_old_caches_are_pruned_by_last_use_and_nothing_else_is(tmp_path: Path) -> None:
     foreign = [tmp_path / "photos", tmp_path / "kernels" / "notes"]
     old = [tmp_path / "kernels" / f"{age:016x}" for age in range(12)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import inspect
 import os
 import re
@@ -26,7 +27,9 @@ _KEPT_CACHES = 8
 
 
 def cache_roots(make: bool = False) -> Iterator[Path]:
-    """Yield the directories to look in, in this order; with `make`, those to write to: the first that can be.
+    """Yield the directories to look in, in this order; what is new is kept in the first that can be written.
+
+    With `make`, the one in the temporary directory is made where it is missing.
 
     What is found there is run, so the one in the temporary directory must be the user's, and closed to all others.
     """
@@ -62,7 +65,7 @@ class KernelCache(caching.NullCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the function compiled for these types; None if no root has it."""
         for root in cache_roots():
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(Exception):  # a file that was cut short raises nearly anything
                 found = self._at(root).load_overload(sig, target_context)
                 # Two processes that save at the same time may leave one's code under the other's types.
                 if found is not None and found.signature.args == sig:
@@ -74,7 +77,14 @@ class KernelCache(caching.NullCache):
         """Keep the function in the first root that takes it."""
         for root in cache_roots(make=True):
             with contextlib.suppress(OSError):
-                self._at(root).save_overload(sig, cres)
+                files = self._at(root)
+                try:
+                    files.save_overload(sig, cres)
+                except OSError:
+                    raise
+                except Exception:  # the index cannot be read: begin a new one
+                    files.flush()
+                    files.save_overload(sig, cres)
                 self.cache_path = root
                 return
 
@@ -97,12 +107,23 @@ class _Content(caching.CompileResultCacheImpl):
         self._filename_base = self.get_filename_base(name, flags)  # type: ignore[no-untyped-call]
 
 
-class _Place(caching._SourceFileBackedLocatorMixin, caching._CacheLocator):
+class _Place(caching._CacheLocator):
+    """Names the files of one function, and says by the content of its source whether they are up to date.
+
+    Older versions of Numba go by the source's time and size instead, which differ between a build machine and an image.
+    """
+
     def __init__(self, directory: Path, entry: Callable[..., Any]) -> None:
         self._py_file, self._lineno, self._directory = inspect.getfile(entry), entry.__code__.co_firstlineno, directory
 
     def get_cache_path(self) -> str:
         return str(self._directory)
+
+    def get_source_stamp(self) -> str:
+        return hashlib.sha256(Path(self._py_file).read_bytes()).hexdigest()
+
+    def get_disambiguator(self) -> str:
+        return str(self._lineno)
 
 
 def tidy(current: Path) -> None:
