@@ -57,6 +57,13 @@ def test_it_says_when_nothing_can_be_kept(tmp_path: Path) -> None:
     assert "expected a directory for what is compiled - got none that can be written - name one" in done.stderr
 
 
+def test_a_policy_for_larger_problems_is_left_for_later() -> None:
+    done = warm_up("best:row=7,col=0")
+    assert done.returncode == 0
+    last = "rankone: best:row=7,col=0 is for larger problems: compiled when it plays one"
+    assert done.stderr.splitlines()[-1] == last
+
+
 def test_a_name_that_is_none_is_refused_before_anything_is_compiled() -> None:
     done = warm_up("best", "utz")
     assert done.returncode == 2

@@ -5,14 +5,16 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rankone import Experiment
 from rankone.policies import policy
 from rankone.serving import Database
-from rankone.web.warm import warm, warm_all
+from rankone.web.warm import labels, warm, warm_all, warm_up
 
 # Prints which policies are compiled at the moment the service greets, or is started by another server.
 PROGRAM = """
@@ -52,27 +54,54 @@ def test_ready_means_compiled(tmp_path: Path, by: str) -> None:
     assert done.stdout.splitlines() == ["['uniform', 'uts']"], done.stderr
 
 
-def test_neither_a_damaged_journal_nor_an_unknown_policy_stops_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("note", ["not JSON", '{"policy": "nobody-knows"}', None, "{}", "[1]", "gone"])
+def test_neither_a_damaged_journal_nor_an_unknown_policy_stops_it(tmp_path: Path, note: str | None) -> None:
     db = tmp_path / "test.db"
-    for name in ("damaged", "unknown", "good"):
-        Experiment(name, ["A", "B"], ["1", "2"], "best:row=1,col=1", db).close()
+    for name in ("bad", "good"):
+        Experiment(name, ["A", "B"], ["1", "2"], f"best:row=1,col={int(name == 'good')}", db).close()
     with sqlite3.connect(db) as connection:
-        for number, note in ((1, "not JSON"), (2, '{"policy": "nobody-knows"}')):
-            connection.execute("UPDATE rankone_journal SET note = ? WHERE experiment = ?", (note, number))
+        if note == "gone":
+            connection.execute("DELETE FROM rankone_journal WHERE experiment = 1")
+        else:
+            connection.execute("UPDATE rankone_journal SET note = ? WHERE experiment = 1", (note,))
     with Database(db, read_only=True) as database:
+        assert labels(database) - {"nobody-knows"} == {"best:row=1,col=1"}
         warm_all(database)
-    warm_all(None)
+
+
+def test_no_database_yet_is_no_reason_to_stop(tmp_path: Path) -> None:
+    warm_up(tmp_path / "new.db", print)
+    assert not list(tmp_path.iterdir())
+
+
+def test_it_says_which_policy_takes_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only of what takes long, and nothing about what was before or will be."""
+    monkeypatch.setattr("rankone.web.warm._PATIENCE", 0.0)
+    db, said = tmp_path / "test.db", threading.Event()
+    Experiment("shop", ["A", "B"], ["1", "2"], "uts", db).close()
+    words: list[str] = []
+
+    def say(text: str) -> None:
+        words.append(text)
+        said.set()
+
+    def slowly(policy: object) -> None:
+        assert said.wait(30)
+
+    monkeypatch.setattr("rankone.web.warm.warm", slowly)
+    warm_up(db, say)
+    assert words == ["compiling uts ..."]
 
 
 def test_a_warm_policy_compiles_nothing_more(tmp_path: Path) -> None:
     found = policy("ucb1")
-    kernel = warm(found)
-    before = len(kernel.signatures)  # type: ignore[attr-defined]
+    kernel: Any = warm(found)
+    before = len(kernel.signatures)
     with Experiment("homepage", 3, 4, found, tmp_path / "test.db", durability="off") as experiment:
         experiment.tell(experiment.ask().id, True)
         experiment.add_row("new")
-    assert len(kernel.signatures) == before >= 1  # type: ignore[attr-defined]
+    assert len(kernel.signatures) == before >= 1
 
 
 def test_a_policy_for_large_problems_only_is_left_for_later() -> None:
-    warm(policy("best:row=7,col=0"))
+    assert warm(policy("best:row=7,col=0")) is None

@@ -27,8 +27,10 @@ def warm_up(
 ) -> None:
     """Compile the policies for this machine: after installing, or while an image is built. What is compiled is kept."""
     from rankone.errors import StorageError
+    from rankone.numerics.compiled import kept_in
     from rankone.policies import known_policies
     from rankone.policies import policy as policy_of
+    from rankone.web.warm import warm
 
     chosen = [policy_of(name) for name in policy or sorted(known_policies())]
     print("rankone: each takes some seconds, unless it was compiled here before", file=sys.stderr)
@@ -36,23 +38,25 @@ def warm_up(
     with stopped_by_hand(lambda: "what was finished is kept; the same command continues"):
         for number, each in enumerate(chosen, 1):
             print(f"rankone: compiling {each.label}, {number} of {len(chosen)}", file=sys.stderr)
-            places[_compile(each)] = None
+            ready = each.with_horizon(1_000).for_problem(0, 0)
+            live = warm(ready)
+            if live is None:
+                print(f"rankone: {each.label} is for larger problems: compiled when it plays one", file=sys.stderr)
+            else:
+                _play(ready)
+                places[kept_in(live)] = None
     if None in places:
         do = "name one in RANKONE_CACHE_DIR, here and where the policies run"
         raise StorageError("a directory for what is compiled", "none that can be written", do)
-    print(f"rankone: ready, kept in {' and '.join(map(str, places))}", file=sys.stderr)
+    if places:
+        print(f"rankone: ready, kept in {' and '.join(map(str, places))}", file=sys.stderr)
 
 
-def _compile(policy: Policy) -> Path | None:
-    """Play a policy as a service, a study and an agent do; return the directory that keeps it."""
-    from rankone.numerics.compiled import kept_in
+def _play(policy: Policy) -> None:
+    """Play a policy as a study and an agent do."""
     from rankone.simulation import simulate
-    from rankone.web.warm import warm
 
-    ready = policy.with_horizon(1_000).for_problem(0, 0)
-    live = warm(ready)
-    simulate("needle:2x2", ready, horizon=2, runs=1, workers=1)
-    agent = ready.agent(2, 2)
+    simulate("needle:2x2", policy, horizon=2, runs=1, workers=1)
+    agent = policy.agent(2, 2)
     agent.tell(agent.ask(), 0)
     agent.void(agent.ask())
-    return kept_in(live)

@@ -1,4 +1,4 @@
-"""Compile what live experiments run before somebody waits for it: one at a time decides and commits, so all would."""
+"""Compile what live experiments run before visitors ask, who would all wait for it."""
 
 from __future__ import annotations
 
@@ -24,14 +24,18 @@ log = logging.getLogger("rankone.web")
 _PATIENCE = 2.0  # seconds before it is said that something is compiled
 
 
-def warm(policy: Policy) -> Callable[..., Any]:
-    """Run what a live experiment runs on a state of no importance; return the compiled code, which is kept."""
+def warm(policy: Policy) -> Callable[..., Any] | None:
+    """Run what a live experiment runs on a small state that is thrown away.
+
+    Returns:
+        The compiled code; None for a policy that cannot play so small a state: it is compiled when it is played.
+    """
     module = type(policy).__module__
     run, nothing = compiled(live.advance, module), np.zeros(0, np.int64)
     try:
         state = policy.with_horizon(1_000).for_problem(0, 0).start(2, 2)
-    except InputError:  # made for another size: compiled when it is played
-        return run
+    except InputError:
+        return None
     with compile_errors_explained(module):
         run(state, generator(0, "warm"), nothing, nothing, nothing, nothing, nothing)
     counts = np.zeros((2, 2), np.int64)
@@ -39,43 +43,40 @@ def warm(policy: Policy) -> Callable[..., Any]:
     return run
 
 
-def warm_all(database: Database | None) -> None:
-    """Compile for the policies of all experiments, and for the one that a new experiment has if it names none."""
-    for label in sorted({DEFAULT_POLICY, *(_labels(database) if database else ())}):
+def warm_all(database: Database | None, say: Callable[[str], None] = log.info) -> None:
+    """Compile for the policies of all experiments, and for the one that a new experiment has if it names none.
+
+    `say` which one takes long.
+    """
+    for label in sorted({DEFAULT_POLICY, *(labels(database) if database else ())}):
         policy = policy_of(label)
-        if not isinstance(policy, UnknownPolicy):
-            try:
-                warm(policy)
-            except Exception as error:  # it is told again to whoever asks this policy; the others go on
-                log.warning("compiling %s: %s", label, error)
+        if isinstance(policy, UnknownPolicy):
+            continue
+        late = threading.Timer(_PATIENCE, say, [f"compiling {label} ..."])
+        late.start()
+        try:
+            warm(policy)
+        except Exception as error:  # it is told again to whoever asks this policy; the others go on
+            log.warning("compiling %s: %s", label, error)
+        finally:
+            late.cancel()
 
 
 def warm_up(db: str | Path, say: Callable[[str], None]) -> None:
-    """Compile for the experiments of a database before a service says that it is ready; `say` so if it takes long."""
-    late = threading.Timer(_PATIENCE, say, ["compiling the policies, the first time on this machine only ..."])
-    late.start()
-    try:
-        with contextlib.ExitStack() as stack:
-            database = None
-            with contextlib.suppress(StorageError):  # a new one, or one that is away
-                database = stack.enter_context(Database(db, read_only=True))
-            warm_all(database)
-    finally:
-        late.cancel()
+    """Compile for the experiments of a database before a service says that it is ready; `say` which one takes long."""
+    with contextlib.ExitStack() as stack:
+        database = None
+        with contextlib.suppress(StorageError):  # a new one, or one that is away
+            database = stack.enter_context(Database(db, read_only=True))
+        warm_all(database, say)
 
 
-def _labels(database: Database) -> set[str]:
-    """Return the policy that each experiment has now."""
-    storage = database.transactions.storage
-
-    def read() -> set[str]:
-        found = set()
-        for number in storage.names().values():
-            with contextlib.suppress(ValueError, KeyError, TypeError):  # damaged; it is told when it is opened
-                notes = [texts.details() for texts in of_rows(storage.marks(number)).texts]
-                found.add(str([note for note in notes if "policy" in note][-1]["policy"]))
-        return found
-
+def labels(database: Database) -> set[str]:
+    """Return the policy that each experiment has now, as far as their journals can be read."""
+    storage, found = database.transactions.storage, set()
     with contextlib.suppress(StorageError):
-        return database.transactions.alone(read)
-    return set()
+        for rows in database.transactions.alone(lambda: [storage.marks(each) for each in storage.names().values()]):
+            with contextlib.suppress(Exception):  # damaged, in whatever way; that is told when it is opened
+                notes = [texts.details() for texts in of_rows(rows).texts]
+                found.add(str([note for note in notes if "policy" in note][-1]["policy"]))
+    return found
