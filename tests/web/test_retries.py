@@ -98,7 +98,7 @@ def test_too_many_open_is_said_at_once(url, no_waiting):
 
 def test_connections_that_were_closed_while_idle(url):
     """Every server closes idle connections. Nothing was sent, so every call goes on with another."""
-    with proxied(url, idle_seconds=0.1) as proxy, Client(proxy.url, patience=0) as client:
+    with proxied(url, idle_seconds=0.5) as proxy, Client(proxy.url, patience=0) as client:
         experiment = client.create("idle", **SETTINGS)
         proxy.wait_until_all_are_closed()
         experiment.ask()
@@ -106,6 +106,17 @@ def test_connections_that_were_closed_while_idle(url):
         experiment.stop("A", "1")
         proxy.wait_until_all_are_closed()
         experiment.resume()
+
+
+def test_a_connection_that_was_idle_for_long_is_not_used_again(url, monkeypatch):
+    """What lies between may have forgotten it without closing it: then it looks open and answers nothing."""
+    with proxied(url) as proxy, Client(proxy.url, patience=0) as client:
+        experiment = client.create("forgotten", **SETTINGS)
+        experiment.ask()
+        assert proxy.connections == 1
+        monkeypatch.setattr("rankone.web.connections._STALE", 0.0)
+        experiment.ask()
+        assert proxy.connections == 2
 
 
 def test_a_connection_that_is_closed_as_a_change_is_sent(url):

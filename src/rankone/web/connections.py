@@ -10,10 +10,14 @@ from __future__ import annotations
 import os
 import select
 import ssl
+import time
 from collections import deque
 from http.client import HTTPConnection, HTTPSConnection
 
 _IDLE = 64  # connections kept open; more are closed as soon as they are not needed
+# Seconds after which an idle one is not used again. A firewall or a NAT on the way may forget it some minutes later and
+# tell neither side; a request over it would wait in vain for its whole timeout.
+_STALE = 60.0
 
 
 class Connections:
@@ -28,7 +32,7 @@ class Connections:
     def __init__(self, host: str, port: int | None, secure: bool) -> None:
         self._host, self._port = host, port
         self._context = ssl.create_default_context() if secure else None
-        self._idle: deque[HTTPConnection] = deque()
+        self._idle: deque[tuple[HTTPConnection, float]] = deque()  # since when
         self._process = os.getpid()
 
     def take(self, timeout: float, new: bool) -> HTTPConnection:
@@ -52,24 +56,27 @@ class Connections:
     def give_back(self, connection: HTTPConnection) -> None:
         """Keep a connection whose answer has been read to its end."""
         if len(self._idle) < _IDLE and connection.sock is not None:  # None: the service asked to close it
-            self._idle.append(connection)
+            self._idle.append((connection, time.monotonic()))
         else:
             connection.close()
 
     def close(self) -> None:
         """Close what is not in use. In a fork this takes nothing from the parent: only the copies are closed."""
-        while (connection := self._last()) is not None:
-            connection.close()
+        while (last := self._last()) is not None:
+            last[0].close()
 
     def _kept(self) -> HTTPConnection | None:
-        connection = self._last()
-        if connection is not None and _ended(connection):
+        last = self._last()
+        if last is None:
+            return None
+        connection, since = last
+        if time.monotonic() - since > _STALE or _ended(connection):
             connection.close()
             self.close()  # the others have been idle for longer
             return None
         return connection
 
-    def _last(self) -> HTTPConnection | None:
+    def _last(self) -> tuple[HTTPConnection, float] | None:
         try:
             return self._idle.pop()
         except IndexError:

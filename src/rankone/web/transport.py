@@ -90,7 +90,7 @@ class Transport:
                 hopeless = status not in (_AWAY if again else _REFUSED) or isinstance(failure, errors.TooManyOpen)
                 wait = max(wait, _seconds(retry_after))
             except (OSError, HTTPException) as error:
-                self.close()  # the others are as old
+                self.close()  # a service that went away has left the idle ones dead too
                 do = "see that `rankone serve` runs there, then try again"
                 failure = StorageError(f"the service {self.address} to answer", _plain(error), do)
                 failure.__cause__ = error
