@@ -17,7 +17,6 @@ import numpy as np
 from rankone.numerics.compiled import compiled
 from rankone.numerics.seeds import generator
 from rankone.policies import live, policy
-from rankone.serving import winner
 from rankone.simulation.play import play
 
 policy = policy(sys.argv[1]).with_horizon(1_000_000)
@@ -44,17 +43,11 @@ def runs(count):
         loop(policy.start(4, 4), means, means, 0.25, np.array([2]), np.empty(1), generator(run))
 
 
-def looks(count):
-    pulls, clicks = np.array([[900, 300], [300, 300]]), np.array([[450, 30], [30, 3]])
-    for _ in range(count // 4):
-        winner.standing(pulls, clicks)
-
-
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 
-for work in (pairs, events, runs, looks):
+for work in (pairs, events, runs):
     work(2_000)  # what is made once, and room for what comes and goes
     before = resident()
     work(20_000)
@@ -64,9 +57,10 @@ for work in (pairs, events, runs, looks):
 
 @pytest.mark.parametrize("name", ["uts", "rank1elim-kl"])
 def test_memory_stays_where_it_is(name: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", MANY_CALLS, name], capture_output=True, text=True, check=True, timeout=300
-    )
+    for _ in range(2):  # the first compiles, and what a compiler frees would be filled before the process grows
+        done = subprocess.run(
+            [sys.executable, "-c", MANY_CALLS, name], capture_output=True, text=True, check=True, timeout=300
+        )
     grown = {work: int(size) for work, size in (line.split() for line in done.stdout.splitlines())}
-    assert list(grown) == ["pairs", "events", "runs", "looks"]
+    assert list(grown) == ["pairs", "events", "runs"]
     assert max(grown.values()) < 2**19, grown
