@@ -95,7 +95,7 @@ def test_the_advice_fits(sqlite_db, tmp_path):
 
 
 def test_many_are_voided_by_age_and_source(db, clock, monkeypatch):
-    monkeypatch.setattr("rankone.serving.experiment._AT_ONCE", 250)  # so that it takes several commits
+    monkeypatch.setattr("rankone.serving.experiment._VOIDED_AT_ONCE", 250)  # so that it takes several commits
     experiment = start(db, clock=clock)
     experiment.ask(count=600, source="page")
     mail = experiment.ask(source="mail")
@@ -127,6 +127,21 @@ def test_with_a_window_the_bulk_leaves_what_is_told_or_over(sqlite_db, clock):
     clock.pass_seconds(600)
     counts = experiment.report().outcomes
     assert (counts["clicked"], counts["expired"], counts["void"], counts["open"]) == (1, 1, 1, 0)
+
+
+def test_a_window_that_ends_meanwhile_is_left_to_end(sqlite_db):
+    """Between the look for old decisions and the commit that voids them, time passes."""
+
+    class Slow(Clock):
+        def wall(self):
+            self.pass_seconds(20)
+            return super().wall()
+
+    experiment = start(sqlite_db, window=600, clock=(clock := Slow()))
+    experiment.ask()
+    clock.pass_seconds(570)
+    assert experiment.void_open(1) == 0  # its window was open at the look, and over at the commit
+    assert experiment.report().outcomes["expired"] == 1
 
 
 @pytest.mark.parametrize("bad", [{"older_than": 0}, {"older_than": "old"}, {"older_than": 60, "source": ""}])

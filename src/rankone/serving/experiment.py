@@ -28,7 +28,7 @@ from rankone.serving.settings import (
     shown_setting,
 )
 
-_AT_ONCE = 10_000  # decisions voided in one commit: others shall not wait long
+_VOIDED_AT_ONCE = 10_000  # decisions voided in one commit: others shall not wait long
 
 
 class Experiment:
@@ -161,7 +161,7 @@ class Experiment:
             checked_name(source, "source")
 
         def plan(some: list[int], fold: Fold, draft: Draft) -> int:
-            still = [number for number in some if number in fold.open and number not in fold.held]
+            still = [number for number in fold.open_for(age, draft.at, some) if number not in fold.held]
             if source is not None:
                 still = self._transactions.storage.asked_by(self._folded.number, still, source)
             for number in still:
@@ -169,7 +169,7 @@ class Experiment:
             return len(still)
 
         old = self.look(lambda fold: fold.open_for(age, self._folded.time.now()))
-        stretches = [old[first : first + _AT_ONCE] for first in range(0, len(old), _AT_ONCE)]
+        stretches = [old[first : first + _VOIDED_AT_ONCE] for first in range(0, len(old), _VOIDED_AT_ONCE)]
         return sum(self._transactions.change(self._folded, functools.partial(plan, some)) for some in stretches)
 
     def do(self, requests: Sequence[Ask | Tell | Void]) -> list[Any]:

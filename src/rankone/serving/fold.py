@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -146,10 +147,11 @@ class Fold:
             return None, None
         return self.rows.names[self.stopped["row"]], self.cols.names[self.stopped["col"]]
 
-    def open_for(self, age: int, now: int) -> list[int]:
+    def open_for(self, age: int, now: int, among: Iterable[int] | None = None) -> list[int]:
         """Return the decisions that have been open for `age` or longer, but for those whose window is over."""
         longest = self.settings.window or 2**62
-        return [number for number, opened in self.open.items() if age <= now - opened.at < longest]
+        still = self.open if among is None else [number for number in among if number in self.open]
+        return [number for number in still if age <= now - self.open[number].at < longest]
 
     def apply(self, events: Events) -> None:
         """Move over events that follow the ones seen so far; choices still to be made (row -1) are filled in."""

@@ -18,8 +18,9 @@ Row = tuple[Any, ...]
 _COLUMNS = ", ".join(COLUMNS)
 _INSERT = f"INSERT INTO rankone_journal (experiment, {_COLUMNS}) VALUES (?{', ?' * len(COLUMNS)})"  # noqa: S608 - constants
 _SELECT = f"SELECT {_COLUMNS} FROM rankone_journal WHERE experiment = ?"  # noqa: S608 - constants
+_ASKED_BY = "SELECT decision FROM rankone_journal WHERE experiment = ? AND kind = ? AND source = ?"
 
-_PARAMETERS = 500  # decisions looked for in one statement
+_SOUGHT_AT_ONCE = 500  # decisions looked for in one statement
 
 
 class Storage(abc.ABC):
@@ -167,11 +168,11 @@ class Storage(abc.ABC):
     def asked_by(self, experiment: int, decisions: Sequence[int], source: str) -> list[int]:
         """Return those of the decisions that were asked with this source."""
         found: list[int] = []
-        for first in range(0, len(decisions), _PARAMETERS):
-            some = decisions[first : first + _PARAMETERS]
-            statement = f"""SELECT decision FROM rankone_journal WHERE experiment = ? AND kind = ? AND source = ?
-                AND decision IN ({", ".join("?" * len(some))}) ORDER BY decision"""  # noqa: S608 - question marks
-            found += [decision for (decision,) in self.query(statement, (experiment, int(Kind.ASK), source, *some))]
+        for first in range(0, len(decisions), _SOUGHT_AT_ONCE):
+            some = decisions[first : first + _SOUGHT_AT_ONCE]
+            places = ", ".join("?" * len(some))
+            statement = f"{_ASKED_BY} AND decision IN ({places}) ORDER BY decision"
+            found += [number for (number,) in self.query(statement, (experiment, int(Kind.ASK), source, *some))]
         return found
 
     def of_key(self, experiment: int, key: str) -> list[Row]:
