@@ -98,14 +98,20 @@ def amount(count: int, what: str) -> str:
     return f"{count:,} {what}" + ("" if count == 1 else "s")
 
 
-def duration(seconds: float) -> str:
-    """Return a stretch of time in the largest unit that it fills.
+def duration(seconds: float, rounded: bool = False) -> str:
+    """Return a stretch of time in the largest unit of which it is a whole number, to the microsecond.
 
-    >>> duration(600), duration(3600), duration(86_400 * 1.5), duration(0.5)
-    ('10 minutes', '1 hour', '36 hours', '0.5 seconds')
+    `rounded`: in the largest unit that it fills, to a tenth of that.
+
+    >>> duration(600), duration(3600), duration(86_400 * 1.5), duration(1_234_567), duration(0.5)
+    ('10 minutes', '1 hour', '36 hours', '1,234,567 seconds', '0.5 seconds')
+    >>> duration(86_411, rounded=True), duration(1_234_567, rounded=True)
+    ('1 day', '14.3 days')
     """
-    unit, size = next(found for found in _UNITS if (seconds >= found[1] and seconds % found[1] == 0) or found[1] == 1)
-    return f"{seconds / size:g} {unit}{'' if seconds == size else 's'}"
+    fits = (each for each in _UNITS if seconds >= each[1] and (rounded or seconds % each[1] == 0))
+    unit, size = next(fits, _UNITS[-1])
+    count = f"{seconds / size:,.{1 if rounded else 6}f}".rstrip("0").rstrip(".")
+    return f"{count} {unit}{'' if count == '1' else 's'}"
 
 
 def value_text(value: Any) -> str:

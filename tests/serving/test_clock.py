@@ -1,9 +1,11 @@
 """Clocks that are set: the journal's time never runs backwards and never stands still."""
 
 import time
+from functools import partial
 
 import pytest
 
+from rankone.errors import StorageError
 from rankone.serving import Database, Experiment
 from rankone.serving.clock import Clock as MachineClock
 from rankone.serving.doctor import examine
@@ -20,8 +22,12 @@ def events(experiment):
 
 
 def notes(experiment):
-    """How far ahead the journal was, in seconds, each time that was noted."""
+    """How far ahead the journal was, in seconds, each time that was noted; below zero: how far it jumped ahead."""
     return [event[VALUE] / 1e6 for event in events(experiment) if event[KIND] == Kind.CLOCK]
+
+
+def fail(why):
+    raise StorageError("a commit", why, "make room")
 
 
 def jumped(db, clock, **settings):
@@ -52,20 +58,20 @@ def test_a_clock_set_back_is_noted_and_said_once(sqlite_db):
     for _ in range(20):
         clock.pass_seconds(100)
         experiment.tell(experiment.ask(), True)
-    assert notes(experiment) == [DAY]
+    assert notes(experiment) == [-DAY, DAY]
     report = experiment.report()
-    assert report.clock_ahead == DAY
-    said = "The journal is 1 day ahead of the machine's clock, which was set back; windows end by the journal's time."
+    assert (report.clock_ahead, report.clock_jumped) == (DAY, DAY)
+    said = "The journal is 1 day ahead of the clock of the machine that noted it; windows end by the journal's time."
     assert said in report.sentence
-    for seconds, count in ((-5, 1), (-4, 1), (-2, 2), (-60, 3), (8, 3)):  # a change of more than 10 seconds is news
+    for seconds, count in ((-5, 2), (-4, 2), (-2, 3), (-60, 4), (8, 4)):  # a change of more than 10 seconds is news
         clock.jump(seconds)
         experiment.ask()
         assert len(notes(experiment)) == count
-    assert notes(experiment) == [DAY, DAY + 11, DAY + 71]
-    clock.jump(2 * DAY)  # the clock overtakes the journal: they agree again
+    assert notes(experiment) == [-DAY, DAY, DAY + 11, DAY + 71]
+    clock.jump(DAY + 63)  # the clock catches up with the journal: they agree again
     experiment.ask()
     assert notes(experiment)[-1] == 0
-    assert "ahead" not in experiment.report().sentence
+    assert "The journal is" not in experiment.report().sentence
     state = saved(experiment)
     assert len(decisions_table(experiment.database, "homepage")) == 27
     experiment.close()
@@ -81,7 +87,65 @@ def test_a_restart_goes_on_from_the_journal(sqlite_db):
         restarted.ask()
         clock.pass_seconds(600)
         assert restarted.report().outcomes["expired"] == 2
-        assert notes(restarted) == [DAY]
+        assert notes(restarted) == [-DAY, DAY]
+
+
+def test_a_jump_ahead_is_noted_and_said_once(db):
+    clock = Clock()
+    experiment = start(db, clock=clock, window=600)
+    experiment.ask(count=3)
+    clock.jump(DAY + 11)
+    for _ in range(3):
+        clock.pass_seconds(1)
+        experiment.ask()
+    assert notes(experiment) == [-DAY - 11]
+    report = experiment.report()
+    assert (report.outcomes["expired"], report.clock_ahead, report.clock_jumped) == (3, 0, DAY + 11)
+    assert "The machine's clock jumped ahead by 1 day: windows that were open then ended early." in report.sentence
+    state = saved(experiment)
+    experiment.close()
+    with Experiment("homepage", db=db, clock=clock) as continued:
+        assert saved(continued) == state
+
+
+def test_a_jump_that_only_looks_and_changes_see_is_noted_later(sqlite_db):
+    clock = Clock()
+    experiment = start(sqlite_db, clock=clock)
+    clock.jump(DAY)
+    experiment.add_row("new")
+    experiment.report()
+    experiment.ask()
+    assert notes(experiment) == [-DAY]
+    assert "jumped" not in experiment.report().sentence  # without windows it ends nothing
+
+
+def test_quiet_times_and_small_steps_are_no_jump(sqlite_db):
+    clock = Clock()
+    experiment = start(sqlite_db, clock=clock, window=600)
+    for _ in range(20):
+        clock.jump(1)
+        experiment.ask()
+    clock.pass_seconds(7 * DAY)
+    experiment.ask()
+    experiment.close()
+    clock.pass_seconds(7 * DAY)
+    with Experiment("homepage", db=sqlite_db, clock=clock) as restarted:
+        restarted.ask()
+        assert notes(restarted) == []
+
+
+@pytest.mark.parametrize("seconds", [DAY, -DAY])
+def test_a_note_whose_commit_fails_is_written_with_the_next(seconds, sqlite_db, monkeypatch):
+    clock = Clock()
+    experiment = start(sqlite_db, clock=clock, window=600)
+    clock.jump(seconds)
+    with monkeypatch.context() as failing:
+        failing.setattr(experiment.database.transactions.storage, "commit", partial(fail, "disk full"))
+        with pytest.raises(StorageError, match="disk full"):
+            experiment.ask()
+    assert notes(experiment) == []
+    experiment.ask()
+    assert notes(experiment) == [-seconds]
 
 
 def test_machines_whose_clocks_disagree_do_not_fill_the_journal(sqlite_db):

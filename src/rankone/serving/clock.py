@@ -2,14 +2,15 @@
 
 The machine's clock can be set. Forwards, the journal goes with it at once: windows end early by the jump. Backwards,
 the journal goes on from where it is, at the pace of a clock that nobody can set, so windows still end in time; it is
-then ahead of the machine's clock, which is noted as an event.
+then ahead of the machine's clock. Either is noted as an event.
 """
 
 from __future__ import annotations
 
 import time
 
-AHEAD = 10_000_000  # microseconds: the journal may be so far ahead of the machine's clock before it is worth a word
+AHEAD = 10_000_000  # microseconds: so far the two clocks may part, or jump, before it is worth a word
+_STEADY = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))  # of Linux; of macOS
 
 
 class Clock:
@@ -26,10 +27,8 @@ class Clock:
         return time.time_ns() // 1000
 
     def steady(self) -> int:
-        """Return the time since some moment, machine asleep or not. It never jumps."""
-        if hasattr(time, "CLOCK_BOOTTIME"):
-            return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
-        return time.monotonic_ns() // 1000
+        """Return the time since some moment; on Linux and macOS it goes on while the machine sleeps. It never jumps."""
+        return (time.monotonic_ns() if _STEADY is None else time.clock_gettime_ns(_STEADY)) // 1000
 
 
 class JournalTime:
@@ -39,7 +38,10 @@ class JournalTime:
         self.clock = clock
         self._lead = -(2**62)  # of the journal over the steady clock, at least
         self._ahead = 0  # of the journal over the machine's clock
+        self._base = clock.wall() - clock.steady()  # lead of the journal, but for a jump not noted yet
+        self._jumped = 0  # that jump
         self._known: int | None = None  # how far ahead it was when this process last took note
+        self._telling: tuple[int, int] | None = None  # (known, jumped) once the news is stored
 
     def seen(self, at: int) -> None:
         """Take note of the time of the journal's last event, just read or written."""
@@ -47,18 +49,30 @@ class JournalTime:
 
     def now(self) -> int:
         """Return the time."""
-        wall = self.clock.wall()
-        now = max(wall, self._lead + self.clock.steady())
-        self._ahead = now - wall
+        wall, steady = self.clock.wall(), self.clock.steady()
+        now = max(wall, self._lead + steady)
+        self._ahead, self._jumped = now - wall, now - steady - self._base
+        if self._ahead or self._jumped <= AHEAD:  # in step, or carried on by another machine's events
+            self._base, self._jumped = now - steady, 0
         return now
 
     def news(self, noted: int) -> int | None:
         """Return how far ahead the journal was at the last look, if that is news; `noted` is what its events say.
 
-        A process repeats itself only when it finds something else, so that machines whose clocks disagree do not
-        contradict each other with every request.
+        Below zero: how far the machine's clock took the journal when it jumped ahead. A process repeats itself only
+        when it finds something else, so that machines whose clocks disagree do not contradict each other with every
+        request; and where its news did not get into the journal (no `told` follows).
         """
         known = noted if self._known is None else self._known
         changed = abs(self._ahead - known) > AHEAD
-        self._known = self._ahead if changed else known
+        self._telling = self._ahead if changed else known, self._jumped
+        if self._jumped:
+            return -self._jumped
         return self._ahead if changed and abs(self._ahead - noted) > AHEAD else None
+
+    def told(self) -> None:
+        """Take note that the news, if there was any, is in the journal."""
+        if self._telling is not None:
+            self._known, jumped = self._telling
+            self._base += jumped
+            self._telling = None

@@ -124,6 +124,7 @@ class Fold:
         self.fillers, self.learned, self.expired = 0, 0, 0  # decisions; outcomes that count; those by silence
         self.voided_by_age = 0
         self.clock_ahead = 0  # of the journal over the machine's clock, in microseconds, when last noted
+        self.clock_jumped = 0  # ahead, the journal with the machine's clock, in microseconds, the last time
         self.open: dict[int, Open] = {}  # oldest first
         self.held: dict[int, Held] = {}
         self.due: deque[int] = deque()  # open decisions in the order their windows end (with a window only)
@@ -177,7 +178,9 @@ class Fold:
         if counts[_VOID]:
             self.voided_by_age += int(np.count_nonzero((kinds == _VOID) & (numbers[:, VALUE] == BY_AGE)))
         if counts[_CLOCK]:
-            self.clock_ahead = int(numbers[kinds == _CLOCK, VALUE][-1])
+            noted = numbers[kinds == _CLOCK, VALUE]
+            self.clock_ahead = max(0, int(noted[-1]))
+            self.clock_jumped = -int(noted[noted < 0][-1]) if (noted < 0).any() else self.clock_jumped
         self._follow_decisions(events, counts)
         self.decisions += int(counts[_ASK])
         self.seq, self.at = int(numbers[-1, SEQ]), int(numbers[-1, AT])

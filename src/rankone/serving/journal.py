@@ -16,7 +16,8 @@ LEARN     the window ended, the held outcome was learned (clicked)
 EXPIRE    the window ended in silence: learned as no click (0)
 LATE      an outcome came after the window: recorded, not learned (clicked)
 VOID      closed, nothing learned (0: never shown, says who asked; 1: for its age, to make room; 2: by void_open)
-CLOCK     the journal's time is ahead of the machine's clock, which was set back (by how many microseconds)
+CLOCK     the journal's time is ahead of the machine's clock (by so many microseconds); below zero: it jumped ahead
+          with the machine's clock
 ========  ==============================================================================================
 
 Outcomes repeat the pair and the tag of their decision, so every row can be read on its own. Events committed together

@@ -108,9 +108,9 @@ class Planner:
     def __init__(self, fold: Fold, storage: Storage, experiment: int, time: JournalTime) -> None:
         self._fold, self._storage, self._experiment = fold, storage, experiment
         self.draft = Draft(fold.seq, time.now())
-        ahead = time.news(fold.clock_ahead)
-        if ahead is not None:
-            self.draft.add(Kind.CLOCK, -1, value=ahead)
+        news = time.news(fold.clock_ahead)
+        if news is not None:
+            self.draft.add(Kind.CLOCK, -1, value=news)
         self._new: dict[int, list[tuple[int, int]]] = {}  # outcomes drafted here: decision -> [(kind, value)]
         self._keys: dict[str, tuple[int, int, str | None]] = {}  # keys drafted here -> (first decision, count, source)
         self._asked = self._closed = 0

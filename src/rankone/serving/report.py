@@ -62,6 +62,7 @@ class Report:
     shown_col: str | None
     resumed: str | None  # why it experiments again although nobody resumed it: the pair it showed was retired
     clock_ahead: float  # seconds that the journal's time is ahead of the machine's clock, when last noted
+    clock_jumped: float  # seconds by which the machine's clock, and the journal's time, last jumped ahead
     window: float | None  # seconds after which silence means "not clicked"; until then outcomes are held
     rows: tuple[LineReport, ...]
     cols: tuple[LineReport, ...]
@@ -77,10 +78,18 @@ class Report:
         waiting = [f"{amount(held, 'outcome')} told {are} held until {window} is over."] if held else []
         pair = f"'{self.shown_row}' with '{self.shown_col}'"
         stopped = [f"Stopped ({self.stopped}): every visitor now sees {pair}."] if self.stopped else []
-        ahead = f"The journal is {duration(round(self.clock_ahead))} ahead of the machine's clock, which was set back"
-        clock = [f"{ahead}; windows end by the journal's time."] if self.clock_ahead * 1e6 > AHEAD else []
         again = [f"Experiments again: {self.resumed}."] if self.resumed else []
-        return " ".join([*stopped, *again, self._standing(), *waiting, *self._crowded(), *clock, *unknown])
+        return " ".join([*stopped, *again, self._standing(), *waiting, *self._crowded(), *self._clock(), *unknown])
+
+    def _clock(self) -> list[str]:
+        said = []
+        if self.clock_jumped and self.window:
+            by = duration(self.clock_jumped, rounded=True)
+            said.append(f"The machine's clock jumped ahead by {by}: windows that were open then ended early.")
+        if self.clock_ahead * 1e6 > AHEAD:
+            ahead = f"{duration(self.clock_ahead, rounded=True)} ahead of the clock of the machine that noted it"
+            said.append(f"The journal is {ahead}; windows end by the journal's time.")
+        return said
 
     def _crowded(self) -> list[str]:
         voided = self.voided_by_age
@@ -170,6 +179,7 @@ def make_report(fold: Fold) -> Report:
         shown_col=fold.shown[1],
         resumed=fold.resumed,
         clock_ahead=fold.clock_ahead / 1e6,
+        clock_jumped=fold.clock_jumped / 1e6,
         window=fold.settings.window / 1e6 or None,
         rows=rows,
         cols=cols,

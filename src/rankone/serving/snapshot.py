@@ -40,7 +40,7 @@ def contents(fold: Fold) -> dict[str, Any]:
         "stopped": fold.stopped,
         "resumed": fold.resumed,
         "excluded": list(fold.excluded.items()),
-        "clock_ahead": fold.clock_ahead,
+        "clock": [fold.clock_ahead, fold.clock_jumped],
         "eras": fold.eras,
         "era_first": fold.era_first,
         "settings": fold.settings.note(),
@@ -82,7 +82,7 @@ def load(body: bytes, seq: int, marks: Events, chain_at: Callable[[int], bytes |
             return None  # it counts outcomes that were excluded since
         fold.seq, fold.at, fold.chain = facts["seq"], facts["at"], bytes.fromhex(facts["chain"])
         fold.decisions, fold.stopped, fold.resumed = facts["decisions"], facts["stopped"], facts["resumed"]
-        fold.clock_ahead, fold.excluded = facts["clock_ahead"], dict(facts["excluded"])
+        (fold.clock_ahead, fold.clock_jumped), fold.excluded = facts["clock"], dict(facts["excluded"])
         fold.fillers, fold.learned, fold.expired, fold.voided_by_age = facts["amounts"]
         fold.eras, fold.era_first = facts["eras"], facts["era_first"]
         fold.settings = Settings.of_note(json.loads(facts["settings"]))

@@ -243,6 +243,8 @@ class Transactions:
         for folded in involved.values():
             answers += self._write_one(folded, [job for job in jobs if job.of is folded])
         self.storage.commit()
+        for folded in involved.values():
+            folded.time.told()
         for job, answer in answers:
             job.result = answer
 

@@ -283,6 +283,7 @@ class ReportAnswer(BaseModel):
     shown_col: str | None
     resumed: str | None
     clock_ahead: float
+    clock_jumped: float
     window: float | None
     rows: list[LineOfReport]
     cols: list[LineOfReport]
