@@ -5,6 +5,7 @@ import gc
 import pytest
 
 from rankone.serving import Database, Experiment
+from rankone.serving.doctor import examine
 from rankone.serving.journal import read_groups
 from rankone.serving.replay import begin, from_snapshot
 
@@ -84,6 +85,9 @@ def test_a_snapshot_of_another_program_is_set_aside(sqlite_db, monkeypatch):
         ((seq, body),) = storage.snapshots(1)[:1]
         assert from_snapshot(storage, 1, seq, body) is not None
     assert from_snapshot(storage, 1, seq, body) is None
+    found = {finding.verdict: finding.detail for finding in examine(sqlite_db) if finding.check.startswith("snapshot")}
+    assert list(found) == ["left out"]  # it is sound, so doctor finds nothing wrong
+    assert found["left out"].startswith("made by another version of rankone")
     assert saved(Experiment("homepage", db=sqlite_db)) == saved(experiment)
 
 

@@ -68,12 +68,11 @@ def load(body: bytes, seq: int, marks: Events, chain_at: Callable[[int], bytes |
 
     `chain_at(seq)` gives the journal's checksum at an event.
     """
-    body, checksum = bytes(body[32:]), bytes(body[:32])
-    if _checksum(body) != checksum:
+    if not _intact(body) or of_another_version(body):
         return None
-    with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
+    with np.load(io.BytesIO(body[32:]), allow_pickle=False) as arrays:
         facts = json.loads(arrays["facts"].tobytes())
-        if facts["version"] != [VERSION, LAYOUT] or facts["seq"] != seq:
+        if facts["seq"] != seq:
             return None
         if chain_at(seq) != bytes.fromhex(facts["chain"]):
             return None
@@ -107,6 +106,18 @@ def load(body: bytes, seq: int, marks: Events, chain_at: Callable[[int], bytes |
         fold.held = {number: Held(clicked, source) for number, clicked, source in facts["held"]}
         fold.due = deque(fold.open) if fold.settings.window else deque()
     return fold
+
+
+def of_another_version(body: bytes) -> bool:
+    """Return whether a snapshot is as it was made, but by a program with another layout."""
+    if not _intact(body):
+        return False
+    with np.load(io.BytesIO(body[32:]), allow_pickle=False) as arrays:
+        return json.loads(arrays["facts"].tobytes())["version"] != [VERSION, LAYOUT]
+
+
+def _intact(body: bytes) -> bool:
+    return _checksum(body[32:]) == bytes(body[:32])
 
 
 def _checksum(body: bytes) -> bytes:
