@@ -103,7 +103,7 @@ def test_csv_is_the_same_text_on_standard_output_and_in_a_file(used, tmp_path):
 def test_csv_holds_no_formulas(sqlite_db, tmp_path):
     """Names and sources that a spreadsheet would calculate are plain text there; other formats keep them as they are."""
     rows, cols = ["=1+2", "+1", "plain=1"], ["-1", "@SUM(A1)"]
-    sources = ['=HYPERLINK("http://x.example","y")', "-2", "a-b"]
+    sources = ['=HYPERLINK("http://x.example","y")', "-2", "a-b", "p;=HYPERLINK(1)", 'p;"=1+2";-3;+4; =5']
     with Experiment("homepage", rows, cols, "uniform", sqlite_db, seed=1, durability="off") as experiment:
         for source in sources:
             experiment.ask(20, source=source)
@@ -112,6 +112,9 @@ def test_csv_holds_no_formulas(sqlite_db, tmp_path):
     with (tmp_path / "x.csv").open(newline="") as file:
         cells = {cell for line in csv.reader(file) for cell in line}
     assert not [cell for cell in cells if cell[:1] in ("=", "+", "-", "@")]
+    text = (tmp_path / "x.csv").read_text()  # split at semicolons, as spreadsheets of many countries do
+    split = {cell.lstrip() for line in csv.reader(text.splitlines(), delimiter=";") for cell in line}
+    assert not [cell for cell in split if cell[:1] in ("=", "+", "-", "@")]
     assert {"'=1+2", "'+1", "plain=1", "'-1", "'@SUM(A1)", f"'{sources[0]}", "'-2", "a-b"} <= cells
     for table in (pl.read_ndjson(tmp_path / "x.jsonl"), pl.read_parquet(tmp_path / "x.parquet")):
         assert set(table["row_name"]) == set(rows)

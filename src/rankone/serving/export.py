@@ -27,13 +27,14 @@ _OUTCOME = {
     Kind.VOID: "void",
 }
 _TIME = "%Y-%m-%dT%H:%M:%S%.6f%:z"  # as in JSON lines
-_FORMULA = r"^([=+\-@\t\r])"
+_FORMULA = r"""((?:^|;)[" ]*)([=+\-@\t\r])"""
 
 
 def decisions_table(database: Database, name: str) -> pl.DataFrame:
     """Return the decisions of an experiment; outcomes are open, held, told, expired, late or void.
 
-    `learned` says whether the outcome counts: not if it is open, held, late (then its silence does), void or excluded.
+    `learned` says whether the outcome counts: not if it is open, held, late, void or excluded.
+    Where it came late, what closed its decision stands: silence, which counts, or a void.
     """
     import polars as pl
 
@@ -44,7 +45,7 @@ def decisions_table(database: Database, name: str) -> pl.DataFrame:
     for events in each_stretch(storage, number, fold):
         asks.append(_asks(events))
         outcomes.append(_outcomes(events, fold))
-    # A late outcome replaces the expiry it follows.
+    # A late outcome replaces the expiry or the void that it follows.
     last = pl.concat(outcomes).group_by("number", maintain_order=True).last()
     table = pl.concat(asks).join(last, on="number", how="left", maintain_order="left")
     names = {side: pl.Series(lines.names, dtype=pl.String) for side, lines in (("row", fold.rows), ("col", fold.cols))}
@@ -69,11 +70,13 @@ def write_csv(table: pl.DataFrame, file: Any) -> None:
     """Write decisions as CSV.
 
     Spreadsheets calculate cells that begin with = + - @, a tab or a carriage return, and names and sources may come
-    from strangers: such texts get a single quote in front, which makes them plain text there.
+    from strangers: such texts get a single quote in front, which makes them plain text there. So they do behind a
+    semicolon, at which spreadsheets split where the decimal sign is a comma, whatever double quotes are around.
     """
     import polars as pl
 
-    table.with_columns(pl.col(pl.String).str.replace(_FORMULA, "'$1")).write_csv(file, datetime_format=_TIME)
+    plain = table.with_columns(pl.col(pl.String).str.replace_all(_FORMULA, "$1'$2"))
+    plain.write_csv(file, datetime_format=_TIME)
 
 
 _WRITERS: dict[str, Callable[[pl.DataFrame, Any], None]] = {
