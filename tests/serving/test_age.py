@@ -157,4 +157,9 @@ def test_an_age_that_makes_no_sense_is_refused(bad, sqlite_db):
 def test_an_age_given_again_must_agree(sqlite_db):
     start(sqlite_db, max_age=60).close()
     Experiment("homepage", db=sqlite_db, max_age=60).close()
+    start(sqlite_db, name="shop", window=600).close()
+    for age in (60, HOUR):  # an hour is what it would be without a window
+        said = str(error_of(Experiment, "shop", db=sqlite_db, max_age=age))
+        assert "expected no max_age for experiment 'shop', which has a window" in said
+        assert "leave it out: the window ends what is open" in said
     assert "max_age 60 (seconds)" in str(error_of(Experiment, "homepage", db=sqlite_db, max_age=61))

@@ -12,7 +12,7 @@ from rankone.serving.doctor import examine
 from rankone.serving.export import decisions_table
 from rankone.serving.journal import AT, KIND, VALUE, Kind
 
-from .helpers import Clock, saved, start
+from .helpers import Clock, error_of, saved, start
 
 DAY = 86_400
 
@@ -177,6 +177,10 @@ def test_rare_events_keep_the_same_time(change, sqlite_db):
     arguments = {"stop": ("row 1", "col 1"), "add_row": ("new",), "void_open": (30,)}
     getattr(experiment, change)(*arguments[change])
     assert events(experiment)[-1][AT] == before + 30_000_000
+
+
+def test_what_is_no_clock_is_refused(sqlite_db):
+    assert "expected a rankone.serving.clock.Clock" in str(error_of(start, sqlite_db, clock=time.time))
 
 
 def test_the_machines_clocks():

@@ -9,6 +9,7 @@ from rankone.numerics.seeds import generator
 from rankone.policies.live import advance, known_events
 from rankone.serving import Experiment
 from rankone.serving.doctor import examine
+from rankone.serving.journal import BY_OPERATOR, KIND, VALUE, Kind
 
 from .helpers import POLICIES, Audience, Clock, error_of, live_policy, saved, start
 
@@ -171,6 +172,8 @@ def test_held_outcomes_can_be_excluded_too(sqlite_db):
     assert experiment.exclude(source="bot") == 1
     assert experiment.exclude(source="bot") == 0
     assert experiment.tell(bot.id, True).repeated
+    events = experiment.database.transactions.storage.of_decision(1, bot.number)
+    assert [event[VALUE] for event in events if event[KIND] == Kind.VOID] == [BY_OPERATOR]
     clock.pass_seconds(60)
     counts = experiment.report().outcomes
     assert (counts["clicked"], counts["expired"], counts["void"], counts["open"]) == (1, 1, 1, 0)

@@ -80,6 +80,8 @@ class Experiment:
         clock: Clock | None = None,
     ) -> None:
         self.name = checked_name(name, "experiment name")
+        if clock is not None and not isinstance(clock, Clock):
+            raise InputError("a rankone.serving.clock.Clock", clock, "pass an object of a subclass, or leave it out")
         asked = checked_settings(rows, cols, policy, window, auto_stop, seed, max_open, max_age)
         self._owns_database = not isinstance(db, Database)
         self.database = db if isinstance(db, Database) else Database(db, durability)
@@ -106,6 +108,10 @@ class Experiment:
         settings, rows, cols = self.look(
             lambda fold: (fold.settings, fold.rows.names_living(), fold.cols.names_living())
         )
+        if settings.window and asked["max_age"] is not None:
+            expected = f"no max_age for experiment '{self.name}', which has a window"
+            do = "leave it out: the window ends what is open"
+            raise InputError(expected, shown_setting("max_age", asked["max_age"]), do)
         now = {"rows": tuple(rows), "cols": tuple(cols)}
         for key, value in asked.items():
             stored = now.get(key, getattr(settings, key))
@@ -279,7 +285,7 @@ class Experiment:
                 )
             held = [number for number in fold.held if Exclusion(2**62, **fits).fits_held(fold, number)]
             for number in held:  # told, but their windows are still open: they will not be learned either
-                draft.add(Kind.VOID, number, fold.open[number].pair)
+                draft.add(Kind.VOID, number, fold.open[number].pair, BY_OPERATOR)
             draft.add(
                 Kind.ERA, -1, texts=Texts(note=fold.era_note(why, fold.rows, fold.cols, forget=True, exclude=fits))
             )

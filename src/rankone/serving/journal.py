@@ -15,7 +15,8 @@ HOLD      its outcome came and waits for the end of the window (clicked)
 LEARN     the window ended, the held outcome was learned (clicked)
 EXPIRE    the window ended in silence: learned as no click (0)
 LATE      an outcome came after the window: recorded, not learned (clicked)
-VOID      closed, nothing learned (0: never shown, says who asked; 1: for its age, to make room; 2: by void_open)
+VOID      closed, nothing learned (0: never shown, says who asked; 1: for its age, to make room; 2: by void_open or
+          exclude)
 CLOCK     the journal's time is ahead of the machine's clock (by so many microseconds); below zero: it jumped ahead
           with the machine's clock
 ========  ==============================================================================================
