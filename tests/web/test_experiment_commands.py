@@ -35,6 +35,16 @@ def test_a_running_service_takes_note(db):
         assert api.on("homepage", "GET", "").json()["shown_row"] is None
 
 
+def test_what_an_experiment_says_of_too_many_open_can_be_set(tmp_path):
+    db = tmp_path / "rankone.db"
+    assert command("create", db, "homepage", *LINES, "--max-open", 40, "--max-age", 60).exit_code == 0
+    with Experiment("homepage", db=db) as experiment:
+        settings = experiment.look(lambda fold: fold.settings)
+    assert (settings.max_open, settings.max_age) == (40, 60_000_000)
+    both = command("create", db, "shop", *LINES, "--window", 600, "--max-age", 60)
+    assert "leave out max_age: the window ends what is open" in str(both.exception)
+
+
 def test_open_decisions_are_voided_in_bulk(tmp_path):
     db = tmp_path / "rankone.db"
     with Experiment("homepage", 2, 2, "ucb1", db=db) as experiment:

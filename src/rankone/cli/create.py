@@ -32,6 +32,14 @@ def create(
     auto_stop: float | None = typer.Option(
         None, help="Stop when a winner is known with at most this probability of error, such as 0.05."
     ),
+    max_open: int | None = typer.Option(
+        None, help="How many decisions may wait for their outcomes; 100,000 if left out."
+    ),
+    max_age: float | None = typer.Option(
+        None,
+        help="Seconds after which a decision that still waits makes room where there is none; an hour if left out. "
+        "Not with --window, which ends what is open.",
+    ),
 ) -> None:
     """Make an experiment in a database, which is made too if it is new; a service that runs on it takes it up."""
     from rankone.errors import InputError
@@ -42,5 +50,8 @@ def create(
         if name in database.names():
             do = f"see it: rankone experiments {shlex.quote(where)}, or choose another name"
             raise InputError("the name of a new experiment", name, do)
-        made = Experiment(name, row, col, policy, database, window=window, auto_stop=auto_stop).report()
+        experiment = Experiment(
+            name, row, col, policy, database, window=window, auto_stop=auto_stop, max_open=max_open, max_age=max_age
+        )
+        made = experiment.report()
     print(f"'{name}' is ready: {len(row)} x {len(col)} pairs, policy {made.policy}, in {where}.", file=sys.stderr)
