@@ -20,7 +20,7 @@ def numbers_open(experiment):
     return experiment.look(lambda fold: list(fold.open))
 
 
-def test_a_flood_blocks_for_an_hour_at_most(sqlite_db, clock):
+def test_a_flood_blocks_for_an_hour(sqlite_db, clock):
     experiment = start(sqlite_db, max_open=30, clock=clock)
     experiment.ask(count=30)
     clock.pass_seconds(HOUR - 1)
@@ -87,8 +87,8 @@ def test_the_advice_fits(sqlite_db, tmp_path):
     with_window = start(sqlite_db, max_open=1, window=600)
     without = start(tmp_path / "b.db", max_open=1, max_age=90)
     for experiment, advice in (
-        (with_window, "wait, since windows of 10 minutes end them, or void old ones by void_open()"),
-        (without, "tell or void open decisions, or void old ones by void_open(); after 90 seconds they make room"),
+        (with_window, "wait, since windows of 10 minutes end them, or void old ones with void_open()"),
+        (without, "tell or void open decisions, or void old ones with void_open(); after 90 seconds they make room"),
     ):
         experiment.ask()
         assert advice in str(error_of(experiment.ask))

@@ -265,9 +265,9 @@ class Planner:
 def _advice(settings: Settings) -> str:
     """Return what to do where too many decisions are open."""
     if settings.window:
-        return f"wait, since windows of {duration(settings.window / 1e6)} end them, or void old ones by void_open()"
+        return f"wait, since windows of {duration(settings.window / 1e6)} end them, or void old ones with void_open()"
     age = duration(settings.max_age / 1e6)
-    return f"tell or void open decisions, or void old ones by void_open(); after {age} they make room by themselves"
+    return f"tell or void open decisions, or void old ones with void_open(); after {age} they make room by themselves"
 
 
 _STATUS = {

@@ -78,7 +78,7 @@ class Report:
         waiting = [f"{amount(held, 'outcome')} told {are} held until {window} is over."] if held else []
         pair = f"'{self.shown_row}' with '{self.shown_col}'"
         stopped = [f"Stopped ({self.stopped}): every visitor now sees {pair}."] if self.stopped else []
-        again = [f"Experiments again: {self.resumed}."] if self.resumed else []
+        again = [f"It experiments again: {self.resumed}."] if self.resumed else []
         return " ".join([*stopped, *again, self._standing(), *waiting, *self._crowded(), *self._clock(), *unknown])
 
     def _clock(self) -> list[str]:

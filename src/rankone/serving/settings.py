@@ -26,7 +26,7 @@ MAX_NAME = 256  # characters of a name, a label, an idempotency key or a source
 class Settings:
     """What an experiment is. Times are whole microseconds; ``window`` 0 means that outcomes are told, yes or no.
 
-    What has a default here is newer than the first journals: these have it too.
+    A setting with a default is newer than the first journals: where one of them lacks it, the default holds.
     """
 
     name: str
