@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 from rankone.errors import InputError, MissingExtra, StorageError
 from rankone.serving import Database
 from rankone.specs import amount
-from rankone.web.gate import is_loopback
 from rankone.web.limits import Limits
 from rankone.web.tokens import list_tokens
 from rankone.web.warm import warm_up
@@ -100,6 +99,7 @@ def serve(
     try:
         from rankone.web.app import create_app
         from rankone.web.connection import make_server
+        from rankone.web.gate import is_loopback
     except ImportError as error:
         raise MissingExtra("rankone serve", "serve") from error
     public = not is_loopback(host)
