@@ -4,14 +4,15 @@ RANKONE_TRIES=1000 runs the long version.
 """
 
 import os
+import threading
 
 import pytest
 
 from rankone.serving import Database, Experiment
 from rankone.serving.doctor import examine
 
-from .helpers import start
-from .workers import CONTEXT, close_under_load, fork_at_work, fork_under_load
+from .helpers import error_of, start
+from .workers import CONTEXT, close_by_signal, close_under_load, fork_at_work, fork_under_load
 
 TRIES = int(os.environ.get("RANKONE_TRIES", "20"))
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
@@ -35,6 +36,32 @@ def test_close_waits_its_turn_and_later_calls_are_refused(db):
     process.join()
     assert process.exitcode == 0
     assert all(finding.ok for finding in examine(db))
+
+
+def test_a_signal_handler_may_close(db):
+    start(db, max_open=10**6).close()
+    ends = run(close_by_signal, str(db), TRIES)
+    assert len(ends) >= TRIES
+    assert all("closed" in end for end in ends)
+    assert all(finding.ok for finding in examine(db))
+
+
+@pytest.mark.parametrize("call", ["close", "ask"])
+def test_a_call_within_a_call_does_not_wait_for_itself(sqlite_db, call):
+    experiment, errors = start(sqlite_db), []
+    nested = threading.Thread(
+        target=lambda: experiment.look(lambda fold: errors.append(error_of(getattr(experiment, call)))), daemon=True
+    )
+    nested.start()
+    nested.join(timeout=60)
+    assert not nested.is_alive()
+    later = error_of(experiment.ask)
+    if call == "close":  # once the look was finished
+        assert errors == [None]
+        assert "closed" in str(later)
+    else:
+        assert "within another" in str(errors[0])
+        assert later is None
 
 
 def test_a_child_forked_while_threads_write_can_use_the_file(db):

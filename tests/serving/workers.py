@@ -134,6 +134,29 @@ def close_under_load(db, tries):
         assert all("closed" in end for end in ends), ends
 
 
+def close_by_signal(db, tries, answers):
+    """Close in a signal handler, as programs do when they are told to end, while this thread asks and others do."""
+    ends = []
+    for number in range(tries):
+        database = Database(db, "off")
+        clients = _crowd(experiment := Experiment("homepage", db=database), ends, threads=number % 3)
+        signal.signal(signal.SIGALRM, lambda *_, database=database: database.close())
+        signal.setitimer(signal.ITIMER_REAL, 0.002 * (1 + number % 10))
+        ends.append(_error_of_asking(experiment))
+        for thread in clients:
+            thread.join()
+    answers.put(ends)
+
+
+def _error_of_asking(experiment):
+    """Ask until that is refused; return what was said."""
+    try:
+        while True:
+            experiment.ask()
+    except StorageError as error:
+        return str(error)
+
+
 def fork_under_load(db, tries, answers):
     """Fork while threads write; each child opens, asks and tells. Put how the children ended."""
     database, ends = Database(db, "off"), []

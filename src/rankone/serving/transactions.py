@@ -80,6 +80,7 @@ class Transactions:
 
     def __init__(self, connect: Callable[[], Storage], read_only: bool) -> None:
         self._read_only, self._closed = read_only, False
+        self._to_close = False  # as soon as the call is finished within which it was said
         with at_work:
             self.storage = connect()
             at_work.register(self)
@@ -108,10 +109,16 @@ class Transactions:
 
     def alone(self, do: Callable[[], Any]) -> Any:
         """Call `do()` while nobody else of this process uses the database; return its result."""
-        return self._writer.run(Job(Folded(-1), do, alone=True))
+        return self._take_turn(Job(Folded(-1), do, alone=True))
 
     def close(self) -> None:
-        """Close the connection once those who came before are served; who comes later is refused."""
+        """Close the connection once those who came before are served; who comes later is refused.
+
+        A signal handler may call it too: if its thread is within a call, that call is finished first.
+        """
+        if self._writer.inside():
+            self._to_close = True
+            return
 
         def close() -> None:
             self._closed = True
@@ -127,6 +134,14 @@ class Transactions:
     def begin_in_child(self) -> None:
         """Let nobody in a forked process wait for threads of its parent."""
         self._writer = Writer(self._carry_out)
+
+    def _take_turn(self, job: Job) -> Any:
+        try:
+            return self._writer.run(job)
+        finally:
+            if self._to_close and not self._writer.inside():
+                self._to_close = False
+                self.close()
 
     def _create(self, name: str, settings: Settings, clock: Clock) -> int:
         self.storage.begin([])
@@ -161,7 +176,7 @@ class Transactions:
         """Run a job in the writer's turn; what it finds unread is read first, outside the turn."""
         while True:
             try:
-                return self._writer.run(job())
+                return self._take_turn(job())
             except Unread as unread:
                 self._read_whole(of, unread.reads)
 

@@ -42,12 +42,27 @@ class Writer:
         self._mutex = threading.Lock()
         self._waiting: list[Job] = []
         self._busy = False
+        self._inside: set[int] = set()  # threads whose calls are not finished
         self._last_size, self._last_time = 1, 0.0
         self._wanted, self._enough = 0, threading.Lock()  # a lingering leader is woken when so many wait
         self._enough.acquire()
 
+    def inside(self) -> bool:
+        """Return whether this thread is within a call: in a signal handler, or in what is carried out for it."""
+        return threading.get_ident() in self._inside
+
     def run(self, job: Job) -> Any:
         """Carry out a job, now or with others; return its result or raise its error."""
+        if self.inside():  # it would wait for itself
+            do = "call it afterwards; signal handlers may close experiments, or set a flag"
+            raise StorageError("one call after the other", "a call from within another one of the same thread", do)
+        try:
+            self._inside.add(threading.get_ident())
+            return self._run(job)
+        finally:
+            self._inside.discard(threading.get_ident())
+
+    def _run(self, job: Job) -> Any:
         with self._mutex:
             self._waiting.append(job)
             lead, self._busy = not self._busy, True
