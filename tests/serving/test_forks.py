@@ -5,11 +5,15 @@ RANKONE_TRIES=1000 runs the long version.
 
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from rankone.serving import Database, Experiment
 from rankone.serving.doctor import examine
+from rankone.serving.export import decisions_table
+from rankone.serving.rank_one_check import check_experiment
+from rankone.serving.storage.sql import Storage
 
 from .helpers import error_of, start
 from .workers import CONTEXT, close_by_signal, close_under_load, fork_at_work, fork_under_load
@@ -44,6 +48,31 @@ def test_a_signal_handler_may_close(db):
     assert len(ends) >= TRIES
     assert all("closed" in end for end in ends)
     assert all(finding.ok for finding in examine(db))
+
+
+@pytest.mark.parametrize("read", [decisions_table, check_experiment])
+def test_close_leaves_those_alone_who_read_a_journal(db, monkeypatch, read):
+    begun, go_on, first = threading.Event(), threading.Event(), Storage.tail
+
+    def slowly(self, *arguments):
+        begun.set()
+        assert go_on.wait(60)
+        return first(self, *arguments)
+
+    database = Database(db)
+    experiment = start(database)
+    experiment.tell_many([(decision, True) for decision in experiment.ask(count=30)])
+    monkeypatch.setattr(Storage, "tail", slowly)
+    with ThreadPoolExecutor() as pool:
+        reading = pool.submit(read, database, "homepage")
+        try:
+            assert begun.wait(60)
+            database.close()
+        finally:
+            go_on.set()
+        assert reading.result() is not None
+    assert database.transactions.storage._connection is None  # nor was it opened again
+    assert "closed" in str(error_of(read, database, "homepage"))
 
 
 @pytest.mark.parametrize("call", ["close", "ask"])

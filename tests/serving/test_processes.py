@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from rankone.errors import InputError, StorageError
-from rankone.serving import Ask, Database, Experiment, Tell, transactions
+from rankone.serving import Ask, Database, Experiment, Tell, reading
 from rankone.serving.doctor import examine
 
 from .helpers import error_of, saved, start
@@ -173,10 +173,10 @@ def test_a_new_file_and_its_log_are_for_their_owner_only(sqlite_db):
 
 def test_others_are_served_while_a_long_journal_is_read(db, monkeypatch):
     """Excluding outcomes, or opening an experiment, reads a whole journal: not in the turn of all others."""
-    reading, go_on, read_whole = threading.Event(), threading.Event(), transactions.read_whole
+    begun, go_on, read_whole = threading.Event(), threading.Event(), reading.read_whole
 
     def slowly(storage, number):
-        reading.set()
+        begun.set()
         assert go_on.wait(60)
         return read_whole(storage, number)
 
@@ -184,11 +184,11 @@ def test_others_are_served_while_a_long_journal_is_read(db, monkeypatch):
         experiment, other = start(database), start(database, name="shop")
         experiment.tell(experiment.ask().id, True, source="bot")
         other.ask()
-        monkeypatch.setattr(transactions, "read_whole", slowly)
+        monkeypatch.setattr(reading, "read_whole", slowly)
         with ThreadPoolExecutor() as pool:
             try:
                 excluding = pool.submit(experiment.exclude, source="bot")
-                assert reading.wait(60)
+                assert begun.wait(60)
                 asking = pool.submit(experiment.ask)  # has to wait, and does so outside the turn
                 assert [other.ask().number for _ in range(3)] == [1, 2, 3]
                 assert database.names() == ["homepage", "shop"]
@@ -199,7 +199,7 @@ def test_others_are_served_while_a_long_journal_is_read(db, monkeypatch):
 
 
 def test_a_tail_too_long_for_the_turn_is_read_outside_it(db, monkeypatch):
-    monkeypatch.setattr(transactions, "_SHORT", 20)
+    monkeypatch.setattr(reading, "_SHORT", 20)
     with Database(db) as ours, Database(db) as theirs:
         experiment, same = start(ours), start(theirs)
         for number in range(4):

@@ -38,13 +38,13 @@ def decisions_table(database: Database, name: str) -> pl.DataFrame:
     """
     import polars as pl
 
-    storage = database.transactions.storage
-    number = storage.number(name)
-    fold = begin(storage, number, with_policy=False)
     asks, outcomes = [], []
-    for events in each_stretch(storage, number, fold):
-        asks.append(_asks(events))
-        outcomes.append(_outcomes(events, fold))
+    with database.transactions.reader() as storage:
+        number = storage.number(name)
+        fold = begin(storage, number, with_policy=False)
+        for events in each_stretch(storage, number, fold):
+            asks.append(_asks(events))
+            outcomes.append(_outcomes(events, fold))
     # A late outcome replaces the expiry or the void that it follows.
     last = pl.concat(outcomes).group_by("number", maintain_order=True).last()
     table = pl.concat(asks).join(last, on="number", how="left", maintain_order="left")

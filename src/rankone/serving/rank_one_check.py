@@ -50,10 +50,10 @@ def check_experiment(
     """
     simulations = whole_number("simulations", _SIMULATIONS if simulations is None else simulations, least=20)
     checked_level(level)
-    storage = database.transactions.storage
-    number = storage.number(name)
-    fold = begin(storage, number, with_policy=False)
-    parts = [events.numbers for events in each_stretch(storage, number, fold)]
+    with database.transactions.reader() as storage:
+        number = storage.number(name)
+        fold = begin(storage, number, with_policy=False)
+        parts = [events.numbers for events in each_stretch(storage, number, fold)]
     table = pair_counts(fold.pulls, fold.clicks, fold.rows.names, fold.cols.names, name)
     redraw = played_again(fold.policy, *_schedule(np.concatenate(parts))) if len(fold.eras) == 1 else None
     rng = generator(whole_number("seed", seed, least=0), "check-rank1", name)

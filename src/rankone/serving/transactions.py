@@ -4,8 +4,8 @@ To write: take the lock of the experiments in the group, apply the tail of their
 choose, append, commit; then answer. Threads of one process, processes on one SQLite file and machines on one PostgreSQL
 all do just that. To read: apply the tail and look, without any lock.
 
-A journal that is long to read (when it is first opened, after outcomes were excluded) is read by the caller who needs
-it, on a connection of its own, and policies are compiled there too: others are served meanwhile.
+A journal that is long to read is read by the caller who needs it (`rankone.serving.reading`), and policies are compiled
+there too: others are served meanwhile.
 
 If anything fails before the commit is known to be good, what is in memory may be ahead of the journal: it is dropped,
 and folded again from the journal when next needed.
@@ -15,59 +15,27 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import threading
-import time
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from rankone.errors import InputError, JournalError, StorageError
 from rankone.serving import snapshot
 from rankone.serving.clock import Clock, JournalTime
-from rankone.serving.fold import Diverged, Fold, Stale
+from rankone.serving.fold import Fold, Stale
 from rankone.serving.forks import at_work
 from rankone.serving.journal import AT, Draft, Events, Kind, Texts
 from rankone.serving.outcomes import Ask, Planner, decisions_of
-from rankone.serving.replay import Whole, begin, compile_for, each_stretch, read_whole
+from rankone.serving.reading import Folded, Journals, Unread
+from rankone.serving.replay import begin, compile_for
 from rankone.serving.report import winning_note
 from rankone.serving.settings import Settings
 from rankone.serving.storage import Storage
-from rankone.serving.unknown_policy import PolicyNotKnown, UnknownPolicy
+from rankone.serving.unknown_policy import UnknownPolicy
 from rankone.serving.winner import look_due
 from rankone.serving.writer import Job, Writer
 
 _SNAPSHOT_EVERY = 20_000  # events; less often where the state is large
-_SHORT = 5_000  # events at most that are read in the writer's turn, or a few more
-_READ_AGAIN = 60.0  # seconds after which a damaged journal is read again
 _BYTES_PER_EVENT = 64  # a snapshot may cost this much writing for each event it saves reading
-
-
-class RestartWarning(UserWarning):
-    """The policy's code has changed since the journal was written: it starts afresh on what is known."""
-
-
-class Unread(Exception):
-    """More of a journal is to be read than the writer's turn has time for."""
-
-    def __init__(self, reads: int) -> None:
-        self.reads = reads  # how often the journal had been read then
-
-
-class Folded:
-    """One experiment of a database, and its fold as far as this process knows it."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.time = JournalTime(Clock())
-        self.fold: Fold | None = None
-        self.snapshot_seq = 0
-        self.outdated = False  # the policy cannot be replayed with this program
-        self.damage: JournalError | None = None  # why the journal could not be read, the last time
-        self.read_again = 0.0  # when to try again
-        self.reading = threading.Lock()  # held by the caller who reads the whole journal
-        self.reads = 0
-        self.whole: Whole | None = None  # what it has read, for the next turn to take
-        self.compiled = False  # what the policy needs
 
 
 class Transactions:
@@ -84,6 +52,7 @@ class Transactions:
         with at_work:
             self.storage = connect()
             at_work.register(self)
+        self._journals = Journals(self.storage, self.reader, read_only)
         self._writer = Writer(self._carry_out)
         self._folded: dict[int, Folded] = {}
 
@@ -110,6 +79,14 @@ class Transactions:
     def alone(self, do: Callable[[], Any]) -> Any:
         """Call `do()` while nobody else of this process uses the database; return its result."""
         return self._take_turn(Job(Folded(-1), do, alone=True))
+
+    @contextlib.contextmanager
+    def reader(self) -> Iterator[Storage]:
+        """Read on a connection of its own, outside the turn, however long it takes; `close()` does not end it."""
+        with at_work:
+            self._check_open()
+            with contextlib.closing(self.storage.reader()) as storage:
+                yield storage
 
     def close(self) -> None:
         """Close the connection once those who came before are served; who comes later is refused.
@@ -162,7 +139,7 @@ class Transactions:
 
         def carry_out() -> Any:
             self.storage.begin([of.number])
-            fold = self._catch_up(of)
+            fold = self._journals.catch_up(of)
             draft = Draft(fold.seq, of.time.now())
             result = plan(fold, draft)
             if len(draft):
@@ -178,21 +155,7 @@ class Transactions:
             try:
                 return self._take_turn(job())
             except Unread as unread:
-                self._read_whole(of, unread.reads)
-
-    def _read_whole(self, folded: Folded, reads: int) -> None:
-        """Read a journal to its end on a connection of its own, unless another caller just has."""
-        with at_work, folded.reading:
-            if folded.reads != reads or self._closed:
-                return
-            try:
-                with contextlib.closing(self.storage.reader()) as storage:
-                    folded.whole = read_whole(storage, folded.number)
-            except JournalError as error:
-                folded.damage, folded.read_again = error, time.monotonic() + _READ_AGAIN
-                raise
-            finally:
-                folded.reads += 1
+                self._journals.read_whole(of, unread.reads)
 
     def _compile(self, of: Folded) -> None:
         """Compile what the policy needs, as nobody has time for that in the writer's turn."""
@@ -203,9 +166,12 @@ class Transactions:
 
     def _carry_out(self, group: list[Job]) -> None:
         with at_work:
-            if self._closed:
-                raise StorageError(f"{self.storage.where} to be open", "an experiment that was closed", "open it again")
+            self._check_open()
             self._carry_out_open(group)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StorageError(f"{self.storage.where} to be open", "an experiment that was closed", "open it again")
 
     def _carry_out_open(self, group: list[Job]) -> None:
         involved = {job.of.number: job.of for job in group}
@@ -229,7 +195,7 @@ class Transactions:
             self.storage.begin(involved)
         for number, folded in list(involved.items()):
             try:
-                self._catch_up(folded)
+                self._journals.catch_up(folded)
             except (JournalError, Unread) as error:  # nothing to those who only wait together with it
                 del involved[number]
                 for job in group:
@@ -325,49 +291,6 @@ class Transactions:
         draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note(why, fold.rows, fold.cols, forget=True)))
         self._append(folded, draft.take())
         folded.outdated = False
-
-    def _catch_up(self, folded: Folded) -> Fold:
-        """Bring a fold up to date. A damaged journal is read again only now and then: that may take long."""
-        if folded.damage is not None and time.monotonic() < folded.read_again:
-            raise folded.damage.with_traceback(None)  # or it would grow with every raise
-        try:
-            fold = self._read(folded)
-            folded.time.seen(fold.at)
-            return fold
-        except JournalError as error:
-            folded.fold, folded.damage, folded.read_again = None, error, time.monotonic() + _READ_AGAIN
-            raise
-
-    def _read(self, folded: Folded) -> Fold:
-        """Apply what others have written since, if that is little."""
-        if folded.whole is not None:
-            self._take(folded, folded.whole)
-        fold = folded.fold
-        if fold is not None and isinstance(fold.policy, UnknownPolicy) and fold.policy.known_by_now():
-            folded.fold = fold = None
-        if fold is None:
-            raise Unread(folded.reads)
-        try:
-            for stretch, _ in enumerate(each_stretch(self.storage, folded.number, fold, _SHORT)):
-                if stretch:
-                    raise Unread(folded.reads)
-        except (Stale, Diverged, PolicyNotKnown):
-            folded.fold = None
-            raise Unread(folded.reads) from None
-        return fold
-
-    def _take(self, folded: Folded, whole: Whole) -> None:
-        """Go on with what a caller has read."""
-        folded.whole, folded.damage = None, None
-        folded.fold, folded.snapshot_seq, folded.outdated = whole.fold, whole.snapshot_seq, whole.diverged is not None
-        if whole.diverged is not None:
-            message = (
-                f"the policy's code changed since event {whole.diverged} was written: it starts afresh on what is known"
-            )
-            warnings.warn(RestartWarning(message), stacklevel=2)
-        for seq in whole.bad:
-            if not self._read_only:
-                self.storage.drop_snapshot(folded.number, seq)
 
     def _keep_snapshot(self, folded: Folded) -> None:
         """Store a snapshot now and then."""
