@@ -17,7 +17,7 @@ from rankone.errors import JournalError
 from rankone.serving.clock import Clock, JournalTime
 from rankone.serving.fold import Diverged, Fold, Stale
 from rankone.serving.forks import at_work
-from rankone.serving.replay import Whole, each_stretch, read_whole
+from rankone.serving.replay import Whole, each_stretch, read_tail, read_whole
 from rankone.serving.storage import Storage
 from rankone.serving.unknown_policy import PolicyNotKnown, UnknownPolicy
 
@@ -43,6 +43,7 @@ class Folded:
         self.number = number
         self.time = JournalTime(Clock())
         self.fold: Fold | None = None
+        self.behind: Fold | None = None  # one with so much to read that it is left to the caller who reads
         self.snapshot_seq = 0
         self.outdated = False  # the policy cannot be replayed with this program
         self.damage: JournalError | None = None  # why the journal could not be read, the last time
@@ -74,12 +75,21 @@ class Journals:
                 return
             try:
                 with self._reader() as storage:
-                    folded.whole = read_whole(storage, folded.number)
+                    folded.whole = self._go_on(storage, folded) or read_whole(storage, folded.number)
             except JournalError as error:
                 folded.damage, folded.read_again = error, time.monotonic() + _READ_AGAIN
                 raise
             finally:
                 folded.reads += 1
+
+    @staticmethod
+    def _go_on(storage: Storage, folded: Folded) -> Whole | None:
+        """Read on where the turn had to stop; None if there is nothing to go on with."""
+        fold, folded.behind = folded.behind, None
+        if fold is not None and not folded.outdated:
+            with contextlib.suppress(Stale, Diverged, PolicyNotKnown):
+                return Whole(read_tail(storage, folded.number, fold), folded.snapshot_seq, [], None)
+        return None
 
     def catch_up(self, folded: Folded) -> Fold:
         """Bring a fold up to date. A damaged journal is read again only now and then: that may take long."""
@@ -105,6 +115,7 @@ class Journals:
         try:
             for stretch, _ in enumerate(each_stretch(self._storage, folded.number, fold, _SHORT)):
                 if stretch:
+                    folded.fold, folded.behind = None, fold
                     raise Unread(folded.reads)
         except (Stale, Diverged, PolicyNotKnown):
             folded.fold = None
