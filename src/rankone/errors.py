@@ -65,7 +65,7 @@ class TooManyOpen(InputError):
 
 
 class StorageError(ExplainedError):
-    """The disk or the database is gone, full or busy. Nothing was half written: try again."""
+    """The disk or the database is gone, full or busy. Nothing is half written; a commit may have got in."""
 
 
 class JournalError(ExplainedError):

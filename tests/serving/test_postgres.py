@@ -1,5 +1,6 @@
 """PostgreSQL: servers and programs that stop moving, addresses that hold passwords."""
 
+import contextlib
 import os
 import signal
 import time
@@ -57,6 +58,20 @@ def test_a_program_frozen_in_a_transaction_loses_its_lock_and_nothing_else(postg
     assert answers.get(timeout=60) == 1
     frozen.join()
     assert all(finding.ok for finding in examine(postgres_db))
+
+
+def ended_in_a_transaction(db):
+    """A storage whose server process was ended within a transaction."""
+    storage = open_storage(db)
+    storage.begin(())
+    with psycopg.connect(db, autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(%s)", (storage._connection.info.backend_pid,))
+    return storage
+
+
+def test_a_commit_that_is_not_answered_may_have_got_in(postgres_db):
+    with contextlib.closing(ended_in_a_transaction(postgres_db)) as storage:
+        assert "it may have got in" in str(error_of(storage.commit))
 
 
 def test_a_role_that_may_make_no_tables_can_run_everything_once_they_are_there(postgres):

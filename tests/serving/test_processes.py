@@ -1,5 +1,6 @@
 """Many processes on one database; disks that fill up; databases that are locked or gone."""
 
+import contextlib
 import os
 import sqlite3
 import threading
@@ -10,6 +11,7 @@ import pytest
 from rankone.errors import InputError, StorageError
 from rankone.serving import Ask, Database, Experiment, Tell, reading
 from rankone.serving.doctor import examine
+from rankone.serving.storage import open_storage
 
 from .helpers import error_of, saved, start
 from .workers import CONTEXT, fill_the_disk, open_and_use
@@ -37,7 +39,7 @@ def test_a_full_disk_is_an_error_and_heals(sqlite_db):
     process.start()
     kind, message = answers.get(timeout=300)
     assert kind == "StorageError", message
-    assert "nothing was half written" in message
+    assert "make room" in message
     told = answers.get(timeout=300)
     process.join()
     assert process.exitcode == 0
@@ -208,6 +210,15 @@ def test_a_tail_too_long_for_the_turn_is_read_outside_it(db, monkeypatch):
             same.tell_many([(decision, True) for decision in same.ask(count=60)])
             assert experiment.ask().number == 61 * number + 61
         assert saved(experiment) == saved(same)
+
+
+def test_a_commit_that_fails_may_have_got_in(sqlite_db):
+    with contextlib.closing(open_storage(sqlite_db)) as storage:
+        storage.query("PRAGMA foreign_keys = ON")
+        storage.begin([1])
+        storage.query("PRAGMA defer_foreign_keys = ON")  # so that it is the commit that fails
+        storage.query("INSERT INTO rankone_snapshots VALUES (1, 1, '')")
+        assert "it may have got in" in str(error_of(storage.commit))
 
 
 def test_opening_and_closing_leaks_nothing(sqlite_db):

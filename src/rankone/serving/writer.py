@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rankone.errors import StorageError
+from rankone.serving.storage.sql import UNSURE
 
 # A leader waits this share of the last group's time, at most, for callers who are about to come back; and no longer
 # than a slow disk takes to commit: after a database was locked for long, nobody shall wait longer for that.
@@ -104,8 +105,7 @@ class Writer:
         except Exception as error:
             self._fail(group, error)
         except BaseException:  # this thread is told to end: not so the others
-            do = "it may have got in: tell again, ask again with the same key"
-            self._fail(group, StorageError("a commit that is finished", "an interruption", do))
+            self._fail(group, StorageError("a commit that is finished", "an interruption", UNSURE))
             raise
         finally:
             self._last_size, self._last_time = len(group), time.monotonic() - began

@@ -15,7 +15,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankone.errors import InputError, MissingExtra, StorageError
-from rankone.serving.storage.sql import Row, Storage
+from rankone.serving.storage.sql import UNSURE, Row, Storage
 
 if TYPE_CHECKING:
     import psycopg
@@ -25,6 +25,7 @@ _KEYWORDS = re.compile(r"\s*(host|hostaddr|port|dbname|user|service)\s*=")
 _IDLE_SHARE = 1 / 3  # of our patience, at most, nobody hears of a transaction
 _GRACE = 1.0  # seconds by which one limit follows the other, so that the server can say which it was
 _CONNECTING = 30  # seconds, at most, for a machine to give a sign
+_TRY_AGAIN = "nothing was half written: see that the server runs, then try again"
 _TCP = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
 
 
@@ -86,12 +87,11 @@ class PostgresStorage(Storage):
         return bool(self.query("SELECT to_regclass(?) IS NOT NULL", (name,))[0][0])
 
     @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explained(self, do: str = _TRY_AGAIN) -> Iterator[None]:
         try:
             yield
         except self._psycopg.Error as error:
             text = " ".join(str(error).split())
-            do = "nothing was half written: see that the server runs, then try again"
             raise StorageError(f"the database {self.where} to answer", text, do) from error
 
     def reader(self) -> PostgresStorage:
@@ -114,7 +114,8 @@ class PostgresStorage(Storage):
 
     def commit(self) -> None:
         """Make the transaction durable."""
-        self.query("COMMIT")
+        with self._explained(UNSURE):
+            self._connect().execute("COMMIT")
 
     def rollback(self) -> None:
         """Undo the transaction; a broken connection is dropped, which undoes it too."""

@@ -20,6 +20,7 @@ _INSERT = f"INSERT INTO rankone_journal (experiment, {_COLUMNS}) VALUES (?{', ?'
 _SELECT = f"SELECT {_COLUMNS} FROM rankone_journal WHERE experiment = ?"  # noqa: S608 - constants
 _ASKED_BY = "SELECT decision FROM rankone_journal WHERE experiment = ? AND kind = ? AND source = ?"
 
+UNSURE = "it may have got in: tell again, ask again with the same key"  # what to do when a commit was not answered
 _SOUGHT_AT_ONCE = 500  # decisions looked for in one statement
 
 
@@ -92,7 +93,7 @@ class Storage(abc.ABC):
 
     @abc.abstractmethod
     def commit(self) -> None:
-        """Make the transaction durable."""
+        """Make the transaction durable. After an error nobody knows whether it is (`UNSURE`)."""
 
     @abc.abstractmethod
     def rollback(self) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 from rankone.errors import ExplainedError, JournalError, StorageError
-from rankone.serving.storage.sql import Row, Storage
+from rankone.serving.storage.sql import UNSURE, Row, Storage
 
 _ERRORS = (sqlite3.Error, UnicodeError)  # damaged texts cannot be decoded
 _REPAIR = "restore it from a backup, or name another file"
@@ -132,7 +132,10 @@ class SQLiteStorage(Storage):
 
     def commit(self) -> None:
         """Write the log and, with full durability, wait for the disk."""
-        self.query("COMMIT")
+        try:
+            self.query("COMMIT")
+        except StorageError as error:
+            raise StorageError(error.expected, error.got, f"make room or give access; {UNSURE}") from error
 
     def rollback(self) -> None:
         """Undo the transaction."""
