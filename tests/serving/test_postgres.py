@@ -74,6 +74,15 @@ def test_a_commit_that_is_not_answered_may_have_got_in(postgres_db):
         assert "it may have got in" in str(error_of(storage.commit))
 
 
+def test_a_transaction_does_not_go_on_on_another_connection(postgres_db):
+    with contextlib.closing(ended_in_a_transaction(postgres_db)) as storage:
+        for _ in range(2):
+            assert isinstance(error_of(storage.names), StorageError)
+        assert "it may have got in" in str(error_of(storage.commit))
+        storage.rollback()
+        assert storage.names() == {}
+
+
 def test_a_role_that_may_make_no_tables_can_run_everything_once_they_are_there(postgres):
     schema = (db := postgres.new_database()).rpartition("%3D")[2]
     with Database(db) as database:

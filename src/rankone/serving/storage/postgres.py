@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _OPENING = 7_266_266_303  # the advisory lock under which the tables are made ("rankone" on a telephone)
 _KEYWORDS = re.compile(r"\s*(host|hostaddr|port|dbname|user|service)\s*=")
-_IDLE_SHARE = 1 / 3  # of our patience, at most, nobody hears of a transaction
+_IDLE_SHARE = 1 / 3  # of our patience: how long a transaction may send nothing before the server ends it
 _GRACE = 1.0  # seconds by which one limit follows the other, so that the server can say which it was
 _CONNECTING = 30  # seconds, at most, for a machine to give a sign
 _TRY_AGAIN = "nothing was half written: see that the server runs, then try again"
@@ -46,6 +46,7 @@ class PostgresStorage(Storage):
         self._url, self._patience, self._read_only = url, patience, read_only
         self._durability = {"full": "on", "normal": "off", "off": "off"}[durability]
         self._connection: psycopg.Connection[Row] | None = None
+        self._within = False  # a transaction, which ends with its connection
         try:
             given = conninfo_to_dict(url)
         except psycopg.ProgrammingError:  # it would quote what may be a password
@@ -69,6 +70,8 @@ class PostgresStorage(Storage):
 
     def _connect(self) -> psycopg.Connection[Row]:
         if self._connection is None or self._connection.closed:
+            if self._within:
+                raise self._psycopg.OperationalError("the connection was lost within a transaction")
             connection = _impatient().connect(autocommit=True, **self._address)
             connection.patience = self._patience + 2 * _GRACE
             settings = {
@@ -101,7 +104,7 @@ class PostgresStorage(Storage):
     def begin(self, experiments: Iterable[int]) -> None:
         """Lock the experiments' rows, in one order for everybody."""
         numbers = sorted(experiments)
-        self.query("BEGIN")
+        self._begin("BEGIN")
         if numbers:
             places = ", ".join("?" for _ in numbers)
             self.query(f"SELECT id FROM rankone_experiments WHERE id IN ({places}) ORDER BY id FOR UPDATE", numbers)  # noqa: S608
@@ -110,15 +113,21 @@ class PostgresStorage(Storage):
 
     def hold_still(self) -> None:
         """Read from one snapshot: the one that the next statement takes."""
-        self.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        self._begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+    def _begin(self, statement: str) -> None:
+        self.query(statement)
+        self._within = True
 
     def commit(self) -> None:
         """Make the transaction durable."""
         with self._explained(UNSURE):
             self._connect().execute("COMMIT")
+        self._within = False
 
     def rollback(self) -> None:
         """Undo the transaction; a broken connection is dropped, which undoes it too."""
+        self._within = False
         if self._connection is not None:
             try:
                 self._connection.execute("ROLLBACK")
@@ -141,6 +150,7 @@ class PostgresStorage(Storage):
 
     def close(self) -> None:
         """Close the connection."""
+        self._within = False
         if self._connection is not None:
             with contextlib.suppress(self._psycopg.Error):
                 self._connection.close()
