@@ -1,6 +1,7 @@
 """Many processes on one database; disks that fill up; databases that are locked or gone."""
 
 import contextlib
+import gc
 import os
 import sqlite3
 import threading
@@ -9,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from rankone.errors import InputError, StorageError
-from rankone.serving import Ask, Database, Experiment, Tell, reading
+from rankone.serving import Ask, Database, Experiment, Tell, reading, replay
 from rankone.serving.doctor import examine
 from rankone.serving.storage import open_storage
 
@@ -210,6 +211,16 @@ def test_a_tail_too_long_for_the_turn_is_read_outside_it(db, monkeypatch):
             same.tell_many([(decision, True) for decision in same.ask(count=60)])
             assert experiment.ask().number == 61 * number + 61
         assert saved(experiment) == saved(same)
+
+
+def test_reading_in_several_threads_leaves_the_garbage_collector_on():
+    """Turned off by the first who comes, and on again by the last who leaves: no turn of events leaves it off."""
+    ignored = replay._cycles_ignored
+    for enter in (True, True, False, True, False):
+        ignored.__enter__() if enter else ignored.__exit__()
+        assert not gc.isenabled()
+    ignored.__exit__()
+    assert gc.isenabled()
 
 
 def test_a_commit_that_fails_may_have_got_in(sqlite_db):

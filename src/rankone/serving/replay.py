@@ -5,9 +5,9 @@ Nothing here takes a lock or writes: it sees what is committed, whoever committe
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import gc
+import threading
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -38,7 +38,7 @@ def read_whole(storage: Storage, number: int) -> Whole:
         try:
             if not with_policy:
                 return Whole(replay(storage, number, with_policy=False), 0, [], diverged)
-            with _cycles_ignored():
+            with _cycles_ignored:
                 bad: list[int] = []
                 for seq, body in storage.snapshots(number):
                     found = from_snapshot(storage, number, seq, body)
@@ -66,7 +66,7 @@ def compile_for(settings: Settings) -> None:
 
 def replay(storage: Storage, number: int, with_policy: bool = True) -> Fold:
     """Fold a whole journal; without its policy, only what is counted."""
-    with _cycles_ignored():
+    with _cycles_ignored:
         return read_tail(storage, number, begin(storage, number, with_policy))
 
 
@@ -113,13 +113,27 @@ def _chain_at(storage: Storage, number: int, seq: int) -> bytes | None:
     return bytes(found[0][-1]) if found and found[0][0] == seq and found[0][-1] is not None else None
 
 
-@contextlib.contextmanager
-def _cycles_ignored() -> Iterator[None]:
-    """Do not look for cycles among the many small objects of a journal: there are none, and it doubles the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+class _CyclesIgnored:
+    """Entered to look for no cycles among the many small objects of a journal: there are none, and it doubles the time.
+
+    Journals are read by several threads at once: the first to come turns the search off, the last to leave on again.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._readers, self._enabled = threading.Lock(), 0, False
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._readers:
+                self._enabled = gc.isenabled()
+                gc.disable()
+            self._readers += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._readers -= 1
+            if not self._readers and self._enabled:
+                gc.enable()
+
+
+_cycles_ignored = _CyclesIgnored()
