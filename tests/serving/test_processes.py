@@ -232,6 +232,25 @@ def test_a_commit_that_fails_may_have_got_in(sqlite_db):
         assert "it may have got in" in str(error_of(storage.commit))
 
 
+def test_few_journals_are_read_at_once(sqlite_db, monkeypatch):
+    """Each takes memory. Three who read would meet at the barrier."""
+    barrier, met, read_whole = threading.Barrier(3), [], reading.read_whole
+
+    def together(storage, number):
+        with contextlib.suppress(threading.BrokenBarrierError):
+            met.append(barrier.wait(timeout=0.5))
+        return read_whole(storage, number)
+
+    names = ["a", "b", "c", "d"]
+    for name in names:
+        start(sqlite_db, name=name).close()
+    monkeypatch.setattr(reading, "read_whole", together)
+    with Database(sqlite_db) as database, ThreadPoolExecutor() as pool:
+        opened = list(pool.map(lambda name: Experiment(name, db=database), names))
+        assert [experiment.ask().number for experiment in opened] == [0] * 4
+    assert met == []
+
+
 def test_opening_and_closing_leaks_nothing(sqlite_db):
     from pathlib import Path
 

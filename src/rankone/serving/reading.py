@@ -22,6 +22,7 @@ from rankone.serving.storage import Storage
 from rankone.serving.unknown_policy import PolicyNotKnown, UnknownPolicy
 
 _SHORT = 5_000  # events at most that are read in the writer's turn, or a few more
+_AT_ONCE = 2  # journals read outside it: each takes up to 50,000 events into memory at a time
 _READ_AGAIN = 60.0  # seconds after which a damaged journal is read again
 
 
@@ -67,6 +68,7 @@ class Journals:
         self, storage: Storage, reader: Callable[[], contextlib.AbstractContextManager[Storage]], read_only: bool
     ) -> None:
         self._storage, self._reader, self._read_only = storage, reader, read_only
+        self._few = threading.Semaphore(_AT_ONCE)
 
     def read_whole(self, folded: Folded, reads: int) -> None:
         """Read a journal to its end on a connection of its own, unless another caller just has."""
@@ -74,7 +76,7 @@ class Journals:
             if folded.reads != reads:
                 return
             try:
-                with self._reader() as storage:
+                with self._few, self._reader() as storage:
                     folded.whole = self._go_on(storage, folded) or read_whole(storage, folded.number)
             except JournalError as error:
                 folded.damage, folded.read_again = error, time.monotonic() + _READ_AGAIN
