@@ -8,6 +8,7 @@ from rankone.serving import Database, Experiment
 from rankone.serving.doctor import examine
 from rankone.serving.journal import read_groups
 from rankone.serving.replay import begin, from_snapshot
+from rankone.serving.storage.sql import Storage
 
 from .helpers import POLICIES, Audience, Clock, known, live_policy, pairs, saved, start
 
@@ -113,3 +114,18 @@ def test_reading_a_journal_leaves_the_search_for_cycles_as_it_was(sqlite_db):
             assert gc.isenabled() is enabled
         finally:
             gc.enable()
+
+
+def test_an_interruption_while_a_snapshot_is_kept_leaves_no_lock_behind(db, monkeypatch):
+    def interrupted(self, *arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rankone.serving.transactions._SNAPSHOT_EVERY", 2)
+    monkeypatch.setattr("rankone.serving.transactions._BYTES_PER_EVENT", 10**6)
+    with start(db) as experiment, Database(db, patience=1) as other:
+        with monkeypatch.context() as patch:
+            patch.setattr(Storage, "keep_snapshot", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                experiment.ask(count=5)
+        assert Experiment("homepage", db=other).ask().number == 5
+        assert experiment.ask().number == 6

@@ -214,10 +214,8 @@ class Transactions:
             except Exception as error:
                 job.error = error
         for folded in involved.values():
-            try:
+            with contextlib.suppress(Exception):  # a snapshot is a convenience: the next one may succeed
                 self._keep_snapshot(folded)
-            except Exception:  # a snapshot is a convenience: the next one may succeed
-                self.storage.rollback()
 
     def _write(self, jobs: list[Job], involved: dict[int, Folded]) -> None:
         answers: list[tuple[Job, Any]] = []
@@ -305,6 +303,5 @@ class Transactions:
             return
         folded.snapshot_seq = fold.seq
         body = snapshot.save(fold)
-        self.storage.begin([folded.number])
-        self.storage.keep_snapshot(folded.number, fold.seq, body)
-        self.storage.commit()
+        with self.storage.transaction([folded.number]):
+            self.storage.keep_snapshot(folded.number, fold.seq, body)

@@ -7,7 +7,8 @@ A storage is used by one thread at a time (the writer's). `begin` locks the name
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterable, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from rankone.errors import InputError, JournalError, StorageError
@@ -65,11 +66,17 @@ class Storage(abc.ABC):
         """Make the tables that are missing. Where there are all, no right to make any is needed."""
         if all(self.has(name) for name in tables):
             return
-        self.begin(())
-        try:
+        with self.transaction():
             for name, statement in tables.items():
                 if not self.has(name):
                     self.query(statement)
+
+    @contextlib.contextmanager
+    def transaction(self, experiments: Iterable[int] = ()) -> Iterator[None]:
+        """Begin a transaction, and commit it at the end of the block; nothing of it stays if that is not reached."""
+        try:
+            self.begin(experiments)
+            yield
             self.commit()
         except BaseException:
             self.rollback()
