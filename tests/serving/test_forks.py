@@ -12,6 +12,7 @@ import pytest
 from rankone.serving import Database, Experiment
 from rankone.serving.doctor import examine
 from rankone.serving.export import decisions_table
+from rankone.serving.forks import AtWork
 from rankone.serving.rank_one_check import check_experiment
 from rankone.serving.storage.sql import Storage
 
@@ -107,6 +108,32 @@ def test_a_child_forked_while_threads_write_can_use_the_file(db):
 def test_a_child_that_cannot_use_the_file_is_told_at_once(db):
     start(db).close()
     assert run(fork_at_work, str(db)) == (0, 0)
+
+
+@pytest.mark.parametrize("interrupted", ["waiting", "disconnecting"])
+def test_a_child_of_a_fork_whose_preparation_was_interrupted_is_told(monkeypatch, interrupted):
+    """Python goes on with a fork whatever is raised before it."""
+
+    class Connected:
+        def disconnect(self):
+            pass
+
+        def begin_in_child(self):
+            pass
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    work, connected = AtWork(), Connected()
+    work.register(connected)
+    work.before_fork()  # one that goes well comes first
+    work.after_fork()
+    owner, method = {"waiting": (work._change, "wait_for"), "disconnecting": (connected, "disconnect")}[interrupted]
+    monkeypatch.setattr(owner, method, stop)
+    with pytest.raises(KeyboardInterrupt):
+        work.before_fork()
+    work.after_fork_in_child()
+    assert "forked while" in str(error_of(work.__enter__))
 
 
 def test_what_a_child_writes_is_kept_when_its_parent_closes(sqlite_db):

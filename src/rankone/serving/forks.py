@@ -2,9 +2,9 @@
 
 SQLite remembers for the whole process which locks it holds on a file. A forked child inherits that memory without the
 locks, and its mutexes as other threads left them: it would hang, or write to a log that its parent deletes. So a fork
-waits until nobody is at work and every connection is closed; both sides connect again when they next need to. A child
-forked where that could not be had (somebody was at work for long, or it was the one at work who forked) is told so
-whenever it comes for a database.
+waits until nobody is at work and every connection is closed; both sides connect again when they next need to. If that
+did not succeed (somebody was at work for long, or it was the one at work who forked), the child is refused whatever
+database it wants to use, and told why.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class AtWork:
         self._change = threading.Condition()
         self._workers = workers  # threads at work, and how often each has entered
         self._forking: int | None = None  # the thread that forks: nobody begins to work meanwhile
-        self._quiet = False  # whether nobody is at work while it does
+        self._quiet = False  # whether nobody is at work while it does, and every connection is closed
 
     def register(self, connected: Connected) -> None:
         """Keep something in mind that is to be disconnected before forks, as long as it lives."""
@@ -74,11 +74,12 @@ class AtWork:
         with self._change:
             while self._forking is not None:
                 self._change.wait()
-            self._forking = me
-            self._quiet = me not in self._workers and self._change.wait_for(lambda: not self._workers, _PATIENCE)
-        if self._quiet:
+            self._forking, self._quiet = me, False  # until all is done: whatever is raised here, the fork takes place
+            quiet = me not in self._workers and self._change.wait_for(lambda: not self._workers, _PATIENCE)
+        if quiet:
             for connected in list(self._connected):
                 connected.disconnect()
+            self._quiet = True
 
     def after_fork(self) -> None:
         """Let others work again, in the parent."""
