@@ -10,9 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from rankone.errors import InputError, StorageError
-from rankone.serving import Ask, Database, Experiment, Tell, reading, replay
+from rankone.serving import Ask, Database, Experiment, Tell, reading, replay, transactions, warm
 from rankone.serving.doctor import examine
 from rankone.serving.storage import open_storage
+from rankone.serving.transactions import Transactions
 
 from .helpers import error_of, saved, start
 from .workers import CONTEXT, fill_the_disk, open_and_use
@@ -249,6 +250,28 @@ def test_few_journals_are_read_at_once(sqlite_db, monkeypatch):
         opened = list(pool.map(lambda name: Experiment(name, db=database), names))
         assert [experiment.ask().number for experiment in opened] == [0] * 4
     assert met == []
+
+
+def test_policies_are_compiled_outside_the_turn_and_only_once(sqlite_db, monkeypatch):
+    turns, tried, carry_out = [], [], Transactions._carry_out
+
+    def broken(policy):
+        tried.append(policy.label)
+        raise InputError("a policy that compiles", "another", "mend it")
+
+    monkeypatch.setattr(Transactions, "_carry_out", lambda self, group: turns.append(1) or carry_out(self, group))
+    monkeypatch.setattr(warm, "_warm", set())
+    with Database(sqlite_db) as database:
+        experiment, other = start(database), start(database, name="shop")
+        with monkeypatch.context() as patch:
+            patch.setattr(transactions, "warm", broken)
+            for _ in range(2):  # it may be mended meanwhile
+                assert "mend it" in str(error_of(experiment.ask))
+        assert tried == ["ucb1", "ucb1"]
+        assert experiment.ask().number == 0
+        turns.clear()
+        assert other.ask().number == 0
+        assert len(turns) == 1
 
 
 def test_opening_and_closing_leaks_nothing(sqlite_db):

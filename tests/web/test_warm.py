@@ -14,7 +14,8 @@ import pytest
 from rankone import Experiment
 from rankone.policies import policy
 from rankone.serving import Database
-from rankone.web.warm import labels, warm, warm_all, warm_up
+from rankone.serving.warm import warm
+from rankone.web.warm import labels, warm_all, warm_up
 
 # Prints which policies are compiled at the moment the service greets, or is started by another server.
 PROGRAM = """

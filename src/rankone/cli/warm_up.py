@@ -30,7 +30,7 @@ def warm_up(
     from rankone.numerics.compiled import kept_in
     from rankone.policies import known_policies
     from rankone.policies import policy as policy_of
-    from rankone.web.warm import warm
+    from rankone.serving.warm import warm
 
     chosen = [policy_of(name) for name in policy or sorted(known_policies())]
     print("rankone: each takes some seconds, unless it was compiled here before", file=sys.stderr)

@@ -52,7 +52,6 @@ class Folded:
         self.reading = threading.Lock()  # held by the caller who reads the whole journal
         self.reads = 0
         self.whole: Whole | None = None  # what it has read, for the next turn to take
-        self.compiled = False  # what the policy needs
 
 
 class Journals:

@@ -5,7 +5,6 @@ Nothing here takes a lock or writes: it sees what is committed, whoever committe
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import threading
 from collections.abc import Iterator
@@ -13,8 +12,7 @@ from typing import NamedTuple
 
 from rankone.serving import snapshot
 from rankone.serving.fold import Diverged, Fold, Stale
-from rankone.serving.journal import Draft, Events, Kind, Texts, damaged, of_rows, read_groups
-from rankone.serving.settings import Settings
+from rankone.serving.journal import Events, damaged, of_rows, read_groups
 from rankone.serving.storage import Storage
 from rankone.serving.unknown_policy import PolicyNotKnown
 
@@ -52,16 +50,6 @@ def read_whole(storage: Storage, number: int) -> Whole:
             with_policy = False
         except Diverged as where:
             with_policy, diverged = False, where
-
-
-def compile_for(settings: Settings) -> None:
-    """Ask a small experiment of no importance, so that what the policy needs is compiled."""
-    small = dataclasses.replace(settings, rows=("A", "B"), cols=("1", "2"))
-    fold, draft = Fold(of_rows([])), Draft(0, 0)
-    fold.expect_new_era()
-    draft.add(Kind.CREATE, -1, texts=Texts(note=small.note()))
-    draft.add(Kind.ASK)
-    fold.apply(draft.take())
 
 
 def replay(storage: Storage, number: int, with_policy: bool = True) -> Fold:

@@ -14,7 +14,6 @@ and folded again from the journal when next needed.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -26,11 +25,12 @@ from rankone.serving.forks import at_work
 from rankone.serving.journal import AT, Draft, Events, Kind, Texts
 from rankone.serving.outcomes import Ask, Planner, decisions_of
 from rankone.serving.reading import Folded, Journals, Unread
-from rankone.serving.replay import begin, compile_for
+from rankone.serving.replay import begin
 from rankone.serving.report import winning_note
 from rankone.serving.settings import Settings
 from rankone.serving.storage import Storage
 from rankone.serving.unknown_policy import UnknownPolicy
+from rankone.serving.warm import Cold, check_warm, warm
 from rankone.serving.winner import look_due
 from rankone.serving.writer import Job, Writer
 
@@ -72,8 +72,6 @@ class Transactions:
 
     def run(self, of: Folded, do: Any) -> Any:
         """Carry out a list of requests to an experiment, or call `do(fold)` to look at it; return the result."""
-        if not of.compiled and not callable(do):
-            self._compile(of)
         return self._run(of, lambda: Job(of, do))
 
     def alone(self, do: Callable[[], Any]) -> Any:
@@ -150,19 +148,15 @@ class Transactions:
         return self._run(of, lambda: Job(of, carry_out, alone=True))
 
     def _run(self, of: Folded, job: Callable[[], Job]) -> Any:
-        """Run a job in the writer's turn; what it finds unread is read first, outside the turn."""
+        """Run a job in the writer's turn; what it finds unread or not compiled comes first, outside the turn."""
         while True:
             try:
                 return self._take_turn(job())
             except Unread as unread:
                 self._journals.read_whole(of, unread.reads)
-
-    def _compile(self, of: Folded) -> None:
-        """Compile what the policy needs, as nobody has time for that in the writer's turn."""
-        settings = self.run(of, lambda fold: dataclasses.replace(fold.settings, policy=fold.policy.label))
-        with at_work, contextlib.suppress(Exception):  # what is wrong with a policy is said to who asks
-            compile_for(settings)
-        of.compiled = True
+            except Cold as cold:
+                with at_work:
+                    warm(cold.policy)
 
     def _carry_out(self, group: list[Job]) -> None:
         with at_work:
@@ -195,8 +189,10 @@ class Transactions:
             self.storage.begin(involved)
         for number, folded in list(involved.items()):
             try:
-                self._journals.catch_up(folded)
-            except (JournalError, Unread) as error:  # nothing to those who only wait together with it
+                fold = self._journals.catch_up(folded)
+                if writes:
+                    check_warm(fold.policy)
+            except (JournalError, Unread, Cold) as error:  # nothing to those who only wait together with it
                 del involved[number]
                 for job in group:
                     if job.of is folded:

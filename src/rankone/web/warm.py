@@ -7,40 +7,16 @@ import logging
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from rankone.errors import InputError, StorageError
-from rankone.numerics.compiled import compile_errors_explained, compiled
-from rankone.numerics.seeds import generator
-from rankone.policies import Policy, live
-from rankone.serving import Database, winner
+from rankone.errors import StorageError
+from rankone.serving import Database
 from rankone.serving.journal import of_rows
 from rankone.serving.settings import DEFAULT_POLICY
 from rankone.serving.unknown_policy import UnknownPolicy, policy_of
+from rankone.serving.warm import warm as warm
 
 log = logging.getLogger("rankone.web")
 _PATIENCE = 2.0  # seconds before it is said that something is compiled
-
-
-def warm(policy: Policy) -> Callable[..., Any] | None:
-    """Run what a live experiment runs on a small state that is thrown away.
-
-    Returns:
-        The compiled code; None for a policy that cannot play so small a state: it is compiled when it is played.
-    """
-    module = type(policy).__module__
-    run, nothing = compiled(live.advance, module), np.zeros(0, np.int64)
-    try:
-        state = policy.with_horizon(1_000).for_problem(0, 0).start(2, 2)
-    except InputError:
-        return None
-    with compile_errors_explained(module):
-        run(state, generator(0, "warm"), nothing, nothing, nothing, nothing, nothing)
-    counts = np.zeros((2, 2), np.int64)
-    winner.standing(counts, counts)  # every report asks who leads
-    return run
 
 
 def warm_all(database: Database | None, say: Callable[[str], None] = log.info) -> None:
