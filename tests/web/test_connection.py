@@ -186,14 +186,17 @@ def keep_alive(connection):
         connection.sendall(b"\r\n")
 
 
-def test_answer_seconds(small):
+@pytest.mark.parametrize("pause", [0.0, 0.05], ids=["in one piece", "one after the other"])
+def test_answer_seconds(small, pause):
     """More answers than sockets hold, and nobody reads them: the service does not keep them for ever."""
     assert Api(small)("GET", "/vega.js").status == 200  # made the first time
     address = urlsplit(small)
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.connect((address.hostname, address.port))
-        connection.sendall(b"GET /vega.js HTTP/1.1\r\n\r\n" * 8)
+        for _ in range(8):
+            connection.sendall(b"GET /vega.js HTTP/1.1\r\n\r\n")
+            time.sleep(pause)
         with pytest.raises(ConnectionError):
             keep_alive(connection)
 

@@ -31,7 +31,8 @@ class Connection(HttpToolsProtocol):
         super().__init__(*arguments, **keywords)
         self._extra = 0  # bytes of this request that are not its body
         self._refusal: Problem | None = None  # why the parser was stopped
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None  # until when the client has to send
+        self._untaken: asyncio.TimerHandle | None = None  # until when it has to take what was sent to it
         self._heard_at = time.monotonic()
 
     @property
@@ -61,6 +62,7 @@ class Connection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Leave nothing behind."""
         self._expect(None)
+        self._taken()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -99,12 +101,17 @@ class Connection(HttpToolsProtocol):
     def pause_writing(self) -> None:
         """The client takes less than we send: it may rest, but not for ever."""
         super().pause_writing()
-        self._expect(self.limits.answer_seconds)
+        self._untaken = self.loop.call_later(self.limits.answer_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
         """The client goes on taking what we send."""
-        self._expect(None)
+        self._taken()
         super().resume_writing()
+
+    def _taken(self) -> None:
+        if self._untaken is not None:
+            self._untaken.cancel()
+            self._untaken = None
 
     def timeout_keep_alive_handler(self) -> None:
         """Nothing came for a while."""
@@ -144,7 +151,7 @@ class Connection(HttpToolsProtocol):
 
     def _overdue(self) -> None:
         self._timer = None
-        if self.transport.is_closing() or not self.idle:  # an answer that nobody takes
+        if self.transport.is_closing():  # the rest of an answer that nobody takes
             self.transport.abort()
         elif self._in_head:
             detail = (
