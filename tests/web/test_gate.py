@@ -206,6 +206,27 @@ def test_who_comes_during_the_first_look_at_the_tokens_waits_for_it(tmp_path):
     assert [error.code for error in others] == ["no-valid-token"] * 2
 
 
+@pytest.mark.parametrize(
+    "hide", ["REVOKE ALL ON rankone_tokens FROM clerk", "ALTER TABLE rankone_tokens RENAME TO hidden"]
+)
+def test_tokens_that_cannot_be_read_do_not_open_the_gate(postgres_db, hide):
+    import psycopg
+
+    with Database(postgres_db) as database:
+        create_token(database, ["read"])
+    schema = postgres_db.rpartition("%3D")[2]
+    with psycopg.connect(postgres_db, autocommit=True) as owner:
+        if not owner.execute("SELECT 1 FROM pg_roles WHERE rolname = 'clerk'").fetchone():
+            owner.execute("CREATE ROLE clerk LOGIN")
+        owner.execute(f"GRANT USAGE ON SCHEMA {schema} TO clerk")
+        owner.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO clerk")
+        with running(postgres_db.replace("rankone@", "clerk@")) as url:
+            owner.execute(hide)
+            assert Api(url)("POST", "/v1/experiments", HOMEPAGE).code == "storage"
+        with Database(postgres_db) as database:
+            assert database.names() == []
+
+
 def test_a_clock_set_back_locks_nobody_out():
     bucket = Bucket(2, now=10_000.0)
     assert bucket.take(10_000.0)

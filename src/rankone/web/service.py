@@ -23,7 +23,7 @@ from rankone.web.limits import Limits
 from rankone.web.metrics import Meters
 from rankone.web.problem_json import Problem
 from rankone.web.shared import Shared
-from rankone.web.tokens import Token, list_tokens, make_table, write_and_forget
+from rankone.web.tokens import Token, make_table, read_tokens, write_and_forget
 from rankone.web.views import Views
 from rankone.web.warm import warm, warm_all
 
@@ -165,7 +165,7 @@ class Service:
         await self.names()
 
     async def _tokens(self) -> list[Token]:
-        return await self.off_loop(list_tokens, self.reader)
+        return await self.off_loop(read_tokens, self.reader)
 
     async def _tick(self) -> None:
         if not self._require_token and await self._settled("the tokens", self._tokens) == []:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from rankone.errors import InputError, StorageError
+from rankone.errors import InputError
 from rankone.serving.database import Database
 from rankone.serving.settings import checked_name
 
@@ -83,12 +83,14 @@ def create_token(
 
 def list_tokens(database: Database) -> list[Token]:
     """Return all tokens, also those that are no longer valid, oldest first."""
-    try:
-        rows = _query(database, f"SELECT {_COLUMNS} FROM rankone_tokens ORDER BY created, id")  # noqa: S608 - constants
-    except StorageError as error:
-        if "rankone_tokens" not in error.got:
-            raise
-        return []  # a database that neither a service nor a token was made for yet
+    transactions = database.transactions
+    made = transactions.alone(lambda: transactions.storage.has("rankone_tokens"))
+    return read_tokens(database) if made else []
+
+
+def read_tokens(database: Database) -> list[Token]:
+    """Return all tokens where a service runs: a table that is missing or closed to it does not mean "no tokens"."""
+    rows = _query(database, f"SELECT {_COLUMNS} FROM rankone_tokens ORDER BY created, id")  # noqa: S608 - constants
     return [Token(row[0], bytes(row[1]), row[2], tuple(row[3].split()), *row[4:]) for row in rows]
 
 
