@@ -19,6 +19,7 @@ from rankone.web.connection import make_server
 from rankone.web.limits import Limits
 
 ROOT = Path(__file__).parents[2]
+WAIT = 60  # seconds until something counts as stuck
 HOMEPAGE = {"name": "homepage", "rows": ["A", "B", "C"], "cols": ["1", "2"], "policy": "ucb1", "seed": 7}
 
 
@@ -79,6 +80,18 @@ def running(db, durability="off", **options):
     finally:
         server.should_exit = True
         thread.join()
+
+
+@contextlib.contextmanager
+def connected(url, receive=None):
+    """A connection; `receive` is the size of the client's buffer."""
+    address = urlsplit(url)
+    with socket.socket() as connection:
+        connection.settimeout(WAIT)
+        if receive is not None:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
+        connection.connect((address.hostname, address.port))
+        yield connection
 
 
 def free_port():

@@ -5,18 +5,16 @@ import dataclasses
 import json
 import socket
 import time
-from urllib.parse import urlsplit
 
 import pytest
 
 from rankone.web.limits import Limits
 
-from .helpers import HOMEPAGE, Api, running
+from .helpers import HOMEPAGE, WAIT, Api, connected, running
 
 SMALL = dataclasses.replace(
     Limits(), header_bytes=2_000, headers=10, header_seconds=0.3, idle_seconds=0.3, answer_seconds=2
 )
-WAIT = 60  # seconds until something counts as stuck
 HEAD = b"GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 
 
@@ -26,13 +24,6 @@ def small(tmp_path_factory):
     with running(tmp_path_factory.mktemp("small") / "rankone.db", limits=SMALL) as url:
         assert Api(url)("POST", "/v1/experiments", HOMEPAGE).status == 201
         yield url
-
-
-@contextlib.contextmanager
-def connected(url):
-    address = urlsplit(url)
-    with socket.create_connection((address.hostname, address.port), timeout=WAIT) as connection:
-        yield connection
 
 
 def rest(connection):
@@ -190,15 +181,27 @@ def keep_alive(connection):
 def test_answer_seconds(small, pause):
     """More answers than sockets hold, and nobody reads them: the service does not keep them for ever."""
     assert Api(small)("GET", "/vega.js").status == 200  # made the first time
-    address = urlsplit(small)
-    with socket.socket() as connection:
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        connection.connect((address.hostname, address.port))
+    with connected(small, receive=4096) as connection:
         for _ in range(8):
             connection.sendall(b"GET /vega.js HTTP/1.1\r\n\r\n")
             time.sleep(pause)
         with pytest.raises(ConnectionError):
             keep_alive(connection)
+
+
+def test_unsent_bytes(tmp_path):
+    """Of those who take no answers, the ones that have rested longest are closed when there are too many."""
+    limits = dataclasses.replace(Limits(), unsent_bytes=2 * 2**20)
+    with running(tmp_path / "rankone.db", limits=limits) as url, contextlib.ExitStack() as stack:
+        size = len(Api(url)("GET", "/vega.js").body)
+        resting = [stack.enter_context(connected(url, receive=4096)) for _ in range(2 + 2**23 // size)]
+        for connection in resting:
+            connection.sendall(b"GET /vega.js HTTP/1.1\r\n\r\n" * 8)
+            connection.recv(1, socket.MSG_PEEK)
+        with pytest.raises(ConnectionError):
+            keep_alive(resting[0])
+        resting[-1].sendall(b"\r\n")
+        assert Api(url)("GET", "/health/live").status == 200
 
 
 def test_requests_far_ahead_of_their_answers_are_cut_off(small):

@@ -10,7 +10,7 @@ import pytest
 from rankone.web.limits import Limits
 from rankone.web.serve import allow_files
 
-from .helpers import HOMEPAGE, Api, peak_mebibytes
+from .helpers import HOMEPAGE, Api, connected, peak_mebibytes
 
 CAP = 512  # MiB
 CREATE = Limits().create_body_bytes
@@ -110,6 +110,22 @@ def test_many_bodies_that_nobody_wants(server):
             with suppress(OSError):
                 connection.sendall(b"GET /v1/experiments/homepage/view HTTP/1.1\r\nContent-Length: 10000000\r\n\r\n")
                 connection.sendall(b" " * 2_000_000)
+
+
+def test_large_answers_that_nobody_takes(tmp_path, start_server):
+    """Half a gigabyte of lists and more, asked for over and over by clients that read none of them."""
+    server = start_server(tmp_path / "rankone.db", "--durability", "off")
+    body = {"rows": [f"{row}".ljust(200, "x") for row in range(4_000)], "cols": 2, "policy": "ucb1"}
+    for number in range(8):
+        assert Api(server.url)("POST", "/v1/experiments", body | {"name": f"{number}"}).status == 201
+    with ExitStack() as stack:
+        for _ in range(80):
+            connection = stack.enter_context(connected(server.url, receive=4096))
+            connection.sendall(b"GET /v1/experiments HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 2)
+            with suppress(OSError):  # closed already
+                connection.recv(1, socket.MSG_PEEK)  # its answer begins
+        assert Api(server.url)("GET", "/v1/experiments/0").status == 200
+    assert peak_mebibytes(server) < CAP
 
 
 def test_many_requests_in_one_piece(server):

@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from rankone.web.limits import Limits
@@ -34,6 +34,7 @@ class Connection(HttpToolsProtocol):
         self._timer: asyncio.TimerHandle | None = None  # until when the client has to send
         self._untaken: asyncio.TimerHandle | None = None  # until when it has to take what was sent to it
         self._heard_at = time.monotonic()
+        self._app, self.app = self.app, self._in_turn
 
     @property
     def _in_head(self) -> bool:
@@ -101,6 +102,7 @@ class Connection(HttpToolsProtocol):
     def pause_writing(self) -> None:
         """The client takes less than we send: it may rest, but not for ever."""
         super().pause_writing()
+        self.loop.call_soon(self._make_room)  # it may be writing at this moment
         self._untaken = self.loop.call_later(self.limits.answer_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
@@ -112,6 +114,24 @@ class Connection(HttpToolsProtocol):
         if self._untaken is not None:
             self._untaken.cancel()
             self._untaken = None
+
+    def _make_room(self) -> None:
+        """Keep all that is unsent within its limit: close those who have been resting longest."""
+        open_ones = [one for one in self.connections if isinstance(one, Connection) and not one.transport.is_closing()]
+        unsent = sum(one.transport.get_write_buffer_size() for one in open_ones)
+        resting = [(one._untaken.when(), one) for one in open_ones if one._untaken is not None]
+        for _, one in sorted(resting, key=lambda found: found[0]):
+            if unsent <= self.limits.unsent_bytes:
+                return
+            unsent -= one.transport.get_write_buffer_size()
+            one.transport.abort()
+
+    async def _in_turn(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request once the client has taken what was sent before: nothing is made to lie around."""
+        if self.flow.write_paused:
+            await self.flow.drain()
+        if not self.transport.is_closing():
+            await self._app(scope, receive, send)
 
     def timeout_keep_alive_handler(self) -> None:
         """Nothing came for a while."""

@@ -35,6 +35,7 @@ class Desk:
         looking: asyncio.Semaphore,
     ) -> None:
         self.experiment, self.views = experiment, views
+        self.shown = Shared(lambda: self.call(self.views.show))
         self.report = Shared(lambda: self.call(self.views.report), looking, _SHARE)
         self.view = Shared(lambda: self.call(self.views.view), looking)
         self._pool, self._meters, self._room = pool, meters, room

@@ -23,6 +23,9 @@ class Limits:
     header_seconds: int = _limit(10, "seconds until a request's headers are complete", "408")
     idle_seconds: int = _limit(75, "seconds that a connection may stay open between requests", "closed")
     answer_seconds: int = _limit(30, "seconds until a request is answered, or a client takes its answer", "503")
+    unsent_bytes: int = _limit(
+        64 * 1024 * 1024, "bytes of answers not taken yet, of all connections; who rests longest is closed", "closed"
+    )
     body_bytes: int = _limit(256 * 1024, "bytes of a request's body", "413")
     create_body_bytes: int = _limit(1024 * 1024, "bytes of the body that creates an experiment", "413")
     bodies_bytes: int = _limit(32 * 1024 * 1024, "bytes of all bodies that are being read at once", "503")

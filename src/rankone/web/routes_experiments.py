@@ -8,12 +8,8 @@ from typing import Any, BinaryIO
 from starlette.responses import Response
 
 from rankone.errors import InputError
-from rankone.serving.fold import Fold
-from rankone.serving.report import outcome_counts
-from rankone.serving.unknown_policy import UnknownPolicy
 from rankone.web.answers import Download
 from rankone.web.apart import apart
-from rankone.web.desk import Desk
 from rankone.web.encoding import encode
 from rankone.web.operations import Call, answer, forbidden, operation
 from rankone.web.problem_json import Problem
@@ -41,9 +37,9 @@ _MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "applicati
 async def list_experiments(call: Call) -> Response:
     """List the experiments that the token may read; `damaged` names those whose journal cannot be read."""
     names = [name for name in await call.service.names() if call.caller.may("read", name)]
-    shown, damaged = await call.service.look_at_all(names, _show)
-    errors = [{"name": name, "detail": str(error)} for name, error in damaged.items()]
-    return answer(await call.service.off_loop(encode, {"experiments": list(shown.values()), "damaged": errors}))
+    shown, damaged = await call.service.look_at_all(names, lambda desk: desk.shown.get())
+    errors = encode([{"name": name, "detail": str(error)} for name, error in damaged.items()])
+    return answer(b'{"experiments":[%b],"damaged":%b}' % (b",".join(shown.values()), errors))
 
 
 @operation(
@@ -65,13 +61,13 @@ async def create_experiment(call: Call) -> Response:
     if (settings["max_open"] or 0) > limits.max_open:
         raise InputError(f"max_open of at most {limits.max_open}", settings["max_open"], "give less")
     desk, new = await call.service.create(name, settings)
-    return answer(await _shown(desk), 201 if new else 200)
+    return answer(await desk.shown.get(), 201 if new else 200)
 
 
 @operation("GET", _ONE, "read", answers={200: ExperimentAnswer})
 async def show_experiment(call: Call) -> Response:
     """Show an experiment and its settings."""
-    return answer(await _shown(await call.service.desk(call.name)))
+    return answer(await (await call.service.desk(call.name)).shown.get())
 
 
 @operation("GET", f"{_ONE}/report", "read", answers={200: ReportAnswer})
@@ -169,7 +165,7 @@ async def retire_col(call: Call) -> Response:
 async def _changed(call: Call, method: str, **keywords: Any) -> Response:
     desk = await call.service.desk(call.name)
     await desk.call(getattr(desk.experiment, method), **keywords)
-    return answer(await _shown(desk))
+    return answer(await desk.shown.get())
 
 
 async def _change_line(call: Call, method: str) -> Response:
@@ -179,32 +175,6 @@ async def _change_line(call: Call, method: str) -> Response:
         size, more = ((rows + 1, cols), cols) if method == "add_row" else ((rows, cols + 1), rows)
         await call.service.check_room(*size, more)
     return answer({"number": await desk.call(getattr(desk.experiment, method), call.body.name)})
-
-
-async def _shown(desk: Desk) -> dict[str, Any]:
-    return await desk.call(desk.experiment.look, _show)
-
-
-def _show(fold: Fold) -> dict[str, Any]:
-    settings, counts = fold.settings, outcome_counts(fold)
-    return {
-        "name": settings.name,
-        "policy": fold.policy.label,
-        "policy_known": not isinstance(fold.policy, UnknownPolicy),
-        "rows": fold.rows.names_living(),
-        "cols": fold.cols.names_living(),
-        "window": settings.window / 1e6 or None,
-        "auto_stop": settings.auto_stop or None,
-        "max_open": settings.max_open,
-        "max_age": None if settings.window else settings.max_age / 1e6,
-        "decisions": fold.decisions,
-        "clicks": counts["clicked"],
-        "open": counts["open"],
-        "stopped": None if fold.stopped is None else fold.stopped["why"],
-        "shown_row": fold.shown[0],
-        "shown_col": fold.shown[1],
-        "eras": list(fold.eras),
-    }
 
 
 OPERATIONS = (

@@ -67,7 +67,7 @@ async def _healthy(check: Shared[None]) -> Response:
 async def metrics(call: Call) -> Response:
     """Return the figures of this server and of the experiments that the token may read, for Prometheus."""
     names = [name for name in await call.service.names() if call.caller.may("read", name)]
-    found, damaged = await call.service.look_at_all(names, figures)
+    found, damaged = await call.service.look_at_all(names, lambda desk: desk.call(desk.experiment.look, figures))
     lines = [*experiment_lines(found), *damage_lines(names, damaged), *call.service.meters.lines(set(names))]
     return Answer(("\n".join(lines) + "\n").encode(), media_type=PROMETHEUS.encode())
 

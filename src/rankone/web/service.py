@@ -9,11 +9,10 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rankone.errors import InputError, JournalError, RankoneError
 from rankone.serving import Database, Experiment
-from rankone.serving.fold import Fold
 from rankone.serving.settings import DEFAULT_POLICY, checked_policy
 from rankone.web.apart import apart
 from rankone.web.bodies import Bodies
@@ -27,6 +26,7 @@ from rankone.web.tokens import Token, make_table, read_tokens, write_and_forget
 from rankone.web.views import Views
 from rankone.web.warm import warm, warm_all
 
+T = TypeVar("T")
 log = logging.getLogger("rankone.web")
 _OPEN = (
     "there are no tokens: whoever reaches this service through this machine may do everything, also through a proxy on "
@@ -108,16 +108,15 @@ class Service:
         return await self._open(name, {})
 
     async def look_at_all(
-        self, names: Sequence[str], at: Callable[[Fold], Any]
-    ) -> tuple[dict[str, Any], dict[str, JournalError]]:
-        """Return `at(fold)` of each experiment, and the errors of those whose journal cannot be read."""
-        found: dict[str, Any] = {}
+        self, names: Sequence[str], look: Callable[[Desk], Awaitable[T]]
+    ) -> tuple[dict[str, T], dict[str, JournalError]]:
+        """Return what a look at each desk finds, and the errors of experiments whose journal cannot be read."""
+        found: dict[str, T] = {}
         damaged: dict[str, JournalError] = {}
         async with self.looking:
             for name in names:
                 try:
-                    desk = await self.desk(name)
-                    found[name] = await desk.call(desk.experiment.look, at)
+                    found[name] = await look(await self.desk(name))
                 except JournalError as error:
                     damaged[name] = error
         return found, damaged

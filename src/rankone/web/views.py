@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from rankone.serving import Database, Experiment
 from rankone.serving.fold import Fold
-from rankone.serving.report import Report, make_report
+from rankone.serving.report import Report, make_report, outcome_counts
 from rankone.serving.settings import Lines
+from rankone.serving.unknown_policy import UnknownPolicy
 from rankone.web.encoding import encode
 from rankone.web.survivors import survivors
 from rankone.web.timeline import Timeline
@@ -48,6 +49,10 @@ class Views:
         """End the windows that are over."""
         if self._experiment.look(lambda fold: fold.settings.window and len(fold.open)):
             self._experiment.settle()
+
+    def show(self) -> bytes:
+        """Return the experiment and its settings, as JSON."""
+        return encode(self._experiment.look(_show))
 
     def report(self) -> bytes:
         """Return the report of this moment, as JSON."""
@@ -82,6 +87,28 @@ class Views:
             "simulated": self._timeline.simulated,
             "window": fold.settings.window / 1e6 or None,
         }
+
+
+def _show(fold: Fold) -> dict[str, Any]:
+    settings, counts = fold.settings, outcome_counts(fold)
+    return {
+        "name": settings.name,
+        "policy": fold.policy.label,
+        "policy_known": not isinstance(fold.policy, UnknownPolicy),
+        "rows": fold.rows.names_living(),
+        "cols": fold.cols.names_living(),
+        "window": settings.window / 1e6 or None,
+        "auto_stop": settings.auto_stop or None,
+        "max_open": settings.max_open,
+        "max_age": None if settings.window else settings.max_age / 1e6,
+        "decisions": fold.decisions,
+        "clicks": counts["clicked"],
+        "open": counts["open"],
+        "stopped": None if fold.stopped is None else fold.stopped["why"],
+        "shown_row": fold.shown[0],
+        "shown_col": fold.shown[1],
+        "eras": list(fold.eras),
+    }
 
 
 def _still(fold: Fold) -> Fold:
