@@ -66,12 +66,18 @@ def test_errors_reach_all_who_wait_and_the_next_one_tries_again():
 
 
 @pytest.mark.parametrize(("fresh", "made"), [(60.0, 1), (0.0, 3)])
-def test_it_is_used_again_while_it_is_fresh(fresh, made):
+@pytest.mark.parametrize("returns", [lambda made: made, lambda made: None], ids=["something", "nothing"])
+def test_it_is_used_again_while_it_is_fresh(fresh, made, returns):
     async def crowd():
-        shared = Shared(Work(0.0), fresh=fresh)
+        work = Work(0.0)
+
+        async def make():
+            return returns(await work())
+
+        shared = Shared(make, fresh=fresh)
         for _ in range(3):
             last = await shared.get()
-        assert last == made
+        assert (last, work.made) == (returns(made), made)
 
     asyncio.run(crowd())
 

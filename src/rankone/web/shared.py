@@ -31,13 +31,13 @@ class Shared(Generic[T]):
         self._make, self._slots, self._share, self._fresh = make, slots, share, fresh
         self._last: asyncio.Task[T] | None = None  # being made, or made
         self._next: asyncio.Task[T] | None = None  # not begun yet
-        self._made: T | None = None
-        self._rested = self._until = float("-inf")
+        self._kept: asyncio.Task[T] | None = None  # what is used again
+        self._not_before = self._until = float("-inf")
 
     async def get(self) -> T:
         """Return one that is new enough. Whoever gives up waiting stops nobody else's."""
-        if self._made is not None and time.monotonic() < self._until:
-            return self._made
+        if self._kept is not None and time.monotonic() < self._until:
+            return self._kept.result()
         if self._next is None:
             self._next = asyncio.create_task(self._after(self._last))
             self._next.add_done_callback(_heard)
@@ -46,17 +46,17 @@ class Shared(Generic[T]):
     async def _after(self, last: asyncio.Task[T] | None) -> T:
         if last is not None and not last.done():
             await asyncio.wait([last])
-        await asyncio.sleep(max(0.0, self._rested - time.monotonic()))
+        await asyncio.sleep(max(0.0, self._not_before - time.monotonic()))
         async with self._slots or contextlib.nullcontext():
             self._last, self._next = self._next, None  # whoever comes from now on gets a newer one
             began = time.monotonic()
             try:
                 made = await self._make()
-                self._made, self._until = (made if self._fresh else None), time.monotonic() + self._fresh
+                self._kept, self._until = (self._last if self._fresh else None), time.monotonic() + self._fresh
                 return made
             finally:
                 now = time.monotonic()
-                self._rested = now + (now - began) * (1.0 / self._share - 1.0)
+                self._not_before = now + (now - began) * (1.0 / self._share - 1.0)
 
 
 async def within(seconds: float, work: Awaitable[T]) -> T:
