@@ -1,6 +1,7 @@
 """Closed by default: what is not from this machine stays outside until there are tokens."""
 
 import asyncio
+import dataclasses
 
 import pytest
 
@@ -196,14 +197,28 @@ def test_who_comes_during_the_first_look_at_the_tokens_waits_for_it(tmp_path):
 
     async def crowd():
         gate = Gate(load, Limits(), clock=lambda: 100.0)
-        return await asyncio.gather(
-            *(gate.admit({"host": "127.0.0.1"}, ("127.0.0.1", 1)) for _ in range(3)), return_exceptions=True
-        )
+        knocks = [[gate.admit({"host": "127.0.0.1"}, ("127.0.0.1", 1)) for _ in range(3)] for _ in range(2)]
+        return [await asyncio.gather(*knock, return_exceptions=True) for knock in knocks]
 
-    first, *others = asyncio.run(crowd())
-    assert (first.status, first.code) == (503, "storage")
-    assert "silence" not in first.detail.replace("or silence", "")  # what the database said is not for strangers
-    assert [error.code for error in others] == ["no-valid-token"] * 2
+    first, second = asyncio.run(crowd())
+    assert [(error.status, error.code) for error in first] == [(503, "storage")] * 3
+    assert "silence" not in first[0].detail.replace("or silence", "")  # what the database said is not for strangers
+    assert [error.code for error in second] == ["no-valid-token"] * 3
+
+
+def test_who_waits_for_the_first_look_at_the_tokens_waits_for_nobody_else():
+    """A look that never ends: all give up after the same time, not one after the other."""
+
+    async def load():
+        await asyncio.Event().wait()
+
+    async def crowd():
+        gate = Gate(load, dataclasses.replace(Limits(), answer_seconds=0.5))
+        knocks = [asyncio.create_task(gate.admit({}, None)) for _ in range(60)]
+        answered, _ = await asyncio.wait(knocks, timeout=15)
+        return [knock.exception().code for knock in answered]
+
+    assert asyncio.run(crowd()) == ["storage"] * 60
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,6 @@ class Gate:
         self._allowed_origins = allowed_origins
         self._tokens: dict[str, Token] | None = None
         self._looked = float("-inf")
-        self._first_look = asyncio.Lock()
         self._buckets: dict[str, Bucket] = {}
 
     async def admit(self, headers: Mapping[str, str], peer: tuple[str, int] | None) -> Caller:
@@ -156,15 +155,12 @@ class Gate:
 
     async def _known(self, now: float) -> dict[str, Token]:
         """Return the tokens. Before the first look all wait for it: without it nobody knows that tokens are needed."""
-        if self._tokens is None:
-            async with self._first_look:
-                return await self._look(now) if self._tokens is None else self._tokens
-        if 0.0 <= now - self._looked < _REFRESH:
+        if self._tokens is not None and 0.0 <= now - self._looked < _REFRESH:
             return self._tokens
         return await self._look(now)
 
     async def _look(self, now: float) -> dict[str, Token]:
-        """Look at the table. One looks; the others go by what is known, and all do while the database is away."""
+        """Look at the table. One looks; the others go by what is known, if anything is, as all do meanwhile."""
         self._looked = now
         try:
             async with asyncio.timeout(self._limits.answer_seconds if self._tokens is None else _PATIENCE):
