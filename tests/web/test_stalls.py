@@ -199,8 +199,12 @@ def test_strangers_do_not_hear_which_database_it_is(sqlite_db, path):
 
 @pytest.mark.parametrize(
     "address",
-    ["postgresql://me:secret@127.0.0.1:1/db", "postgresql://127.0.0.1:1/db?user=me&password=secret"],
+    [
+        "postgresql://me:secret@127.0.0.1:1/db",
+        "postgresql://127.0.0.1:1/db?user=me&password=secret",
+        "host=127.0.0.1 port=1 dbname=db password=secret",
+    ],
 )
 def test_the_first_line_shows_no_password(address):
     assert "secret" not in greeting(address, "127.0.0.1", 80)
-    assert "database 127.0.0.1/db: out of reach for now" in greeting(address, "127.0.0.1", 80)
+    assert "database postgresql://127.0.0.1/db: out of reach for now" in greeting(address, "127.0.0.1", 80)

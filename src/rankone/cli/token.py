@@ -35,10 +35,10 @@ def create(
     from rankone.serving import Database
     from rankone.web.tokens import create_token
 
-    new = "://" not in db and not Path(db).exists()
+    missing = not Path(db).exists()
     with Database(db) as database:
         text = create_token(database, scope, experiment, note, days or None, rate)
-    if new:
+    if missing and Path(db).exists():  # a file, then: an address, which may hold a password, is not repeated
         print(f"{db} is a new database: serve it with `rankone serve --db {db}`.", file=sys.stderr)
     print("This is the only time you see it:", file=sys.stderr)
     print(text)

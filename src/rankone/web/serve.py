@@ -11,10 +11,10 @@ import socket
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from rankone.errors import InputError, MissingExtra, StorageError
 from rankone.serving import Database
+from rankone.serving.storage import shown
 from rankone.specs import amount
 from rankone.web.limits import Limits
 from rankone.web.tokens import list_tokens
@@ -54,14 +54,12 @@ def listen(host: str, port: int) -> socket.socket:
 def greeting(db: str | Path, host: str, port: int) -> str:
     """Say which page to open, and what is in the database."""
     here = "localhost" if host in _EVERYWHERE else f"[{host}]" if ":" in host else host
-    address = urlsplit(str(db))
-    named = f"{address.hostname or 'localhost'}{address.path}" if "://" in str(db) else str(db)  # without the password
     try:
         with Database(db) as database:
             inside = amount(len(database.names()), "experiment")
     except StorageError:  # the service waits for a database that is away
         inside = "out of reach for now"
-    return f"open http://{here}:{port}/ in a browser; database {named}: {inside}; Ctrl-C ends it"
+    return f"open http://{here}:{port}/ in a browser; database {shown(db)}: {inside}; Ctrl-C ends it"
 
 
 def allow_files(wanted: int) -> None:

@@ -28,16 +28,29 @@ def open_storage(db: str | Path, durability: str = "full", patience: float = 30.
     """Open the database of an address (``postgresql://...``), or the SQLite file of a path."""
     if durability not in DURABILITIES:
         raise InputError(f"a durability of {', '.join(DURABILITIES)}", durability, "leave it out for 'full'")
-    address, kinds = str(db), known_storages()
+    return _kind(str(db))(str(db), durability, patience, read_only)
+
+
+def shown(db: str | Path) -> str:
+    """Return an address as people may see it, also that of a database that is away.
+
+    >>> shown("host=db1 dbname=shop password=secret"), shown("rankone.db")
+    ('postgresql://db1/shop', 'rankone.db')
+    """
+    return _kind(str(db)).shown(str(db))
+
+
+def _kind(address: str) -> type[Storage]:
+    kinds = known_storages()
     for kind in kinds.values():
         if kind.takes(address):
-            return kind(address, durability, patience, read_only)
+            return kind
     scheme, is_address, _ = address.partition("://")
     if is_address or address in ("", ":memory:"):
         known = " or ".join(f"{kind.schemes[0]}://" for kind in kinds.values() if kind.schemes)
         got = f"one that begins with {scheme}://" if is_address else address  # the rest may hold a password
         raise InputError(f"a file or a {known} address", got, "pass db='rankone.db', say")
-    return kinds[_PLAIN_FILE](address, durability, patience, read_only)
+    return kinds[_PLAIN_FILE]
 
 
-__all__ = ["DURABILITIES", "Storage", "known_storages", "open_storage"]
+__all__ = ["DURABILITIES", "Storage", "known_storages", "open_storage", "shown"]

@@ -37,22 +37,15 @@ class PostgresStorage(Storage):
     kinds = {"integer": "BIGINT", "bytes": "BYTEA", "clustered": ""}  # noqa: RUF012 - constant
 
     def __init__(self, url: str, durability: str = "full", patience: float = 30.0, read_only: bool = False) -> None:
-        try:
-            import psycopg
-            from psycopg.conninfo import conninfo_to_dict
-        except ImportError:
-            raise MissingExtra("an experiment on PostgreSQL", "postgres") from None
+        given = _parts(url)
+        import psycopg
+
         self._psycopg = psycopg
         self._url, self._patience, self._read_only = url, patience, read_only
         self._durability = {"full": "on", "normal": "off", "off": "off"}[durability]
         self._connection: psycopg.Connection[Row] | None = None
         self._within = False  # a transaction, which ends with its connection
-        try:
-            given = conninfo_to_dict(url)
-        except psycopg.ProgrammingError:  # it would quote what may be a password
-            do = "write postgresql://user@host/database, with %40 for an @ in a password"
-            raise InputError("an address as PostgreSQL reads it", "another", do) from None
-        self.where = _shown(given)
+        self.where = self.shown(url)
         limit = max(2, min(_CONNECTING, int(patience)))
         self._address: dict[str, Any] = {**_TCP, "connect_timeout": limit, "tcp_user_timeout": limit * 1000, **given}
         try:
@@ -67,6 +60,13 @@ class PostgresStorage(Storage):
     def takes(cls, address: str) -> bool:
         """Return whether an address is one of PostgreSQL's: a URL, or its keywords and values."""
         return super().takes(address) or bool(_KEYWORDS.match(address))
+
+    @classmethod
+    def shown(cls, address: str) -> str:
+        """Return hosts and database: no user, no password, nothing else."""
+        given = _parts(address)
+        host = given.get("host") or given.get("hostaddr") or "localhost"
+        return f"postgresql://{'localhost' if host.startswith('/') else host}/{given.get('dbname') or ''}"
 
     def _connect(self) -> psycopg.Connection[Row]:
         if self._connection is None or self._connection.closed:
@@ -161,14 +161,18 @@ def _milliseconds(seconds: float) -> int:
     return max(1, int(seconds * 1000))
 
 
-def _shown(given: dict[str, Any]) -> str:
-    """Return an address as people may see it: hosts and database, no user, no password, nothing else.
-
-    >>> _shown({"host": "db1,db2", "dbname": "shop", "user": "me", "password": "secret"})
-    'postgresql://db1,db2/shop'
-    """
-    host = given.get("host") or given.get("hostaddr") or "localhost"
-    return f"postgresql://{'localhost' if host.startswith('/') else host}/{given.get('dbname') or ''}"
+def _parts(address: str) -> dict[str, Any]:
+    """Return what an address says, by keyword."""
+    try:
+        import psycopg
+        from psycopg.conninfo import conninfo_to_dict
+    except ImportError:
+        raise MissingExtra("an experiment on PostgreSQL", "postgres") from None
+    try:
+        return conninfo_to_dict(address)
+    except psycopg.ProgrammingError:  # it would quote what may be a password
+        do = "write postgresql://user@host/database, with %40 for an @ in a password"
+        raise InputError("an address as PostgreSQL reads it", "another", do) from None
 
 
 @functools.cache

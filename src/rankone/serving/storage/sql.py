@@ -43,6 +43,11 @@ class Storage(abc.ABC):
         scheme, is_address, _ = address.partition("://")
         return bool(is_address) and scheme in cls.schemes
 
+    @classmethod
+    def shown(cls, address: str) -> str:
+        """Return an address as people may see it: as it is, where it can hold no password."""
+        return address
+
     def tables(self) -> dict[str, str]:
         """Return the statements that make the tables and their indexes, by name."""
         integer, data, clustered = (self.kinds[name] for name in ("integer", "bytes", "clustered"))
