@@ -13,8 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from rankone.errors import StorageError
-from rankone.serving import Ask, Database
+from rankone.serving import Ask, Database, Experiment
 from rankone.serving.doctor import examine
+from rankone.web import service
 from rankone.web.desk import Desk
 from rankone.web.gate import Gate
 from rankone.web.limits import Limits
@@ -162,6 +163,48 @@ def test_requests_that_were_given_up_are_not_carried_out():
 
     asyncio.run(ask())
     assert [request.key for request in done] == ["begun", "kept"]
+
+
+def test_an_experiment_that_takes_long_to_open_holds_up_no_other(sqlite_db, monkeypatch):
+    for name in ("long", "shop"):
+        Experiment(name, ["A", "B"], ["1", "2"], "ucb1", sqlite_db).close()
+    begun, go_on = threading.Event(), threading.Event()
+
+    def opened(name, **settings):
+        if name == "long":
+            begun.set()
+            go_on.wait(STUCK)
+        return Experiment(name, **settings)
+
+    monkeypatch.setattr(service, "Experiment", opened)
+    limits = dataclasses.replace(Limits(), answer_seconds=10)
+    with running(sqlite_db, limits=limits) as url, ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(Api(url).on, "long", "POST", "/ask")
+        assert begun.wait(STUCK)
+        try:
+            assert Api(url).on("shop", "POST", "/ask").status == 200
+        finally:
+            go_on.set()
+        assert asked.result().status == 200
+
+
+def test_those_who_wait_for_one_experiment_leave_threads_to_others():
+    async def crowd():
+        go_on = threading.Event()
+        with ThreadPoolExecutor(8) as pool:
+            stuck, other = (Desk(Sluggish(), pool, None, Meters(), 10, asyncio.Semaphore()) for _ in range(2))
+            waiting = [asyncio.create_task(stuck.call(go_on.wait, STUCK)) for _ in range(40)]
+            await asyncio.sleep(0)
+            for given_up in waiting[:20]:  # their threads wait all the same
+                given_up.cancel()
+            try:
+                async with asyncio.timeout(10):
+                    return await other.do([Ask()]), await other.call(lambda: "answered")
+            finally:
+                go_on.set()
+                await asyncio.gather(*waiting, return_exceptions=True)
+
+    assert asyncio.run(crowd()) == ([None], "answered")
 
 
 def test_ready_writes_and_leaves_nothing(db):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
@@ -19,6 +20,7 @@ Request = Ask | Tell | Void
 # back: otherwise two halves of the clients take turns, and each commit serves only one half.
 _LINGER = 0.6
 _LONGEST = 0.1  # seconds of waiting, however long the last one took
+_CALLS = 3  # threads, at most, that wait for one experiment, beside the one of its groups: others need some too
 _SHARE = 0.25  # of the time, at most, is spent on reports of one experiment
 
 
@@ -41,6 +43,7 @@ class Desk:
         self._pool, self._meters, self._room = pool, meters, room
         self._waiting: list[tuple[Sequence[Request], asyncio.Future[list[Any]]]] = []
         self._size = 0
+        self._calls = asyncio.Semaphore(_CALLS)
         self._pump: asyncio.Task[None] | None = None
 
     async def do(self, requests: Sequence[Request]) -> list[Any]:
@@ -66,8 +69,13 @@ class Desk:
 
     async def call(self, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
         """Call something that may wait for the database, off the event loop."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pool, lambda: function(*arguments, **keywords))
+        await self._calls.acquire()
+        work = self._off_loop(lambda: function(*arguments, **keywords))
+        work.add_done_callback(lambda done: self._calls.release())  # not sooner, even if nobody waits any more
+        return await asyncio.shield(work)
+
+    def _off_loop(self, work: Callable[[], Any]) -> asyncio.Future[Any]:
+        return asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     async def drain(self) -> None:
         """Wait until all that was accepted is answered."""
@@ -89,7 +97,7 @@ class Desk:
             self._size = 0
             began = time.perf_counter()
             try:
-                answers = await self.call(self.experiment.do, requests)
+                answers = await self._off_loop(functools.partial(self.experiment.do, requests))
             except Exception as error:
                 for _, answer in group:
                     if not answer.done():

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import functools
 import logging
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
@@ -58,7 +59,8 @@ class Service:
         self.writes = Shared(functools.partial(self.off_loop, write_and_forget, self.database), fresh=_TICK)
         self.bundle = Shared(functools.partial(apart, "bundle"), self.looking)
         self._desks: dict[str, Desk] = {}
-        self._opening, self._growing = asyncio.Lock(), asyncio.Lock()
+        self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)  # by experiment: some take long
+        self._growing = asyncio.Lock()
         self._pool: Executor = ThreadPoolExecutor(_THREADS, "rankone")  # for experiments
         self._reading: Executor = ThreadPoolExecutor(_READERS, "rankone-reading")  # for all else, so that neither waits
         self.description = b""  # the OpenAPI document
@@ -149,11 +151,12 @@ class Service:
             raise InputError(expected, total, "use another database, or a service with other limits")
 
     async def _open(self, name: str, settings: dict[str, Any]) -> Desk:
-        async with self._opening:
+        async with self._opening[name]:
             desk = self._desks.get(name)
             if desk is not None and not settings:
                 return desk
-            experiment = await self.off_loop(lambda: Experiment(name, db=self.database, **settings))
+            open_it = functools.partial(Experiment, name, db=self.database, **settings)
+            experiment = await asyncio.get_running_loop().run_in_executor(self._pool, open_it)
             if desk is None:
                 views = await self.off_loop(Views, experiment, self.reader)
                 desk = Desk(experiment, self._pool, views, self.meters, self.limits.waiting, self.looking)
