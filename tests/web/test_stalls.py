@@ -240,6 +240,21 @@ def test_strangers_do_not_hear_which_database_it_is(sqlite_db, path):
     assert "rankone" not in answer.json()["detail"]
 
 
+def test_only_administrators_hear_what_the_database_said(sqlite_db, caplog):
+    start(sqlite_db, policy="ucb1").close()
+    with Database(sqlite_db) as database:
+        asks, administers = (create_token(database, scopes) for scopes in (["ask"], ["ask", "admin"]))
+    with running(sqlite_db) as url:
+        assert Api(url, asks).on("homepage", "POST", "/ask").status == 200
+        with contextlib.closing(sqlite3.connect(sqlite_db)) as other:
+            other.execute("ALTER TABLE rankone_journal RENAME TO hidden")
+        stranger, administrator = (Api(url, token).on("homepage", "POST", "/ask") for token in (asks, administers))
+    assert (stranger.code, administrator.code) == ("storage", "storage")
+    assert "rankone" not in stranger.json()["detail"]
+    assert str(sqlite_db) in administrator.json()["detail"]
+    assert f"ask: expected the database {sqlite_db} to answer" in caplog.text
+
+
 @pytest.mark.parametrize(
     "address",
     [

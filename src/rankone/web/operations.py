@@ -16,12 +16,12 @@ from pydantic import BaseModel, ValidationError
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from rankone.errors import InputError, RankoneError
+from rankone.errors import InputError, RankoneError, StorageError
 from rankone.serving.settings import checked_name
 from rankone.web.answers import Answer
 from rankone.web.encoding import encode
 from rankone.web.gate import Caller, ThisMachine
-from rankone.web.problem_json import Problem
+from rankone.web.problem_json import Problem, database_away
 from rankone.web.schemas import Body
 from rankone.web.shared import within
 
@@ -142,7 +142,13 @@ class Endpoint:
         if operation.query is not None:
             query = _checked_query(operation.query, scope["query_string"])
         call = Call(self._service, caller, headers, name, id, body, query)
-        return await within(self._seconds, operation.handler(call))
+        try:
+            return await within(self._seconds, operation.handler(call))
+        except StorageError as error:  # names the database, its machine and its user
+            if operation.scope is not None and caller.may("admin", name or None):
+                raise
+            self._service.storage_failed(operation.name, error)
+            raise database_away() from error
 
     def _too_slow(self) -> Problem:
         do = "try again; it may have got in, and an Idempotency-Key makes an ask safe to repeat"

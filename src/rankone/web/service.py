@@ -6,13 +6,14 @@ import asyncio
 import contextlib
 import functools
 import logging
+import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rankone.errors import InputError, JournalError, RankoneError
+from rankone.errors import InputError, JournalError, RankoneError, StorageError
 from rankone.serving import Database, Experiment
 from rankone.serving.settings import DEFAULT_POLICY, checked_policy
 from rankone.web.apart import apart
@@ -65,6 +66,7 @@ class Service:
         self._reading: Executor = ThreadPoolExecutor(_READERS, "rankone-reading")  # for all else, so that neither waits
         self.description = b""  # the OpenAPI document
         self._ticking: asyncio.Task[None] | None = None
+        self._silent_until = float("-inf")
         self._said: dict[str, str] = {}  # what the tick could not do, and what was said of it
 
     async def start(self) -> None:
@@ -162,6 +164,13 @@ class Service:
                 desk = Desk(experiment, self._pool, views, self.meters, self.limits.waiting, self.looking)
                 self._desks[name] = desk
             return desk
+
+    def storage_failed(self, what: str, error: StorageError) -> None:
+        """Say in the log, once a second at most, what callers do not hear."""
+        now = time.monotonic()
+        if now >= self._silent_until:
+            self._silent_until = now + _TICK
+            log.warning("%s: %s", what, error)
 
     async def _read_something(self) -> None:
         await self.names()
