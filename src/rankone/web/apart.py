@@ -20,6 +20,7 @@ from typing import Any, BinaryIO
 
 from rankone.errors import StorageError
 
+_ENDING = 5.0  # seconds to clean up
 # Threads take memory each, and those of the service shall have the processors.
 _MODEST = {"POLARS_MAX_THREADS": "2", "OPENBLAS_NUM_THREADS": "1"}
 
@@ -32,13 +33,25 @@ async def apart(task: str, out: BinaryIO | None = None, **arguments: Any) -> Non
     )
     try:
         _, error = await process.communicate(json.dumps({"task": task} | arguments).encode())
-    except BaseException:  # nobody waits for it any more; it cleans up
-        process.terminate()
+    except BaseException:  # nobody waits for it any more
+        await _end(process)
         raise
     if process.returncode != 0:
         last = error.decode(errors="replace").strip().rpartition("\n")[2]
         do = "try again later; `rankone export`, on the service's machine, may take as much memory as there is"
         raise StorageError(f"the process for '{task}' to succeed", last or "a sudden end", do)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """End a process and wait until it is gone: whoever takes its place shall find its memory free."""
+    with contextlib.suppress(ProcessLookupError):  # it has just ended
+        process.terminate()  # it cleans up
+        try:
+            async with asyncio.timeout(_ENDING):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()
 
 
 def export(db: str, name: str, kind: str, mebibytes: int) -> None:
