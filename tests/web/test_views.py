@@ -137,3 +137,20 @@ def test_windows_end_before_a_report(sqlite_db):
         clock.pass_seconds(11)
         assert json.loads(views.report())["outcomes"]["expired"] == 4
         reader.close()
+
+
+def test_a_long_journal_is_counted_in_stretches(tmp_path, monkeypatch):
+    """The database ends statements that take long: none has to count the whole journal."""
+    with Database(tmp_path / "rankone.db") as database:
+        experiment = Experiment("homepage", ["A", "B"], ["1", "2"], "ucb1", database)
+        for decision in experiment.ask(count=20):
+            experiment.tell(decision.id, clicked=True)
+        whole, parts = Timeline(database, "homepage"), Timeline(database, "homepage")
+        whole.catch_up()
+        monkeypatch.setattr(timeline_module, "_STRETCH", 7)
+        spans, count = [], parts._count
+        monkeypatch.setattr(parts, "_count", lambda upto: (spans.append(upto - parts._seq), count(upto)))
+        parts.catch_up()
+    assert max(spans) == 7
+    assert parts.as_dict() == whole.as_dict()
+    assert sum(point["clicks"] for point in parts.as_dict()["points"]) == 20

@@ -6,6 +6,7 @@ up this program nor its writers meanwhile. Outcomes excluded later stay in the p
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from rankone.serving.database import Database
@@ -14,8 +15,10 @@ from rankone.serving.journal import LEARNED, Kind, as_sql
 MAX_POINTS = 240
 SIMULATED = "simulated"  # the source that a simulated audience gives
 # `at / width` divides whole numbers in SQLite and PostgreSQL alike.
-_COUNT = f"""SELECT at / ?, kind, count(*), sum(value), sum(CASE WHEN source = ? THEN 1 ELSE 0 END), max(seq)
-    FROM rankone_journal WHERE experiment = ? AND seq > ? AND kind IN ({as_sql((Kind.ASK, *LEARNED))}) GROUP BY 1, 2"""  # noqa: S608 - constants
+_COUNT = f"""SELECT at / ?, kind, count(*), sum(value), sum(CASE WHEN source = ? THEN 1 ELSE 0 END)
+    FROM rankone_journal WHERE experiment = ? AND seq > ? AND seq <= ?
+    AND kind IN ({as_sql((Kind.ASK, *LEARNED))}) GROUP BY 1, 2"""  # noqa: S608 - constants
+_STRETCH = 500_000  # events counted by one statement: the database ends those that take long
 _END = "(SELECT max(seq) FROM rankone_journal WHERE experiment = ?)"
 _SPAN = f"SELECT min(at), max(at) FROM rankone_journal WHERE experiment = ? AND seq IN (1, {_END})"  # noqa: S608 - constants
 
@@ -33,16 +36,19 @@ class Timeline:
 
     def catch_up(self) -> None:
         """Count what the journal has by now."""
-        self._transactions.alone(self._count)
+        query = self._transactions.storage.query
+        end = int(self._transactions.alone(lambda: query(f"SELECT {_END}", (self._number,)))[0][0] or 0)
+        while self._seq < end:
+            self._transactions.alone(functools.partial(self._count, min(end, self._seq + _STRETCH)))
 
-    def _count(self) -> None:
+    def _count(self, upto: int) -> None:
         query = self._transactions.storage.query
         if self._seq == 0:
             first, last = query(_SPAN, (self._number, self._number))[0]
             while (last or 0) // self._width - (first or 0) // self._width >= MAX_POINTS:
                 self._width *= 2
-        counted = query(_COUNT, (self._width, SIMULATED, self._number, self._seq))
-        for stretch, kind, count, value, simulated, seq in counted:
+        counted = query(_COUNT, (self._width, SIMULATED, self._number, self._seq, upto))
+        for stretch, kind, count, value, simulated in counted:
             point = self._points.setdefault(int(stretch), [0, 0, 0])
             if kind == Kind.ASK:
                 point[0] += int(count)
@@ -50,7 +56,7 @@ class Timeline:
             else:
                 point[1] += int(count)
                 point[2] += int(value)
-            self._seq = max(self._seq, int(seq))
+        self._seq = upto
         while self._points and max(self._points) - min(self._points) >= MAX_POINTS:
             self._coarsen()
 
