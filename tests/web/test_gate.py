@@ -2,11 +2,13 @@
 
 import asyncio
 import dataclasses
+import time
 
 import pytest
 
 from rankone.errors import InputError, StorageError
 from rankone.serving import Database
+from rankone.web import service
 from rankone.web.app import create_app
 from rankone.web.gate import Bucket, Gate, is_loopback
 from rankone.web.limits import Limits
@@ -71,6 +73,22 @@ def test_without_tokens_the_log_warns(tmp_path, caplog):
     with running(tmp_path / "rankone.db") as url:
         assert Api(url)("GET", "/v1/experiments").status == 401
     assert "token" not in caplog.text
+
+
+def test_the_log_warns_too_where_the_database_was_away_at_the_start(tmp_path, caplog, monkeypatch):
+    answers = iter([StorageError("the database", "silence", "wait")])
+
+    def read(database):
+        for error in answers:
+            raise error
+        return []
+
+    monkeypatch.setattr(service, "read_tokens", read)
+    deadline = time.monotonic() + 60
+    with running(tmp_path / "rankone.db"):
+        while "--require-token" not in caplog.text and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert "--require-token" in caplog.text
 
 
 def test_the_command_can_require_tokens(tmp_path, start_server):

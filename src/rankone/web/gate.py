@@ -2,7 +2,7 @@
 
 Without tokens the service is open to this machine alone: it answers only requests that come from a loopback address,
 name a loopback host, carry no sign of a proxy and were sent by no foreign page. A proxy on this machine that leaves no
-sign cannot be told from a user on it; so the log warns while there are no tokens. As soon as the database holds one, or
+sign cannot be told from a user on it; so the log warns of a start without tokens. As soon as the database holds one, or
 where the service requires them, every request needs one.
 """
 

@@ -83,9 +83,7 @@ class Service:
         drained = asyncio.gather(*(desk.drain() for desk in self._desks.values()))
         try:
             await asyncio.wait_for(drained, self.limits.answer_seconds)
-        except (
-            TimeoutError
-        ):  # nobody waits for the answers any more, and whoever closes the database would be stuck too
+        except TimeoutError:  # nobody waits for the answers any more, and closing the database would be stuck too
             log.warning("the database does not answer: ended without closing it")
             return
         for pool in (self._pool, self._reading):
@@ -179,9 +177,12 @@ class Service:
         return await self.off_loop(read_tokens, self.reader)
 
     async def _tick(self) -> None:
-        if not self._require_token and await self._settled("the tokens", self._tokens) == []:
-            log.warning(_OPEN)
+        known: list[Token] | None = [] if self._require_token else None  # None: not read yet
         while True:
+            if known is None:
+                known = await self._settled("the tokens", self._tokens)
+                if known == []:
+                    log.warning(_OPEN)
             names = await self._settled("the database", self.names) or []
             for name in names:
                 await self._settled(name, functools.partial(self._settle, name))
