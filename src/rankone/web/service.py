@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from rankone.errors import InputError, JournalError, RankoneError, StorageError
 from rankone.serving import Database, Experiment
 from rankone.serving.settings import DEFAULT_POLICY, checked_policy
+from rankone.serving.warm import warm
 from rankone.web.apart import apart
 from rankone.web.bodies import Bodies
 from rankone.web.desk import Desk
@@ -26,7 +27,7 @@ from rankone.web.problem_json import Problem
 from rankone.web.shared import Shared
 from rankone.web.tokens import Token, make_table, read_tokens, write_and_forget
 from rankone.web.views import Views
-from rankone.web.warm import warm, warm_all
+from rankone.web.warm import warm_all
 
 T = TypeVar("T")
 log = logging.getLogger("rankone.web")

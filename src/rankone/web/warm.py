@@ -13,7 +13,7 @@ from rankone.serving import Database
 from rankone.serving.journal import of_rows
 from rankone.serving.settings import DEFAULT_POLICY
 from rankone.serving.unknown_policy import UnknownPolicy, policy_of
-from rankone.serving.warm import warm as warm
+from rankone.serving.warm import warm
 
 log = logging.getLogger("rankone.web")
 _PATIENCE = 2.0  # seconds before it is said that something is compiled
