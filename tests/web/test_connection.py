@@ -164,8 +164,9 @@ def test_connections_that_all_work_leave_no_room(tmp_path):
         with contextlib.ExitStack() as stack:
             for _ in range(2):
                 busy = stack.enter_context(connected(url))
-                busy.sendall(b"POST /v1/experiments HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5\r\n\r\n{")
-            time.sleep(0.2)
+                head = b"POST /v1/experiments HTTP/1.1\r\nHost: 127.0.0.1\r\nExpect: 100-continue\r\n"
+                busy.sendall(head + b"Content-Length: 5\r\n\r\n")
+                assert busy.recv(65536).startswith(b"HTTP/1.1 100 ")
             assert refusal(rest(stack.enter_context(connected(url)))) == (503, "busy")
         assert Api(url)("GET", "/v1/experiments").status == 200
 

@@ -22,3 +22,6 @@ def test_hostile_bytes_never_break_it(url):
     assert not any(status >= 500 for status in statuses)
     assert {0, 200, 400, 404, 431} <= set(statuses)
     assert Api(url)("GET", "/health").status == 200
+    counted = Api(url)("GET", "/metrics").body  # also answers that came too late to be read
+    assert b'status="200"' in counted
+    assert b'status="5' not in counted

@@ -75,8 +75,6 @@ def test_every_request_is_answered_while_the_database_is_not_there(db):
         while api.on("homepage", "POST", "/ask").status != 200:
             assert time.monotonic() < deadline, "it does not come back"
         assert api("GET", "/health/ready").status == 200
-        decisions = api.on("homepage", "GET", "/report").json()["decisions"]
-    assert decisions < 50  # those who had given up by the time it was back asked for nothing
     assert all(finding.ok for finding in examine(db))
 
 
