@@ -30,8 +30,8 @@ class Answer(Response):
 class Download(Response):
     """A file that has no name any more: it is gone when it is sent, or when the client or the service is gone."""
 
-    def __init__(self, file: BinaryIO, media_type: str, filename: str, then: Callable[[], object]) -> None:
-        self.status_code, self.background, self._file, self._then = 200, None, file, then
+    def __init__(self, file: BinaryIO, media_type: str, filename: str, release: Callable[[], object]) -> None:
+        self.status_code, self.background, self._file, self._release = 200, None, file, release
         self.raw_headers = [
             (b"content-length", b"%d" % file.seek(0, 2)),
             (b"content-type", media_type.encode()),
@@ -50,4 +50,4 @@ class Download(Response):
             await send({"type": "http.response.body"})
         finally:
             self._file.close()
-            self._then()
+            self._release()

@@ -22,7 +22,7 @@ class Limits:
     headers: int = _limit(100, "headers of a request", "431")
     header_seconds: int = _limit(10, "seconds until a request's headers are complete", "408")
     idle_seconds: int = _limit(75, "seconds that a connection may stay open between requests", "closed")
-    answer_seconds: int = _limit(30, "seconds until a request is answered, or a client takes its answer", "503")
+    answer_seconds: int = _limit(30, "seconds until a whole request is answered, or a client takes its answer", "503")
     unsent_bytes: int = _limit(
         64 * 1024 * 1024, "bytes of answers not taken yet, of all connections; who rests longest is closed", "closed"
     )
