@@ -107,8 +107,8 @@ def make_table(database: Database) -> None:
     """Make the table of tokens where there is none: who serves need not be allowed to make tables."""
     storage = database.transactions.storage
     integer, data = storage.kinds["integer"], storage.kinds["bytes"]
-    table = f"""CREATE TABLE rankone_tokens (id TEXT PRIMARY KEY, digest {data} NOT NULL, note TEXT NOT NULL,
-        scopes TEXT NOT NULL, experiment TEXT NOT NULL, rate {integer}, created {integer} NOT NULL,
+    table = f"""CREATE TABLE IF NOT EXISTS rankone_tokens (
+        id TEXT PRIMARY KEY, digest {data} NOT NULL, note TEXT NOT NULL, scopes TEXT NOT NULL, experiment TEXT NOT NULL, rate {integer}, created {integer} NOT NULL,
         expires {integer}, revoked {integer})"""
     database.transactions.alone(lambda: storage.make({"rankone_tokens": table}))
 

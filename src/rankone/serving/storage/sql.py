@@ -52,17 +52,18 @@ class Storage(abc.ABC):
         """Return the statements that make the tables and their indexes, by name."""
         integer, data, clustered = (self.kinds[name] for name in ("integer", "bytes", "clustered"))
         return {
-            "rankone_version": f"CREATE TABLE rankone_version (version {integer} NOT NULL)",
-            "rankone_experiments": f"""CREATE TABLE rankone_experiments (
+            "rankone_version": f"CREATE TABLE IF NOT EXISTS rankone_version (version {integer} NOT NULL)",
+            "rankone_experiments": f"""CREATE TABLE IF NOT EXISTS rankone_experiments (
                 id {integer} PRIMARY KEY, name TEXT NOT NULL UNIQUE)""",
-            "rankone_journal": f"""CREATE TABLE rankone_journal (
+            "rankone_journal": f"""CREATE TABLE IF NOT EXISTS rankone_journal (
                 experiment {integer} NOT NULL REFERENCES rankone_experiments (id), seq {integer} NOT NULL,
                 kind {integer} NOT NULL, at {integer} NOT NULL, decision {integer} NOT NULL, row {integer} NOT NULL,
                 col {integer} NOT NULL, tag {integer} NOT NULL, value {integer} NOT NULL, secret {data}, key TEXT,
                 source TEXT, note TEXT, chain {data}, PRIMARY KEY (experiment, seq)) {clustered}""",
-            "rankone_decision": "CREATE INDEX rankone_decision ON rankone_journal (experiment, decision)",
-            "rankone_key": "CREATE UNIQUE INDEX rankone_key ON rankone_journal (experiment, key) WHERE key IS NOT NULL",
-            "rankone_snapshots": f"""CREATE TABLE rankone_snapshots (
+            "rankone_decision": "CREATE INDEX IF NOT EXISTS rankone_decision ON rankone_journal (experiment, decision)",
+            "rankone_key": """CREATE UNIQUE INDEX IF NOT EXISTS rankone_key
+                ON rankone_journal (experiment, key) WHERE key IS NOT NULL""",
+            "rankone_snapshots": f"""CREATE TABLE IF NOT EXISTS rankone_snapshots (
                 experiment {integer} NOT NULL REFERENCES rankone_experiments (id), seq {integer} NOT NULL,
                 body {data} NOT NULL, PRIMARY KEY (experiment, seq))""",
         }
@@ -72,9 +73,8 @@ class Storage(abc.ABC):
         if all(self.has(name) for name in tables):
             return
         with self.transaction():
-            for name, statement in tables.items():
-                if not self.has(name):
-                    self.query(statement)
+            for statement in tables.values():  # IF NOT EXISTS: who waited for the lock may not see what it waited for
+                self.query(statement)
 
     @contextlib.contextmanager
     def transaction(self, experiments: Iterable[int] = ()) -> Iterator[None]:
