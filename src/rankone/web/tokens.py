@@ -108,8 +108,8 @@ def make_table(database: Database) -> None:
     storage = database.transactions.storage
     integer, data = storage.kinds["integer"], storage.kinds["bytes"]
     table = f"""CREATE TABLE IF NOT EXISTS rankone_tokens (
-        id TEXT PRIMARY KEY, digest {data} NOT NULL, note TEXT NOT NULL, scopes TEXT NOT NULL, experiment TEXT NOT NULL, rate {integer}, created {integer} NOT NULL,
-        expires {integer}, revoked {integer})"""
+        id TEXT PRIMARY KEY, digest {data} NOT NULL, note TEXT NOT NULL, scopes TEXT NOT NULL,
+        experiment TEXT NOT NULL, rate {integer}, created {integer} NOT NULL, expires {integer}, revoked {integer})"""
     database.transactions.alone(lambda: storage.make({"rankone_tokens": table}))
 
 
