@@ -29,9 +29,8 @@ from tests.oracles.naive_uts import naive_uts
 from tests.oracles.plain_indices import plain_state
 
 import rankone
-from rankone.numerics.compiled import compiled
 from rankone.numerics.seeds import generator
-from rankone.simulation.play import play
+from rankone.simulation.work import play_run
 
 SIZES = [(32, 32), (64, 64), (128, 128), (10, 871)]
 HORIZON = 2_000_000
@@ -58,9 +57,8 @@ TWINS = [
 
 def seconds(state: Any, problem: rankone.RankOne, steps: int) -> float:
     """Processor time of so many steps from a state."""
-    loop = compiled(play, type(state).__module__)
     begin = time.process_time()
-    loop(state, problem.rows, problem.cols, problem.best_mean, np.array([steps]), np.empty(1), generator(1))
+    play_run(state, problem, np.array([steps]), generator(1))
     return time.process_time() - begin
 
 

@@ -16,10 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import rankone
-from rankone.numerics.compiled import compiled
+from rankone.kernels.policy import choose, update
 from rankone.numerics.seeds import generator
-from rankone.policies.kernels import choose, update
-from rankone.simulation.play import play
+from rankone.simulation.work import play_run
 
 
 class FloorState(NamedTuple):
@@ -40,13 +39,11 @@ def _update(state: FloorState, row: int, col: int, tag: int, reward: int) -> Non
 
 def steps_per_second(make_state, problem, steps: int, repeats: int = 5) -> float:
     """Median speed of the loop over some runs, compilation left out."""
-    loop = compiled(play, "benchmarks.bench_foundation")
-    checkpoints, regrets = np.array([steps]), np.empty(1)
     times = []
     for repeat in range(repeats + 1):
         state, rng = make_state(), generator(0, repeat)
         begin = time.perf_counter()
-        loop(state, problem.rows, problem.cols, problem.best_mean, checkpoints, regrets, rng)
+        play_run(state, problem, np.array([steps]), rng)
         times.append(time.perf_counter() - begin)
     return steps / median(times[1:])
 
@@ -84,9 +81,8 @@ def seconds_of(code: str, **environment: str) -> float:
 
 _COMPILE = """
 import time, numpy as np, numba, rankone
-from rankone.numerics.compiled import compiled
 from rankone.numerics.seeds import generator
-from rankone.simulation.play import play
+from rankone.simulation.work import play_run
 @numba.njit
 def trivial(rng): return rng.random()
 trivial(generator(0))
@@ -94,8 +90,7 @@ tiny = rankone.RankOne([0.5], [0.5])
 def seconds(name):
     policy = rankone.policy(name).with_horizon(100).for_problem(0, 0)
     begin = time.process_time()
-    loop, state = compiled(play, type(policy).__module__), policy.start(1, 1)
-    loop(state, tiny.rows, tiny.cols, 0.25, np.array([1]), np.empty(1), generator(0))
+    play_run(policy.start(1, 1), tiny, np.array([1]), generator(0))
     return time.process_time() - begin
 print(seconds("NAME"))
 """

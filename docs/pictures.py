@@ -10,11 +10,11 @@ from typing import Any
 
 import altair as alt
 import numpy as np
+from rankone.policies.race import race
 
 import rankone
 from rankone.charts.chart import COLOURS, Chart
 from rankone.numerics.seeds import generator
-from rankone.policies.race import race
 from rankone.policies.sweeps import OPEN, SWEEPS_LEFT, bounds
 
 IMAGES = Path(__file__).parent / "images"

@@ -12,7 +12,7 @@ CORNER = """
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 import numpy as np, rankone
-from rankone.policies.kernels import choose, update
+from rankone.kernels.policy import choose, update
 
 class CornerState(NamedTuple):
     nothing: np.ndarray

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
+from rankone import RankOne, policy
+from rankone.kernels.advance import ASK, LEARN, Stretch, advance
 from rankone.numerics.compiled import compiled
 from rankone.numerics.seeds import generator
-from rankone.policies import live, policy
-from rankone.simulation.play import play
+from rankone.simulation.work import play_run
 
 policy = policy(sys.argv[1]).with_horizon(1_000_000)
 
@@ -29,18 +30,19 @@ def pairs(count):
 
 
 def events(count):
-    move, state, rng = compiled(live.advance, type(policy).__module__), policy.start(4, 4), generator(1)
-    reward = np.zeros(1, np.int64)
+    move, state, rng = compiled(advance, type(policy).__module__), policy.start(4, 4), generator(1)
+    event = Stretch.empty(2, 1, size=1)
     for _ in range(count):
-        row, col, tag = reward - 1, reward.copy(), reward.copy()
-        move(state, rng, np.array([live.ASK]), row, col, tag, reward)
-        move(state, rng, np.array([live.LEARN]), row, col, tag, reward)
+        event.what[0], event.shown[0] = ASK, -1
+        move(state, rng, event)
+        event.what[0] = LEARN
+        move(state, rng, event)
 
 
 def runs(count):
-    loop, means = compiled(play, type(policy).__module__), np.array([0.5, 0.1, 0.1, 0.1])
+    problem = RankOne([0.5, 0.1, 0.1, 0.1], [0.5, 0.1, 0.1, 0.1])
     for run in range(count // 10):
-        loop(policy.start(4, 4), means, means, 0.25, np.array([2]), np.empty(1), generator(run))
+        play_run(policy.start(4, 4), problem, np.array([2]), generator(run))
 
 
 def resident():

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rankone.numerics.calendar import drop_first, enter
+from rankone.numerics.calendar import drop_first, enter_last
 from rankone.numerics.compiled import function
 from rankone.numerics.seeds import generator
 
@@ -11,7 +11,8 @@ from rankone.numerics.seeds import generator
 def sorted_by_calendar(keys, out):
     records = np.empty((len(keys), 2), np.int64)
     for place in range(len(keys)):
-        enter(records, place, (keys[place], place))
+        records[place, 0], records[place, 1] = keys[place], place
+        enter_last(records, place)
     for place in range(len(keys)):
         out[place] = records[0]
         drop_first(records, len(keys) - place)

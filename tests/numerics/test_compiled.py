@@ -40,7 +40,9 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return copy
 
 
-@pytest.mark.parametrize("source", ["numerics/kl.py", "policies/kernels.py", "policies/ucb1.py", "simulation/play.py"])
+@pytest.mark.parametrize(
+    "source", ["numerics/kl.py", "kernels/policy.py", "policies/ucb1.py", "kernels/play.py", "problems/rank_one.py"]
+)
 def test_a_changed_source_changes_the_key(package: Path, source: str) -> None:
     before = key()
     assert key() == before

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from rankone.kernels.policy import choose, update
 from rankone.numerics.compiled import compiled
 from rankone.numerics.index_groups import (
     ASKED,
@@ -27,7 +28,6 @@ from rankone.numerics.index_groups import (
 )
 from rankone.numerics.index_race import exploration_level, index_at, index_slope, level_needed
 from rankone.numerics.seeds import generator
-from rankone.policies.kernels import choose, update
 
 
 class CubeRootState(IndexState):

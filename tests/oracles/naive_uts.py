@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rankone.kernels.policy import choose
 from rankone.policies.base import Policy
-from rankone.policies.kernels import choose
 from rankone.policies.leaders import (
     LeaderState,
     as_decision,

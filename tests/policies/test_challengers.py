@@ -6,9 +6,8 @@ import pytest
 import rankone
 from rankone.errors import InputError
 from rankone.numerics.chains import NOBODY
-from rankone.numerics.compiled import compiled
 from rankone.numerics.seeds import generator
-from rankone.simulation.play import play
+from rankone.simulation.work import play_run
 from tests.oracles.challengers import challengers
 
 ROWS, COLS = np.array([0.8, 0.6, 0.3, 0.3, 0.1, 0.1, 0.1, 0.05]), np.array([0.9, 0.3, 0.2, 0.2, 0.1, 0.0])
@@ -28,11 +27,10 @@ def twin_regret(run, window, memory, patience):
 @pytest.mark.parametrize(("window", "memory", "patience"), [(2, 2, 1.0), (1, 3, 0.0)])
 def test_same_law_as_the_slow_twin(window, memory, patience):
     policy = rankone.Challengers(window, memory, patience)
-    loop = compiled(play, type(policy).__module__)
-    fast = np.zeros((4_000, 1))
-    for run, found in enumerate(fast):
-        state = policy.start(len(ROWS), len(COLS))
-        loop(state, ROWS, COLS, ROWS.max() * COLS.max(), np.array([HORIZON]), found, generator(run, "fast"))
+    problem, end = rankone.RankOne(ROWS, COLS), np.array([HORIZON])
+    fast = np.array(
+        [play_run(policy.start(*problem.shape), problem, end, generator(run, "fast"))[0] for run in range(4_000)]
+    )
     slow = np.array([twin_regret(run, window, memory, patience) for run in range(80)])
     error = np.hypot(fast.std() / np.sqrt(len(fast)), slow.std() / np.sqrt(len(slow)))
     assert abs(fast.mean() - slow.mean()) < 4.0 * error

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rankone import RankOne, policy
+from rankone.kernels.policy import race
 from rankone.numerics.seeds import generator
-from rankone.policies.race import race
 
 SHARP = RankOne([0.99, 0.01, 0.01], [0.99, 0.01])
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import rankone
+from rankone.kernels.advance import ASK, LEARN
 from rankone.numerics.seeds import generator
-from rankone.policies.live import ASK, LEARN
 from rankone.policies.rehearsal import Schedule, rehearse
 from tests.oracles.replay import replay
 

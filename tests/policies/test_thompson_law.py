@@ -10,9 +10,8 @@ import pytest
 
 import rankone
 from rankone.numerics.beta_maximum import CREDIT
-from rankone.numerics.compiled import compiled
 from rankone.numerics.seeds import generator
-from rankone.simulation.play import play
+from rankone.simulation.work import play_run
 from tests.oracles.naive_thompson import NaiveThompson
 from tests.oracles.naive_uts import NaiveUTS
 
@@ -36,16 +35,14 @@ RUNS, CHECKPOINTS = 2_000, np.array([20, 60, 200])
 
 @functools.cache
 def regrets(policy, problem, credit=None):
-    rows, cols = map(np.array, PROBLEMS[problem])
-    run = compiled(play, type(policy).__module__)
-    found = np.zeros((RUNS, len(CHECKPOINTS)))
+    world, found = rankone.RankOne(*PROBLEMS[problem]), []
     rng = generator(1, "law", policy.label)
-    for regret in found:
-        state = policy.start(len(rows), len(cols))
+    for _ in range(RUNS):
+        state = policy.start(*world.shape)
         if credit is not None:
             state.tally[CREDIT] = credit
-        run(state, rows, cols, rows.max() * cols.max(), CHECKPOINTS, regret, rng)
-    return found
+        found.append(play_run(state, world, CHECKPOINTS, rng)[0])
+    return np.array(found)
 
 
 @pytest.mark.parametrize("credit", [None, 10**12])

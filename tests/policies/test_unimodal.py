@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import rankone
-from rankone.numerics.compiled import compiled
 from rankone.numerics.seeds import generator
-from rankone.simulation.play import play
+from rankone.simulation.work import play_run
 from tests.oracles.policies import kl, upper
 
 NAMES = ["uts", "osub", "osub:c=3", "imed-ub", "klucb-ub"]
@@ -79,13 +78,9 @@ def test_follows_its_rule(name, problem):
 
 
 def regrets(name, rows, cols, horizon, runs):
-    policy, rows, cols = rankone.policy(name), np.array(rows), np.array(cols)
-    run = compiled(play, type(policy).__module__)
-    found = np.zeros((runs, 1))
-    for seed in range(runs):
-        state = policy.start(len(rows), len(cols))
-        run(state, rows, cols, rows.max() * cols.max(), np.array([horizon]), found[seed], generator(seed, "traps"))
-    return found[:, 0]
+    policy, problem, end = rankone.policy(name), rankone.RankOne(rows, cols), np.array([horizon])
+    played = [play_run(policy.start(*problem.shape), problem, end, generator(seed, "traps"))[0] for seed in range(runs)]
+    return np.array(played)[:, 0]
 
 
 TRAPS = {

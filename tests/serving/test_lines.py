@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from rankone.errors import InputError
+from rankone.kernels.advance import Stretch, advance
 from rankone.numerics.compiled import compiled
 from rankone.numerics.seeds import generator
-from rankone.policies.live import advance, known_events
 from rankone.serving import Experiment
 from rankone.serving.doctor import examine
 from rankone.serving.journal import BY_OPERATOR, KIND, VALUE, Kind
@@ -120,7 +120,7 @@ def test_false_clicks_can_be_undone(name, sqlite_db):
     assert np.array_equal(clicks, honest[1])
     never_told = policy.start(3, 2)
     rng = generator(7, "experiment", 2)  # of the second era
-    compiled(advance, type(policy).__module__)(never_told, rng, *known_events(*honest))
+    compiled(advance, type(policy).__module__)(never_told, rng, Stretch.known(*honest))
     assert all(np.array_equal(found, expected) for found, expected in zip(state, never_told, strict=True))
     assert experiment.exclude(source="bot") == 0
     expected = saved(experiment)

@@ -6,8 +6,8 @@ import pytest
 import rankone
 from rankone.clicks.rank_one_check import FIXED
 from rankone.errors import InputError
+from rankone.kernels.advance import ASK, LEARN, VOID
 from rankone.numerics.seeds import generator
-from rankone.policies.live import ASK, LEARN, VOID
 from rankone.serving.rank_one_check import PLAYED_AGAIN, _schedule, check_experiment, played_again
 from rankone.serving.replay import begin, each_stretch
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import rankone
+from rankone.kernels.policy import choose, update
 from rankone.numerics.compiled import compiled
 from rankone.numerics.seeds import generator
-from rankone.policies.kernels import choose, update
 from rankone.serving import Experiment
 from rankone.serving.journal import KIND, Kind
 from rankone.serving.winner import intervals, standing

@@ -48,8 +48,8 @@ def client(tmp_path_factory):
 
 def loaded_loops():
     """On a worker: how often the play loop was compiled or loaded, by the state of its policy."""
+    from rankone.kernels.play import play
     from rankone.numerics.compiled import compiled
-    from rankone.simulation.play import play
 
     counts = collections.Counter()
     for module in ("rankone.policies.kl_ucb", "rankone.policies.rank1elim"):

@@ -5,11 +5,11 @@ import pytest
 
 import rankone
 from rankone.errors import InputError
-from rankone.numerics.compiled import compiled
+from rankone.kernels.feedback import Late, Scratch
+from rankone.kernels.play import play_through
 from rankone.numerics.seeds import generator
 from rankone.simulation.feedback import Feedback, feedback
-from rankone.simulation.late import drive, play_late
-from rankone.simulation.play import play
+from rankone.simulation.work import play_run
 from tests.oracles.feedback import plain_late_play
 from tests.own_policies import own_policies
 
@@ -19,17 +19,15 @@ WAYS = ["delay:steps=7", "delay:mean=12.5", "batch:size=64", "delay:steps=3,mean
 
 
 def compiled_late_play(policy, rng, late, problem=PROBLEM, checkpoints=CHECKPOINTS):
-    state, regrets = policy.start(problem.n_rows, problem.n_cols), np.empty(len(checkpoints))
-    loop = compiled(play_late, type(policy).__module__)
-    return regrets, drive(loop, late, state, problem, checkpoints, regrets, rng), state
+    state, scratch = policy.start(*problem.shape), Scratch.new(*problem.widths)
+    feedback = Late.new(scratch, late.steps, late.mean, late.size)
+    return *play_through(state, problem.start(), feedback, rng, checkpoints, scratch), state
 
 
 @pytest.mark.parametrize("name", own_policies())
 def test_same_as_the_plain_loops(name):
     policy = rankone.policy(name).with_horizon(2_000).for_problem(0, 1)
-    at_once = np.empty(len(CHECKPOINTS))
-    loop = compiled(play, type(policy).__module__)
-    loop(policy.start(3, 2), PROBLEM.rows, PROBLEM.cols, PROBLEM.best_mean, CHECKPOINTS, at_once, generator(5))
+    at_once, _ = play_run(policy.start(3, 2), PROBLEM, CHECKPOINTS, generator(5))
     without_delay, _, _ = compiled_late_play(policy, generator(5), Feedback())
     assert without_delay.tolist() == at_once.tolist(), "no delay is no delay, bit for bit"
     for spec in WAYS:

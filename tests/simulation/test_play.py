@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import rankone
-from rankone.numerics.compiled import compiled
 from rankone.numerics.seeds import generator
-from rankone.simulation.play import play
+from rankone.simulation.work import play_run
 from tests.own_policies import own_policies
 
 
@@ -29,7 +28,5 @@ def test_same_regret_as_the_plain_loop(name):
     problem = rankone.RankOne([0.9, 0.3, 0.5], [0.2, 0.8])
     policy = rankone.policy(name).with_horizon(3_000).for_problem(0, 1)
     checkpoints = np.array([1, 10, 999, 3_000])
-    regrets = np.empty(4)
-    loop = compiled(play, type(policy).__module__)
-    loop(policy.start(3, 2), problem.rows, problem.cols, problem.best_mean, checkpoints, regrets, generator(5))
+    regrets, _ = play_run(policy.start(3, 2), problem, checkpoints, generator(5))
     assert regrets == pytest.approx(plain_play(policy, problem, checkpoints.tolist(), generator(5)), abs=1e-9)

@@ -21,14 +21,14 @@ from rankone.web.warm import labels, warm_all, warm_up
 PROGRAM = """
 import asyncio, sys
 from rankone.numerics.compiled import compiled
-from rankone.policies import live
+from rankone.kernels.advance import advance
 from rankone.web.app import create_app
 from rankone.web.serve import serve
 
 def ready(said=""):
     if "compiling" not in said:
         names = ("best", "uniform", "uts")
-        print([name for name in names if compiled(live.advance, f"rankone.policies.{name}").signatures])
+        print([name for name in names if compiled(advance, f"rankone.policies.{name}").signatures])
         raise SystemExit
 
 if sys.argv[1] == "serve":

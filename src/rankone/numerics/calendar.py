@@ -30,10 +30,8 @@ def swap(records: Records, first: int, second: int) -> None:
 
 
 @lean
-def enter(records: Records, size: int, record: tuple[int, ...]) -> None:
-    """Add a record to the `size` there are; the calendar must have room for it."""
-    for field in range(records.shape[1]):
-        records[size, field] = record[field]
+def enter_last(records: Records, size: int) -> None:
+    """Bring the record written at place `size`, behind the `size` there are, to its place."""
     place = size
     while place > 0 and is_before(records, place, (place - 1) // 2):
         swap(records, place, (place - 1) // 2)

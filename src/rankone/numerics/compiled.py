@@ -97,8 +97,8 @@ def _in_a_sentence(text: str, module: str) -> InputError:
 def source_key(module: str) -> str:
     """Hash of the package's sources and of the module (perhaps a user's) that defines a policy."""
     digest = hashlib.sha256(numba.__version__.encode())
-    files = sorted(_PACKAGE.rglob("numerics/*.py")) + sorted(_PACKAGE.rglob("policies/*.py"))
-    files += sorted(_PACKAGE.rglob("simulation/*.py")) + sorted(_PACKAGE.rglob("clicks/**/*.py"))
+    rooms = ("numerics", "kernels", "problems", "policies", "simulation", "clicks")
+    files = [file for room in rooms for file in sorted(_PACKAGE.glob(f"{room}/**/*.py"))]
     own = _users_file(module)
     for file in files if own is None else [*files, own]:
         digest.update(file.read_bytes())

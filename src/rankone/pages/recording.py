@@ -1,7 +1,7 @@
 """One run of a policy, told in frames: what it did, what it believed and whom it eliminated, moment by moment.
 
-The run is played by the policy's own agent; what it believes is read off its state (`rankone.policies.view`,
-`rankone.policies.race`). Frames lie close together at the start, then ever further apart, and at every event.
+The run is played by the policy's own agent; what it believes is read off its state (`view` and `race` of
+`rankone.kernels.policy`). Frames lie close together at the start, then ever further apart, and at every event.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankone.kernels.policy import Mask, Race, View, race, settled, view
+from rankone.kernels.world import loss, respond
 from rankone.numerics.compiled import compiled
 from rankone.numerics.seeds import generator
 from rankone.pages import telling
 from rankone.policies import Agent, Decision, Policy
-from rankone.policies.kernels import settled
 from rankone.policies.leaders import LeaderState, leader_of
-from rankone.policies.race import Mask, Race, race
-from rankone.policies.view import View, view
 from rankone.problems import RankOne
 
 Ints = npt.NDArray[np.int64]
@@ -72,6 +71,7 @@ class Recorder:
         self.problem, self.horizon = problem, horizon
         self.agent = Agent(policy, problem.n_rows, problem.n_cols, seed)
         self.frames: list[Frame] = []
+        self._world = problem.start()
         self.interval = self.scored_by = ""
         self._outcomes = generator(seed, "explain", problem.digest, policy.label)
         self._settled = compiled(_is_settled, type(policy).__module__)
@@ -113,8 +113,9 @@ class Recorder:
     def _see(self, decision: Decision) -> None:
         """Let the world answer, and count."""
         row, col, _, tag = decision
-        mean = float(self.problem.means[row, col])
-        clicked = bool(self._outcomes.random() < mean)
+        outcome = [0]
+        respond(self._world, (row, col), outcome, self._outcomes)
+        clicked = bool(outcome[0])
         self.agent.tell(decision, clicked)
         if self.about_lines and tag >= 0:
             self._met[tag % 2, row, col] += 1
@@ -124,7 +125,7 @@ class Recorder:
     def _count(self, row: int, col: int, shown: int, clicks: int) -> None:
         self._shown[row, col] += shown
         self._clicks[row, col] += clicks
-        self._regret += shown * (self.problem.best_mean - float(self.problem.means[row, col]))
+        self._regret += shown * float(loss(self._world, (row, col)))
         self._step += shown
 
     def _leads(self) -> tuple[int, int] | None:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankone.kernels.policy import Mask, Race, View
 from rankone.policies import Decision, Policy
-from rankone.policies.race import Mask, Race
-from rankone.policies.view import View
 from rankone.problems import RankOne
 from rankone.specs import amount
 

@@ -11,17 +11,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rankone.kernels.feedback import Scratch
+from rankone.kernels.policy import decide, learn, settled
+from rankone.kernels.world import respond
 from rankone.numerics.compiled import compiled
 from rankone.numerics.kl import kl_lower, kl_upper
 from rankone.numerics.seeds import generator
-from rankone.policies.kernels import choose, settled, update
 from rankone.policies.rank1elim_kl import Rank1ElimKL
 from rankone.policies.sweeps import COLS_LEFT, CONFIDENCE, N_ROWS, OPEN, ROWS_LEFT, STAGE, SWEEPS_LEFT
 from rankone.problems import RankOne
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass
@@ -34,14 +33,15 @@ class StageLog:
     eliminated: dict[str, dict[int, int]] = field(default_factory=lambda: {"row": {}, "column": {}})
 
 
-def finish_stage(state: Any, rows: Floats, cols: Floats, limit: int, rng: Any) -> int:
+def finish_stage(state: Any, world: Any, limit: int, rng: Any, scratch: Any) -> int:
     """Play until every outcome of the current stage is in, or `limit` decisions; return the decisions played."""
     steps = 0
     while steps < limit and (steps == 0 or state.clock[SWEEPS_LEFT] > 0 or state.clock[OPEN] > 0):
-        row, col, tag = choose(state, rng)
+        tag = decide(state, scratch.context, rng, scratch.shown)
         if settled(state):  # one pair is left: no stage will end again
             return limit
-        update(state, row, col, tag, 1 if rng.random() < rows[row] * cols[col] else 0)
+        respond(world, scratch.shown, scratch.outcome, rng)
+        learn(state, scratch.shown, tag, scratch.outcome)
         steps += 1
     return steps
 
@@ -51,12 +51,12 @@ def play_stages(problem: RankOne, policy: Rank1ElimKL, seed: int, run: int) -> S
     horizon = policy.horizon or 0
     state = policy.start(problem.n_rows, problem.n_cols)
     rng = generator(seed, "stages", problem.digest, policy.label, run)
-    play = compiled(finish_stage, type(policy).__module__)
+    play, scratch = compiled(finish_stage, type(policy).__module__), Scratch.new(*problem.widths)
     clock, log, sides = state.clock, StageLog(), _Sides(problem)
     while horizon > 0 and clock[ROWS_LEFT] + clock[COLS_LEFT] > 2:
         remaining = _remaining(state)
         stage_before = int(clock[STAGE])
-        horizon -= play(state, problem.rows, problem.cols, horizon, rng)
+        horizon -= play(state, problem.start(), horizon, rng, scratch)
         if clock[STAGE] > stage_before:  # the first decision of this call closed the stage before
             _note_eliminations(log, remaining, _remaining(state), stage_before, problem.n_rows)
         if clock[SWEEPS_LEFT] > 0:  # the horizon came first

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from rankone.errors import DecisionError, InputError
+from rankone.kernels.advance import ASK, LEARN, VOID, Stretch, advance
 from rankone.numerics.compiled import compile_errors_explained, compiled
 from rankone.numerics.seeds import generator
-from rankone.policies import kernels
 from rankone.policies.base import Policy
 from rankone.policies.base import policy as as_policy
 from rankone.specs import whole_number
@@ -27,18 +27,6 @@ class Decision(NamedTuple):
     def filler(self) -> bool:
         """True if the policy will not learn from the outcome (it waits for earlier ones)."""
         return self.tag < 0
-
-
-def _choose(state: Any, rng: Any) -> tuple[int, int, int]:
-    return kernels.choose(state, rng)
-
-
-def _update(state: Any, row: int, col: int, tag: int, reward: int) -> None:
-    kernels.update(state, row, col, tag, reward)
-
-
-def _void(state: Any, row: int, col: int, tag: int) -> None:
-    kernels.void(state, row, col, tag)
 
 
 class Agent:
@@ -63,14 +51,13 @@ class Agent:
         self.rng = generator(whole_number("seed", seed, least=0), "agent", self.policy.label)
         self._asked = 0
         self._open: dict[int, Decision] = {}
-        self._module = module = type(self.policy).__module__
-        self._choose, self._update, self._void = (compiled(kernel, module) for kernel in (_choose, _update, _void))
+        self._event = Stretch.empty(2, 1, size=1)
 
     def ask(self) -> Decision:
         """Return the next decision; any number may be open at a time."""
-        with compile_errors_explained(self._module):
-            row, col, tag = self._choose(self.state, self.rng)
-        decision = Decision(int(row), int(col), self._asked, int(tag))
+        self._advance(ASK, (-1, -1))
+        (row, col), tag = self._event.shown[0].tolist(), int(self._event.tags[0])
+        decision = Decision(row, col, self._asked, tag)
         self._asked += 1
         self._open[decision.number] = decision
         return decision
@@ -82,14 +69,18 @@ class Agent:
         if not isinstance(reward, (int, float, np.integer, np.floating)) or reward not in (0, 1):
             raise InputError("a reward of 0 or 1", reward, "tell 1 for a click and 0 for none")
         self._close(decision)
-        with compile_errors_explained(self._module):
-            self._update(self.state, decision.row, decision.col, decision.tag, int(reward))
+        self._advance(LEARN, decision[:2], decision.tag, int(reward))
 
     def void(self, decision: Decision) -> None:
         """Close a decision that was never shown: nothing is learned from it."""
         self._close(decision)
-        with compile_errors_explained(self._module):
-            self._void(self.state, decision.row, decision.col, decision.tag)
+        self._advance(VOID, decision[:2], decision.tag)
+
+    def _advance(self, what: int, shown: tuple[int, int], tag: int = 0, reward: int = 0) -> None:
+        event, module = self._event, type(self.policy).__module__
+        event.what[0], event.shown[0], event.tags[0], event.outcomes[0, 0] = what, shown, tag, reward
+        with compile_errors_explained(module):
+            compiled(advance, module)(self.state, self.rng, event)
 
     def _close(self, decision: Decision) -> None:
         if not isinstance(decision, Decision):

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rankone.errors import InputError
+from rankone.kernels.policy import FILLER, choose, settled, syncs, update
 from rankone.policies.base import Policy, check_sizes
-from rankone.policies.kernels import FILLER, choose, settled, syncs, update
 from rankone.specs import whole_number
 
 

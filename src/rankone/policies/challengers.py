@@ -28,11 +28,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from rankone.errors import InputError
+from rankone.kernels.policy import choose, update, view
 from rankone.numerics.beta import draw_beta
 from rankone.numerics.chains import NOBODY
 from rankone.numerics.compiled import lean
 from rankone.policies.base import Policy
-from rankone.policies.kernels import choose, update
 from rankone.policies.leaders import (
     N_COLS,
     Floats,
@@ -45,7 +45,6 @@ from rankone.policies.leaders import (
     mean_of,
     start_leaders,
 )
-from rankone.policies.view import view
 from rankone.specs import is_number, whole_number
 
 ROWS = 0  # a side; columns are 1

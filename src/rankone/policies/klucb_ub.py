@@ -14,9 +14,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from rankone.kernels.policy import view
 from rankone.policies.base import Policy
 from rankone.policies.leaders import LeaderState, kl_index, optimistic_view, score, start_leaders
-from rankone.policies.view import view
 
 
 class KLUCBUBState(LeaderState):

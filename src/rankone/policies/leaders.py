@@ -23,13 +23,13 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from rankone.kernels.policy import View, choose, update, view
 from rankone.numerics.compiled import compiled, inlined, lean
 from rankone.numerics.dispatch import dispatched
 from rankone.numerics.kl import bernoulli_kl, kl_upper
 from rankone.numerics.tournament import draw_best, set_value, start_tournament
 from rankone.policies.base import check_sizes
-from rankone.policies.kernels import choose, update
-from rankone.policies.view import View, pair_view, posterior_view, view
+from rankone.policies.beliefs import pair_view, posterior_view
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from rankone.kernels.policy import View, choose, prepare, recall, update, view
 from rankone.numerics.index_groups import ASKED, IndexState
 from rankone.numerics.index_race import choose_largest, count_outcome, exploration_level, hold_any, index_at
-from rankone.policies.kernels import choose, update
-from rankone.policies.live import prepare, recall
-from rankone.policies.view import View, pair_view, view
+from rankone.policies.beliefs import pair_view
 
 choose.register(IndexState)(choose_largest)
 update.register(IndexState)(count_outcome)

@@ -14,8 +14,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from rankone.kernels.policy import choose, view
 from rankone.policies.base import Policy, check_c
-from rankone.policies.kernels import choose
 from rankone.policies.leaders import (
     LeaderState,
     as_decision,
@@ -27,7 +27,6 @@ from rankone.policies.leaders import (
     score,
     start_leaders,
 )
-from rankone.policies.view import view
 
 
 class OSUBState(LeaderState):

@@ -27,11 +27,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from rankone.kernels.policy import FILLER, choose, race, recall, syncs, update, view, void
 from rankone.numerics.compiled import lean
 from rankone.policies.base import Policy, check_c, check_sizes
-from rankone.policies.kernels import FILLER, choose, syncs, update, void
-from rankone.policies.live import recall
-from rankone.policies.race import race
 from rankone.policies.rank1elim_kl import kl_bounds
 from rankone.policies.sweeps import (
     COLS,
@@ -57,7 +55,6 @@ from rankone.policies.sweeps import (
     start_clock,
     view_of_lines,
 )
-from rankone.policies.view import view
 
 # More fields of the clock, after those of `rankone.policies.sweeps`.
 OPENED, REPEAT, TO_PLAY, ASKED, GUESS, SYNCS = range(9, 15)

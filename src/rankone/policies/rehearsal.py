@@ -10,15 +10,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankone.numerics.compiled import compiled
+from rankone.kernels.advance import ASK, LEARN
+from rankone.kernels.feedback import Late, Scratch
+from rankone.kernels.play import play_through
+from rankone.kernels.policy import Floats, Ints
+from rankone.kernels.world import loss, respond, steady
 from rankone.policies.base import Policy
-from rankone.policies.kernels import choose, update, void
-from rankone.policies.live import ASK, LEARN, VOID
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+_NEVER = 2**62
 
 
 class Schedule(NamedTuple):
@@ -43,6 +43,50 @@ class Schedule(NamedTuple):
         what = [np.repeat([ASK, LEARN], len(batch)) for batch in batches]
         return cls(np.concatenate(what), np.concatenate([np.tile(batch, 2) for batch in batches]))
 
+    def due(self) -> tuple[Ints, Ints]:
+        """Return when each decision is due, with its place among those due together, and whether it has an outcome."""
+        asked = np.cumsum(self.what == ASK)
+        closing = np.flatnonzero(self.what != ASK)
+        due = np.full((int(asked[-1]) if len(asked) else 0, 2), _NEVER)
+        learned = np.zeros(len(due), np.int64)
+        due[self.decision[closing]] = np.stack([asked[closing] - 1, closing], axis=1)
+        learned[self.decision[closing]] = self.what[closing] == LEARN
+        return due, learned
+
+
+class CountingWorld(NamedTuple):
+    """Visitors who click by a table of rates; what was shown and clicked is counted, the way it will be observed."""
+
+    rates: Floats  # (K, L)
+    learned: Ints  # (decisions,) whether the outcome of each decision is ever seen
+    asked: Ints  # (K, L)
+    pulls: Ints  # (K, L)
+    clicks: Ints  # (K, L)
+    number: Ints  # (1,) of the next decision
+
+
+@respond.register(CountingWorld)
+def _respond(world: CountingWorld, shown: Any, outcome: Any, rng: Any) -> bool:
+    row, col, number = shown[0], shown[1], world.number[0]
+    world.number[0] += 1
+    world.asked[row, col] += 1
+    if not world.learned[number]:
+        return False
+    outcome[0] = 1 if rng.random() < world.rates[row, col] else 0
+    world.pulls[row, col] += 1
+    world.clicks[row, col] += outcome[0]
+    return True
+
+
+@loss.register(CountingWorld)
+def _loss(world: CountingWorld, shown: Any) -> float:
+    return 0.0
+
+
+@steady.register(CountingWorld)
+def _steady(world: CountingWorld) -> bool:
+    return False  # every decision is to be counted
+
 
 def rehearse(policy: Policy, rates: Floats, schedule: Schedule, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
     """Play a policy where pair (i, j) is clicked with probability ``rates[i, j]``.
@@ -55,32 +99,11 @@ def rehearse(policy: Policy, rates: Floats, schedule: Schedule, rng: np.random.G
     >>> int(asked.sum()), bool((pulls == asked).all()), tuple(np.argwhere(asked == asked.max())[0].tolist())
     (500, True, (0, 0))
     """
-    state = policy.start(*rates.shape)
-    chosen = np.zeros((int(schedule.decision.max(initial=-1)) + 1, 3), np.int64)
+    due, learned = schedule.due()
     asked, pulls, clicks = (np.zeros(rates.shape, np.int64) for _ in range(3))
-    play = compiled(play_along, type(policy).__module__)
-    play(state, rng, np.ascontiguousarray(rates), schedule.what, schedule.decision, chosen, asked, pulls, clicks)
+    world = CountingWorld(np.ascontiguousarray(rates), learned, asked, pulls, clicks, np.zeros(1, np.int64))
+    if len(due):
+        scratch = Scratch.new(2, 1, 0)
+        late, end = Late.new(scratch, schedule=due), np.array([len(due)])
+        play_through(policy.start(*rates.shape), world, late, rng, end, scratch)
     return asked, pulls, clicks
-
-
-def play_along(
-    state: Any, rng: Any, rates: Floats, what: Ints, decision: Ints, chosen: Ints,
-    asked: Ints, pulls: Ints, clicks: Ints,
-) -> None:  # fmt: skip
-    """Move the policy over a schedule; count what it chose and what was clicked (compiled)."""
-    for place in range(len(what)):
-        number = decision[place]
-        if what[place] == ASK:
-            row, col, tag = choose(state, rng)
-            chosen[number, 0], chosen[number, 1], chosen[number, 2] = row, col, tag
-            asked[row, col] += 1
-            continue
-        row, col, tag = chosen[number, 0], chosen[number, 1], chosen[number, 2]
-        if what[place] == LEARN:
-            reward = 1 if rng.random() < rates[row, col] else 0
-            pulls[row, col] += 1
-            clicks[row, col] += reward
-            if tag >= 0:  # nothing is learned from a filler
-                update(state, row, col, tag, reward)
-        elif what[place] == VOID:
-            void(state, row, col, tag)

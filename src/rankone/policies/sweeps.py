@@ -22,12 +22,23 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from rankone.kernels.policy import (
+    FILLER,
+    Race,
+    View,
+    adopt,
+    choose,
+    defeats,
+    race,
+    recall,
+    settled,
+    syncs,
+    update,
+    view,
+    void,
+)
 from rankone.numerics.compiled import lean
 from rankone.numerics.dispatch import dispatched
-from rankone.policies.kernels import FILLER, choose, settled, syncs, update, void
-from rankone.policies.live import adopt, defeats, recall
-from rankone.policies.race import Race, race
-from rankone.policies.view import View, view
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

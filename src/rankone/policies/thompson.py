@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rankone.kernels.policy import choose, update, view
 from rankone.numerics.beta import draw_beta
 from rankone.numerics.beta_maximum import (
     RENEW_AT,
@@ -28,8 +29,7 @@ from rankone.numerics.beta_maximum import (
 from rankone.numerics.chains import NOBODY
 from rankone.numerics.compiled import lean
 from rankone.policies.base import Policy, check_sizes
-from rankone.policies.kernels import choose, update
-from rankone.policies.view import posterior_view, view
+from rankone.policies.beliefs import posterior_view
 
 # Fields of `ThompsonState.clock`.
 N_COLS, HELD_OUT, STALE = range(3)

@@ -18,9 +18,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from rankone.kernels.policy import choose
 from rankone.numerics.kl import bernoulli_kl
 from rankone.policies.base import Policy
-from rankone.policies.kernels import choose
 from rankone.policies.leaders import (
     LeaderState,
     as_decision,

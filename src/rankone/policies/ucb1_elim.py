@@ -15,12 +15,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankone.kernels.policy import FILLER, Race, View, choose, race, recall, settled, syncs, update, view, void
 from rankone.numerics.compiled import function, lean
 from rankone.policies.base import Policy, check_sizes, needed_horizon
-from rankone.policies.kernels import FILLER, choose, settled, syncs, update, void
-from rankone.policies.live import recall
-from rankone.policies.race import Race, race
-from rankone.policies.view import View, view
 
 Ints = npt.NDArray[np.int64]
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankone.kernels.policy import FILLER, choose, syncs, update
 from rankone.policies.base import Policy, check_sizes
-from rankone.policies.kernels import FILLER, choose, syncs, update
 
 
 class UniformState(NamedTuple):

@@ -20,12 +20,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rankone.errors import InputError
+from rankone.kernels.policy import choose, update, view
 from rankone.numerics.beta import draw_beta
 from rankone.numerics.beta_maximum import RENEW_AT, challenge, charge, fields_with_crowd, pays, regroup, start_crowd
 from rankone.numerics.chains import NOBODY
 from rankone.numerics.compiled import lean
 from rankone.policies.base import Policy
-from rankone.policies.kernels import choose, update
 from rankone.policies.leaders import (
     CHAMPION,
     N_COLS,
@@ -39,7 +39,6 @@ from rankone.policies.leaders import (
     place_on_cross,
     start_leaders,
 )
-from rankone.policies.view import view
 
 # Fields of `UTSState.watch`.
 CENTRE, GAMMA = range(2)

@@ -6,14 +6,34 @@ import functools
 import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rankone.errors import InputError
+from rankone.kernels.world import loss, respond
 
 Vector = npt.NDArray[np.float64]
+
+
+class RankOneWorld(NamedTuple):
+    """What the visitors of a rank-1 problem do."""
+
+    rows: Vector  # (K,)
+    cols: Vector  # (L,)
+    best: Vector  # (1,) click probability of the best pair
+
+
+@respond.register(RankOneWorld)
+def _respond(world: RankOneWorld, shown: Any, outcome: Any, rng: Any) -> bool:
+    outcome[0] = 1 if rng.random() < world.rows[shown[0]] * world.cols[shown[1]] else 0
+    return True
+
+
+@loss.register(RankOneWorld)
+def _loss(world: RankOneWorld, shown: Any) -> float:
+    return world.best[0] - world.rows[shown[0]] * world.cols[shown[1]]
 
 
 class RankOne:
@@ -32,6 +52,8 @@ class RankOne:
     >>> round(problem.best_mean, 3), problem.p_max
     (0.72, 0.9)
     """
+
+    widths = 2, 1, 0  # numbers that say what is shown, what came of it, and what is known before
 
     def __init__(
         self,
@@ -56,6 +78,15 @@ class RankOne:
     def n_cols(self) -> int:
         """Number of columns, L."""
         return len(self.cols)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns: what a policy starts with."""
+        return self.n_rows, self.n_cols
+
+    def start(self) -> RankOneWorld:
+        """Return the world before the first decision."""
+        return RankOneWorld(self.rows, self.cols, np.array([self.best_mean]))
 
     @property
     def digest(self) -> str:

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rankone.kernels.advance import ASK, LEARN, NOTHING, RECALL, VOID, Stretch, advance
+from rankone.kernels.policy import FILLER, adopt, defeats
 from rankone.numerics.compiled import compile_errors_explained, compiled
 from rankone.numerics.seeds import generator
-from rankone.policies import Policy, live
-from rankone.policies.kernels import FILLER
+from rankone.policies import Policy
 from rankone.serving.journal import (
     AT,
     BY_AGE,
@@ -44,14 +45,8 @@ from rankone.serving.unknown_policy import UnknownPolicy, policy_of
 
 _ASK, _HOLD, _EXPIRE, _VOID, _CLOCK = (int(Kind[name]) for name in ("ASK", "HOLD", "EXPIRE", "VOID", "CLOCK"))
 # What each kind of event means to the policy, and which kinds close a decision or are learned.
-MEANING = np.full(max(Kind) + 1, live.NOTHING)
-MEANING[[Kind.ASK, Kind.TELL, Kind.LEARN, Kind.EXPIRE, Kind.VOID]] = (
-    live.ASK,
-    live.LEARN,
-    live.LEARN,
-    live.LEARN,
-    live.VOID,
-)
+MEANING = np.full(max(Kind) + 1, NOTHING)
+MEANING[[Kind.ASK, Kind.TELL, Kind.LEARN, Kind.EXPIRE, Kind.VOID]] = ASK, LEARN, LEARN, LEARN, VOID
 _LEARNED = np.isin(np.arange(max(Kind) + 1), LEARNED)
 _CLOSES = np.isin(np.arange(max(Kind) + 1), CLOSING)
 
@@ -212,25 +207,26 @@ class Fold:
     def _advance(self, numbers: Ints, kinds: Ints) -> None:
         """Let the policy choose and learn."""
         what = MEANING[kinds]
-        asks, fresh = what == live.ASK, numbers[:, ROW] < 0
+        asks, fresh = what == ASK, numbers[:, ROW] < 0
         if self.stopped is not None:
-            what[asks] = live.NOTHING
+            what[asks] = NOTHING
             numbers[fresh & asks, ROW : TAG + 1] = self.stopped["row"], self.stopped["col"], FILLER
-        what[(numbers[:, TAG] < 0) & ~asks] = live.NOTHING  # outcomes of fillers
-        rows, cols = self._row_place[numbers[:, ROW]], self._col_place[numbers[:, COL]]
-        rows[fresh] = -1
+        what[(numbers[:, TAG] < 0) & ~asks] = NOTHING  # outcomes of fillers
+        shown = np.stack([self._row_place[numbers[:, ROW]], self._col_place[numbers[:, COL]]], axis=1)
+        shown[fresh] = -1
         earlier = (numbers[:, DECISION] < self.era_first) & ~asks
         if earlier.any():  # decisions of an earlier era: their tags mean nothing to this state
-            known = earlier & (what == live.LEARN) & (rows >= 0) & (cols >= 0)
-            what[earlier] = live.NOTHING
-            what[known] = live.RECALL
-        tags = np.where(what == live.RECALL, 1, numbers[:, TAG])
-        passed = self._advance_by(what, rows, cols, tags, numbers[:, VALUE].copy())
+            known = earlier & (what == LEARN) & (shown >= 0).all(axis=1)
+            what[earlier] = NOTHING
+            what[known] = RECALL
+        tags = np.where(what == RECALL, 1, numbers[:, TAG])
+        passed = self._advance_by(Stretch.of(what, shown, tags, numbers[:, VALUE : VALUE + 1].copy()))
         if passed < len(what):
             raise Diverged(int(numbers[passed, SEQ]))
-        chosen = fresh & (what == live.ASK)
+        chosen = fresh & (what == ASK)
         if chosen.any():
-            numbers[chosen, ROW], numbers[chosen, COL] = self.live_rows[rows[chosen]], self.live_cols[cols[chosen]]
+            rows, cols = shown[chosen].T
+            numbers[chosen, ROW], numbers[chosen, COL] = self.live_rows[rows], self.live_cols[cols]
             numbers[chosen, TAG] = tags[chosen]
 
     def _follow_decisions(self, events: Events, counts: Ints) -> None:
@@ -283,7 +279,7 @@ class Fold:
         )
         self._begin_era(details["why"], details["defeats"])
 
-    def _begin_era(self, why: str, defeats: list[int]) -> None:
+    def _begin_era(self, why: str, defeated: list[int]) -> None:
         """Start the policy afresh on the living lines and on all that is known of them."""
         self.eras.append(why)
         self.era_first = self.decisions
@@ -295,11 +291,11 @@ class Fold:
         n_rows, n_cols = len(self.live_rows), len(self.live_cols)
         self.rng = generator(self.settings.seed, "experiment", len(self.eras))
         self.state = self.policy.start(n_rows, n_cols)
-        if defeats:
-            live.adopt(self.state, np.array(defeats, np.int64))
+        if defeated:
+            adopt(self.state, np.array(defeated, np.int64))
         known = np.ix_(self.live_rows, self.live_cols)
         if self.learned:
-            self._advance_by(*live.known_events(self.pulls[known], self.clicks[known]))
+            self._advance_by(Stretch.known(self.pulls[known], self.clicks[known]))
 
     def expect_new_era(self) -> None:
         """Make ready for an era about to be appended to a journal whose last one cannot be replayed."""
@@ -314,10 +310,10 @@ class Fold:
             np.arange(len(self.live_cols)),
         )
 
-    def _advance_by(self, *events: Ints) -> int:
+    def _advance_by(self, stretch: Stretch) -> int:
         module = type(self.policy).__module__
         with compile_errors_explained(module):
-            passed: int = compiled(live.advance, module)(self.state, self.rng, *events)
+            passed: int = compiled(advance, module)(self.state, self.rng, stretch)
         return passed
 
     def era_note(self, why: str, rows: Lines, cols: Lines, forget: bool = False, **more: Any) -> str:
@@ -334,14 +330,14 @@ class Fold:
         places |= {("col", line): len(new_rows) + place for place, line in enumerate(new_cols)}
         lines = [("row", int(line)) for line in self.live_rows] + [("col", int(line)) for line in self.live_cols]
         defeated_by = (
-            live.defeats(self.state, len(lines)) if self.state is not None and not forget else np.arange(len(lines))
+            defeats(self.state, len(lines)) if self.state is not None and not forget else np.arange(len(lines))
         )
-        defeats = list(range(len(places)))
+        defeated = list(range(len(places)))
         for line, by in zip(lines, (lines[winner] for winner in defeated_by), strict=True):
             if line in places and by in places:
-                defeats[places[line]] = places[by]
+                defeated[places[line]] = places[by]
         note = {"why": why, "rows": [rows.names, rows.live], "cols": [cols.names, cols.live]}
-        note |= {"policy": self.policy.label, "defeats": defeats} | self._stop_after(rows, cols)
+        note |= {"policy": self.policy.label, "defeats": defeated} | self._stop_after(rows, cols)
         return json.dumps(note | more)
 
     def _stop_after(self, rows: Lines, cols: Lines) -> dict[str, Any]:

@@ -15,10 +15,11 @@ import numpy as np
 from rankone.clicks.pair_counts import pair_counts
 from rankone.clicks.rank_one_check import FIXED, CheckProgress, Redraw, check_table, checked_level
 from rankone.clicks.rank_one_report import Rank1Report
+from rankone.kernels.advance import LEARN, NOTHING
+from rankone.kernels.policy import Floats, Ints
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy
-from rankone.policies.live import LEARN, NOTHING
-from rankone.policies.rehearsal import Floats, Ints, Schedule, rehearse
+from rankone.policies.rehearsal import Schedule, rehearse
 from rankone.serving.database import Database
 from rankone.serving.fold import MEANING
 from rankone.serving.journal import DECISION, KIND, Kind

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from rankone.kernels.advance import Stretch, advance
 from rankone.numerics.compiled import compile_errors_explained, compiled
 from rankone.numerics.seeds import generator
-from rankone.policies import Policy, live
+from rankone.policies import Policy
 from rankone.serving import winner
 from rankone.serving.unknown_policy import UnknownPolicy
 
@@ -39,14 +40,14 @@ def warm(policy: Policy) -> Callable[..., Any] | None:
         RankoneError: its code does not compile. It is tried again the next time: somebody may have mended it.
     """
     module = type(policy).__module__
-    run, nothing = compiled(live.advance, module), np.zeros(0, np.int64)
+    run = compiled(advance, module)
     try:
         state = policy.with_horizon(1_000).for_problem(0, 0).start(2, 2)
     except Exception:  # what is wrong with it is said to who asks
         _warm.add(_kind(policy))
         return None
     with compile_errors_explained(module):
-        run(state, generator(0, "warm"), nothing, nothing, nothing, nothing, nothing)
+        run(state, generator(0, "warm"), Stretch.empty(2, 1))
     counts = np.zeros((2, 2), np.int64)
     winner.standing(counts, counts)  # every report asks who leads
     _warm.add(_kind(policy))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from typing import get_type_hints
 
 from rankone.errors import InputError
+from rankone.kernels.feedback import AtOnce, Late, Scratch
 from rankone.specs import is_number, parse_settings, value_text, whole_number
 
 IMMEDIATE = "immediate"
@@ -47,6 +48,10 @@ class Feedback:
     def is_immediate(self) -> bool:
         """Whether every outcome is known before the next decision."""
         return self == AT_ONCE
+
+    def start(self, scratch: Scratch) -> AtOnce | Late:
+        """Return what the loop that plays needs, for a run on these arrays."""
+        return AtOnce() if self.is_immediate else Late.new(scratch, self.steps, self.mean, self.size)
 
     @property
     def label(self) -> str:

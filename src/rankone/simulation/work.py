@@ -7,7 +7,7 @@ import platform
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -15,14 +15,14 @@ import numpy.typing as npt
 
 from rankone._version import __version__
 from rankone.errors import WorkerError
-from rankone.numerics.compiled import compile_errors_explained, compiled, source_key
+from rankone.kernels.feedback import Scratch
+from rankone.kernels.play import play_through
+from rankone.kernels.policy import syncs
+from rankone.numerics.compiled import compile_errors_explained, source_key
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy
-from rankone.policies.kernels import syncs
 from rankone.problems import RankOne
 from rankone.simulation.feedback import AT_ONCE, Feedback
-from rankone.simulation.late import drive, play_late
-from rankone.simulation.play import play
 
 
 @functools.cache
@@ -71,24 +71,30 @@ def ready_for(policy: Policy, problem: RankOne, horizon: int) -> Policy:
     return policy.with_horizon(horizon).for_problem(*problem.best_pairs[0])
 
 
+def play_run(
+    state: Any,
+    problem: RankOne,
+    checkpoints: npt.NDArray[np.int64],
+    rng: np.random.Generator,
+    late: Feedback = AT_ONCE,
+) -> tuple[npt.NDArray[np.float64], int]:
+    """Play a policy's state on a problem; return the regret at each checkpoint, and how often it heard of outcomes."""
+    scratch = Scratch.new(*problem.widths)
+    return play_through(state, problem.start(), late.start(scratch), rng, checkpoints, scratch)
+
+
 def do(unit: Unit) -> list[Run]:
     """Play a unit's runs. Each run's randomness is named by (seed, problem, policy, run) and late feedback alone."""
     _check_versions(unit)
     problem, policy, checkpoints, late = unit.problem, unit.policy, unit.checkpoints, unit.feedback
     ready = ready_for(policy, problem, int(checkpoints[-1]))
-    loop = compiled(play if late.is_immediate else play_late, type(policy).__module__)
 
     def timed(
         checkpoints: npt.NDArray[np.int64], rng: np.random.Generator
     ) -> tuple[float, npt.NDArray[np.float64], int]:
-        state = ready.start(problem.n_rows, problem.n_cols)
-        regret = np.empty(len(checkpoints))
+        state = ready.start(*problem.shape)
         begin = time.perf_counter()
-        if late.is_immediate:
-            loop(state, problem.rows, problem.cols, problem.best_mean, checkpoints, regret, rng)
-            with_news = int(checkpoints[-1]) - 1  # every decision but the first comes after a new outcome
-        else:
-            with_news = drive(loop, late, state, problem, checkpoints, regret, rng)
+        regret, with_news = play_run(state, problem, checkpoints, rng, late)
         seconds = time.perf_counter() - begin
         taken_in = syncs(state)
         taken_in = with_news if taken_in < 0 else taken_in

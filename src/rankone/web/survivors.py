@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankone.policies.race import race
+from rankone.kernels.policy import race
 from rankone.serving.fold import Fold
 
 

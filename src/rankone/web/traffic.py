@@ -6,7 +6,10 @@ import threading
 import time
 from collections.abc import Callable
 
+import numpy as np
+
 from rankone.errors import InputError
+from rankone.kernels.world import respond
 from rankone.numerics.seeds import generator
 from rankone.problems import RankOne
 from rankone.web.client import Client, RemoteExperiment
@@ -79,7 +82,7 @@ class _Audience:
         seed: int,
         progress: Callable[[int, int], None],
     ) -> None:
-        self._experiment, self._problem, self._rate, self._limit = experiment, problem, rate, limit
+        self._experiment, self._world, self._rate, self._limit = experiment, problem.start(), rate, limit
         self._batch, self._seed, self._progress = batch, seed, progress
         self._mutex, self._started, self._began = threading.Lock(), 0, time.monotonic()
         self._over = threading.Event()
@@ -96,8 +99,7 @@ class _Audience:
         try:
             while (count := self._next()) and not self._over.is_set():
                 decisions = self._experiment.ask(count, source=SIMULATED)
-                chances = [self._problem.rows[made.row] * self._problem.cols[made.col] for made in decisions]
-                clicks = [bool(rng.random() < chance) for chance in chances]
+                clicks = [self._clicks((made.row, made.col), rng) for made in decisions]
                 told = zip((decision.id for decision in decisions), clicks, strict=True)
                 for answer in self._experiment.tell_many(told, source=SIMULATED):
                     if isinstance(answer, Exception):
@@ -111,6 +113,12 @@ class _Audience:
             self.end()
         finally:
             self._experiment.close()
+
+    def _clicks(self, shown: tuple[int, int], rng: np.random.Generator) -> bool:
+        """Return whether a visitor clicks what is shown."""
+        outcome = [0]
+        respond(self._world, shown, outcome, rng)
+        return bool(outcome[0])
 
     def _next(self) -> int:
         """Return how many visitors come next, when it is time for them; 0: no more."""

@@ -1,0 +1,74 @@
+"""How a policy moves outside of studies: one compiled step over a stretch of its journal.
+
+Asked live, `advance` fills in what the policy chooses; reading a journal, it chooses again and compares. So a restart
+repeats history bit for bit, or says where it differs.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from rankone.kernels.policy import Floats, Ints, decide, learn, prepare, relearn, withdraw
+
+# What one event of a journal means to the policy.
+ASK, LEARN, VOID, PREPARE, RECALL, NOTHING = range(6)
+
+
+class Stretch(NamedTuple):
+    """Events in the order they happened, one a row."""
+
+    what: Ints  # (n,) what each event means
+    shown: Ints  # (n, s) what was shown; -1 in an event ASK that is live: the choice is filled in
+    tags: Ints  # (n,) tags; in an event RECALL, pulls
+    outcomes: Ints  # (n, o) what was clicked; in an event RECALL, clicks
+    context: Floats  # (n, c) what was known before a decision
+    choice: Ints  # (s,) scratch space
+
+    @classmethod
+    def of(cls, what: Ints, shown: Ints, tags: Ints, outcomes: Ints) -> Self:
+        """Return a stretch of events without context."""
+        return cls(what, shown, tags, outcomes, np.zeros((len(what), 0)), np.zeros(shown.shape[1], np.int64))
+
+    @classmethod
+    def empty(cls, n_shown: int, n_outcomes: int, size: int = 0) -> Self:
+        """Return room for so many events."""
+        shown, outcomes = np.zeros((size, n_shown), np.int64), np.zeros((size, n_outcomes), np.int64)
+        return cls.of(np.zeros(size, np.int64), shown, np.zeros(size, np.int64), outcomes)
+
+    @classmethod
+    def known(cls, pulls: Ints, clicks: Ints) -> Self:
+        """Return the events that feed known outcomes, arrays of counts, to a policy that has just started."""
+        cells = np.argwhere(pulls)
+        what = np.concatenate([[PREPARE], np.full(len(cells), RECALL)])
+        shown = np.concatenate([np.zeros((1, pulls.ndim), np.int64), cells])
+        pulled, clicked = (np.concatenate([[0], counts[tuple(cells.T)]]) for counts in (pulls, clicks))
+        return cls.of(what, shown, pulled, clicked[:, None])
+
+
+def advance(state: Any, rng: Any, stretch: Any) -> int:
+    """Move a policy over a stretch of events; return how many passed (fewer than all: the next choice differs)."""
+    what, shown, tags, outcomes, choice = stretch.what, stretch.shown, stretch.tags, stretch.outcomes, stretch.choice
+    for place in range(len(what)):
+        if what[place] == ASK:
+            tag = decide(state, stretch.context[place], rng, choice)
+            live = shown[place, 0] < 0
+            if live:
+                tags[place] = tag
+            same = tags[place] == tag
+            for part in range(len(choice)):
+                if live:
+                    shown[place, part] = choice[part]
+                same &= shown[place, part] == choice[part]
+            if not same:
+                return place
+        elif what[place] == LEARN:
+            learn(state, shown[place], tags[place], outcomes[place])
+        elif what[place] == VOID:
+            withdraw(state, shown[place], tags[place])
+        elif what[place] == PREPARE:
+            prepare(state, rng)
+        elif what[place] == RECALL:
+            relearn(state, shown[place], tags[place], outcomes[place, 0])
+    return len(what)

@@ -1,0 +1,157 @@
+"""When a policy hears of its outcomes: at once, late, in batches, or along a schedule.
+
+The loop that plays (`rankone.kernels.play`) asks two kernels, dispatched on the kind of feedback::
+
+    deliver(feedback, state, step, scratch) -> bool         tell the policy all that is due before decision `step`;
+                                                            False: there is no room for another open decision
+    file(feedback, state, step, tag, seen, rng, scratch)    tell the policy what came of it, now or when it is due
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.kernels.policy import learn, withdraw
+from rankone.numerics.calendar import Records, drop_first, enter_last
+from rankone.numerics.compiled import lean
+from rankone.numerics.dispatch import dispatched
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# Where a run is: the step, the checkpoint, how many decisions came after news, how many are open.
+STEP, PLACE, NEWS, OPEN = range(4)
+
+
+class Scratch(NamedTuple):
+    """The arrays that a run works on, made beforehand: compiled loops make none."""
+
+    shown: Ints
+    outcome: Ints
+    context: Floats
+    clock: Ints  # (4,) where the run is
+    regret: Floats  # (1,) so far
+
+    @classmethod
+    def new(cls, n_shown: int, n_outcomes: int, n_context: int) -> Self:
+        """Return the arrays before the first decision."""
+        shown, outcome, clock = (np.zeros(size, np.int64) for size in (n_shown, n_outcomes, 4))
+        return cls(shown, outcome, np.zeros(n_context), clock, np.zeros(1))
+
+
+@dispatched
+def deliver(feedback: Any, state: Any, step: int, scratch: Any) -> bool:
+    """Tell the policy every outcome that is due before this step; False if no other decision can be filed."""
+    raise NotImplementedError
+
+
+@dispatched
+def file(feedback: Any, state: Any, step: int, tag: int, seen: bool, rng: Any, scratch: Any) -> None:
+    """Take what was shown and what came of it, and tell the policy when it is time."""
+
+
+class AtOnce(NamedTuple):
+    """Every outcome is known before the next decision."""
+
+    nothing: Ints = np.zeros(0, np.int64)
+
+
+@deliver.register(AtOnce)
+def _deliver_at_once(feedback: AtOnce, state: Any, step: int, scratch: Any) -> bool:
+    return True
+
+
+@file.register(AtOnce)
+def _file_at_once(feedback: AtOnce, state: Any, step: int, tag: int, seen: bool, rng: Any, scratch: Any) -> None:
+    if seen:
+        learn(state, scratch.shown, tag, scratch.outcome)
+    else:
+        withdraw(state, scratch.shown, tag)
+
+
+# Fields of an open decision: when it is due, which comes first of those due together, its tag, whether its outcome is
+# ever seen; behind these what was shown and what came of it.
+DUE, ORDER, TAG, SEEN, SHOWN = range(5)
+_ROOM = 1024  # open decisions, to begin with
+
+
+class Late(NamedTuple):
+    """Outcomes wait. That of decision t is due ``steps`` decisions later, plus a geometric number of a given mean, and
+    then waits for the end of its batch of ``size``; where there is a schedule, ``schedule[t]`` says instead when it is
+    due and, of those due at the same time, which comes first."""
+
+    timing: Ints  # (2,) steps, size
+    mean: Floats  # (1,)
+    schedule: Ints  # (decisions, 2), or none
+    waiting: Records  # open decisions, the first due on top
+
+    @classmethod
+    def new(
+        cls, scratch: Scratch, steps: int = 0, mean: float = 0.0, size: int = 1, schedule: Ints | None = None
+    ) -> Self:
+        """Return feedback for a run on these arrays."""
+        waiting = np.empty((_ROOM, SHOWN + len(scratch.shown) + len(scratch.outcome)), np.int64)
+        empty = np.zeros((0, 2), np.int64)
+        return cls(np.array([steps, size]), np.array([mean]), empty if schedule is None else schedule, waiting)
+
+    def with_room(self) -> Self:
+        """Return the same with room for as many open decisions again."""
+        return self._replace(waiting=np.concatenate([self.waiting, np.empty_like(self.waiting)]))
+
+
+@deliver.register(Late)
+def _deliver_late(feedback: Late, state: Any, step: int, scratch: Any) -> bool:
+    clock, waiting = scratch.clock, feedback.waiting
+    if clock[OPEN] == len(waiting):
+        return False
+    if clock[OPEN] > 0 and waiting[0, DUE] < step:
+        clock[NEWS] += 1
+        while clock[OPEN] > 0 and waiting[0, DUE] < step:
+            take_in(state, waiting, scratch)
+    return True
+
+
+@lean
+def take_in(state: Any, waiting: Records, scratch: Any) -> None:
+    """Tell the policy the outcome on top."""
+    shown, outcome = scratch.shown, scratch.outcome
+    for place in range(len(shown)):
+        shown[place] = waiting[0, SHOWN + place]
+    for place in range(len(outcome)):
+        outcome[place] = waiting[0, SHOWN + len(shown) + place]
+    if waiting[0, SEEN]:
+        learn(state, shown, waiting[0, TAG], outcome)
+    else:
+        withdraw(state, shown, waiting[0, TAG])
+    drop_first(waiting, scratch.clock[OPEN])
+    scratch.clock[OPEN] -= 1
+
+
+@file.register(Late)
+def _file_late(feedback: Late, state: Any, step: int, tag: int, seen: bool, rng: Any, scratch: Any) -> None:
+    order, size = step, feedback.timing[1]
+    due = step + feedback.timing[0]
+    if feedback.mean[0] > 0.0:  # floor(log(U) * scale) is geometric with P(D >= d) = (m / (1 + m))^d, m the mean
+        due += int(math.log1p(-rng.random()) * (-1.0 / math.log1p(1.0 / feedback.mean[0])))
+    due += size - 1 - due % size
+    if len(feedback.schedule) > 0:
+        due, order = feedback.schedule[step, 0], feedback.schedule[step, 1]
+    if tag >= 0:  # nothing is learned from a filler
+        note(feedback.waiting, scratch, due, order, tag, seen)
+
+
+@lean
+def note(waiting: Records, scratch: Any, due: int, order: int, tag: int, seen: bool) -> None:
+    """Enter an open decision."""
+    place, n_shown = scratch.clock[OPEN], len(scratch.shown)
+    waiting[place, DUE], waiting[place, ORDER], waiting[place, TAG], waiting[place, SEEN] = due, order, tag, seen
+    for part in range(n_shown):
+        waiting[place, SHOWN + part] = scratch.shown[part]
+    for part in range(len(scratch.outcome)):
+        waiting[place, SHOWN + n_shown + part] = scratch.outcome[part]
+    enter_last(waiting, place)
+    scratch.clock[OPEN] += 1

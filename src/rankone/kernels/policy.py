@@ -1,0 +1,182 @@
+"""What a policy must answer: the whole contract, dispatched on the type of its state.
+
+A policy is a frozen dataclass of parameters (`rankone.policies.base.Policy`); ``policy.start(...)`` returns its state,
+a NamedTuple of arrays. The kernels are plain functions registered for the class of the state
+(``@choose.register(MyState)``). Compiled code that calls one gets the implementation for its state inlined, which is
+what lets one compiled loop play every policy and still be cached on disk.
+
+**To decide and to learn**, a policy on pairs registers `choose` and `update`::
+
+    choose(state, rng) -> (row, col, tag)           pick a pair; the tag files its outcome, however late it comes
+    update(state, row, col, tag, reward)            learn an outcome; in any order
+    void(state, row, col, tag)                      the decision will never have an outcome (default: nothing happens)
+
+Any other kind of decision, a combination or a list, registers the general form instead, on arrays of whole numbers
+(`rankone.kernels.world` says what they hold)::
+
+    decide(state, context, rng, shown) -> tag       fill in what to show (default: `choose`)
+    learn(state, shown, tag, outcome)               learn what came of it (default: `update`)
+    withdraw(state, shown, tag)                     there will be no outcome (default: `void`)
+
+**What studies may ask of it**::
+
+    settled(state) -> bool                          True when the choice can never change again (default: False)
+    syncs(state) -> int                             how often outcomes were taken in (default -1: at every decision);
+                                                    asked after a run, from Python only
+
+**In a live experiment** the policy starts afresh when rows or columns come and go, on what is known::
+
+    prepare(state, rng)                             lay the state out, where the first `choose` would (default: nothing)
+    recall(state, row, col, pulls, clicks)          outcomes of a pair known from before (default: `update` with tag 0,
+                                                    which is why a policy whose tags mean something must register it)
+    relearn(state, shown, pulls, clicks)            the general form (default: `recall`)
+    defeats(state, n_lines) -> lines                for each line the line that eliminated it (default: itself)
+    adopt(state, defeated_by)                       start with these lines eliminated (where `defeats` is registered)
+
+**For those who watch it** (`rankone explain`, the page of a live experiment), from Python only::
+
+    view(state) -> View | None                      what it believes (default: it does not say)
+    race(state) -> Race | None                      whom it has eliminated (default: nobody, it eliminates nothing)
+
+A negative tag marks a filler: a decision whose outcome the policy does not learn from.
+
+Kernels of a step are inlined into the loop that plays and count no references to the state's arrays, so they cannot
+make arrays: keep scratch space in the state, or call a helper declared with `rankone.numerics.compiled.kernel`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.numerics.dispatch import dispatched, optional
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+FILLER = -1
+
+
+@dispatched
+def choose(state: Any, rng: Any) -> tuple[int, int, int]:
+    """Pick a pair."""
+    raise NotImplementedError
+
+
+@dispatched
+def update(state: Any, row: int, col: int, tag: int, reward: int) -> None:
+    """Learn the outcome of a decision."""
+
+
+@optional
+def void(state: Any, row: int, col: int, tag: int) -> None:
+    """Note that a decision will never have an outcome."""
+
+
+@optional
+def decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
+    """Fill in what to show; return the tag."""
+    shown[0], shown[1], tag = choose(state, rng)
+    return tag
+
+
+@optional
+def learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
+    """Learn what came of a decision."""
+    update(state, shown[0], shown[1], tag, outcome[0])
+
+
+@optional
+def withdraw(state: Any, shown: Any, tag: int) -> None:
+    """Note that what was shown will never have an outcome."""
+    void(state, shown[0], shown[1], tag)
+
+
+@optional
+def settled(state: Any) -> bool:
+    """Tell whether the choice can never change again."""
+    return False
+
+
+@optional
+def syncs(state: Any) -> int:
+    """Return how often the policy has taken outcomes in so far; -1 if it does so at every decision."""
+    return -1
+
+
+@optional
+def prepare(state: Any, rng: Any) -> None:
+    """Make a state that has just started ready to recall outcomes."""
+
+
+@optional
+def recall(state: Any, row: int, col: int, pulls: int, clicks: int) -> None:
+    """Take in outcomes of a pair that are known from before the policy (re)started."""
+    for place in range(pulls):
+        update(state, row, col, 0, 1 if place < clicks else 0)
+
+
+@optional
+def relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
+    """Take in outcomes of what was shown before the policy (re)started."""
+    recall(state, shown[0], shown[1], pulls, clicks)
+
+
+@optional
+def defeats(state: Any, n_lines: int) -> Ints:
+    """Return for each line the line that eliminated it; a line still in the race points at itself."""
+    return np.arange(n_lines)
+
+
+@optional
+def adopt(state: Any, defeated_by: Ints) -> None:
+    """Start with the eliminations of an earlier state; policies that eliminate no lines ignore it."""
+
+
+class View(NamedTuple):
+    """Beliefs about lines (rows 0 to K - 1, then columns), or about pairs (``row * n_cols + col``)."""
+
+    about: str  # "lines" or "pairs"
+    pulls: Ints  # outcomes that the belief rests on
+    clicks: Ints
+    low: Floats  # not a number where the policy has no such bound
+    high: Floats
+    left: Mask  # not eliminated
+    interval: str  # what low and high are; empty if there is neither
+    leader: int = -1  # the pair that leads, if the policy has a leader
+    score: Floats | None = None  # what the choice goes by, the largest first, where that is not `high`
+    scored_by: str = ""
+
+
+@optional
+def view(state: Any) -> View | None:
+    """Return what a policy believes; None: it does not say.
+
+    >>> from rankone import policy
+    >>> found = view(policy("rank1elim-kl:horizon=1000").start(2, 3))
+    >>> found.about, found.high.tolist()
+    ('lines', [1.0, 1.0, 1.0, 1.0, 1.0])
+    """
+    return None
+
+
+class Race(NamedTuple):
+    """The stage (from 0), and which rows and columns are not eliminated."""
+
+    stage: int
+    rows: Mask  # (K,)
+    cols: Mask  # (L,)
+
+
+@optional
+def race(state: Any) -> Race | None:
+    """Return who is still in the race; None: the policy eliminates nothing.
+
+    >>> from rankone import policy
+    >>> race(policy("rank1elim-kl:horizon=1000").start(2, 3))
+    Race(stage=0, rows=array([ True,  True]), cols=array([ True,  True,  True]))
+    """
+    return None

@@ -1,0 +1,53 @@
+"""What a world must answer: the whole contract, dispatched on the type of the world.
+
+A problem gives its world as a policy gives its state: ``problem.start()`` returns a NamedTuple of arrays. The kernels
+are plain functions registered for its class (``@respond.register(MyWorld)``) and inlined into the loop that plays.
+What is shown and what comes back are small arrays of whole numbers: a pair is ``shown[2]`` (row, column) and
+``outcome[1]`` (clicked), a combination of D factors ``shown[D]`` and ``outcome[1]``, a list of K positions ``shown[K]``
+(items) and ``outcome[K]`` (clicked).
+
+::
+
+    respond(world, shown, outcome, rng) -> bool     fill in the outcome; False: it will never be observed
+    loss(world, shown) -> float                     expected reward of the best decision now, minus that of this one
+    move(world, step, rng)                          before decision `step`: the world changes (default: it does not)
+    observe(world, step, rng, context)              before decision `step`: what the policy may know of the visitor
+                                                    (default: nothing)
+    steady(world) -> bool                           True if `loss` never changes (default); a world that moves says no
+
+Like all kernels of a step they count no references, so they cannot make arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rankone.numerics.dispatch import dispatched, optional
+
+
+@dispatched
+def respond(world: Any, shown: Any, outcome: Any, rng: Any) -> bool:
+    """Fill in what was clicked of what is shown; return whether that is ever observed."""
+    raise NotImplementedError
+
+
+@dispatched
+def loss(world: Any, shown: Any) -> float:
+    """Return how much less than the best decision this one earns on average."""
+    raise NotImplementedError
+
+
+@optional
+def move(world: Any, step: int, rng: Any) -> None:
+    """Change the world before decision `step`, counted from 0."""
+
+
+@optional
+def observe(world: Any, step: int, rng: Any, context: Any) -> None:
+    """Fill in what is known before decision `step`."""
+
+
+@optional
+def steady(world: Any) -> bool:
+    """Tell whether the loss of a decision never changes."""
+    return True
