@@ -21,7 +21,7 @@ import numpy as np
 import rankone
 from benchmarks.usage import cpu_seconds
 from rankone.simulation.executors import local_pool, packed
-from rankone.simulation.work import Unit
+from rankone.simulation.work_unit import Unit
 
 PROBLEM, POLICIES = rankone.needle(64, 64), ["kl-ucb", "rank1elim-kl:c=0"]
 HORIZON, RUNS = 2_000_000, 100

@@ -30,7 +30,7 @@ from tests.oracles.plain_indices import plain_state
 
 import rankone
 from rankone.numerics.seeds import generator
-from rankone.simulation.work import play_run
+from rankone.simulation.work_unit import play_run
 
 SIZES = [(32, 32), (64, 64), (128, 128), (10, 871)]
 HORIZON = 2_000_000

@@ -18,7 +18,7 @@ import numpy as np
 import rankone
 from rankone.kernels.policy import choose, update
 from rankone.numerics.seeds import generator
-from rankone.simulation.work import play_run
+from rankone.simulation.work_unit import play_run
 
 
 class FloorState(NamedTuple):
@@ -82,7 +82,7 @@ def seconds_of(code: str, **environment: str) -> float:
 _COMPILE = """
 import time, numpy as np, numba, rankone
 from rankone.numerics.seeds import generator
-from rankone.simulation.work import play_run
+from rankone.simulation.work_unit import play_run
 @numba.njit
 def trivial(rng): return rng.random()
 trivial(generator(0))

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 import rankone
-from rankone.clicks.pair_counts import PairCounts, pair_counts
-from rankone.clicks.rank_one_check import Redraw, check_table
+from rankone.clicks.counts.pair_counts import PairCounts, pair_counts
+from rankone.clicks.rank1_test.check import Redraw, check_table
 from rankone.numerics.seeds import generator
-from rankone.policies.rehearsal import Schedule, rehearse
-from rankone.serving.rank_one_check import played_again
+from rankone.policies.scheduled_play import Schedule, rehearse
+from rankone.serving.rank1_test import played_again
 
 PROBLEMS = 1000
 # Simulations, and the p-value up to which they reject. Most rank-1 problems are far from it, as the few first ones tell.

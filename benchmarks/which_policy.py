@@ -18,7 +18,7 @@ import polars as pl
 
 import rankone
 from rankone.numerics.seeds import generator
-from rankone.policies.rehearsal import Schedule, rehearse
+from rankone.policies.scheduled_play import Schedule, rehearse
 
 PAGE = Path(__file__).parents[1] / "docs" / "which-policy.md"
 BEGIN, END = "<!-- written by python -m benchmarks.which_policy -->\n", "<!-- end of what is written -->\n"

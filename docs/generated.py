@@ -200,7 +200,7 @@ def _facts(facts: Iterable[Mapping[str, str]], code: Sequence[str]) -> str:
 
 def limits() -> str:
     """List the limits of the service."""
-    from rankone.web.limits import Limits
+    from rankone.web.server.limits import Limits
 
     return Limits().table()
 

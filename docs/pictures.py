@@ -15,7 +15,7 @@ from rankone.policies.race import race
 import rankone
 from rankone.charts.chart import COLOURS, Chart
 from rankone.numerics.seeds import generator
-from rankone.policies.sweeps import OPEN, SWEEPS_LEFT, bounds
+from rankone.policies.engines.elimination import OPEN, SWEEPS_LEFT, bounds
 
 IMAGES = Path(__file__).parent / "images"
 HORIZON = 100_000

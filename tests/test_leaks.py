@@ -16,9 +16,9 @@ import numpy as np
 
 from rankone import RankOne, policy
 from rankone.kernels.advance import ASK, LEARN, Stretch, advance
-from rankone.numerics.compiled import compiled
+from rankone.compiling.compiled import compiled
 from rankone.numerics.seeds import generator
-from rankone.simulation.work import play_run
+from rankone.simulation.work_unit import play_run
 
 policy = policy(sys.argv[1]).with_horizon(1_000_000)
 

@@ -11,7 +11,7 @@ import pytest
 import rankone
 from rankone.problems import known_families
 from rankone.serving.settings import Settings
-from rankone.web.limits import Limits
+from rankone.web.server.limits import Limits
 from tests.own_policies import own_policies
 from tests.test_docs import ROOT
 

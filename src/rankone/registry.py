@@ -17,9 +17,9 @@ Kind = TypeVar("Kind")
 
 @functools.cache
 def import_files(package: str) -> None:
-    """Import every file of a package, once, so that what they define is registered."""
-    for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
-        importlib.import_module(f"{package}.{module.name}")
+    """Import every file of a package and of the rooms in it, once, so that what they define is registered."""
+    for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
+        importlib.import_module(module.name)
 
 
 class Registry(Generic[Kind]):

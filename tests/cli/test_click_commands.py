@@ -132,7 +132,7 @@ def test_ctrl_c_is_a_sentence(command, place, monkeypatch):
     def stop(*words, **settings):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rankone.clicks.reading._read", stop)
+    monkeypatch.setattr("rankone.clicks.logs.reading._read", stop)
     done = CliRunner().invoke(build_app(), [command, str(place / "log.tsv.gz")])
     assert done.exit_code == 130
     assert "rankone: stopped; no result was written" in done.stderr

@@ -9,7 +9,7 @@ import sys
 import warnings
 
 from rankone import clicks
-from rankone.clicks import frames
+from rankone.clicks.counts import frames
 
 COLUMNS = {"query": "q", "item": "doc", "position": "rank", "clicked": "click"}
 LOCAL = {

@@ -3,7 +3,7 @@
 import pytest
 
 from rankone import clicks
-from rankone.clicks.source import Source
+from rankone.clicks.logs.source import Source
 from rankone.errors import InputError
 from tests.clicks.logs import COMPRESSIONS, write
 

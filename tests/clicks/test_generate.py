@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from rankone import clicks
-from rankone.clicks.generate import EDGES, HARDNESS, PAPER_ITEMS
+from rankone.clicks.synthetic.generate import EDGES, HARDNESS, PAPER_ITEMS
 from rankone.errors import InputError, StorageError
 
 

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from rankone import RankOne, clicks
-from rankone.clicks.lists import lists_of
+from rankone.clicks.logs.held_out_lists import lists_of
 from rankone.errors import InputError
 from tests.clicks.logs import long_table, random_sessions
 from tests.oracles.list_models import browsing_attraction, cascade_attraction, ubm_probabilities, walk_probabilities

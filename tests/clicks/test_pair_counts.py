@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from rankone import clicks
-from rankone.clicks.pair_counts import holds_pair_counts
+from rankone.clicks.counts.pair_counts import holds_pair_counts
 from rankone.errors import InputError
 
 ROWS = {"item": ["A", "A", "B", "B"], "position": ["top", "low", "top", "low"], "impressions": [10, 20, 5, 8]}

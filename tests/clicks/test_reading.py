@@ -5,7 +5,7 @@ import os
 import pytest
 
 from rankone import clicks
-from rankone.clicks.source import Source
+from rankone.clicks.logs.source import Source
 from rankone.errors import InputError, StorageError
 from tests.clicks.logs import write
 

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from rankone import clicks
-from rankone.clicks.sessions import OPEN_LISTS
+from rankone.clicks.logs.sessions import OPEN_LISTS
 from rankone.errors import InputError
 from tests.clicks.logs import random_sessions, rpc_rows, write
 from tests.oracles.list_models import count as slow_count

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankone import clicks
-from rankone.clicks.collector import Collector, Rules
-from rankone.clicks.delimited import _fast_fields, _slow_fields
-from rankone.clicks.source import Block
+from rankone.clicks.logs.collector import Collector, Rules
+from rankone.clicks.logs.delimited import _fast_fields, _slow_fields
+from rankone.clicks.logs.source import Block
 from rankone.errors import InputError
 from tests.clicks.logs import long_table, random_sessions, write
 
@@ -35,7 +35,7 @@ def test_csv_parquet_and_frame_give_the_same_counts(sessions, tmp_path):
 def test_blocks_cut_lists_and_put_them_together_again(sessions, tmp_path, monkeypatch):
     long_table(sessions).write_csv(tmp_path / "log.csv")
     whole = clicks.read(tmp_path / "log.csv")
-    monkeypatch.setattr("rankone.clicks.source._BLOCK", 3_000)
+    monkeypatch.setattr("rankone.clicks.logs.source._BLOCK", 3_000)
     assert clicks.read(tmp_path / "log.csv").table.equals(whole.table)
 
 

@@ -23,7 +23,7 @@ from rankone.numerics.beta_maximum import (
     regroup,
     start_crowd,
 )
-from rankone.numerics.chains import NOBODY
+from rankone.numerics.rekeyable_table import NOBODY
 from rankone.numerics.seeds import generator
 from tests.oracles.beta_maximum import win_probabilities
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rankone.numerics.compiled import compiled
+from rankone.compiling.compiled import compiled
 from rankone.numerics.hash_table import entry, hash_table, with_room
 from rankone.numerics.seeds import generator
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from rankone.kernels.policy import choose
 from rankone.policies.base import Policy
-from rankone.policies.thompson import N_COLS
+from rankone.policies.pairs.thompson import N_COLS
 from tests.oracles.pairs import PairState, remember_choice, start_pairs
 
 

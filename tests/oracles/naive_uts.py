@@ -9,7 +9,7 @@ import numpy as np
 
 from rankone.kernels.policy import choose
 from rankone.policies.base import Policy
-from rankone.policies.leaders import (
+from rankone.policies.engines.unimodal import (
     LeaderState,
     as_decision,
     best_on_cross,

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from rankone.kernels.policy import choose
-from rankone.numerics.index_groups import ASKED as ENGINE_ASKED
-from rankone.numerics.index_groups import CHOSEN, N_COLS, IndexState
 from rankone.numerics.kl import bernoulli_kl, kl_upper
-from rankone.policies.kl_ucb import KLUCB
-from rankone.policies.ucb1 import UCB1
+from rankone.policies.engines.index_groups import ASKED as ENGINE_ASKED
+from rankone.policies.engines.index_groups import CHOSEN, N_COLS, IndexState
+from rankone.policies.pairs.kl_ucb import KLUCB
+from rankone.policies.pairs.ucb1 import UCB1
 from tests.oracles.pairs import ASKED, PairState, remember_choice, shuffle_first_choices, start_pairs
 
 

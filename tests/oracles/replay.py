@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankone.compiling.compiled import compiled
 from rankone.kernels.policy import choose, update
-from rankone.numerics.compiled import compiled
 
 Ints = npt.NDArray[np.int64]
 

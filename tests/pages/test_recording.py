@@ -12,7 +12,7 @@ from rankone.cli import build_app
 from rankone.kernels.policy import race, view
 from rankone.numerics.seeds import generator
 from rankone.pages.recording import Recorder
-from rankone.policies.sweeps import bounds
+from rankone.policies.engines.elimination import bounds
 
 SHARP = rankone.RankOne([0.95, 0.5, 0.05], [0.95, 0.1], name="sharp")
 NAMES = sorted(rankone.known_policies())

@@ -9,7 +9,7 @@ import rankone
 from rankone.paper import fig1
 from rankone.simulation import simulate
 from rankone.simulation.study import Study
-from rankone.simulation.work import Run
+from rankone.simulation.work_unit import Run
 
 SIZES = (2, 4, 8)
 REGRETS = {

@@ -10,7 +10,7 @@ import pytest
 import rankone
 from rankone.paper import theory
 from rankone.paper.stages import play_stages, promised_stage
-from rankone.policies.sweeps import CONFIDENCE
+from rankone.policies.engines.elimination import CONFIDENCE
 
 
 def test_stages_of_a_certain_problem():

@@ -11,7 +11,7 @@ from rankone.paper import fig2, fig3, yandex
 from rankone.paper.readings import BASELINES, READINGS
 from rankone.paper.yandex import Protocol
 from rankone.simulation.study import Study
-from rankone.simulation.work import Run
+from rankone.simulation.work_unit import Run
 
 HARD = rankone.RankOne([0.9, 0.05, 0.05], [0.85, 0.05, 0.05], name="hard")
 EASY = rankone.RankOne([0.6, 0.3], [0.6, 0.3], name="easy")

@@ -5,9 +5,9 @@ import pytest
 
 import rankone
 from rankone.errors import InputError
-from rankone.numerics.chains import NOBODY
+from rankone.numerics.rekeyable_table import NOBODY
 from rankone.numerics.seeds import generator
-from rankone.simulation.work import play_run
+from rankone.simulation.work_unit import play_run
 from tests.oracles.challengers import challengers
 
 ROWS, COLS = np.array([0.8, 0.6, 0.3, 0.3, 0.1, 0.1, 0.1, 0.05]), np.array([0.9, 0.3, 0.2, 0.2, 0.1, 0.0])

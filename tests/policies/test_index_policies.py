@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from rankone import KLUCB, UCB1
+from rankone.compiling.compiled import compiled
 from rankone.kernels.policy import choose, update
-from rankone.numerics.compiled import compiled
-from rankone.numerics.index_groups import ASKED, N_GROUPS, SEARCHED_AT
 from rankone.numerics.seeds import generator
+from rankone.policies.engines.index_groups import ASKED, N_GROUPS, SEARCHED_AT
 from tests.oracles.plain_indices import plain_state, plain_twin
 from tests.oracles.replay import replay
 

@@ -11,7 +11,7 @@ import pytest
 import rankone
 from rankone.numerics.beta_maximum import CREDIT
 from rankone.numerics.seeds import generator
-from rankone.simulation.work import play_run
+from rankone.simulation.work_unit import play_run
 from tests.oracles.naive_thompson import NaiveThompson
 from tests.oracles.naive_uts import NaiveUTS
 

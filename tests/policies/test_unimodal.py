@@ -7,7 +7,7 @@ import pytest
 
 import rankone
 from rankone.numerics.seeds import generator
-from rankone.simulation.work import play_run
+from rankone.simulation.work_unit import play_run
 from tests.oracles.policies import kl, upper
 
 NAMES = ["uts", "osub", "osub:c=3", "imed-ub", "klucb-ub"]

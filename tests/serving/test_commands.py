@@ -132,7 +132,7 @@ def test_export_says_which_outcomes_are_excluded(sqlite_db):
 
 
 def test_export_reads_groups_of_any_size_and_stops_where_the_journal_is_torn(sqlite_db, monkeypatch):
-    monkeypatch.setattr("rankone.serving.replay._CHUNK", 4)
+    monkeypatch.setattr("rankone.serving.journal_reading._CHUNK", 4)
     experiment = start(sqlite_db)
     experiment.ask(count=30)  # one group, longer than a chunk
     assert len(decisions_table(experiment.database, "homepage")) == 30

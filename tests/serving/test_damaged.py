@@ -3,8 +3,8 @@
 import pytest
 
 from rankone.errors import JournalError
-from rankone.serving import Ask, Database, Experiment, reading
-from rankone.serving.writer import Job
+from rankone.serving import Ask, Database, Experiment, fold_cache
+from rankone.serving.group_commit import Job
 
 from .helpers import damage, error_of, start
 
@@ -40,8 +40,8 @@ def test_those_who_wait_together_with_it_go_on(both):
 
 
 def test_it_is_read_again_now_and_then(both, monkeypatch):
-    read, whole = [], reading.read_whole
-    monkeypatch.setattr(reading, "read_whole", lambda storage, number: read.append(number) or whole(storage, number))
+    read, whole = [], fold_cache.read_whole
+    monkeypatch.setattr(fold_cache, "read_whole", lambda storage, number: read.append(number) or whole(storage, number))
     for _ in range(3):
         assert "a checksum that does not fit" in str(error_of(lambda: Experiment("broken", db=both)))
     assert read == [1]

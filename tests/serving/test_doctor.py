@@ -13,7 +13,7 @@ from rankone.errors import JournalError
 from rankone.numerics.seeds import generator
 from rankone.serving import Database, Experiment
 from rankone.serving.doctor import examine
-from rankone.serving.replay import from_snapshot
+from rankone.serving.journal_reading import from_snapshot
 from rankone.serving.storage import open_storage
 
 from .helpers import Audience, error_of, saved, start

@@ -13,7 +13,7 @@ from rankone.serving import Database, Experiment
 from rankone.serving.doctor import examine
 from rankone.serving.export import decisions_table
 from rankone.serving.forks import AtWork
-from rankone.serving.rank_one_check import check_experiment
+from rankone.serving.rank1_test import check_experiment
 from rankone.serving.storage.sql import Storage
 
 from .helpers import error_of, start

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from rankone.compiling.compiled import compiled
 from rankone.errors import InputError
 from rankone.kernels.advance import Stretch, advance
-from rankone.numerics.compiled import compiled
 from rankone.numerics.seeds import generator
 from rankone.serving import Experiment
 from rankone.serving.doctor import examine

@@ -13,7 +13,7 @@ from rankone.errors import InputError, StorageError
 from rankone.serving import Database, Experiment
 from rankone.serving.doctor import examine
 from rankone.serving.storage import open_storage
-from rankone.web.tokens import create_token, make_table
+from rankone.web.server.tokens import create_token, make_table
 
 from .helpers import error_of, start
 from .workers import CONTEXT, freeze_in_a_transaction

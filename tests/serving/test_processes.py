@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from rankone.errors import InputError, StorageError
-from rankone.serving import Ask, Database, Experiment, Tell, reading, replay, transactions, warm
+from rankone.serving import Ask, Database, Experiment, Tell, fold_cache, journal_reading, transactions, warm
 from rankone.serving.doctor import examine
 from rankone.serving.storage import open_storage
 from rankone.serving.transactions import Transactions
@@ -177,7 +177,7 @@ def test_a_new_file_and_its_log_are_for_their_owner_only(sqlite_db):
 
 def test_others_are_served_while_a_long_journal_is_read(db, monkeypatch):
     """Excluding outcomes, or opening an experiment, reads a whole journal: not in the turn of all others."""
-    begun, go_on, read_whole = threading.Event(), threading.Event(), reading.read_whole
+    begun, go_on, read_whole = threading.Event(), threading.Event(), fold_cache.read_whole
 
     def slowly(storage, number):
         begun.set()
@@ -188,7 +188,7 @@ def test_others_are_served_while_a_long_journal_is_read(db, monkeypatch):
         experiment, other = start(database), start(database, name="shop")
         experiment.tell(experiment.ask().id, True, source="bot")
         other.ask()
-        monkeypatch.setattr(reading, "read_whole", slowly)
+        monkeypatch.setattr(fold_cache, "read_whole", slowly)
         with ThreadPoolExecutor() as pool:
             try:
                 excluding = pool.submit(experiment.exclude, source="bot")
@@ -203,11 +203,11 @@ def test_others_are_served_while_a_long_journal_is_read(db, monkeypatch):
 
 
 def test_a_tail_too_long_for_the_turn_is_read_outside_it(db, monkeypatch):
-    monkeypatch.setattr(reading, "_SHORT", 20)
+    monkeypatch.setattr(fold_cache, "_SHORT", 20)
     with Database(db) as ours, Database(db) as theirs:
         experiment, same = start(ours), start(theirs)
         experiment.ask()
-        monkeypatch.setattr(reading, "read_whole", None)  # nor is all read again that was known
+        monkeypatch.setattr(fold_cache, "read_whole", None)  # nor is all read again that was known
         for number in range(4):
             same.tell_many([(decision, True) for decision in same.ask(count=60)])
             assert experiment.ask().number == 61 * number + 61
@@ -216,7 +216,7 @@ def test_a_tail_too_long_for_the_turn_is_read_outside_it(db, monkeypatch):
 
 def test_reading_in_several_threads_leaves_the_garbage_collector_on():
     """Turned off by the first who comes, and on again by the last who leaves: no turn of events leaves it off."""
-    ignored = replay._cycles_ignored
+    ignored = journal_reading._cycles_ignored
     for enter in (True, True, False, True, False):
         ignored.__enter__() if enter else ignored.__exit__()
         assert not gc.isenabled()
@@ -235,7 +235,7 @@ def test_a_commit_that_fails_may_have_got_in(sqlite_db):
 
 def test_few_journals_are_read_at_once(sqlite_db, monkeypatch):
     """Each takes memory. Three who read would meet at the barrier."""
-    barrier, met, read_whole = threading.Barrier(3), [], reading.read_whole
+    barrier, met, read_whole = threading.Barrier(3), [], fold_cache.read_whole
 
     def together(storage, number):
         with contextlib.suppress(threading.BrokenBarrierError):
@@ -245,7 +245,7 @@ def test_few_journals_are_read_at_once(sqlite_db, monkeypatch):
     names = ["a", "b", "c", "d"]
     for name in names:
         start(sqlite_db, name=name).close()
-    monkeypatch.setattr(reading, "read_whole", together)
+    monkeypatch.setattr(fold_cache, "read_whole", together)
     with Database(sqlite_db) as database, ThreadPoolExecutor() as pool:
         opened = list(pool.map(lambda name: Experiment(name, db=database), names))
         assert [experiment.ask().number for experiment in opened] == [0] * 4

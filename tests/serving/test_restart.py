@@ -7,7 +7,7 @@ import pytest
 from rankone.serving import Database, Experiment
 from rankone.serving.doctor import examine
 from rankone.serving.journal import read_groups
-from rankone.serving.replay import begin, from_snapshot
+from rankone.serving.journal_reading import begin, from_snapshot
 from rankone.serving.storage.sql import Storage
 
 from .helpers import POLICIES, Audience, Clock, known, live_policy, pairs, saved, start

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import rankone
+from rankone.compiling.compiled import compiled
 from rankone.kernels.policy import choose, update
-from rankone.numerics.compiled import compiled
 from rankone.numerics.seeds import generator
 from rankone.serving import Experiment
 from rankone.serving.journal import KIND, Kind

@@ -19,7 +19,7 @@ from rankone.cli._executors import executor_of
 from rankone.errors import InputError, MissingExtra, WorkerError
 from rankone.simulation.cluster import cluster as connect
 from rankone.simulation.executors import explained, parallelism
-from rankone.simulation.work import Unit, do, versions
+from rankone.simulation.work_unit import Unit, do, versions
 
 distributed = pytest.importorskip("distributed")
 PROBLEM = rankone.needle(24, 24)
@@ -48,11 +48,11 @@ def client(tmp_path_factory):
 
 def loaded_loops():
     """On a worker: how often the play loop was compiled or loaded, by the state of its policy."""
+    from rankone.compiling.compiled import compiled
     from rankone.kernels.play import play
-    from rankone.numerics.compiled import compiled
 
     counts = collections.Counter()
-    for module in ("rankone.policies.kl_ucb", "rankone.policies.rank1elim"):
+    for module in ("rankone.policies.pairs.kl_ucb", "rankone.policies.pairs.rank1elim"):
         stats = compiled(play, module).stats
         for signature, count in (stats.cache_hits + stats.cache_misses).items():
             counts[str(signature[0])] += count

@@ -9,7 +9,7 @@ from rankone.kernels.feedback import Late, Scratch
 from rankone.kernels.play import play_through
 from rankone.numerics.seeds import generator
 from rankone.simulation.feedback import Feedback, feedback
-from rankone.simulation.work import play_run
+from rankone.simulation.work_unit import play_run
 from tests.oracles.feedback import plain_late_play
 from tests.own_policies import own_policies
 

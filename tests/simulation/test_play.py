@@ -5,7 +5,7 @@ import pytest
 
 import rankone
 from rankone.numerics.seeds import generator
-from rankone.simulation.work import play_run
+from rankone.simulation.work_unit import play_run
 from tests.own_policies import own_policies
 
 

@@ -192,7 +192,7 @@ def test_a_failing_progress_leaves_no_worker_behind(tmp_path):
 
 
 def test_only_runs_are_timed_not_compilation(monkeypatch):
-    work = importlib.import_module("rankone.simulation.work")
+    work = importlib.import_module("rankone.simulation.work_unit")
     steps = []
     real = work.compiled
 

@@ -14,9 +14,9 @@ import time
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-from rankone.web.app import create_app
-from rankone.web.connection import make_server
-from rankone.web.limits import Limits
+from rankone.web.server.app import create_app
+from rankone.web.server.connection_limits import make_server
+from rankone.web.server.limits import Limits
 
 ROOT = Path(__file__).parents[2]
 WAIT = 60  # seconds until something counts as stuck

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from rankone.serving import Experiment
-from rankone.web.app import OPERATIONS
+from rankone.web.server.app import OPERATIONS
 
 from .helpers import HOMEPAGE, Api, running
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import rankone
+from rankone.client.client import Client, RemoteExperiment
 from rankone.errors import Contradiction, InputError, KeyReused, StorageError, UnknownDecision
 from rankone.serving import Experiment, Outcome
-from rankone.web.client import Client, RemoteExperiment
 
 # What makes no sense at a distance: the service settles windows itself, and looks are its own business.
 NOT_REMOTE = {"do", "look", "settle"}

@@ -9,11 +9,11 @@ import urllib.request
 
 import pytest
 
+from rankone.client.client import Client
 from rankone.serving import Database
-from rankone.web.app import OPERATIONS
-from rankone.web.client import Client
-from rankone.web.limits import Limits
-from rankone.web.tokens import list_tokens
+from rankone.web.server.app import OPERATIONS
+from rankone.web.server.limits import Limits
+from rankone.web.server.tokens import list_tokens
 from tests.reader import command
 from tests.test_docs import ROOT, blocks, commands
 

@@ -13,12 +13,12 @@ import time
 
 import pytest
 
+from rankone.client.client import Client
 from rankone.errors import RankoneError
 from rankone.numerics.seeds import generator
 from rankone.serving import Experiment
 from rankone.serving.doctor import examine
 from rankone.serving.journal import DECISION, KIND, VALUE, Kind
-from rankone.web.client import Client
 
 from .helpers import Api
 

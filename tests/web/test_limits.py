@@ -8,17 +8,17 @@ import threading
 import pytest
 
 from rankone.serving import Ask, Database, Void
-from rankone.web.bodies import Bodies
-from rankone.web.desk import Desk
-from rankone.web.gate import Gate
-from rankone.web.limits import Limits
-from rankone.web.metrics import Meters
-from rankone.web.problem_json import Problem
-from rankone.web.service import Service
-from rankone.web.shared import Shared
-from rankone.web.tokens import create_token, list_tokens
+from rankone.web.server.auth import Gate
+from rankone.web.server.limits import Limits
+from rankone.web.server.metrics import Meters
+from rankone.web.server.problem_json import Problem
+from rankone.web.server.request_batching import Desk
+from rankone.web.server.request_body import Bodies
+from rankone.web.server.service import Service
+from rankone.web.server.single_flight import Shared
+from rankone.web.server.tokens import create_token, list_tokens
 
-from . import test_connection
+from . import test_connection_limits
 from .helpers import HOMEPAGE, Api, running
 
 SMALL = Limits(body_bytes=2_000, create_body_bytes=400_000, pairs=600, max_open=50, experiments=9, exports=1)
@@ -352,5 +352,7 @@ def test_export_seconds(tmp_path):
 
 
 def test_every_limit_has_its_test():
-    tested = {name.removeprefix("test_") for name in (*globals(), *vars(test_connection)) if name.startswith("test_")}
+    tested = {
+        name.removeprefix("test_") for name in (*globals(), *vars(test_connection_limits)) if name.startswith("test_")
+    }
     assert {field.name for field in dataclasses.fields(Limits)} <= tested

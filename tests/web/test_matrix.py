@@ -8,8 +8,8 @@ import pytest
 
 from rankone.errors import InputError, StorageError
 from rankone.serving import Database, Experiment
-from rankone.web.app import OPERATIONS
-from rankone.web.tokens import SCOPES, create_token, list_tokens, make_table, revoke_token
+from rankone.web.server.app import OPERATIONS
+from rankone.web.server.tokens import SCOPES, create_token, list_tokens, make_table, revoke_token
 
 from .helpers import HOMEPAGE, Api, running
 

@@ -7,8 +7,8 @@ from contextlib import ExitStack, closing, suppress
 
 import pytest
 
-from rankone.web.limits import Limits
-from rankone.web.serve import allow_files
+from rankone.web.server.limits import Limits
+from rankone.web.server.serve import allow_files
 
 from .helpers import HOMEPAGE, Api, connected, peak_mebibytes
 

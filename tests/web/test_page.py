@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from rankone import RankOne
+from rankone.client.client import Client
 from rankone.serving import Database, Experiment
-from rankone.web.client import Client
-from rankone.web.tokens import create_token
+from rankone.web.server.tokens import create_token
 from rankone.web.traffic import simulate_traffic
 from tests.serving.helpers import Clock, damage, start
 

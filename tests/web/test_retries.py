@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
+from rankone.client.client import Client
 from rankone.errors import StorageError, TooManyOpen
-from rankone.web.client import Client
 
 from .proxy import CERTIFICATE, proxied
 
@@ -19,7 +19,7 @@ def no_waiting(monkeypatch):
     def refuse(seconds):
         raise AssertionError(f"it waits {seconds} seconds")
 
-    return lambda: monkeypatch.setattr("rankone.web.transport.time.sleep", refuse)
+    return lambda: monkeypatch.setattr("rankone.client.transport.time.sleep", refuse)
 
 
 def test_lost_answers_are_asked_again_and_nothing_is_doubled(url):
@@ -114,7 +114,7 @@ def test_a_connection_that_was_idle_for_long_is_not_used_again(url, monkeypatch)
         experiment = client.create("forgotten", **SETTINGS)
         experiment.ask()
         assert proxy.connections == 1
-        monkeypatch.setattr("rankone.web.connections._STALE", 0.0)
+        monkeypatch.setattr("rankone.client.connection_pool._STALE", 0.0)
         experiment.ask()
         assert proxy.connections == 2
 

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from rankone import Experiment
 from rankone.cli import build_app
 from rankone.errors import InputError
-from rankone.web.serve import greeting, listen
+from rankone.web.server.serve import greeting, listen
 
 
 def test_a_taken_port_is_an_error_in_one_voice(tmp_path):

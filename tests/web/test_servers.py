@@ -4,9 +4,9 @@ from typer.testing import CliRunner
 
 from rankone import RankOne
 from rankone.cli import build_app
+from rankone.client.client import Client
 from rankone.serving.doctor import examine
-from rankone.web.client import Client
-from rankone.web.timeline import SIMULATED
+from rankone.web.page.timeline import SIMULATED
 from rankone.web.traffic import simulate_traffic
 
 from .helpers import HOMEPAGE, running

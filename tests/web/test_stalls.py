@@ -15,13 +15,13 @@ import pytest
 from rankone.errors import StorageError
 from rankone.serving import Ask, Database, Experiment
 from rankone.serving.doctor import examine
-from rankone.web import service
-from rankone.web.desk import Desk
-from rankone.web.gate import Gate
-from rankone.web.limits import Limits
-from rankone.web.metrics import Meters
-from rankone.web.serve import greeting
-from rankone.web.tokens import create_token, list_tokens
+from rankone.web.server import service
+from rankone.web.server.auth import Gate
+from rankone.web.server.limits import Limits
+from rankone.web.server.metrics import Meters
+from rankone.web.server.request_batching import Desk
+from rankone.web.server.serve import greeting
+from rankone.web.server.tokens import create_token, list_tokens
 from tests.serving.helpers import start
 
 from .helpers import HOMEPAGE, Api, running
@@ -216,7 +216,7 @@ def test_ready_writes_and_leaves_nothing(db):
 
 
 def test_ready_is_a_write_to_the_disk(sqlite_db):
-    from rankone.web.tokens import make_table, write_and_forget
+    from rankone.web.server.tokens import make_table, write_and_forget
 
     with Database(sqlite_db) as database:
         make_table(database)

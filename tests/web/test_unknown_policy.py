@@ -4,7 +4,7 @@ import logging
 import time
 
 from rankone.policies import base
-from rankone.serving import reading
+from rankone.serving import fold_cache
 from tests.serving.helpers import damage, start
 
 from .helpers import Api, running
@@ -16,9 +16,9 @@ def test_the_list_and_the_page_go_on_without_its_policy(sqlite_db, monkeypatch, 
     start(sqlite_db, name="damaged").close()
     damage(sqlite_db, 3)
     monkeypatch.delitem(base._POLICIES._kinds, "uniform")
-    monkeypatch.setattr("rankone.web.service._TICK", 0.01)
-    read, whole = [], reading.read_whole
-    monkeypatch.setattr(reading, "read_whole", lambda storage, number: read.append(number) or whole(storage, number))
+    monkeypatch.setattr("rankone.web.server.service._TICK", 0.01)
+    read, whole = [], fold_cache.read_whole
+    monkeypatch.setattr(fold_cache, "read_whole", lambda storage, number: read.append(number) or whole(storage, number))
     with caplog.at_level(logging.WARNING), running(sqlite_db) as url:
         api = Api(url)
         answer = api("GET", "/v1/experiments").json()

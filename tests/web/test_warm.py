@@ -15,15 +15,15 @@ from rankone import Experiment
 from rankone.policies import policy
 from rankone.serving import Database
 from rankone.serving.warm import warm
-from rankone.web.warm import labels, warm_all, warm_up
+from rankone.web.server.warm import labels, warm_all, warm_up
 
 # Prints which policies are compiled at the moment the service greets, or is started by another server.
 PROGRAM = """
 import asyncio, sys
-from rankone.numerics.compiled import compiled
+from rankone.compiling.compiled import compiled
 from rankone.kernels.advance import advance
-from rankone.web.app import create_app
-from rankone.web.serve import serve
+from rankone.web.server.app import create_app
+from rankone.web.server.serve import serve
 
 def ready(said=""):
     if "compiling" not in said:
@@ -77,7 +77,7 @@ def test_no_database_yet_is_no_reason_to_stop(tmp_path: Path) -> None:
 
 def test_it_says_which_policy_takes_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only of what takes long, and nothing about what was before or will be."""
-    monkeypatch.setattr("rankone.web.warm._PATIENCE", 0.0)
+    monkeypatch.setattr("rankone.web.server.warm._PATIENCE", 0.0)
     db, said = tmp_path / "test.db", threading.Event()
     Experiment("shop", ["A", "B"], ["1", "2"], "uts", db).close()
     words: list[str] = []
@@ -89,7 +89,7 @@ def test_it_says_which_policy_takes_long(tmp_path: Path, monkeypatch: pytest.Mon
     def slowly(policy: object) -> None:
         assert said.wait(30)
 
-    monkeypatch.setattr("rankone.web.warm.warm", slowly)
+    monkeypatch.setattr("rankone.web.server.warm.warm", slowly)
     warm_up(db, say)
     assert words == ["compiling uts ..."]
 

@@ -6,8 +6,8 @@ import contextlib
 import importlib.metadata
 from pathlib import Path
 
+from rankone.compiling.cache import cache_roots
 from rankone.errors import StorageError
-from rankone.numerics.cache import cache_roots
 from rankone.writing import whole_file
 
 LOOK = Path(__file__).with_name("look.css")

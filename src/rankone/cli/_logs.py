@@ -13,7 +13,7 @@ from rankone.cli._wording import as_format_options, told_as_format_options
 from rankone.errors import InputError
 
 if TYPE_CHECKING:
-    from rankone.clicks.report import ReadReport
+    from rankone.clicks.logs.read_report import ReadReport
 
 LOGS = typer.Argument(..., help="The log: a file, several files or a glob; plain, gzip or zstd.")
 FORMAT = typer.Option(

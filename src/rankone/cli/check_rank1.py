@@ -12,7 +12,7 @@ from rankone.cli import _logs
 from rankone.errors import InputError
 
 if TYPE_CHECKING:
-    from rankone.clicks.rank_one_report import Rank1Report
+    from rankone.clicks.rank1_test.report import Rank1Report
 
 _SQLITE = b"SQLite format 3\x00"
 
@@ -46,7 +46,7 @@ def check_rank1(
 
     if _is_database(source[0]):
         from rankone.serving import Database
-        from rankone.serving.rank_one_check import check_experiment
+        from rankone.serving.rank1_test import check_experiment
 
         if len(source) != 2:
             raise InputError("a database and the name of an experiment", " ".join(source), "see `rankone experiments`")
@@ -56,8 +56,8 @@ def check_rank1(
             )
     else:
         from rankone import clicks
-        from rankone.clicks.pair_counts import holds_pair_counts
-        from rankone.clicks.rank_one_check import check_rank1
+        from rankone.clicks.counts.pair_counts import holds_pair_counts
+        from rankone.clicks.rank1_test.check import check_rank1
 
         tables: clicks.Counts | list[clicks.PairCounts]
         if len(source) == 1 and holds_pair_counts(source[0]):

@@ -26,7 +26,7 @@ def serve(
     access_log: bool = typer.Option(False, "--access-log", help="Log every request."),
 ) -> None:
     """Serve experiments over HTTP until Ctrl-C or SIGTERM: REST under /v1, the page at /, metrics at /metrics."""
-    from rankone.web.serve import serve as run
+    from rankone.web.server.serve import serve as run
 
     run(
         db, host, port, durability=durability, allowed_origins=allow_origin, require_token=require_token,

@@ -33,8 +33,8 @@ def simulate_traffic(
     from rich.console import Console
 
     import rankone
+    from rankone.client.client import Client
     from rankone.specs import amount
-    from rankone.web.client import Client
     from rankone.web.traffic import simulate_traffic as run
 
     found = rankone.problem(problem)

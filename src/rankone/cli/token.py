@@ -33,7 +33,7 @@ def create(
 ) -> None:
     """Make a token and print it, once: only its hash is stored."""
     from rankone.serving import Database
-    from rankone.web.tokens import create_token
+    from rankone.web.server.tokens import create_token
 
     missing = not Path(db).exists()
     with Database(db) as database:
@@ -52,7 +52,7 @@ def list_(db: str = _DB, as_json: bool = typer.Option(False, "--json", help="Pri
 
     from rankone.cli._tables import show_table
     from rankone.serving import Database
-    from rankone.web.tokens import list_tokens
+    from rankone.web.server.tokens import list_tokens
 
     with Database(db, read_only=True) as database:
         tokens = list_tokens(database)
@@ -83,7 +83,7 @@ def revoke(
 ) -> None:
     """End a token; running servers notice within a second."""
     from rankone.serving import Database
-    from rankone.web.tokens import revoke_token
+    from rankone.web.server.tokens import revoke_token
 
     Database(db, read_only=True).close()  # a name that is wrong shall not make a database
     with Database(db) as database:

@@ -26,8 +26,8 @@ def warm_up(
     ),
 ) -> None:
     """Compile the policies for this machine: after installing, or while an image is built. What is compiled is kept."""
+    from rankone.compiling.compiled import kept_in
     from rankone.errors import StorageError
-    from rankone.numerics.compiled import kept_in
     from rankone.policies import known_policies
     from rankone.policies import policy as policy_of
     from rankone.serving.warm import warm

@@ -1,21 +1,21 @@
 """From a click log to a problem: read or count a log, fit a click model, take a query's problem."""
 
-from rankone.clicks.counts import Counts
-from rankone.clicks.evaluation import Evaluation, compare_models, evaluate
+from rankone.clicks.counts.counts import Counts
+from rankone.clicks.counts.frames import count
+from rankone.clicks.counts.pair_counts import PairCounts, pair_counts, read_pair_counts
 from rankone.clicks.formats.base import FORMATS, Format
-from rankone.clicks.frames import count
-from rankone.clicks.generate import GeneratedLog, generate_log
+from rankone.clicks.logs.reading import read, read_split
 from rankone.clicks.models.base import MODELS, ClickModel, model
 from rankone.clicks.models.cascade import Cascade
 from rankone.clicks.models.ctr import DocumentCTR, GlobalCTR, RankCTR
 from rankone.clicks.models.dcm import DCM
+from rankone.clicks.models.evaluation import Evaluation, compare_models, evaluate
 from rankone.clicks.models.pbm import PBM
 from rankone.clicks.models.pbm_direct import PBMDirect
 from rankone.clicks.models.sdbn import SDBN
 from rankone.clicks.models.ubm import UBM
-from rankone.clicks.pair_counts import PairCounts, pair_counts, read_pair_counts
-from rankone.clicks.rank_one_report import Rank1Check, Rank1Report
-from rankone.clicks.reading import read, read_split
+from rankone.clicks.rank1_test.report import Rank1Check, Rank1Report
+from rankone.clicks.synthetic.generate import GeneratedLog, generate_log
 
 __all__ = [
     "DCM",

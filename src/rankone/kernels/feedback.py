@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from rankone.compiling.compiled import lean
+from rankone.compiling.dispatch import dispatched
 from rankone.kernels.policy import learn, withdraw
-from rankone.numerics.calendar import Records, drop_first, enter_last
-from rankone.numerics.compiled import lean
-from rankone.numerics.dispatch import dispatched
+from rankone.numerics.heap import Records, drop_first, enter_last
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

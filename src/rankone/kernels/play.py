@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from rankone.compiling.compiled import compiled
 from rankone.kernels.feedback import NEWS, PLACE, STEP, AtOnce, Floats, Ints, Scratch, deliver, file
 from rankone.kernels.policy import decide, settled
 from rankone.kernels.world import loss, move, observe, respond, steady
-from rankone.numerics.compiled import compiled
 
 
 def play(state: Any, world: Any, feedback: Any, rng: Any, checkpoints: Ints, regrets: Floats, scratch: Any) -> bool:

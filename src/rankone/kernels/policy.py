@@ -41,7 +41,7 @@ Any other kind of decision, a combination or a list, registers the general form 
 A negative tag marks a filler: a decision whose outcome the policy does not learn from.
 
 Kernels of a step are inlined into the loop that plays and count no references to the state's arrays, so they cannot
-make arrays: keep scratch space in the state, or call a helper declared with `rankone.numerics.compiled.kernel`.
+make arrays: keep scratch space in the state, or call a helper declared with `rankone.compiling.compiled.kernel`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankone.numerics.dispatch import dispatched, optional
+from rankone.compiling.dispatch import dispatched, optional
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankone.numerics.dispatch import dispatched, optional
+from rankone.compiling.dispatch import dispatched, optional
 
 
 @dispatched

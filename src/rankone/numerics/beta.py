@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rankone.numerics.compiled import lean
+from rankone.compiling.compiled import lean
 
 # -log of a probability that never happens: e^-46 is 1e-20.
 NEVER = 46.0

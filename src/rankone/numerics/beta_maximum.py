@@ -44,9 +44,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankone.compiling.compiled import inlined, lean
 from rankone.numerics.beta import NEVER, draw_beta, log_coefficient, minus_log_cdf
-from rankone.numerics.chains import NOBODY, find, rekey, start_chains
-from rankone.numerics.compiled import inlined, lean
+from rankone.numerics.rekeyable_table import NOBODY, find, rekey, start_chains
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

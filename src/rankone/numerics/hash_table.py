@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankone.numerics.compiled import compiled, lean
+from rankone.compiling.compiled import compiled, lean
 
 Ints = npt.NDArray[np.int64]
 Slots = npt.NDArray[np.int32]

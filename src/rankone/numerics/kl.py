@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from rankone.numerics.compiled import function, lean
+from rankone.compiling.compiled import function, lean
 
 _MAX_STEPS = 60
 _TINY = 1e-300  # below this p is 0: no ratio q / p overflows

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from rankone.numerics.compiled import function
+from rankone.compiling.compiled import function
 
 
 @function

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankone.numerics.compiled import lean
+from rankone.compiling.compiled import lean
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

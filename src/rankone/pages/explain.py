@@ -17,10 +17,10 @@ from rankone.charts.chart import Chart
 from rankone.charts.page import whole_page
 from rankone.charts.strip import strip_chart
 from rankone.errors import InputError
-from rankone.pages.again import speaks_for_itself
 from rankone.pages.ideas import idea
+from rankone.pages.narration import sizes
+from rankone.pages.recipes import speaks_for_itself
 from rankone.pages.recording import Frame, Recorder
-from rankone.pages.telling import sizes
 from rankone.policies import Policy
 from rankone.policies import policy as find_policy
 from rankone.problems import RankOne

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankone.compiling.compiled import compiled
 from rankone.kernels.policy import Mask, Race, View, race, settled, view
 from rankone.kernels.world import loss, respond
-from rankone.numerics.compiled import compiled
 from rankone.numerics.seeds import generator
-from rankone.pages import telling
+from rankone.pages import narration
 from rankone.policies import Agent, Decision, Policy
-from rankone.policies.leaders import LeaderState, leader_of
+from rankone.policies.engines.unimodal import LeaderState, leader_of
 from rankone.problems import RankOne
 
 Ints = npt.NDArray[np.int64]
@@ -85,7 +85,7 @@ class Recorder:
     def play(self) -> list[Frame]:
         """Play the run to its horizon, or until nothing can change; return the frames."""
         agent, lines = self.agent, sum(self._shown.shape)
-        self._keep("start", telling.start(self.problem, agent.policy, self.horizon))
+        self._keep("start", narration.start(self.problem, agent.policy, self.horizon))
         eliminates = race(agent.state) is not None
         dense = min(self.horizon, 2 * lines if self.about_lines else 12)
         stretches = _STRETCHES // 2 if self.about_lines else _STRETCHES  # sweeps are much alike
@@ -105,7 +105,7 @@ class Recorder:
                 self._keep_decision(decision, dense)
             elif changes < _LEADER_CHANGES and (new := self._leads()) is not None and new != leader:
                 changes += 1
-                self._keep("leader", telling.leader(self.problem, leader, new))
+                self._keep("leader", narration.leader(self.problem, leader, new))
         else:
             self._end(self._result())
         return self.frames
@@ -141,15 +141,15 @@ class Recorder:
         clicked = self._last is not None and self._last[1]
         seen, standing = (view(self.agent.state), race(self.agent.state)) if self.about_lines else (None, None)
         if self._step > dense and seen is not None and standing is not None:
-            self._keep("stretch", telling.swept_on(self.problem, standing.stage, seen))
+            self._keep("stretch", narration.swept_on(self.problem, standing.stage, seen))
         elif self._step > dense:
-            self._keep("stretch", telling.stretch(self.problem, self.frames[-1], self._step, self._shown))
+            self._keep("stretch", narration.stretch(self.problem, self.frames[-1], self._step, self._shown))
         elif self.about_lines:
             side = decision.tag % 2
             sweep = int(self._met[0, decision.row].sum() if side == 0 else self._met[1, :, decision.col].sum())
-            self._keep("decision", telling.swept(self.problem, decision, side, sweep, clicked))
+            self._keep("decision", narration.swept(self.problem, decision, side, sweep, clicked))
         else:
-            self._keep("decision", telling.decided(self.problem, decision, self._leads(), clicked))
+            self._keep("decision", narration.decided(self.problem, decision, self._leads(), clicked))
 
     def _note_race(self, before: Any) -> None:
         """Tell what the last `ask` eliminated, if it did: first the bounds it compared, then who is left."""
@@ -157,12 +157,12 @@ class Recorder:
         if was is None or now is None or _same(was, now):
             return
         if now.stage < was.stage:
-            self._keep("restarts", telling.restarts(self._step))
+            self._keep("restarts", narration.restarts(self._step))
             return
         left = self._pairs_left(self.agent.state, now)
-        gone = telling.Gone(was, now, self._pairs_left(before, was), left)
-        self._keep("stage ends", telling.stage_ends(self.problem, was.stage, view(before), gone), before)
-        self._keep("eliminates", telling.eliminates(self.problem, now, gone, left))
+        gone = narration.Gone(was, now, self._pairs_left(before, was), left)
+        self._keep("stage ends", narration.stage_ends(self.problem, was.stage, view(before), gone), before)
+        self._keep("eliminates", narration.eliminates(self.problem, now, gone, left))
 
     def _pairs_left(self, state: Any, standing: Race) -> Mask:
         seen = view(state)
@@ -170,23 +170,23 @@ class Recorder:
 
     def _settle(self, decision: Decision) -> None:
         pair = (decision.row, decision.col)
-        text = telling.settles(self.problem, pair, self._step, self.horizon)
+        text = narration.settles(self.problem, pair, self._step, self.horizon)
         if self.frames[-1].kind == "eliminates":  # one moment, one frame
             text = f"{self.frames.pop().text} {text}"
         self._keep("settled", text)
         rest = self.horizon - self._step
         self._count(*pair, rest, int(self._outcomes.binomial(rest, float(self.problem.means[pair]))))
-        self._end(telling.found(self.problem, pair))
+        self._end(narration.found(self.problem, pair))
 
     def _result(self) -> str:
         """Return what came of a run that did not settle."""
         state = self.agent.state
         if (standing := race(state)) is None:
-            return telling.preferred(self.problem, self._shown)
-        return telling.undecided(self.problem, standing, self._pairs_left(state, standing))
+            return narration.preferred(self.problem, self._shown)
+        return narration.undecided(self.problem, standing, self._pairs_left(state, standing))
 
     def _end(self, result: str) -> None:
-        self._keep("end", telling.ends(self.problem, result, self.horizon, self._regret))
+        self._keep("end", narration.ends(self.problem, result, self.horizon, self._regret))
 
     def _keep(self, kind: str, text: str, state: Any = None) -> None:
         state = self.agent.state if state is None else state

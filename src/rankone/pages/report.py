@@ -15,7 +15,7 @@ from rankone import __version__
 from rankone.charts.bundle import make_bundle
 from rankone.charts.page import cell_text, table_html, whole_page
 from rankone.errors import InputError
-from rankone.pages.parts import KINDS, Part
+from rankone.pages.report_sections import KINDS, Part
 from rankone.writing import whole_file
 
 _HERE = Path(__file__).parent

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from rankone.compiling.compiled import compiled
 from rankone.kernels.feedback import Scratch
 from rankone.kernels.policy import decide, learn, settled
 from rankone.kernels.world import respond
-from rankone.numerics.compiled import compiled
 from rankone.numerics.kl import kl_lower, kl_upper
 from rankone.numerics.seeds import generator
-from rankone.policies.rank1elim_kl import Rank1ElimKL
-from rankone.policies.sweeps import COLS_LEFT, CONFIDENCE, N_ROWS, OPEN, ROWS_LEFT, STAGE, SWEEPS_LEFT
+from rankone.policies.engines.elimination import COLS_LEFT, CONFIDENCE, N_ROWS, OPEN, ROWS_LEFT, STAGE, SWEEPS_LEFT
+from rankone.policies.pairs.rank1elim_kl import Rank1ElimKL
 from rankone.problems import RankOne
 
 

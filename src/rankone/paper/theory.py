@@ -16,7 +16,7 @@ from rankone.numerics.power_law import PowerLaw, fit_power_law
 from rankone.paper.claims import Claim, Reproduction
 from rankone.paper.readings import AS_PRINTED
 from rankone.paper.stages import play_stages, promised_stage
-from rankone.policies.rank1elim_kl import Rank1ElimKL
+from rankone.policies.pairs.rank1elim_kl import Rank1ElimKL
 from rankone.problems import RankOne, lower_bound, needle, random_problem, upper_bound
 from rankone.simulation import simulate
 from rankone.simulation.simulate import Progress

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rankone.compiling.compiled import compile_errors_explained, compiled
 from rankone.errors import DecisionError, InputError
 from rankone.kernels.advance import ASK, LEARN, VOID, Stretch, advance
-from rankone.numerics.compiled import compile_errors_explained, compiled
 from rankone.numerics.seeds import generator
 from rankone.policies.base import Policy
 from rankone.policies.base import policy as as_policy

@@ -17,7 +17,7 @@ from rankone.serving import snapshot
 from rankone.serving.fold import Diverged, Exclusion, Fold
 from rankone.serving.forks import at_work
 from rankone.serving.journal import LEARNED, as_sql
-from rankone.serving.replay import from_snapshot, read_tail, replay
+from rankone.serving.journal_reading import from_snapshot, read_tail, replay
 from rankone.serving.storage import Storage, open_storage
 from rankone.serving.unknown_policy import NOT_KNOWN, PolicyNotKnown
 from rankone.specs import amount

@@ -12,7 +12,7 @@ from rankone.errors import InputError
 from rankone.serving.database import Database
 from rankone.serving.fold import Fold
 from rankone.serving.journal import AT, COL, DECISION, KIND, OUTCOMES, ROW, TAG, VALUE, Events, Kind
-from rankone.serving.replay import begin, each_stretch
+from rankone.serving.journal_reading import begin, each_stretch
 from rankone.writing import whole_file
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rankone.compiling.compiled import compile_errors_explained, compiled
 from rankone.kernels.advance import ASK, LEARN, NOTHING, RECALL, VOID, Stretch, advance
 from rankone.kernels.policy import FILLER, adopt, defeats
-from rankone.numerics.compiled import compile_errors_explained, compiled
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy
 from rankone.serving.journal import (

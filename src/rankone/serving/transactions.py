@@ -4,8 +4,8 @@ To write: take the lock of the experiments in the group, apply the tail of their
 choose, append, commit; then answer. Threads of one process, processes on one SQLite file and machines on one PostgreSQL
 all do just that. To read: apply the tail and look, without any lock.
 
-A journal that is long to read is read by the caller who needs it (`rankone.serving.reading`), and policies are compiled
-there too: others are served meanwhile.
+A journal that is long to read is read by the caller who needs it (`rankone.serving.fold_cache`), and policies are
+compiled there too: others are served meanwhile.
 
 If anything fails before the commit is known to be good, what is in memory may be ahead of the journal: it is dropped,
 and folded again from the journal when next needed.
@@ -21,18 +21,18 @@ from rankone.errors import InputError, JournalError, StorageError
 from rankone.serving import snapshot
 from rankone.serving.clock import Clock, JournalTime
 from rankone.serving.fold import Fold, Stale
+from rankone.serving.fold_cache import Folded, Journals, Unread
 from rankone.serving.forks import at_work
+from rankone.serving.group_commit import Job, Writer
 from rankone.serving.journal import AT, Draft, Events, Kind, Texts
+from rankone.serving.journal_reading import begin
 from rankone.serving.outcomes import Ask, Planner, decisions_of
-from rankone.serving.reading import Folded, Journals, Unread
-from rankone.serving.replay import begin
 from rankone.serving.report import winning_note
 from rankone.serving.settings import Settings
 from rankone.serving.storage import Storage
 from rankone.serving.unknown_policy import UnknownPolicy
 from rankone.serving.warm import Cold, check_warm, warm
 from rankone.serving.winner import look_due
-from rankone.serving.writer import Job, Writer
 
 _SNAPSHOT_EVERY = 20_000  # events; less often where the state is large
 _BYTES_PER_EVENT = 64  # a snapshot may cost this much writing for each event it saves reading

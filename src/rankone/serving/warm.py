@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from rankone.compiling.compiled import compile_errors_explained, compiled
 from rankone.kernels.advance import Stretch, advance
-from rankone.numerics.compiled import compile_errors_explained, compiled
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy
 from rankone.serving import winner

@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankone.numerics.compiled import compiled, function
+from rankone.compiling.compiled import compiled, function
 from rankone.numerics.kl import bernoulli_kl, kl_lower, kl_upper
 from rankone.numerics.mixture import mixture_regret
 

@@ -15,8 +15,8 @@ from typing import Any
 import cloudpickle
 
 from rankone.errors import RankoneError, WorkerError
-from rankone.simulation.units import Units
-from rankone.simulation.work import Run, Unit, do
+from rankone.simulation.scheduling import Units
+from rankone.simulation.work_unit import Run, Unit, do
 from rankone.specs import whole_number
 
 

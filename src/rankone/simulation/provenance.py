@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rankone.errors import InputError
-from rankone.simulation.work import versions
+from rankone.simulation.work_unit import versions
 
 
 def made_with() -> dict[str, dict[str, str]]:

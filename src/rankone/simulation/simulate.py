@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankone.compiling.compiled import source_key
 from rankone.errors import InputError
-from rankone.numerics.compiled import source_key
 from rankone.policies import Policy, policy
 from rankone.problems import RankOne, problem
 from rankone.simulation.executors import carry_out, worker_count
 from rankone.simulation.feedback import Feedback
 from rankone.simulation.feedback import feedback as parse_feedback
 from rankone.simulation.provenance import made_with
+from rankone.simulation.scheduling import Units
 from rankone.simulation.store import RunStore
 from rankone.simulation.study import Study
-from rankone.simulation.units import Units
-from rankone.simulation.work import Run, ready_for
+from rankone.simulation.work_unit import Run, ready_for
 from rankone.specs import whole_number
 
 Progress = Callable[[int, int], None]

@@ -15,7 +15,7 @@ import polars as pl
 
 from rankone._version import __version__
 from rankone.errors import InputError, StorageError
-from rankone.simulation.work import Run
+from rankone.simulation.work_unit import Run
 
 _FORMAT = "rankone-study-1"
 _RUNS = "runs.jsonl"

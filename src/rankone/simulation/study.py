@@ -19,7 +19,7 @@ from rankone.simulation.feedback import AT_ONCE, Feedback
 from rankone.simulation.feedback import feedback as parse_feedback
 from rankone.simulation.provenance import read_about
 from rankone.simulation.store import finished_runs, room_under
-from rankone.simulation.work import Run
+from rankone.simulation.work_unit import Run
 
 if TYPE_CHECKING:
     import numpy.typing as npt

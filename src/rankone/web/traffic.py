@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rankone.client.client import Client, RemoteExperiment
 from rankone.errors import InputError
 from rankone.kernels.world import respond
 from rankone.numerics.seeds import generator
 from rankone.problems import RankOne
-from rankone.web.client import Client, RemoteExperiment
-from rankone.web.timeline import SIMULATED
+from rankone.web.page.timeline import SIMULATED
 
 
 def simulate_traffic(

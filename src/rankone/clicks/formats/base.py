@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from rankone.clicks.collector import Collector
-from rankone.clicks.source import Source
+from rankone.clicks.logs.collector import Collector
+from rankone.clicks.logs.source import Source
 from rankone.registry import Registry
 
 FORMATS: Registry[Format] = Registry("log format", "log formats", __package__)

@@ -6,10 +6,10 @@ campaign, and the name of the file ("all", "men", "women") names it.
 
 from __future__ import annotations
 
-from rankone.clicks.delimited import split_line
 from rankone.clicks.formats.table import Table
-from rankone.clicks.report import ReadReport
-from rankone.clicks.source import Source
+from rankone.clicks.logs.delimited import split_line
+from rankone.clicks.logs.read_report import ReadReport
+from rankone.clicks.logs.source import Source
 
 _COLUMNS = {"item_id", "position", "click", "propensity_score"}
 

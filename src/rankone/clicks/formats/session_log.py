@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankone.clicks.collector import Collector
-from rankone.clicks.counter import ListCounter
+from rankone.clicks.counts.counter import ListCounter
 from rankone.clicks.formats.base import Format
-from rankone.clicks.session_rows import Layout, parse_rows
-from rankone.clicks.sessions import (
+from rankone.clicks.logs.collector import Collector
+from rankone.clicks.logs.session_rows import Layout, parse_rows
+from rankone.clicks.logs.sessions import (
     FIRST_OPEN,
     LINE,
     N_BAD,
@@ -29,8 +29,8 @@ from rankone.clicks.sessions import (
     Reading,
     start_reading,
 )
-from rankone.clicks.source import Oversized, Source
-from rankone.numerics.compiled import compiled
+from rankone.clicks.logs.source import Oversized, Source
+from rankone.compiling.compiled import compiled
 
 
 class SessionLog(Format):

@@ -9,15 +9,15 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from rankone.clicks.collector import Collector
-from rankone.clicks.columns import find_columns, pooled
-from rankone.clicks.counts import MOST_POSITIONS, as_names
-from rankone.clicks.delimited import batches, guessed_separator, header_fields, split_line
+from rankone.clicks.counts.counts import MOST_POSITIONS, as_names
+from rankone.clicks.counts.frames import ONLY_QUERY, count_rows
 from rankone.clicks.formats.base import Format
-from rankone.clicks.frames import ONLY_QUERY, count_rows
-from rankone.clicks.report import ReadReport
-from rankone.clicks.source import LONGEST_LINE, Source
-from rankone.clicks.values import ABOUT, NO_OUTCOME, NO_POSITION, missing_texts
+from rankone.clicks.logs.collector import Collector
+from rankone.clicks.logs.columns import find_columns, pooled
+from rankone.clicks.logs.delimited import batches, guessed_separator, header_fields, split_line
+from rankone.clicks.logs.read_report import ReadReport
+from rankone.clicks.logs.row_errors import ABOUT, NO_OUTCOME, NO_POSITION, missing_texts
+from rankone.clicks.logs.source import LONGEST_LINE, Source
 from rankone.errors import InputError
 
 _PARQUET = b"PAR1"

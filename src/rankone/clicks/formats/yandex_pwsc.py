@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from rankone.clicks.formats.base import first_rows
 from rankone.clicks.formats.session_log import SessionLog
-from rankone.clicks.session_rows import Layout
+from rankone.clicks.logs.session_rows import Layout
 
 
 class YandexPWSC(SessionLog):

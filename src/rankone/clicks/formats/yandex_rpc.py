@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from rankone.clicks.formats.base import first_rows
 from rankone.clicks.formats.session_log import SessionLog
-from rankone.clicks.session_rows import Layout
+from rankone.clicks.logs.session_rows import Layout
 from rankone.errors import InputError
 
 

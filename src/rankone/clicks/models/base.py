@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import polars as pl
 
-from rankone.clicks.cells import Cells, Floats, cells_of, summed
-from rankone.clicks.counts import Counts
-from rankone.clicks.lists import Lists
+from rankone.clicks.counts.count_arrays import Cells, Floats, cells_of, summed
+from rankone.clicks.counts.counts import Counts
+from rankone.clicks.logs.held_out_lists import Lists
 from rankone.errors import InputError
 from rankone.problems import RankOne
 from rankone.registry import Registry

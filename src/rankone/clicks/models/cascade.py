@@ -10,8 +10,8 @@ import dataclasses
 
 import numpy as np
 
-from rankone.clicks.cells import Cells, Floats
-from rankone.clicks.lists import Lists
+from rankone.clicks.counts.count_arrays import Cells, Floats
+from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import ClickModel, FitProgress, per_pair, smoothed_share
 from rankone.clicks.models.pbm import check_prior
 

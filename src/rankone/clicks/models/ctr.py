@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from rankone.clicks.cells import Cells, Floats
+from rankone.clicks.counts.count_arrays import Cells, Floats
 from rankone.clicks.models.base import FitProgress, per_pair, per_position, smoothed_share
 from rankone.clicks.models.pbm import check_prior
 from rankone.clicks.models.product import ProductModel

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from rankone.clicks.cells import Cells, Floats
-from rankone.clicks.lists import Lists
+from rankone.clicks.counts.count_arrays import Cells, Floats
+from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import per_position, smoothed_share
 from rankone.clicks.models.browsing import BrowsingModel
 

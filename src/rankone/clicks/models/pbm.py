@@ -1,7 +1,7 @@
 """Position-based model: P(click) = attraction of the item * examination of the position, by EM on counts.
 
 Craswell, Zoeter, Taylor, Ramsey, "An experimental comparison of click position-bias models" (WSDM 2008), section 3;
-EM as in Chuklin, Markov, de Rijke (2015), section 4.3.3. See `rankone.clicks.em` for the steps.
+EM as in Chuklin, Markov, de Rijke (2015), section 4.3.3. See `rankone.clicks.models.em` for the steps.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from rankone.clicks.cells import Cells
-from rankone.clicks.em import HIGHEST, LOWEST, Fit, fit_groups, start_fit
+from rankone.clicks.counts.count_arrays import Cells
 from rankone.clicks.models.base import FitProgress
+from rankone.clicks.models.em import HIGHEST, LOWEST, Fit, fit_groups, start_fit
 from rankone.clicks.models.product import ProductModel
+from rankone.compiling.compiled import compiled
 from rankone.errors import InputError
-from rankone.numerics.compiled import compiled
 
 _GROUPS_AT_ONCE = 500
 _ITERATIONS_AT_ONCE = 25

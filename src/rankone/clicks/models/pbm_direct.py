@@ -13,11 +13,11 @@ import dataclasses
 
 import numpy as np
 
-from rankone.clicks.cells import Cells, Floats, Ints, summed
-from rankone.clicks.em import LOWEST
+from rankone.clicks.counts.count_arrays import Cells, Floats, Ints, summed
 from rankone.clicks.models.base import FitProgress
+from rankone.clicks.models.em import LOWEST
 from rankone.clicks.models.product import ProductModel
-from rankone.clicks.uncertainty import eliminate
+from rankone.clicks.models.uncertainty import eliminate
 
 _BARRIERS = 10.0 ** -np.arange(0.0, 11.0)
 _STEPS = 50

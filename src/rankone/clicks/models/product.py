@@ -8,11 +8,11 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from rankone.clicks.cells import Cells, Floats, Ints, summed
-from rankone.clicks.components import place_components
-from rankone.clicks.lists import Lists
+from rankone.clicks.counts.count_arrays import Cells, Floats, Ints, summed
+from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import ClickModel, per_pair
-from rankone.clicks.uncertainty import log_errors, with_interval
+from rankone.clicks.models.components import place_components
+from rankone.clicks.models.uncertainty import log_errors, with_interval
 from rankone.errors import InputError
 from rankone.problems import RankOne
 

@@ -12,10 +12,10 @@ import dataclasses
 import numpy as np
 import polars as pl
 
-from rankone.clicks.cells import Cells, Floats
-from rankone.clicks.em import start_fit
-from rankone.clicks.lists import Lists
+from rankone.clicks.counts.count_arrays import Cells, Floats
+from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import ClickModel, FitProgress
+from rankone.clicks.models.em import start_fit
 from rankone.clicks.models.pbm import check_prior, check_stopping, run_em
 
 

@@ -1,0 +1,1 @@
+"""Counts: what is left of a click log once it is read."""

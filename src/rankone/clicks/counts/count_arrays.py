@@ -1,0 +1,113 @@
+"""Counts as arrays: what the fitting kernels work on."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankone.clicks.counts.counts import LIST_NUMBERS, Counts, shown_often
+from rankone.errors import InputError
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+def summed(groups: Ints, numbers: Floats, size: int) -> Floats:
+    """Sum numbers over the groups 0 to size - 1 that they belong to."""
+    totals: Floats = np.bincount(groups, numbers, size).astype(np.float64, copy=False)
+    return totals
+
+
+@dataclasses.dataclass(frozen=True)
+class Cells:
+    """Cells in the order query, item, position; a *pair* is a (query, item), and pairs of a query stand together."""
+
+    queries: list[str]
+    pairs: pl.DataFrame  # query, item, impressions, clicks
+    query_pairs: Ints  # (queries + 1,): where the pairs of each query start
+    pair_cells: Ints  # (pairs + 1,): where the cells of each pair start
+    pair: Ints  # per cell
+    position: Ints  # per cell, from 0
+    previous: Ints  # per cell, position of the click before from 1, or 0
+    impressions: Floats
+    clicks: Floats
+    examined: Floats
+    last_clicks: Floats
+    dropped_items: int
+    dropped_impressions: int
+
+    @functools.cached_property
+    def query_numbers(self) -> dict[str, int]:
+        """Number of each query by its name."""
+        return {query: number for number, query in enumerate(self.queries)}
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of (query, item) pairs."""
+        return len(self.pairs)
+
+    @property
+    def n_positions(self) -> int:
+        """Highest position."""
+        return int(self.position.max()) + 1
+
+    @property
+    def query(self) -> Ints:
+        """Per cell: the number of its query."""
+        return self.query_of_pair[self.pair]
+
+    @property
+    def query_of_pair(self) -> Ints:
+        """Per pair: the number of its query."""
+        return np.repeat(np.arange(len(self.queries)), np.diff(self.query_pairs))
+
+
+def cells_of(counts: Counts, min_impressions: int, by_previous: bool) -> Cells:
+    """Number the queries and pairs of counts; items with few impressions are left out."""
+    if min_impressions < 0:
+        raise InputError("min_impressions of at least 0", min_impressions, "pass min_impressions=20, say")
+    if by_previous and not counts.has_lists:
+        raise InputError(
+            "counts of whole result lists", "counts of single impressions", "name the column of the lists: list='...'"
+        )
+    table = counts.table if by_previous else counts.cells
+    if min_impressions > 1:
+        table = table.filter(shown_often(min_impressions))
+    if table.is_empty():
+        most = counts.cells.group_by("query", "item").agg(pl.col("impressions").sum())["impressions"].max()
+        raise InputError(
+            f"items with at least {min_impressions} impressions", f"at most {most!s}", "lower min_impressions"
+        )
+    new_query = _changes(table["query"])
+    new_pair = new_query | _changes(table["item"])
+    starts = np.flatnonzero(new_pair)
+    pair = np.cumsum(new_pair) - 1
+    numbers = {
+        name: table[name].to_numpy().astype(np.float64) if name in table.columns else np.zeros(0)
+        for name in LIST_NUMBERS
+    }
+    totals = {name: summed(pair, numbers[name], len(starts)).astype(np.int64) for name in ("impressions", "clicks")}
+    names = table.select("query", "item")[starts].with_columns(
+        **{name: pl.Series(total) for name, total in totals.items()}
+    )
+    return Cells(
+        queries=table["query"].gather(np.flatnonzero(new_query)).to_list(),
+        pairs=names,
+        query_pairs=np.append(np.flatnonzero(new_query[starts]), len(starts)),
+        pair_cells=np.append(starts, len(table)),
+        pair=pair,
+        position=table["position"].to_numpy().astype(np.int64) - 1,
+        previous=table["previous"].to_numpy().astype(np.int64) if by_previous else np.zeros(0, np.int64),
+        dropped_items=counts.n_items - len(starts),
+        dropped_impressions=counts.impressions - int(numbers["impressions"].sum()),
+        **numbers,
+    )
+
+
+def _changes(values: pl.Series) -> npt.NDArray[np.bool_]:
+    """Mark the places where a sorted column takes a new value."""
+    return (values != values.shift(1)).fill_null(True).to_numpy()

@@ -1,0 +1,166 @@
+"""Counts per (query, item, position): the one thing between a click log and a click model."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+
+import polars as pl
+
+from rankone.clicks.logs.read_report import ReadReport
+from rankone.errors import InputError
+
+CELL = ["query", "item", "position"]
+CELL_NUMBERS = ["impressions", "clicks"]
+LIST_NUMBERS = [*CELL_NUMBERS, "examined", "last_clicks"]
+#: Positions are stored in one byte.
+MOST_POSITIONS = 255
+
+
+class Counts:
+    """Impressions and clicks of every cell (query, item, position) of a log.
+
+    Args:
+        table: columns ``query``, ``item``, ``position``, ``impressions`` and ``clicks``. Counts of whole result lists
+            have a row for each ``previous`` of a cell (position of the click before in the list, 0 if none), and the
+            numbers ``examined`` (impressions at or above the list's last click, or in a list without clicks) and
+            ``last_clicks``.
+        report: what was read and what was set aside.
+
+    >>> counts = Counts(pl.DataFrame({"query": ["q"] * 2, "item": ["a", "b"], "position": [1, 2],
+    ...                               "impressions": [10, 10], "clicks": [12, 3]}))
+    >>> counts.impressions, counts.clicks, counts.report["cells clamped"]   # 12 clicks of 10 are taken as 10
+    (20, 13, 1)
+    """
+
+    def __init__(self, table: pl.DataFrame, report: ReadReport | None = None) -> None:
+        self.report = report or ReadReport()
+        if not isinstance(table, pl.DataFrame):
+            raise InputError("a Polars table of counts", type(table).__name__, "count rows with rankone.clicks.count")
+        missing = [column for column in [*CELL, *CELL_NUMBERS] if column not in table.columns]
+        if missing:
+            raise InputError(
+                f"the columns {', '.join([*CELL, *CELL_NUMBERS])}", f"no {', '.join(missing)}", "rename them"
+            )
+        keys = [*CELL, "previous"] if "previous" in table.columns else CELL
+        numbers = LIST_NUMBERS if "previous" in table.columns else CELL_NUMBERS
+        table = table.with_columns(as_names(table.schema, ["query", "item"]))
+        _check_values(table, [*CELL, *numbers])
+        table = table.select(
+            "query",
+            "item",
+            pl.col("position").cast(pl.UInt8),
+            *(pl.col(key).cast(pl.UInt8) for key in keys[3:]),
+            *(pl.col(number).cast(pl.Int64) for number in numbers),
+        ).filter(pl.col("impressions") > 0)
+        if table.is_empty():
+            raise InputError("at least one impression", "none", "check that the log holds result lists")
+        self.report.add("cells clamped", table.select((pl.col("clicks") > pl.col("impressions")).sum()).item())
+        self.table = table.with_columns(pl.min_horizontal("clicks", "impressions").alias("clicks")).sort(keys)
+
+    @property
+    def has_lists(self) -> bool:
+        """Whether whole result lists were counted; cascade, DCM, SDBN and UBM need them."""
+        return "previous" in self.table.columns
+
+    @functools.cached_property
+    def cells(self) -> pl.DataFrame:
+        """One row a cell: query, item, position, impressions, clicks; sorted."""
+        if not self.has_lists:
+            return self.table
+        return self.table.group_by(CELL, maintain_order=True).agg(pl.col(CELL_NUMBERS).sum())
+
+    @property
+    def impressions(self) -> int:
+        """Impressions in all cells."""
+        return int(self.table["impressions"].sum())
+
+    @property
+    def clicks(self) -> int:
+        """Clicks in all cells (at most one an impression)."""
+        return int(self.table["clicks"].sum())
+
+    @property
+    def positions(self) -> list[int]:
+        """Positions that occur."""
+        return self.table["position"].unique().sort().to_list()
+
+    @functools.cached_property
+    def queries(self) -> pl.DataFrame:
+        """One row a query, the most frequent first: lists, items, impressions, clicks."""
+        per_position = self.cells.group_by("query", "position").agg(pl.col("impressions").sum())
+        lists = per_position.group_by("query").agg(pl.col("impressions").max().alias("lists"))
+        totals = self.cells.group_by("query").agg(pl.col("item").n_unique().alias("items"), pl.col(CELL_NUMBERS).sum())
+        return lists.join(totals, on="query").sort(["lists", "query"], descending=[True, False])
+
+    def top(self, number: int) -> Counts:
+        """Keep the `number` most frequent queries."""
+        if number < 1:
+            raise InputError("at least 1 query to keep", number, "pass top=20, say")
+        return self.only(self.queries["query"].head(number).to_list())
+
+    def only(self, queries: Iterable[str]) -> Counts:
+        """Keep the queries named."""
+        names = [str(query) for query in queries]
+        known = set(self.queries["query"])
+        for name in names:
+            if name not in known:
+                examples = ", ".join(self.queries["query"].head(5))
+                raise InputError(f"a query of the counts, such as {examples}", name, "see counts.queries")
+        return Counts(self.table.filter(pl.col("query").is_in(names)), self.report)
+
+    def shown_at_least(self, number: int) -> Counts:
+        """Keep the items that their query showed at least this often."""
+        return Counts(self.table.filter(shown_often(number)), self.report)
+
+    @functools.cached_property
+    def n_items(self) -> int:
+        """Number of (query, item) pairs."""
+        return int(self.queries["items"].sum())
+
+    def __repr__(self) -> str:
+        return (
+            f"<Counts: {len(self.queries)} queries, {len(self.cells)} cells, "
+            f"{self.impressions} impressions, {self.clicks} clicks>"
+        )
+
+
+def as_names(schema: Mapping[str, pl.DataType], columns: Iterable[str]) -> list[pl.Expr]:
+    """Return columns as texts; whole numbers that are floats, as pandas has them beside gaps, lose their point.
+
+    >>> frame = pl.DataFrame({"item": [1.0, None, float("nan"), 2.5]})
+    >>> frame.select(as_names(frame.schema, ["item"]))["item"].to_list()
+    ['1', None, None, '2.5']
+    """
+    return [_float_name(name) if schema[name].is_float() else pl.col(name).cast(pl.String) for name in columns]
+
+
+def _float_name(name: str) -> pl.Expr:
+    number, whole = pl.col(name).fill_nan(None), pl.col(name).cast(pl.Int64, strict=False)
+    return pl.when(whole == number).then(whole.cast(pl.String)).otherwise(number.cast(pl.String)).alias(name)
+
+
+def _check_values(table: pl.DataFrame, columns: list[str]) -> None:
+    """Refuse missing values, positions out of range and negative numbers."""
+    position, clicks = pl.col("position"), pl.col("clicks")
+    wrong = {
+        "missing values": pl.any_horizontal(pl.col(columns).is_null()).any(),
+        f"positions out of 1 to {MOST_POSITIONS}": ~position.is_between(1, MOST_POSITIONS).all(),
+        "negative clicks": (clicks < 0).any(),
+    }
+    for what, found in wrong.items():
+        if table.select(found).item():
+            raise InputError("counts of impressions and clicks", what, "correct the table")
+
+
+def shown_often(least: int) -> pl.Expr:
+    """Cells of items that their query showed at least this often."""
+    return pl.col("impressions").sum().over("query", "item") >= least
+
+
+def merged(tables: list[pl.DataFrame]) -> pl.DataFrame:
+    """Add up tables of counts, each of which has a cell once."""
+    if len(tables) == 1:
+        return tables[0]
+    keys = [key for key in [*CELL, "previous"] if key in tables[0].columns]
+    return pl.concat(tables).group_by(keys).agg(pl.exclude(keys).sum())

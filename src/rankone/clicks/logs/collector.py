@@ -1,0 +1,149 @@
+"""Where the readers deliver: counts, held-out lists, tallies, and the rows that could not be read."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankone.clicks.counts.counts import MOST_POSITIONS, Counts, merged
+from rankone.clicks.logs.read_report import ReadReport, check_max_bad
+from rankone.clicks.logs.row_errors import hint, told, worst_of
+from rankone.clicks.logs.source import Source
+from rankone.errors import InputError
+from rankone.writing import writing
+
+#: Called while a log is read: bytes done, bytes in all, rows so far.
+Progress = Callable[[int, int, int], None]
+
+_JUDGED_FROM = 10_000  # rows after which the share of bad rows is judged while reading
+_SHOWN_TEXT = 1_000
+_MERGED_AT = 1 << 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Rules:
+    """How strictly to read, and how much to hold out."""
+
+    positions: int = 10
+    strict: bool = False
+    max_bad: float = 0.01
+    quarantine: str | os.PathLike[str] | None = None
+    holdout: float = 0.0
+    holdout_lists: int = 0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_max_bad(self.max_bad)
+        if not 1 <= self.positions <= MOST_POSITIONS:
+            raise InputError(f"1 to {MOST_POSITIONS} positions", self.positions, "pass positions=10, say")
+
+
+class Collector:
+    """The account of one reading, and what it yields."""
+
+    def __init__(self, rules: Rules, total_bytes: int = 0, progress: Progress | None = None) -> None:
+        self.rules = rules
+        self.report = ReadReport()
+        self.held_out: list[pl.DataFrame] = []
+        self._tables: list[pl.DataFrame] = []
+        self._waiting = 0
+        self._found: dict[str, str | None] = {}  # the first value that each reason was given for
+        self._file: Path = Path()
+        self._quarantine: TextIO | None = None
+        self._progress = progress
+        self._total_bytes, self._done_bytes = total_bytes, 0
+
+    def begin(self, source: Source) -> None:
+        """Say which file the next rows come from."""
+        self._file = source.path
+        self.report.files += 1
+
+    def end(self, source: Source, rows: int) -> None:
+        """Close the account of a file."""
+        self._done_bytes += source.total_bytes
+        self.report.add("byte order marks", int(source.had_bom))
+        if rows == 0:
+            self.report.add("empty files", 1)
+        if source.broken:
+            self.report.add("files cut short", 1)
+            if self.rules.strict:
+                raise InputError(
+                    f"{source.path.name} whole", source.broken, "fetch the file again, or read without strict"
+                )
+        self.show_progress(None)
+
+    def show_progress(self, source: Source | None) -> None:
+        """Tell the caller how far the reading is."""
+        if self._progress is not None:
+            done = self._done_bytes + (source.bytes_read if source is not None else 0)
+            self._progress(done, self._total_bytes, self.report.rows)
+
+    def table(self, cells: pl.DataFrame) -> None:
+        """Take counts; tables are added up as they come, so that memory follows the number of distinct cells."""
+        self._tables.append(cells)
+        self._waiting += len(cells)
+        if self._waiting > max(_MERGED_AT, 2 * len(self._tables[0])):
+            self._tables = [merged(self._tables)]
+            self._waiting = 0
+
+    def holds_out(self, keys: npt.NDArray[np.int64] | npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+        """Choose what to hold out by a hash of the session (or list), so that the choice needs no memory."""
+        if self.rules.holdout <= 0.0 or self.report["lists held out"] >= self.rules.holdout_lists:
+            return np.zeros(len(keys), np.bool_)
+        mixed = keys.astype(np.uint64) + np.uint64((0x9E3779B97F4A7C15 * (self.rules.seed + 1)) % 2**64)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+        return (mixed ^ (mixed >> np.uint64(31))) < np.uint64(int(self.rules.holdout * 2.0**64))
+
+    def bad(self, line: int, reason: str, text: bytes, value: str | None = None) -> None:
+        """Set a row aside, and the value it is for: count it, write it to the quarantine file, or stop if strict."""
+        self.report.rows_quarantined += 1
+        self.report.reasons[reason] = self.report.reasons.get(reason, 0) + 1
+        self._found.setdefault(reason, value)
+        if self.rules.quarantine is not None:
+            if self._quarantine is None:
+                self._quarantine = _new_quarantine(Path(self.rules.quarantine))
+            shown = text[:_SHOWN_TEXT].decode("utf-8", "backslashreplace").encode("unicode_escape").decode()
+            self._quarantine.write(f"{self._file}\t{line}\t{reason}\t{shown}\n")
+        if self.rules.strict:
+            got = f"line {line} of {self._file.name}: {told(reason, value)}"
+            raise InputError("rows that can all be read (strict)", got, hint(reason, value))
+
+    def judge(self, at_end: bool = False) -> None:
+        """Stop when the share of bad rows is above the limit."""
+        report = self.report
+        if report.bad_share > self.rules.max_bad and (at_end or report.rows >= _JUDGED_FROM):
+            worst = worst_of(report.reasons)
+            written = f", look at {self.rules.quarantine}" if self.rules.quarantine is not None else ""
+            raise InputError(
+                f"at most {self.rules.max_bad:.1%} rows that cannot be read as {report.format}",
+                f"{report.rows_quarantined:,} of {report.rows:,} rows (mostly: {told(worst, self._found[worst])})",
+                f"{hint(worst, self._found[worst])}{written}, or raise max_bad",
+            )
+
+    def close(self) -> None:
+        """Close the quarantine file."""
+        if self._quarantine is not None:
+            self._quarantine.close()
+
+    def counts(self) -> Counts:
+        """Return all counts taken."""
+        if not self._tables:
+            raise InputError(
+                "at least one result list or impression", "none in the log", "check the file and its format"
+            )
+        return Counts(merged(self._tables), self.report)
+
+
+def _new_quarantine(path: Path) -> TextIO:
+    with writing(path):
+        file = path.open("w", encoding="utf-8")
+    file.write("file\tline\treason\ttext\n")
+    return file

@@ -1,0 +1,66 @@
+"""Held-out result lists as matrices: one row a list, one column a position."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankone.clicks.counts.count_arrays import Cells, Ints
+from rankone.clicks.counts.counts import as_names
+from rankone.clicks.counts.frames import known_frame, to_polars
+from rankone.errors import InputError
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclasses.dataclass(frozen=True)
+class Lists:
+    """Lists whose query was fitted; `left_out` others were not."""
+
+    query: Ints  # (lists,): number of the query in the fitted cells
+    pair: Ints  # (lists, positions): number of the pair in the fitted cells, -1 if it was not fitted
+    shown: Mask  # (lists, positions): whether the position shows an item
+    clicked: Mask  # (lists, positions)
+    left_out: int
+
+    @property
+    def previous(self) -> Ints:
+        """Return ``(lists, positions)``: position (from 1) of the click before in the list, 0 if there is none."""
+        places = np.where(self.clicked, np.arange(1, self.clicked.shape[1] + 1), 0)
+        above = np.concatenate([np.zeros((len(places), 1), np.int64), places[:, :-1]], axis=1)
+        return np.maximum.accumulate(above, axis=1)
+
+
+def lists_of(frame: Any, cells: Cells, n_positions: int) -> Lists:
+    """Turn a long table with the columns list, query, item, position, clicked into matrices of numbered pairs."""
+    table = to_polars(known_frame(frame))
+    needed = ["list", "query", "item", "position", "clicked"]
+    for column in needed:
+        if column not in table.columns:
+            raise InputError(
+                f"the columns {', '.join(needed)}", f"no '{column}'", "rename the columns of the held-out lists"
+            )
+    table = table.select(
+        pl.col("list"), *as_names(table.schema, ["query", "item"]), pl.col("position", "clicked").cast(pl.Int64)
+    ).filter(pl.col("position") <= n_positions)
+    numbers = pl.DataFrame({"query": cells.queries, "query_number": np.arange(len(cells.queries))})
+    pairs = cells.pairs.select("query", "item").with_row_index("pair")
+    rows = table.join(numbers, on="query").join(pairs, on=["query", "item"], how="left", maintain_order="left")
+    if rows.is_empty():
+        raise InputError("held-out lists of queries that were fitted", "none", "hold out lists of the same log")
+    keys = rows.select(pl.struct("list", "query").rank("dense")).to_series().to_numpy().astype(np.int64) - 1
+    shape = (int(keys.max()) + 1, n_positions)
+    place = (keys, rows["position"].to_numpy() - 1)
+    query = np.zeros(shape[0], np.int64)
+    query[keys] = rows["query_number"].to_numpy()
+    pair = np.full(shape, -1, np.int64)
+    pair[place] = rows["pair"].cast(pl.Int64).fill_null(-1).to_numpy()
+    shown, clicked = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
+    shown[place] = True
+    clicked[place] = rows["clicked"].to_numpy() > 0
+    left_out = table.select(pl.struct("list", "query").n_unique()).item() - shape[0]
+    return Lists(query, pair, shown, clicked, left_out)

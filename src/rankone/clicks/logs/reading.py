@@ -1,0 +1,142 @@
+"""Reading a click log: which files, which format, how strictly, what to hold out."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from rankone.clicks.counts.counts import Counts
+from rankone.clicks.formats.base import FORMATS, Format
+from rankone.clicks.logs.collector import Collector, Progress, Rules
+from rankone.clicks.logs.source import Paths, Source, find_files
+from rankone.errors import InputError
+
+
+def read(
+    paths: Paths,
+    format: str | None = None,
+    *,
+    positions: int = 10,
+    strict: bool = False,
+    max_bad: float = 0.01,
+    quarantine: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Counts:
+    """Read a click log into counts, in memory that follows the number of distinct cells and not the log's length.
+
+    Args:
+        paths: a file, a glob, or several of them; plain, gzip or zstd.
+        format: name of the format; found by itself if left out. A file that does not look like it is refused.
+        positions: how many positions of a result list count; longer lists are cut.
+        strict: stop at the first row that cannot be read.
+        max_bad: stop when a larger share of the rows cannot be read.
+        quarantine: file that takes the rows that cannot be read, with line and reason.
+        progress: called with bytes done, bytes in all, rows so far.
+        **options: options of the format, such as ``regions="merge"`` (yandex-rpc) or ``query="q"`` (table).
+
+    >>> import pathlib, tempfile
+    >>> log = pathlib.Path(tempfile.mkdtemp(), "log.tsv")
+    >>> _ = log.write_text("7\\t0\\tQ\\t15\\t2\\t101\\t102\\n7\\t9\\tC\\t102\\n")
+    >>> read(log).cells.rows()
+    [('15_2', '101', 1, 1, 0), ('15_2', '102', 2, 1, 1)]
+    """
+    rules = Rules(positions, strict, max_bad, quarantine)
+    return _read(paths, format, rules, progress, options).counts()
+
+
+def read_split(
+    paths: Paths,
+    format: str | None = None,
+    *,
+    holdout: float = 0.25,
+    holdout_lists: int = 200_000,
+    seed: int = 0,
+    positions: int = 10,
+    strict: bool = False,
+    max_bad: float = 0.01,
+    quarantine: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> tuple[Counts, pl.DataFrame]:
+    """Read a log once into counts to fit on and a long table of held-out lists to evaluate on.
+
+    Whole sessions are held out, chosen by a hash, until `holdout_lists` lists are held out; so memory stays bounded.
+    """
+    if not 0.0 < holdout < 1.0:
+        raise InputError("a holdout between 0 and 1", holdout, "pass holdout=0.25, say")
+    rules = Rules(positions, strict, max_bad, quarantine, holdout, holdout_lists, seed)
+    collector = _read(paths, format, rules, progress, options)
+    if not collector.held_out:
+        raise InputError(
+            "lists to hold out", "none", "use a longer log or a larger holdout, and name the lists of a table"
+        )
+    return collector.counts(), pl.concat(collector.held_out)
+
+
+def _read(
+    paths: Paths, format: str | None, rules: Rules, progress: Progress | None, options: dict[str, Any]
+) -> Collector:
+    sources = [Source(path) for path in find_files(paths)]
+    kind = _format_of(sources, format)
+    reader = _made(kind, options)
+    _clear(rules.quarantine, sources)
+    collector = Collector(rules, sum(source.total_bytes for source in sources), progress)
+    collector.report.format = kind.name
+    with contextlib.closing(collector):
+        for source in sources:
+            collector.begin(source)
+            rows = reader.read(source, collector)
+            collector.end(source, rows)
+        reader.finish(collector)
+        collector.judge(at_end=True)
+    return collector
+
+
+def _clear(quarantine: str | os.PathLike[str] | None, sources: list[Source]) -> None:
+    """Remove the quarantine file of an earlier reading, so that one without bad rows leaves none; never the log."""
+    if quarantine is None or not Path(quarantine).is_file():
+        return
+    if any(source.path.samefile(quarantine) for source in sources):
+        raise InputError("a quarantine file of its own", f"{quarantine}, the log itself", "name another file")
+    Path(quarantine).unlink()
+
+
+def _format_of(sources: list[Source], name: str | None) -> type[Format]:
+    """Find the one format that all files have; refuse a file that looks like another one."""
+    wanted = FORMATS.get(name) if name is not None else None
+    for source in sources:
+        head = source.head()
+        if not head.strip():
+            continue
+        seen = [kind for kind in FORMATS.known().values() if kind.recognises(head)]
+        seen.sort(key=lambda kind: -len(kind.__mro__))  # a special kind of table before any table
+        if wanted is None and seen:
+            wanted = seen[0]
+        if wanted is None or wanted not in seen:
+            expected = (
+                f"a log in the format {wanted.name}" if wanted else f"a log in one of {', '.join(FORMATS.known())}"
+            )
+            looks = (
+                f"{source.path.name}, which looks like {seen[0].name}"
+                if seen
+                else f"{source.path.name}, which looks like none"
+            )
+            raise InputError(expected, looks, "name the right format, or convert it to a table with a header")
+    if wanted is None:
+        raise InputError("at least one result list or impression", "nothing but empty files", "check the path")
+    return wanted
+
+
+def _made(kind: type[Format], options: dict[str, Any]) -> Format:
+    known = [name for name in inspect.signature(kind.__init__).parameters if name != "self"]
+    for name in options:
+        if name not in known:
+            expected = ", ".join(known) or "no options"
+            raise InputError(f"{expected} as options of {kind.name}", name, "leave it out or correct it")
+    return kind(**options)

@@ -1,0 +1,59 @@
+"""What the values of a long table must be, in the same words for files and dataframes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rankone.clicks.counts.counts import MOST_POSITIONS
+
+NO_POSITION = f"the position is no whole number from 1 to {MOST_POSITIONS}"
+NO_OUTCOME = "the outcome is not 0 or 1"
+NOT_ENCODED = "the row is not "  # and the encoding
+_SHOWN_VALUE = 40
+#: Which value of a row a reason is about.
+ABOUT = {f"the {name} is missing": name for name in ("query", "item", "list")}
+ABOUT |= {NO_POSITION: "position", NO_OUTCOME: "clicked"}
+#: What databases, web servers and NumPy write for "nothing". Words that may be queries or items (NA, None, nan, null)
+#: are not among them.
+MISSING = ("", "-", "\\N", "NULL", "NaN")
+
+
+def missing_texts(named: str | Iterable[str] | None) -> list[str]:
+    """Return the texts that stand for a missing name, in capitals or not as written; nothing at all always does.
+
+    >>> missing_texts(None), missing_texts("NA,None"), missing_texts("")
+    (['', '-', '\\\\N', 'NULL', 'NaN'], ['', 'NA', 'None'], [''])
+    """
+    if named is None:
+        return [*MISSING]
+    return list(dict.fromkeys(["", *(named.split(",") if isinstance(named, str) else named)]))
+
+
+def worst_of(reasons: dict[str, int]) -> str:
+    """Return the most frequent reason."""
+    return max(reasons, key=reasons.__getitem__)
+
+
+def told(reason: str, value: str | None) -> str:
+    """Return a reason with a value that was found.
+
+    >>> told(NO_OUTCOME, "yes"), told("the item is missing", "-"), told("the item is missing", None)
+    ("the outcome is not 0 or 1 but 'yes'", "the item is missing ('-')", 'the item is missing')
+    """
+    if not value:
+        return reason
+    shown = f"'{value[:_SHOWN_VALUE]}'"
+    return f"{reason} ({shown})" if reason.endswith("is missing") else f"{reason} but {shown}"
+
+
+def hint(reason: str, value: str | None) -> str:
+    """Say what to do about values that cannot be used, of which one is given."""
+    if reason == NO_POSITION and value in ("0", "0.0"):
+        return "count positions from 1 (add 1 to those that start at 0)"
+    if reason == NO_OUTCOME:
+        return "write outcomes as 0/1 or true/false"
+    if reason.startswith(NOT_ENCODED):
+        return "name the encoding: encoding=latin-1, say"
+    if reason.endswith("is missing") and value:
+        return f"if '{value}' is a name, say what stands for a missing one: missing=NULL, say"
+    return "check the format and the columns"

@@ -1,0 +1,246 @@
+"""Result lists and clicks of session logs: the compiled steps of reading a row.
+
+Rows of a session stand together in the log, so the lists of the current session stay open for its clicks and are
+finished when the next session begins. A click belongs to the latest list of its session that shows the item.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.compiling.compiled import lean
+
+Ints = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
+
+OPEN_LISTS = 1 << 12
+_BAD_ROWS = 1 << 10
+_MOST_FIELDS = 512
+_MOST_DIGITS = 18
+NO_ITEM = -1
+NO_OUTCOMES = -1  # as the query of a list that was logged without clicks
+
+TALLY_NAMES = (
+    "rows", "blank lines", "lists", "clicks", "clicks repeated", "clicks off the list", "clicks before any list",
+    "clicks on an earlier list", "lists shown again", "short lists", "long lists", "empty items", "duplicate items",
+    "lists without outcomes",
+)  # fmt: skip
+N_TALLIES = len(TALLY_NAMES)
+# Places of the state: the tallies, then where the reading is.
+(
+    ROWS, BLANK, LISTS, CLICKS, REPEATED, OFF_LIST, BEFORE_ANY, ON_EARLIER, SHOWN_AGAIN, SHORT, LONG, EMPTY, DUPLICATE,
+    WITHOUT_OUTCOMES, N_LISTS, FIRST_OPEN, CURRENT_SESSION, STARTED, LINE, N_BAD,
+) = range(N_TALLIES + 6)  # fmt: skip
+
+REASONS = ("", "wrong number of fields", "unknown kind of row", "a field is not a whole number")
+WRONG_FIELDS, UNKNOWN_KIND, NOT_A_NUMBER = 1, 2, 3
+
+SESSION, QUERY, REGION, PAGE = range(4)  # columns of the heads
+START, END, VALUE = range(3)  # rows of the fields
+
+
+class Reading(NamedTuple):
+    """The state of the reading of one file. Kernels take only the arrays they touch: each one passed costs time."""
+
+    heads: Ints  # (lists, 4): session, query, region, page
+    items: Ints  # (lists, positions); NO_ITEM where a position shows nothing
+    clicked: Bytes  # (lists, positions)
+    state: Ints
+    bad: Ints  # (rows, 4): line, reason, start and end of its text in the block
+    fields: Ints  # (3, fields) of the current row: start, end, value as a whole number or -1
+
+
+def start_reading(positions: int) -> Reading:
+    """Return the state before the first row of a file."""
+    return Reading(
+        heads=np.empty((OPEN_LISTS, 4), np.int64),
+        items=np.empty((OPEN_LISTS, positions), np.int64),
+        clicked=np.zeros((OPEN_LISTS, positions), np.uint8),
+        state=np.zeros(N_TALLIES + 6, np.int64),
+        bad=np.empty((_BAD_ROWS, 4), np.int64),
+        fields=np.empty((3, _MOST_FIELDS), np.int64),
+    )
+
+
+@lean
+def is_full(state: Ints) -> bool:
+    """Say whether finished lists or bad rows must be taken out before the next row."""
+    return state[N_LISTS] == OPEN_LISTS or state[N_BAD] == _BAD_ROWS
+
+
+@lean
+def split_row(data: Bytes, begin: int, fields: Ints, state: Ints) -> tuple[int, int]:
+    """Find the fields of the row at `begin` and the numbers in them, in one pass over its bytes.
+
+    Returns the number of fields, 0 for a blank line, and the place after the row's line end.
+    """
+    number = 0
+    place = start = begin
+    value = 0
+    digits_only = True
+    while True:
+        byte = int(data[place])
+        digit = byte - 48
+        if 0 <= digit <= 9:
+            value = value * 10 + digit
+        elif byte == 9 or byte == 10:  # a tab, a line end
+            end = place - 1 if byte == 10 and place > begin and data[place - 1] == 13 else place  # CRLF
+            if number < _MOST_FIELDS:
+                fields[START, number] = start
+                fields[END, number] = end
+                fields[VALUE, number] = value if digits_only and 0 < end - start <= _MOST_DIGITS else -1
+            number += 1
+            if byte == 10:
+                break
+            start = place + 1
+            value = 0
+            digits_only = True
+        elif not (byte == 13 and data[place + 1] == 10):
+            digits_only = False
+        place += 1
+    state[LINE] += 1
+    if number == 1 and fields[END, 0] == fields[START, 0]:
+        state[BLANK] += 1
+        return 0, place + 1
+    state[ROWS] += 1
+    return number, place + 1
+
+
+@lean
+def whole_number(data: Bytes, start: int, end: int) -> int:
+    """Value of a stretch of digits, or -1."""
+    if start >= end or end - start > _MOST_DIGITS:
+        return -1
+    value = 0
+    for place in range(start, end):
+        digit = int(data[place]) - 48
+        if digit < 0 or digit > 9:
+            return -1
+        value = value * 10 + digit
+    return value
+
+
+@lean
+def letter(data: Bytes, fields: Ints, field: int) -> int:
+    """Return the byte of a field that is one byte long, or -1."""
+    if fields[END, field] - fields[START, field] != 1:
+        return -1
+    return int(data[fields[START, field]])
+
+
+@lean
+def set_aside(bad: Ints, fields: Ints, state: Ints, reason: int, number: int) -> None:
+    """Note the current row, of that many fields, as one that cannot be read."""
+    place = state[N_BAD]
+    bad[place, 0] = state[LINE]
+    bad[place, 1] = reason
+    bad[place, 2] = fields[START, 0]
+    bad[place, 3] = fields[END, min(number, _MOST_FIELDS) - 1]
+    state[N_BAD] = place + 1
+
+
+@lean
+def enter_session(state: Ints, session: int) -> None:
+    """Make `session` the current one; the lists of the session before are finished."""
+    if state[STARTED] == 0 or state[CURRENT_SESSION] != session:
+        state[CURRENT_SESSION] = session
+        state[STARTED] = 1
+        state[FIRST_OPEN] = state[N_LISTS]
+
+
+@lean
+def item_number(data: Bytes, fields: Ints, field: int, paired: bool) -> int:
+    """Return the item of a field: its number, or in a paired log the number before the comma of "url,domain"; or -1."""
+    if not paired:
+        return fields[VALUE, field]
+    for place in range(fields[START, field], fields[END, field]):
+        if data[place] == 44:  # a comma
+            domain = whole_number(data, place + 1, fields[END, field])
+            return whole_number(data, fields[START, field], place) if domain >= 0 else -1
+    return -1
+
+
+@lean
+def place_items(
+    data: Bytes, items: Ints, clicked: Bytes, fields: Ints, state: Ints, first_field: int, number: int, paired: bool
+) -> bool:
+    """Put the items of the current row, of that many fields, into the next list; say whether all of them are items."""
+    here = state[N_LISTS]
+    positions = min(number - first_field, items.shape[1])
+    for position in range(positions):
+        field = first_field + position
+        empty = fields[START, field] == fields[END, field]
+        items[here, position] = NO_ITEM if empty else item_number(data, fields, field, paired)
+        if items[here, position] == NO_ITEM and not empty:
+            return False
+    for position in range(items.shape[1]):
+        clicked[here, position] = 0
+        if position >= positions:
+            items[here, position] = NO_ITEM
+        elif items[here, position] == NO_ITEM:
+            state[EMPTY] += 1
+    for position in range(1, positions):
+        item = items[here, position]
+        for earlier in range(position):
+            if items[here, earlier] == item and item != NO_ITEM:
+                state[DUPLICATE] += 1
+                items[here, position] = NO_ITEM
+                break
+    return True
+
+
+@lean
+def finish_list(
+    heads: Ints, items: Ints, state: Ints, query: int, region: int, page: int, places: int, merge: bool
+) -> None:
+    """Add the list whose items were placed to the current session; `places` is how many the row has."""
+    here = state[N_LISTS]
+    positions = items.shape[1]
+    if places > positions:
+        state[LONG] += 1
+    elif places < positions:
+        state[SHORT] += 1
+    if here > state[FIRST_OPEN] and heads[here - 1, QUERY] == query and heads[here - 1, REGION] == region:
+        same = True
+        for position in range(positions):
+            if items[here, position] != items[here - 1, position]:
+                same = False
+                break
+        if same:
+            state[SHOWN_AGAIN] += 1
+            if merge:
+                return
+    heads[here, SESSION] = state[CURRENT_SESSION]
+    heads[here, QUERY] = query
+    heads[here, REGION] = region
+    heads[here, PAGE] = page
+    state[WITHOUT_OUTCOMES if query == NO_OUTCOMES else LISTS] += 1
+    state[N_LISTS] = here + 1
+
+
+@lean
+def click(heads: Ints, items: Ints, clicked: Bytes, state: Ints, item: int, page: int, last_list_only: bool) -> None:
+    """Attach a click of the current session to the latest list (of that page, if it is not -1) with the item."""
+    state[CLICKS] += 1
+    latest = state[N_LISTS] - 1
+    first = state[FIRST_OPEN]
+    if latest < first:
+        state[BEFORE_ANY] += 1
+        return
+    if last_list_only:
+        first = latest
+    for here in range(latest, first - 1, -1):
+        if page >= 0 and heads[here, PAGE] != page:
+            continue
+        for position in range(items.shape[1]):
+            if items[here, position] == item:
+                if clicked[here, position]:
+                    state[REPEATED] += 1
+                elif here < latest:
+                    state[ON_EARLIER] += 1
+                clicked[here, position] = 1
+                return
+    state[OFF_LIST] += 1

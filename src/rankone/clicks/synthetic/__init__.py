@@ -1,0 +1,1 @@
+"""Click logs with known truth, to try things on."""

@@ -1,0 +1,242 @@
+"""Yandex-like click logs with known truth.
+
+Truth: each query has mu and p_max (paper, eqs. 3-4) exactly: examination p_max * k^-eta with eta such that its mean
+is mu; the best item at 0.90-0.99 of p_max, the next 0.05 below, the others on a power-law curve with mean 1.25 mu +
+0.02. Queries 1 and 2 have the paper's L, mu and p_max. Logging: a ranker that knows attraction with an error (sigma),
+redraws some of it in each index epoch, shows Plackett-Luce lists with weight rank^-b and now and then one random
+item. Clicks follow the position-based model. Edge cases can be injected; how many is counted exactly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import gzip
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, cast
+
+import numpy as np
+
+from rankone.clicks.counts.count_arrays import Floats
+from rankone.clicks.synthetic.log_writer import (
+    MOST_BYTES_A_SESSION,
+    N_CLICKS,
+    N_EDGES,
+    N_LISTS,
+    N_ROWS,
+    World,
+    room,
+    write_sessions,
+)
+from rankone.compiling.compiled import compiled
+from rankone.errors import InputError
+from rankone.numerics.seeds import generator
+from rankone.problems import RankOne
+from rankone.writing import whole_file
+
+#: What can be injected, as the reader tallies it, and the usual rates (a session, list or click each). Repeats and
+#: off-list clicks are about as frequent as in Yandex's logs; the other rates are made up for tests.
+EDGES = {
+    "clicks repeated": 0.10,
+    "clicks off the list": 0.006,
+    "clicks on an earlier list": 0.03,
+    "lists shown again": 0.05,
+    "short lists": 0.01,
+    "long lists": 0.005,
+    "duplicate items": 0.005,
+    "clicks before any list": 0.002,
+    "rows set aside": 0.001,
+}
+#: (mu, p_max): the paper's Queries 1 and 2, then rounded fits of real queries.
+HARDNESS = (
+    (0.13, 0.85), (0.28, 0.66), (0.29, 0.74), (0.39, 0.79), (0.37, 0.89), (0.22, 0.93), (0.41, 0.90), (0.42, 0.71),
+    (0.40, 0.88), (0.43, 0.89), (0.40, 0.75), (0.32, 0.69), (0.32, 0.82), (0.25, 0.67), (0.14, 0.60), (0.24, 0.90),
+    (0.28, 0.75), (0.23, 0.89), (0.36, 0.73), (0.24, 0.71),
+)  # fmt: skip
+PAPER_ITEMS = (871, 807)
+POSITIONS = 10
+FORMATS = ("yandex-rpc", "yandex-pwsc")
+_SESSIONS_AT_ONCE = 4096
+
+
+@dataclasses.dataclass(frozen=True)
+class GeneratedLog:
+    """A log, what is true in it, and what it holds."""
+
+    path: Path
+    world: World
+    suffix: str
+    rows: int
+    lists: int
+    clicks: int
+    injected: dict[str, int]
+
+    @functools.cached_property
+    def problems(self) -> list[RankOne]:
+        """The truth, one problem a query, named as the reader of the format names the queries."""
+        return [_problem(self.world, place, f"{place + 1}{self.suffix}") for place in range(len(self.world.popularity))]
+
+
+def generate_log(
+    path: str | os.PathLike[str],
+    lists: int = 400_000,
+    format: str = "yandex-rpc",
+    *,
+    queries: int = 20,
+    items: int | None = None,
+    edges: Mapping[str, float] | bool = False,
+    sigma: float = 0.1,
+    steepness: float = 2.5,
+    random_share: float = 0.05,
+    epochs: int = 5,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> GeneratedLog:
+    """Write a log of that many sessions (a few have a second list); a path that ends in .gz or .zst is compressed.
+
+    Args:
+        path: the file to write.
+        lists: sessions to write.
+        format: "yandex-rpc" or "yandex-pwsc".
+        queries: number of queries; their frequencies follow Zipf's law.
+        items: items a query; by default as in the paper: 871, 807, and 800 to 900 for the others.
+        edges: True injects edge cases at the rates of `EDGES`; a mapping sets rates of its own.
+        sigma: error of the ranker.
+        steepness: b, how strongly the ranker's order decides the lists.
+        random_share: share of lists with one random item.
+        epochs: index epochs; a tenth of the ranker's errors is drawn anew in each.
+        seed: root of all randomness.
+        progress: called with sessions done and in all.
+
+    >>> import tempfile
+    >>> log = generate_log(tempfile.mkdtemp() + "/log.tsv", lists=100, queries=2, items=30)
+    >>> log.lists, [problem.n_rows for problem in log.problems], log.problems[0].p_max
+    (100, [30, 30], 0.85)
+    """
+    if lists < 1 or queries < 1 or epochs < 1:
+        raise InputError("at least one list, query and epoch", (lists, queries, epochs), "pass lists=100_000, say")
+    if items is not None and items < POSITIONS + 2:
+        raise InputError(f"at least {POSITIONS + 2} items a query", items, "pass items=200, say")
+    if not (sigma >= 0.0 and steepness >= 0.0 and 0.0 <= random_share <= 1.0):
+        got = f"sigma {sigma}, steepness {steepness}, random_share {random_share}"
+        raise InputError("sigma and steepness of at least 0 and a share from 0 to 1", got, "correct it")
+    if format not in FORMATS:
+        raise InputError(f"one of the formats {', '.join(FORMATS)}", format, "choose one of them")
+    rng = generator(seed, "click log")
+    truths = [_truth(place, items, rng) for place in range(queries)]
+    world = _world(truths, sigma, steepness, random_share, epochs, rng)
+    tally = np.zeros(N_EDGES + 3, np.int64)
+    write, space = compiled(write_sessions, __name__), room(POSITIONS)
+    rates, paired = _rates(edges), format == "yandex-pwsc"
+    buffer = np.empty(_SESSIONS_AT_ONCE * MOST_BYTES_A_SESSION, np.uint8)
+    target = Path(path)
+    with _opened(target) as file:
+        for first in range(0, lists, _SESSIONS_AT_ONCE):
+            last = min(first + _SESSIONS_AT_ONCE, lists)
+            size = write(buffer, first, last, lists, world, rates, paired, tally, space, rng)
+            file.write(buffer[:size].data)
+            if progress is not None:
+                progress(last, lists)
+    injected = {name: int(number) for name, number in zip(EDGES, tally[:N_EDGES], strict=True)}
+    return GeneratedLog(
+        target, world, "" if paired else "_0", int(tally[N_ROWS]), int(tally[N_LISTS]), int(tally[N_CLICKS]), injected
+    )
+
+
+def _truth(place: int, items: int | None, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Attraction and examination of one query."""
+    mu, p_max = HARDNESS[place % len(HARDNESS)]
+    size = items or (PAPER_ITEMS[place] if place < len(PAPER_ITEMS) else int(rng.integers(800, 901)))
+    attraction = rng.permutation(_attraction(mu, p_max, size, int(rng.integers(90, 100))))
+    return attraction, _examination(mu, p_max)
+
+
+@functools.cache
+def _attraction(mu: float, p_max: float, size: int, percent: int) -> Floats:
+    """Sorted attractions whose best is that many per cent of p_max."""
+    best = percent / 100.0 * p_max
+    quantiles = (np.arange(size - 2) + 0.5) / (size - 2)
+    rest_mean = (size * (1.25 * mu + 0.02) - best - (best - 0.05)) / (size - 2)
+    power = _root(lambda power: float(np.mean((best - 0.05) * quantiles**power)) - rest_mean)
+    return np.concatenate([[best, best - 0.05], (best - 0.05) * quantiles**power])
+
+
+@functools.cache
+def _examination(mu: float, p_max: float) -> Floats:
+    positions = np.arange(1, POSITIONS + 1)
+    eta = _root(lambda eta: float(np.mean(p_max * positions**-eta)) - mu)
+    return np.asarray(p_max * positions**-eta, np.float64)
+
+
+def _root(falling: Callable[[float], float]) -> float:
+    """Find where a falling function crosses 0, by bisection."""
+    low, high = 0.0, 64.0
+    for _ in range(50):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if falling(middle) > 0.0 else (low, middle)
+    return low
+
+
+def _world(
+    truths: Sequence[tuple[Floats, Floats]], sigma: float, steepness: float, random_share: float, epochs: int,
+    rng: np.random.Generator,
+) -> World:  # fmt: skip
+    starts = np.cumsum([0, *(len(attraction) for attraction, _ in truths)])
+    attraction = np.concatenate([attraction for attraction, _ in truths])
+    races = np.empty((epochs, len(attraction)))
+    error = rng.normal(0.0, sigma, len(attraction))
+    for epoch in range(epochs):
+        redrawn = rng.random(len(attraction)) < (0.1 if epoch else 0.0)
+        error = np.where(redrawn, rng.normal(0.0, sigma, len(attraction)), error)
+        for query in range(len(truths)):
+            own = slice(starts[query], starts[query + 1])
+            rank = np.empty(own.stop - own.start)
+            rank[np.argsort(-(attraction[own] + error[own]))] = np.arange(1, len(rank) + 1)
+            races[epoch, own] = rank**steepness
+    popularity = np.cumsum(1.0 / np.arange(1, len(truths) + 1))
+    return World(
+        starts=starts,
+        items=rng.permutation(len(attraction)) + 1000,
+        attraction=attraction,
+        examination=np.array([examination for _, examination in truths]),
+        races=races,
+        popularity=popularity / popularity[-1],
+        random_share=float(random_share),
+    )
+
+
+def _rates(edges: Mapping[str, float] | bool) -> Floats:
+    chosen = EDGES if edges is True else edges or {}
+    for name, rate in chosen.items():
+        if name not in EDGES or not 0.0 <= rate <= 1.0:
+            raise InputError(
+                f"rates in [0, 1] of {', '.join(EDGES)}", f"{name}: {rate}", "correct the name or the rate"
+            )
+    return np.array([chosen.get(name, 0.0) for name in EDGES])
+
+
+def _problem(world: World, query: int, name: str) -> RankOne:
+    own = slice(world.starts[query], world.starts[query + 1])
+    names = [f"position {position}" for position in range(1, POSITIONS + 1)]
+    items = [str(item) for item in world.items[own]]
+    return RankOne(world.attraction[own], world.examination[query], items, names, name)
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file that appears whole or not at all; the ending of its name says how it is compressed."""
+    with whole_file(path) as part, _compressed(part, path.suffix) as file:
+        yield file
+
+
+def _compressed(path: Path, suffix: str) -> IO[bytes]:
+    if suffix == ".gz":
+        return cast(IO[bytes], gzip.open(path, "wb", compresslevel=6))
+    if suffix == ".zst":
+        import zstandard
+
+        return cast(IO[bytes], zstandard.open(path, "wb"))
+    return path.open("wb")

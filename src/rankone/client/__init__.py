@@ -1,0 +1,1 @@
+"""The client of a service: experiments over HTTP, with the standard library alone."""

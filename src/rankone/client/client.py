@@ -1,0 +1,230 @@
+"""The client: experiments at a service, used like `rankone.Experiment`.
+
+A retry never asks twice (each ask carries a key of its own) and never counts an outcome twice (outcomes are told by
+id), so the client tries again by itself while the service is away, busy or restarting. What else changes an experiment
+(stop, exclude, add_row, ...) might be done twice: it is tried again only where the service cannot have begun with it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Sequence
+from typing import Any, Self, overload
+from urllib.parse import quote
+
+from rankone.client.transport import Transport, problem_error
+from rankone.errors import InputError
+from rankone.policies import Policy
+from rankone.serving import Ask, Decision, Outcome, Tell, Void
+from rankone.serving.outcomes import checked_request, each_answered, id_of, tells
+from rankone.serving.report import LineReport, Report
+from rankone.serving.settings import checked_lines
+
+_CREATING = 300.0  # seconds: the first experiment of a policy may have to wait for a compiler
+
+
+class Client:
+    """A service that runs experiments. Threads and forked processes may share one client.
+
+    Args:
+        url: address of the service, such as ``http://127.0.0.1:8000``.
+        token: what `rankone token create` printed; None: the service serves its own machine.
+        patience: seconds to go on trying while the service is away, busy or restarting.
+        timeout: seconds to wait for one answer.
+
+    >>> homepage = Client("http://127.0.0.1:8000").experiment("homepage")
+    >>> homepage
+    <RemoteExperiment 'homepage'>
+    """
+
+    def __init__(self, url: str, token: str | None = None, *, patience: float = 10.0, timeout: float = 30.0) -> None:
+        self.transport = Transport(url, token, patience, timeout)
+
+    def __repr__(self) -> str:
+        return f"<Client {self.transport.address}>"
+
+    def experiments(self) -> list[dict[str, Any]]:
+        """Return the experiments that the token may read, with their settings; not those whose journal is damaged."""
+        return self.transport.send("GET", "/v1/experiments")["experiments"]
+
+    def experiment(self, name: str) -> RemoteExperiment:
+        """Return an experiment that is there; nothing is sent yet."""
+        return RemoteExperiment(self.transport, name)
+
+    def create(
+        self,
+        name: str,
+        rows: Sequence[str] | int,
+        cols: Sequence[str] | int,
+        policy: str | Policy | None = None,
+        *,
+        window: float | None = None,
+        auto_stop: float | None = None,
+        seed: int | None = None,
+        max_open: int | None = None,
+        max_age: float | None = None,
+    ) -> RemoteExperiment:
+        """Create an experiment, or find that it is there with these settings."""
+        label = policy.label if isinstance(policy, Policy) else policy
+        lines = {"rows": list(checked_lines(rows, "row")), "cols": list(checked_lines(cols, "col"))}
+        settings: dict[str, Any] = {"name": name, **lines, "policy": label}
+        settings |= {"window": window, "auto_stop": auto_stop, "seed": seed, "max_open": max_open, "max_age": max_age}
+        given = {key: value for key, value in settings.items() if value is not None}
+        self.transport.send("POST", "/v1/experiments", given, timeout=_CREATING)
+        return self.experiment(name)
+
+    def health(self) -> dict[str, Any]:
+        """Return the service's word that it is well."""
+        return self.transport.send("GET", "/health")
+
+    def close(self) -> None:
+        """Close the connections to the service that are not in use; another call opens one again."""
+        self.transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class RemoteExperiment:
+    """An experiment at a service, with the methods of `rankone.Experiment`."""
+
+    def __init__(self, transport: Transport, name: str) -> None:
+        self.name = name
+        self._transport, self._path = transport, f"/v1/experiments/{quote(name, safe='')}"
+
+    def __repr__(self) -> str:
+        return f"<RemoteExperiment {self.name!r}>"
+
+    @overload
+    def ask(self, count: None = None, *, key: str | None = None, source: str | None = None) -> Decision: ...
+    @overload
+    def ask(self, count: int, *, key: str | None = None, source: str | None = None) -> list[Decision]: ...
+    def ask(
+        self, count: int | None = None, *, key: str | None = None, source: str | None = None
+    ) -> Decision | list[Decision]:
+        """Return the next decision, or a list of `count` of them.
+
+        `TooManyOpen` is raised at once: a visitor waits for this answer, and waiting rarely makes room.
+        """
+        asked = _checked(Ask(1 if count is None else count, key, source))
+        if key is not None and not key.isascii():
+            raise InputError("a key of plain characters, to go into a header", key, "use the characters of ASCII")
+        headers = {"Idempotency-Key": secrets.token_hex(16) if key is None else key}
+        body = _given(count=asked.count, source=source)
+        found = self._transport.send("POST", f"{self._path}/ask", body, headers)["decisions"]
+        decisions = [Decision(**decision) for decision in found]
+        return decisions[0] if count is None else decisions
+
+    def tell(self, id: str | Decision, clicked: bool, *, source: str | None = None) -> Outcome:
+        """Tell the outcome of a decision, given whole or by its id: any order, any time later, once."""
+        told = _checked(Tell(id_of(id), clicked, source))
+        return Outcome(**self._put(f"{_decision(told.id)}/outcome", _given(clicked=told.clicked, source=source)))
+
+    def tell_many(
+        self, outcomes: Iterable[tuple[str | Decision, bool]], *, source: str | None = None
+    ) -> list[Outcome | Exception]:
+        """Tell many outcomes at once; each gets an outcome, or the error it would have raised."""
+
+        def carry_out(told: list[Any]) -> list[Outcome | Exception]:
+            content = [{"id": str(tell.id), "clicked": tell.clicked} for tell in told]
+            found = self._post("tell", _given(outcomes=content, source=source))["outcomes"]
+            return [problem_error(answer) if "code" in answer else Outcome(**answer) for answer in found]
+
+        return each_answered(tells(outcomes, source), carry_out)
+
+    def void(self, id: str | Decision) -> Outcome:
+        """Close a decision that was never shown: nothing is learned from it."""
+        closed = _checked(Void(id_of(id)))
+        return Outcome(**self._put(f"{_decision(closed.id)}/void", None))
+
+    def report(self) -> Report:
+        """Return what leads, how sure that is, how much traffic each line got and what is still in the race."""
+        found = self._transport.send("GET", f"{self._path}/report")
+        found.pop("sentence")
+        lines = {side: tuple(LineReport(**line) for line in found[side]) for side in ("rows", "cols")}
+        return Report(**found | lines | {"eras": tuple(found["eras"])})
+
+    def export(self, format: str = "jsonl") -> bytes:
+        """Return all decisions, one row each, as csv, jsonl or parquet."""
+        return self._transport.send("GET", f"{self._path}/export?format={quote(format)}", raw=True)
+
+    def stop(self, row: str | None = None, col: str | None = None, why: str = "by hand") -> tuple[str, str]:
+        """Stop experimenting: from now on every decision is one pair, the leading one unless another is named.
+
+        Return the names of that pair.
+        """
+        stopped = self._post("stop", _given(row=row, col=col, why=why))
+        return stopped["shown_row"], stopped["shown_col"]
+
+    def resume(self) -> None:
+        """Experiment again after a stop, on all that is known."""
+        self._post("resume", None)
+
+    def exclude(
+        self,
+        *,
+        source: str | None = None,
+        row: str | None = None,
+        col: str | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        why: str = "outcomes excluded",
+    ) -> int:
+        """Undo false clicks: outcomes so far that fit everything given no longer count. Return how many."""
+        fits = _given(source=source, row=row, col=col, since=since, until=until, why=why)
+        return self._post("exclude", fits)["excluded"]
+
+    def void_open(self, older_than: float, *, source: str | None = None) -> int:
+        """Close all decisions that have been open for so many seconds or longer; return how many."""
+        return self._post("void-open", _given(older_than=older_than, source=source))["voided"]
+
+    def add_row(self, name: str) -> int:
+        """Add a row; return its number."""
+        return self._post("rows/add", {"name": name})["number"]
+
+    def add_col(self, name: str) -> int:
+        """Add a column; return its number."""
+        return self._post("cols/add", {"name": name})["number"]
+
+    def retire_row(self, name: str) -> int:
+        """Withdraw a row: it is never chosen again."""
+        return self._post("rows/retire", {"name": name})["number"]
+
+    def retire_col(self, name: str) -> int:
+        """Withdraw a column."""
+        return self._post("cols/retire", {"name": name})["number"]
+
+    def close(self) -> None:
+        """Close the connections to the service that are not in use; another call opens one again."""
+        self._transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _post(self, path: str, body: Any) -> Any:
+        return self._transport.send("POST", f"{self._path}/{path}", body, again=path == "tell")
+
+    def _put(self, path: str, body: Any) -> Any:
+        return self._transport.send("PUT", f"{self._path}/{path}", body)
+
+
+def _decision(id: str) -> str:
+    return f"decisions/{quote(str(id), safe='')}"
+
+
+def _checked(request: Any) -> Any:
+    """Return a request that makes sense, or raise the error that the embedded experiment would have raised."""
+    checked = checked_request(request)
+    if isinstance(checked, InputError):
+        raise checked
+    return checked
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}

@@ -1,0 +1,1 @@
+"""Compiled code: how it is made, dispatched on types, and kept on disk."""

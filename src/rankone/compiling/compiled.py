@@ -1,0 +1,132 @@
+"""Compiled entry points whose cache on disk notices every change of the code behind them.
+
+Numba checks only the file of the function it caches, not the files of the kernels that function calls. So the
+directory of the cache is named after a hash of all sources a kernel can come from: change a line and the next
+process compiles afresh, change nothing and it starts at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from numba.core import types
+from numba.core.errors import NumbaError
+from numba.core.runtime.context import NRTContext
+from numba.extending import reflect
+
+from rankone.compiling.cache import KernelCache
+from rankone.errors import InputError
+
+# Division by zero gives inf or nan as in NumPy: no error paths to compile, smaller and faster kernels. Nobody calls
+# from C, and only compiled code calls kernels: leaving these entries out saves a third of the compile time.
+_SEMANTICS: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}
+_INNER = _SEMANTICS | {"no_cpython_wrapper": True}
+# A state is borrowed from whoever drives the policy. Counting references to its arrays would cost more than the step
+# itself, so the kernels of a step count none; they cannot make arrays (a `kernel` they call can). Numba hands these
+# two options down to callees that do not set them, so every kind of function sets both.
+_COUNTED: dict[str, Any] = {"_nrt": True, "forceinline": False}
+_BORROWED: dict[str, Any] = {"_nrt": False, "forceinline": False}
+_INLINED: dict[str, Any] = {"_nrt": False, "forceinline": True}
+STEP = _INNER | _INLINED
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+@reflect(types.NumPyRandomGeneratorType)  # type: ignore[no-untyped-call,untyped-decorator]
+def _release(kind: types.NumPyRandomGeneratorType, generator: Any, call: Any) -> None:
+    """Free, when a call that counts no references ends, what Numba allocated to pass a generator in.
+
+    Numba allocates in every call (64 bytes that also hold on to the generator) and frees only in those that count.
+    """
+    if not call.context.enable_nrt:
+        counting: Any = NRTContext(call.context, enabled=True)  # type: ignore[no-untyped-call]
+        counting.decref(call.builder, kind, generator)
+
+
+def function(python: Function) -> Function:
+    """Compile a function that Python may call too."""
+    return numba.njit(**_SEMANTICS, **_COUNTED)(python)
+
+
+def kernel(python: Function) -> Function:
+    """Compile a function that only compiled code calls."""
+    return numba.njit(**_INNER, **_COUNTED)(python)
+
+
+def lean(python: Function) -> Function:
+    """Compile a kernel that makes no arrays: calling it does not count references to those of its state."""
+    return numba.njit(**_INNER, **_BORROWED)(python)
+
+
+def inlined(python: Function) -> Function:
+    """Compile a lean kernel into each place that calls it: for the few instructions of a step's fast path."""
+    return numba.njit(**STEP)(python)
+
+
+@contextlib.contextmanager
+def compile_errors_explained(module: str) -> Iterator[None]:
+    """Turn Numba's pages about a policy's kernels that do not compile into a sentence that names the line."""
+    try:
+        yield
+    except NumbaError as error:
+        raise _in_a_sentence(str(error), module) from error
+
+
+def _in_a_sentence(text: str, module: str) -> InputError:
+    file = getattr(sys.modules.get(module), "__file__", None) or module
+    reasons = re.findall(r"Failed in nopython mode pipeline .*\n\s*(.+)", text)  # the entry's own, then the kernel's
+    line = re.search(rf'{re.escape(Path(file).name)}"?(?:, line | \()(\d+)', text)
+    place = Path(file).name + (f", line {line[1]}" if line else "")
+    return InputError(
+        f"kernels in {place} that Numba can compile", reasons[min(1, len(reasons) - 1)] if reasons else text,
+        "set NUMBA_DISABLE_JIT=1 to run them as plain Python while you look for it",
+    )  # fmt: skip
+
+
+@functools.cache
+def source_key(module: str) -> str:
+    """Hash of the package's sources and of the module (perhaps a user's) that defines a policy."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    rooms = ("compiling", "numerics", "kernels", "problems", "policies", "simulation", "clicks")
+    files = [file for room in rooms for file in sorted(_PACKAGE.glob(f"{room}/**/*.py"))]
+    own = _users_file(module)
+    for file in files if own is None else [*files, own]:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _users_file(module: str) -> Path | None:
+    """Return the file of a module of the user's; None for the package's own."""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return Path(file) if file and _PACKAGE not in Path(file).resolve().parents else None
+
+
+@functools.cache
+def compiled(entry: Callable[..., Any], module: str) -> Callable[..., Any]:
+    """Compile `entry` for the policies of `module`, cached on disk under the hash of their sources."""
+    function = numba.njit(nogil=True, **_SEMANTICS, **_BORROWED)(entry)
+    if module == "__main__":  # a script or a notebook: its types are new in every process, so a cache would only grow
+        return function
+    key = source_key(module)
+    if (
+        _users_file(module) is not None
+    ):  # its types are cached by the module's name: a file that is renamed needs another cache
+        key = hashlib.sha256(f"{key} {module}".encode()).hexdigest()[:16]
+    function._cache = KernelCache(entry, key)
+    return function
+
+
+def kept_in(function: Callable[..., Any]) -> Path | None:
+    """Return the directory that keeps what a function of `compiled` ran last; None: no directory does."""
+    cache: KernelCache | None = getattr(function, "_cache", None)
+    return cache.cache_path if isinstance(cache, KernelCache) else None

@@ -1,0 +1,97 @@
+"""Kernels dispatched on the type of a state, so that one compiled function serves every kind of state.
+
+Passing kernels as arguments, or closing over them, never hits Numba's cache in a new process; the type of an argument
+does. So a kernel is declared once, each class of state (a NamedTuple of arrays) registers its implementation, and
+compiled code that calls the kernel gets the implementation of its state's class inlined::
+
+    @dispatched
+    def choose(state, rng):
+        "Pick a pair."
+
+    @choose.register(UniformState)
+    def _choose(state, rng):
+        return int(rng.random() * state.sizes[0]), int(rng.random() * state.sizes[1]), 0
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Generic, ParamSpec, TypeVar
+
+from numba.core import types
+from numba.extending import overload
+
+from rankone.compiling.compiled import STEP
+from rankone.errors import InputError
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+class Dispatched(Generic[Parameters, Result]):
+    """A kernel with an implementation for each class of state; subclasses inherit, as methods do.
+
+    An implementation is kept on the class itself, so that it goes wherever the class goes: to a worker process, too,
+    when a script or a notebook defines the policy.
+
+    Args:
+        declaration: function with the kernel's name, its parameters (the state first) and its explanation.
+        is_default: True if the declaration is what states without an implementation of their own do.
+    """
+
+    __name__: str
+    __qualname__: str
+
+    def __init__(self, declaration: Callable[Parameters, Result], is_default: bool) -> None:
+        functools.update_wrapper(self, declaration)
+        self._default = declaration if is_default else None
+        self._attribute = f"_kernel_{self.__name__}"
+
+        def typed(state, *others):  # type: ignore[no-untyped-def]
+            return self.of(state.instance_class) if isinstance(state, (types.NamedTuple, types.NamedUniTuple)) else None
+
+        options: Any = STEP
+        overload(self, strict=False, jit_options=options)(typed)
+
+    def register(self, state_class: type) -> Callable[[Function], Function]:
+        """Decorator: the function implements this kernel for `state_class` and its subclasses."""
+
+        def keep(function: Function) -> Function:
+            setattr(state_class, self._attribute, staticmethod(function))
+            return function
+
+        return keep
+
+    def of(self, state_class: type) -> Callable[Parameters, Result]:
+        """Return the plain Python implementation for a class of state."""
+        found: Callable[Parameters, Result] | None = getattr(state_class, self._attribute, self._default)
+        if found is None:
+            kind, kernel = state_class.__name__, self.__name__
+            raise InputError(
+                f"a kernel '{kernel}' for the state {kind}", "none", f"register one: @{kernel}.register({kind})"
+            )
+        return found
+
+    def __call__(self, *arguments: Parameters.args, **named: Parameters.kwargs) -> Result:
+        """Run the implementation for the state, the first argument, in plain Python: slowly."""
+        return self.of(type(arguments[0]))(*arguments, **named)
+
+    def __reduce__(self) -> str:
+        """Pickle by name: a copy would be unknown to the compiler."""
+        return self.__qualname__
+
+
+def dispatched(declaration: Callable[Parameters, Result]) -> Dispatched[Parameters, Result]:
+    """Declare a kernel that every class of state has to register.
+
+    The function says its name, its parameters and what it returns; its body never runs. Where nothing is registered,
+    `Dispatched.of` says so.
+    """
+    return Dispatched(declaration, is_default=False)
+
+
+def optional(declaration: Callable[Parameters, Result]) -> Dispatched[Parameters, Result]:
+    """Declare a kernel that a class of state may register; for the others, the function itself is run."""
+    return Dispatched(declaration, is_default=True)

@@ -1,0 +1,232 @@
+"""What a report says of each kind of directory: studies, sweeps, arenas and reproduced figures."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from rankone.charts.chart import Chart
+from rankone.charts.spread import spread_chart
+from rankone.errors import InputError
+from rankone.pages import recipes
+from rankone.problems import lower_bound_constant
+from rankone.simulation.arena import Arena
+from rankone.simulation.provenance import read_about
+from rankone.simulation.store import finished_runs
+from rankone.simulation.study import TITLES, Study
+from rankone.simulation.sweep import Sweep
+from rankone.specs import amount
+
+_MOST_POINTS = 20_000  # a curve is drawn on two kinds of axes only where that does not make the file large
+
+
+@dataclass
+class Part:
+    """One part of a report."""
+
+    title: str
+    sentence: str
+    settings: Mapping[str, Any]
+    about: Mapping[str, Any]  # versions and machine, where they were recorded
+    charts: dict[str, dict[str, Any]] = field(default_factory=dict)  # by caption: Vega-Lite by the name of its axes
+    tables: dict[str, pl.DataFrame] = field(default_factory=dict)  # by caption
+    code: dict[str, str] = field(default_factory=dict)  # by what it is
+    files: dict[str, str] = field(default_factory=dict)  # by name: text to save
+    warning: str = ""
+
+
+def study_part(directory: Path) -> Part:
+    """Tell a study from its runs, however many are finished."""
+    about, study = read_about(directory, "study"), Study.load(directory)
+    wanted = len(study.problems) * len(study.policies) * about["runs"]
+    if not study.runs:
+        raise InputError(f"finished runs in {directory}", "none yet", "let the study run, then ask again")
+    named = all(recipes.speaks_for_itself(world) for world in study.problems)
+    summary = study.summary()
+    code = {"In Python": recipes.study_python(about, study.problems, named)}
+    command = recipes.study_command(about, study.problems, named)
+    if command is not None:
+        code = {"On the command line": command} | code
+    curves = {"linear axes": study.chart()}
+    if study.table.height / max(1, about["runs"]) <= _MOST_POINTS:
+        curves["log axes"] = study.chart(log_steps=True, log_regret=True)
+    sources = {key for _, key, _ in finished_runs(directory)}
+    warnings = []
+    if len(study.runs) < wanted:
+        warnings.append(f"The study is not finished: {len(study.runs):,} of {wanted:,} runs.")
+    if len(sources) > 1:
+        warnings.append("Runs of several versions of the policies are mixed in this directory.")
+    feedback = study.feedback.label
+    finals = study.table.filter(pl.col("step") == study.horizon)
+    return Part(
+        title=_meeting(len(study.policies), len(study.problems)),
+        sentence=_least_regret(summary, study.horizon),
+        settings={
+            "horizon": study.horizon, "runs a policy and problem": about["runs"], "seed": about["seed"],
+            "feedback": feedback, "checkpoints": len(study.checkpoints),
+        },
+        about=about,
+        charts={
+            "Regret against time: mean over runs, band of two standard errors": _specs(curves),
+            "Every run: its final regret, and the median": _specs({"": spread_chart(finals)}),
+        },
+        tables={"Final regret": _summary_for_people(summary), "Problems": _problems(study)},
+        code=code,
+        files={
+            "summary.csv": summary.write_csv(),
+            "curves.csv": _curves(study.table),
+            recipes.PROBLEM_FILE: recipes.problem_file(study.problems),
+        },
+        warning=" ".join(warnings),
+    )  # fmt: skip
+
+
+def sweep_part(directory: Path) -> Part:
+    """Tell a sweep that `Sweep.save` wrote."""
+    about, found = read_about(directory, "sweep"), Sweep.load(directory)
+    shown = [*dict.fromkeys([*found.grid, found.x, "policy"]), "runs", "regret_mean", "regret_se", "regret_median",
+             "sync_points", "cut_off"]  # fmt: skip
+    exponents = found.exponents()
+    told = [
+        f"{row['policy']}{' (' + row['panel'] + ')' if row['panel'] else ''} {row['exponent']:.2f} ± {row['se']:.2f}"
+        for row in exponents.to_dicts()
+        if row["exponent"] is not None
+    ]
+    return Part(
+        title=f"Sweep: {directory.resolve().name}",
+        sentence=f"Regret as a power of {found.x}: {'; '.join(told[:6])}." if told else f"Regret against {found.x}.",
+        settings={**found.settings, "grid": found.grid, "x": found.x},
+        about=about,
+        charts={
+            f"Regret against {found.x}": _specs({"log axes": found.chart(), "linear axes": found.chart(log=False)})
+        },
+        tables={"Points": found.table.select(shown), f"Exponents of {found.x}": exponents},
+        code={"In Python": recipes.sweep_python(about)},
+        files={"sweep.csv": found.table.write_csv()},
+    )
+
+
+def arena_part(directory: Path) -> Part:
+    """Tell an arena that `Arena.save` wrote."""
+    about, found = read_about(directory, "arena"), Arena.load(directory)
+    scores = found.scores()
+    best = scores.row(0, named=True)
+    against = f"{best['against_mean']:.2f} times that of {found.against} (geometric mean), at worst "
+    against += f"{best['against_worst']:.2f} times, on {best['worst_problem']}"
+    return Part(
+        title=f"Arena: {_meeting(scores.height, found.table['problem'].n_unique())}",
+        sentence=f"Over all problems {best['policy']} has the least regret"
+        f"{'' if best['policy'] == found.against else ': ' + against}.",
+        settings=found.settings,
+        about=about,
+        charts={"Regret as a multiple of the lower bound": _specs({"": found.chart()})},
+        tables={f"Scores: ratios to {found.against}": scores, "Every problem": found.table.drop("half", "trap")},
+        code={"On the command line": recipes.arena_command(about), "In Python": recipes.arena_python(about)},
+        files={"arena.csv": found.table.write_csv(), "scores.csv": scores.write_csv()},
+    )
+
+
+def reproduction_part(directory: Path) -> Part:
+    """Tell a reproduced figure of the paper: its claims first."""
+    about = read_about(directory, "reproduction")
+    claims = pl.read_csv(directory / "claims.csv")
+    tables = {title: pl.read_csv(directory / f"{title}.csv", infer_schema_length=None) for title in about["tables"]}
+    holds = int((claims["verdict"] == "holds").sum())
+    shown = {title: _summary_for_people(table) if _is_summary(table) else table for title, table in tables.items()}
+    command = about["command"] or "rankone reproduce"
+    return Part(
+        title=f"The paper reproduced: {command.removeprefix('rankone reproduce ')}",
+        sentence=f"{holds} of {claims.height} claims hold, as measured here.",
+        settings={"command": command, **_studies(directory)},
+        about=about,
+        charts={name: {"": json.loads((directory / f"{name}.json").read_text())} for name in about["charts"]},
+        tables={"The paper's claims, measured": claims, **shown},
+        code={"On the command line": f"{command} --out {shlex.quote(directory.resolve().name)}"},
+        files={f"{name}.csv": table.write_csv() for name, table in {"claims": claims, **tables}.items()},
+    )
+
+
+# In the order in which they are looked for: the directory of a reproduced figure may hold its study too.
+KINDS: dict[str, Callable[[Path], Part]] = {
+    "reproduction": reproduction_part, "arena": arena_part, "sweep": sweep_part, "study": study_part,
+}  # fmt: skip
+
+
+def _specs(charts: Mapping[str, Chart]) -> dict[str, Any]:
+    return {name: chart.altair.to_dict() for name, chart in charts.items()}
+
+
+def _meeting(policies: int, problems: int) -> str:
+    return f"{policies} {'policy' if policies == 1 else 'policies'} on {amount(problems, 'problem')}"
+
+
+def _least_regret(summary: pl.DataFrame, horizon: int) -> str:
+    """Say who lost least, on the one problem or on how many."""
+    best = summary.sort("regret_mean").group_by("problem", maintain_order=True).first()
+    if best.height == 1:
+        first = summary.sort("regret_mean").row(0, named=True)
+        error = f" ± {first['regret_se']:,.2g}" if first["regret_se"] else ""
+        least = f"{first['regret_mean']:,.4g}{error}"
+        said = f"After {horizon:,} decisions {first['policy']} has the least regret: {least}."
+        others = summary.sort("regret_mean").to_dicts()[1:4]
+        if others and first["regret_mean"] > 0:
+            ratios = [f"{row['policy']} {row['regret_mean'] / first['regret_mean']:.1f} times" for row in others]
+            said += f" The next: {', '.join(ratios)} as much."
+        return said
+    wins = best["policy"].value_counts(sort=True).rows()
+    return f"Least regret after {horizon:,} decisions: " + ", ".join(
+        f"{policy} on {amount(count, 'problem')}" for policy, count in wins
+    ) + "."  # fmt: skip
+
+
+def _studies(directory: Path) -> dict[str, str]:
+    """What the studies behind a reproduced figure were played with, by their place."""
+    found = {path.parent: read_about(path.parent, "study") for path in sorted(directory.rglob("study.json"))}
+    return {
+        f"study {path.relative_to(directory)}".removesuffix(" ."): f"horizon {about['horizon']:,}, "
+        f"{about['runs']:,} runs a policy and problem, seed {about['seed']}"
+        for path, about in found.items()
+    }
+
+
+# A page has room for whole words.
+_FOR_PEOPLE = TITLES | {"regret_p95": "95 % quantile", "seconds": "seconds a run"}
+_FOR_PEOPLE.pop("steps_per_second")
+
+
+def _is_summary(table: pl.DataFrame) -> bool:
+    return set(_FOR_PEOPLE) <= set(table.columns)
+
+
+def _summary_for_people(summary: pl.DataFrame) -> pl.DataFrame:
+    return summary.select(*_FOR_PEOPLE).rename(_FOR_PEOPLE)
+
+
+def _problems(study: Study) -> pl.DataFrame:
+    rows = [
+        {
+            "problem": world.name, "rows": world.n_rows, "columns": world.n_cols, "best pair": " + ".join(
+                (world.row_names[world.best_pairs[0][0]], world.col_names[world.best_pairs[0][1]])
+            ), "click rate of the best": world.best_mean, "smallest row gap": world.min_row_gap,
+            "smallest column gap": world.min_col_gap, "mu": world.mu,
+            "lower bound / log n": lower_bound_constant(world),
+        }
+        for world in study.problems
+    ]  # fmt: skip
+    return pl.DataFrame(rows)
+
+
+def _curves(table: pl.DataFrame) -> str:
+    """The means behind the curves, as CSV."""
+    keys = [name for name in table.columns if name not in ("run", "regret")]
+    regret = pl.col("regret")
+    means = table.group_by(keys, maintain_order=True).agg(
+        regret_mean=regret.mean(), regret_se=regret.std() / pl.len().sqrt(), runs=pl.len()
+    )
+    return means.write_csv()

@@ -1,0 +1,1 @@
+"""What several policies share: exact engines, and the skeletons of families of policies."""

@@ -1,0 +1,249 @@
+"""The sweeping skeleton shared by Rank1Elim and Rank1ElimKL (paper, Algorithm 1; Katariya et al. 2017, Algorithm 1).
+
+A stage consists of equal sweeps. A sweep draws one column and plays every remaining row with it, then draws one row
+and plays every remaining column with it. At the end of a stage, rows and columns whose upper bound is not above the
+best lower bound are eliminated: the defeat maps h point them at the winner, so that a later draw of an eliminated
+partner plays the winner instead. The two policies differ only in the lengths of the stages and in `bounds`.
+
+Where the pseudo-code is silent:
+
+* a stage closes at the first `choose` after all its outcomes are in (or void); until then `choose` plays the leading
+  pair, tagged as filler;
+* when one row and one column remain the choice is settled; at the horizon nothing special happens (sweeping goes on);
+* ties for the best lower bound are broken at random; a void decision leaves its row or column with one pull less.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.compiling.compiled import lean
+from rankone.compiling.dispatch import dispatched
+from rankone.kernels.policy import (
+    FILLER,
+    Race,
+    View,
+    adopt,
+    choose,
+    defeats,
+    race,
+    recall,
+    settled,
+    syncs,
+    update,
+    view,
+    void,
+)
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+State = TypeVar("State")
+
+ROWS, COLS = 0, 1
+# Fields of `SweepState.clock`.
+STAGE, SWEEPS_LEFT, SIDE, POSITION, PARTNER, OPEN, N_ROWS, ROWS_LEFT, COLS_LEFT = range(9)
+# Fields of `SweepState.level`.
+LOG_HORIZON, FIRST_LENGTH, CONFIDENCE = range(3)
+
+
+class SweepState(NamedTuple):
+    """State of a sweeping policy. A *line* is a row (lines 0 to K - 1) or a column (lines K to K + L - 1)."""
+
+    defeated_by: Ints  # (K + L,) the maps h^U and h^V: where a draw of this line leads
+    remaining: Ints  # (K + L,) remaining rows from place 0, remaining columns from place K
+    pulls: Ints  # (K + L,) outcomes of each row in row sweeps, of each column in column sweeps
+    clicks: Ints  # (K + L,) clicks among them
+    clock: Ints  # (9,) where in the stage we are
+    level: Floats  # (3,) constants of the policy
+
+
+def start_clock(n_rows: int, n_cols: int) -> Ints:
+    """Return the clock before anything happened: every row and every column remains."""
+    clock = np.zeros(9, np.int64)
+    clock[N_ROWS], clock[ROWS_LEFT], clock[COLS_LEFT] = n_rows, n_rows, n_cols
+    return clock
+
+
+def start_sweeps(
+    state_class: Callable[..., State], n_rows: int, n_cols: int, horizon: int, first_length: float, confidence: float
+) -> State:
+    """Return the state before stage 0; stage l ends at ``ceil(first_length * 4^l * log(horizon))`` sweeps in all."""
+    log_horizon = math.log(horizon)
+    lines = n_rows + n_cols
+    clock = start_clock(n_rows, n_cols)
+    clock[SWEEPS_LEFT] = max(1, math.ceil(first_length * log_horizon))  # horizon 1: a stage still has a sweep
+    return state_class(
+        defeated_by=np.arange(lines),
+        remaining=np.arange(lines),
+        pulls=np.zeros(lines, np.int64),
+        clicks=np.zeros(lines, np.int64),
+        clock=clock,
+        level=np.array([log_horizon, first_length, confidence]),
+    )
+
+
+@dispatched
+def bounds(state: Any, line: int) -> tuple[float, float]:
+    """Lower and upper confidence bound of a line's mean; each sweeping policy registers its own."""
+    raise NotImplementedError
+
+
+@lean
+def one_pair_left(state: Any) -> bool:
+    """Tell whether one row and one column remain."""
+    return state.clock[ROWS_LEFT] + state.clock[COLS_LEFT] == 2
+
+
+@lean
+def eliminate(state: Any, rng: Any) -> None:
+    """Eliminate rows, then columns, by their bounds (lines 23-48)."""
+    clock, remaining, defeated_by = state.clock, state.remaining, state.defeated_by
+    for side in range(2):
+        first = clock[N_ROWS] * side
+        last = first + clock[ROWS_LEFT + side]
+        best, ties, winner = -math.inf, 0, 0
+        for place in range(first, last):
+            line = remaining[place]
+            lower, _ = bounds(state, line)
+            ties = 1 if lower > best else ties + (lower == best)
+            if lower >= best and rng.random() * ties < 1.0:
+                best, winner = lower, line
+        for line in range(first, clock[N_ROWS] if side == ROWS else len(defeated_by)):
+            _, upper = bounds(state, defeated_by[line])
+            if upper <= best:
+                defeated_by[line] = winner
+        clock[ROWS_LEFT + side] = 0
+        for place in range(first, last):
+            line = remaining[place]
+            if defeated_by[line] == line:
+                remaining[first + clock[ROWS_LEFT + side]] = line
+                clock[ROWS_LEFT + side] += 1
+
+
+@lean
+def close_stage(state: SweepState, rng: Any) -> None:
+    """Eliminate and set up the next stage."""
+    clock = state.clock
+    eliminate(state, rng)
+    # Line 7: n_l = ceil(first_length 4^l log n) sweeps by the end of stage l (at least one a stage, even for n = 1).
+    first_length = state.level[FIRST_LENGTH] * state.level[LOG_HORIZON]
+    sweeps_by_now = math.ceil(first_length * 4.0 ** clock[STAGE])
+    clock[STAGE] += 1
+    clock[SWEEPS_LEFT] = math.ceil(first_length * 4.0 ** clock[STAGE]) - sweeps_by_now
+    if clock[SWEEPS_LEFT] == 0:
+        clock[SWEEPS_LEFT] = 1
+
+
+@lean
+def leading_pair(state: Any, rng: Any) -> tuple[int, int]:
+    """Return the remaining row and the remaining column with the best empirical means, ties at random."""
+    clock = state.clock
+    found_row = found = 0
+    for side in range(2):
+        found_row = found
+        first = clock[N_ROWS] * side
+        best, ties = -1.0, 0
+        for place in range(first, first + clock[ROWS_LEFT + side]):
+            line = state.remaining[place]
+            mean = state.clicks[line] / (state.pulls[line] + (state.pulls[line] == 0))
+            ties = 1 if mean > best else ties + (mean == best)
+            if mean >= best and rng.random() * ties < 1.0:
+                best, found = mean, line
+    return found_row, found - clock[N_ROWS]
+
+
+@choose.register(SweepState)
+def _choose(state: SweepState, rng: Any) -> tuple[int, int, int]:
+    clock, n_rows = state.clock, state.clock[N_ROWS]
+    if clock[SWEEPS_LEFT] == 0 and clock[OPEN] == 0:
+        close_stage(state, rng)
+    if one_pair_left(state):
+        return state.remaining[0], state.remaining[n_rows] - n_rows, FILLER
+    if clock[SWEEPS_LEFT] == 0:  # outcomes of this stage are still missing
+        row, col = leading_pair(state, rng)
+        return row, col, FILLER
+    side, place = clock[SIDE], clock[POSITION]
+    tag = 2 * clock[STAGE] + side
+    if place == 0:  # lines 12-13 and 17-18: one partner for the whole sweep
+        n_partners = len(state.pulls) - n_rows if side == ROWS else n_rows
+        draw = int(rng.random() * n_partners) + (n_rows if side == ROWS else 0)
+        clock[PARTNER] = state.defeated_by[draw]
+    line = state.remaining[place if side == ROWS else n_rows + place]
+    clock[OPEN] += 1
+    clock[POSITION] += 1
+    if clock[POSITION] == clock[ROWS_LEFT + side]:
+        clock[POSITION] = 0
+        clock[SIDE] = 1 - side
+        clock[SWEEPS_LEFT] -= side
+    if side == ROWS:
+        return line, clock[PARTNER] - n_rows, tag
+    return clock[PARTNER], line - n_rows, tag
+
+
+@update.register(SweepState)
+def _update(state: SweepState, row: int, col: int, tag: int, reward: int) -> None:
+    if tag >= 0:
+        line = row if tag % 2 == ROWS else state.clock[N_ROWS] + col
+        state.pulls[line] += 1
+        state.clicks[line] += reward
+        state.clock[OPEN] -= 1
+
+
+@void.register(SweepState)
+def forget(state: Any, row: int, col: int, tag: int) -> None:
+    """Close a decision without an outcome."""
+    if tag >= 0:
+        state.clock[OPEN] -= 1
+
+
+@settled.register(SweepState)
+def _settled(state: SweepState) -> bool:
+    return one_pair_left(state)
+
+
+@recall.register(SweepState)
+def join_nothing(state: Any, row: int, col: int, pulls: int, clicks: int) -> None:
+    """Take in nothing of what is known from before."""
+    # sums are comparable only between lines that met the same partners: earlier outcomes cannot join them
+
+
+@defeats.register(SweepState)
+def _defeats(state: SweepState, n_lines: int) -> Ints:
+    return state.defeated_by.copy()
+
+
+@adopt.register(SweepState)
+def _adopt(state: SweepState, defeated_by: Ints) -> None:
+    clock = state.clock
+    state.defeated_by[:] = defeated_by
+    lines = np.arange(len(defeated_by))
+    for side, span in ((ROWS, lines[: clock[N_ROWS]]), (COLS, lines[clock[N_ROWS] :])):
+        left = span[defeated_by[span] == span]
+        state.remaining[span[0] : span[0] + len(left)] = left
+        clock[ROWS_LEFT + side] = len(left)
+
+
+@syncs.register(SweepState)
+def _syncs(state: SweepState) -> int:
+    return int(state.clock[STAGE])  # within a stage no choice depends on an outcome
+
+
+@race.register(SweepState)
+def race_of_sweeps(state: Any) -> Race:
+    """Return the stage and the lines that no other has defeated."""
+    left, n_rows = state.defeated_by == np.arange(len(state.defeated_by)), state.clock[N_ROWS]
+    return Race(int(state.clock[STAGE]), left[:n_rows], left[n_rows:])
+
+
+@view.register(SweepState)
+def view_of_lines(state: Any) -> View:
+    """Return the bounds that the next elimination will compare."""
+    lines = np.arange(len(state.pulls))
+    low, high = np.array([bounds(state, line) for line in range(len(lines))]).T
+    left = state.defeated_by == lines
+    return View("lines", state.pulls.copy(), state.clicks.copy(), low, high, left, "confidence interval")

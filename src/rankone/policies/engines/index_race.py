@@ -1,0 +1,269 @@
+"""The race between groups: which pair has the largest index now, and for how long nobody else can overtake it.
+
+For policies that choose the pair with the largest index, where the index depends on the pair's counts and grows, ever
+more slowly, with an exploration level f(t): UCB1, KL-UCB. Exact: the same pairs as looking at every index every step.
+
+::
+
+    index
+      |
+      |  *   *  the held pair, outcome by outcome:
+      |    *   *   *   it plays on while above the bar
+      |          *
+      |- - - - - - - - - - - - - - - - - - - -o- - -  the bar: the highest tangent at LATER
+      |                               . '     |
+      |                        . '     _.--   |       . '  a rival's tangent, never below ...
+      |                 . '  _.--             |       _.-  ... the rival's index
+      |          . '_.--                      |
+      |    . '_.-                             |
+      +---+-----------------------------------+-----> exploration level f(t)
+         NOW = f(t)                     LATER = f(t + look-ahead)
+
+* An index is concave in f, so its tangent bounds it from above. One tangent a group, renewed when t has grown by 3 %,
+  tells with a multiplication how far the group can get; `search` computes true indices only for groups whose tangent
+  reaches the best index so far.
+* The winner's index at NOW is compared with the rivals' bounds at LATER. As long as it stays above, the pair plays on
+  without another look at the groups, whatever its own outcomes do to it; the test, ``level_needed(counts, bar) < NOW``,
+  needs no root. When it falls back, the next pair of its group takes over if the group still leads.
+* The look-ahead doubles when it ran out and halves when a rival came too close at once.
+* The bars are raised by `ABOVE`, far more than rounding can do, so that near-ties are always settled by true indices.
+
+A policy's state is a class derived from `IndexState` for which these four are registered:
+
+::
+
+    exploration_level(state, asked) -> f                    never falls in `asked`
+    index_at(state, pulls, clicks, level) -> index          concave and rising in `level`; pulls > 0
+    index_slope(state, pulls, clicks, level, index)         its derivative by level
+    level_needed(state, pulls, clicks, index) -> level      where the index gets there: 0 if it is always beyond
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from rankone.compiling.compiled import inlined, lean
+from rankone.compiling.dispatch import dispatched
+from rankone.policies.engines.index_groups import (
+    ASKED,
+    BAR,
+    CHOSEN,
+    CLICKS,
+    FIRST,
+    HELD,
+    HELD_COL,
+    HELD_PULLS,
+    HELD_ROW,
+    LATER,
+    LEADER,
+    LOOK_AHEAD,
+    MAX_GROUPS,
+    N_COLS,
+    N_GROUPS,
+    NEVER,
+    NOBODY,
+    NOW,
+    PULLS,
+    RENEW_AT,
+    RIVALS,
+    SEARCHED_AT,
+    SPARE_GROUPS,
+    TOUCHED,
+    VALID_UNTIL,
+    IndexState,
+    drop_empty_groups,
+    group_of,
+    join,
+    leave,
+    queue_all,
+)
+
+# Relative; thousands of times the rounding of an index, and far less than what one outcome changes.
+ABOVE = 1.0 + 1e-12
+
+
+@dispatched
+def exploration_level(state: Any, asked: int) -> float:
+    """Exploration level f after so many decisions."""
+    raise NotImplementedError
+
+
+@dispatched
+def index_at(state: Any, pulls: int, clicks: int, level: float) -> float:
+    """Index of a pair with these counts at an exploration level."""
+    raise NotImplementedError
+
+
+@dispatched
+def index_slope(state: Any, pulls: int, clicks: int, level: float, index: float) -> float:
+    """Derivative of the index by the level."""
+    raise NotImplementedError
+
+
+@dispatched
+def level_needed(state: Any, pulls: int, clicks: int, index: float) -> float:
+    """Level at which the index of these counts reaches `index`."""
+    raise NotImplementedError
+
+
+@lean
+def draw_tangent(state: IndexState, group: int) -> None:
+    """Draw the line that touches the group's index at level TOUCHED. Without an outcome the index is infinite."""
+    pulls, clicks, level = state.groups[group, PULLS], state.groups[group, CLICKS], state.levels[TOUCHED]
+    index, slope = math.inf, 0.0
+    if pulls > 0:
+        index = index_at(state, pulls, clicks, level)
+        slope = index_slope(state, pulls, clicks, level, index)
+    state.tangents[group, 0] = index - slope * level
+    state.tangents[group, 1] = slope
+
+
+@inlined
+def bound(state: IndexState, group: int) -> float:
+    """Return a bound above the group's index up to level LATER."""
+    return (state.tangents[group, 0] + state.tangents[group, 1] * state.levels[LATER]) * ABOVE
+
+
+@lean
+def renew(state: IndexState) -> None:
+    """Tidy the groups up and draw their tangents for the next 3 % of time. Who leads is open again."""
+    clock = state.clock
+    drop_empty_groups(state)
+    clock[MAX_GROUPS] = 2 * clock[N_GROUPS] + SPARE_GROUPS
+    clock[RENEW_AT] = clock[ASKED] + (clock[ASKED] >> 5) + 8
+    clock[VALID_UNTIL], clock[LEADER] = NEVER, 0
+    state.levels[TOUCHED] = exploration_level(state, clock[ASKED] + (clock[ASKED] >> 6) + 4)
+    for group in range(clock[N_GROUPS]):
+        draw_tangent(state, group)
+
+
+@lean
+def search(state: IndexState) -> None:
+    """Find the group with the largest index (LEADER), and what no other can exceed before LATER (RIVALS)."""
+    clock, levels = state.clock, state.levels
+    groups, asked = state.groups, clock[ASKED]
+    if clock[VALID_UNTIL] != NEVER and asked > clock[VALID_UNTIL]:
+        if clock[LOOK_AHEAD] < asked >> 6:
+            clock[LOOK_AHEAD] <<= 1
+    elif asked < clock[SEARCHED_AT] + 4:
+        clock[LOOK_AHEAD] = (clock[LOOK_AHEAD] + 1) >> 1
+    if asked >= clock[RENEW_AT]:
+        renew(state)
+    levels[NOW] = exploration_level(state, asked)
+    levels[LATER] = exploration_level(state, asked + clock[LOOK_AHEAD])
+    # Only a group whose tangent reaches the best index so far needs its true index. Begin with the last leader.
+    leader, n_groups = clock[LEADER], clock[N_GROUPS]
+    index, reach, rivals = -1.0, -1.0, -1.0
+    for place in range(leader, leader + n_groups):
+        group = place if place < n_groups else place - n_groups
+        height = bound(state, group)
+        if (height >= index or height > rivals) and groups[group, FIRST] != NOBODY:
+            if height >= index:
+                challenger = index_now(state, group)
+                if challenger > index or (challenger == index and waits_longer(state, group, leader)):
+                    leader, index = group, challenger
+                    height, reach = reach, height  # the former leader is a rival now
+            if height > rivals:
+                rivals = height
+    levels[RIVALS] = rivals
+    clock[LEADER] = leader
+    clock[SEARCHED_AT] = asked
+    clock[VALID_UNTIL] = asked + clock[LOOK_AHEAD]
+
+
+@lean
+def index_now(state: IndexState, group: int) -> float:
+    """Return the group's index at level NOW; infinite without an outcome."""
+    pulls, clicks = state.groups[group, PULLS], state.groups[group, CLICKS]
+    return index_at(state, pulls, clicks, state.levels[NOW]) if pulls > 0 else math.inf
+
+
+@lean
+def waits_longer(state: IndexState, group: int, other: int) -> bool:
+    """Tell whether the pair whose turn is next in the group was chosen longer ago than the other group's."""
+    first, second = state.groups[group, FIRST], state.groups[other, FIRST]
+    return state.pairs[first, CHOSEN] < state.pairs[second, CHOSEN]
+
+
+@inlined
+def enter(state: IndexState, pair: int) -> None:
+    """Let the held pair join the group of its counts; if that group is not the leader, it is a rival."""
+    clock, levels = state.clock, state.levels
+    if clock[N_GROUPS] == clock[MAX_GROUPS]:
+        renew(state)
+    n_groups = clock[N_GROUPS]
+    group = group_of(state, state.pairs[pair, PULLS], state.pairs[pair, CLICKS])
+    if group == n_groups:
+        draw_tangent(state, group)
+    join(state, group, pair)
+    height = bound(state, group)
+    if height > levels[RIVALS] and group != clock[LEADER]:
+        levels[RIVALS] = height
+
+
+@inlined
+def hold(state: IndexState, group: int, pair: int) -> None:
+    """Take the pair out of its group and hold it; its bar is what the leader's other pairs and the rivals can reach."""
+    clock, levels = state.clock, state.levels
+    leave(state, group, pair)
+    row = pair // clock[N_COLS]
+    clock[HELD] = pair
+    clock[HELD_ROW] = row
+    clock[HELD_COL] = pair - row * clock[N_COLS]
+    clock[HELD_PULLS] = state.pairs[pair, PULLS]
+    levels[BAR] = levels[RIVALS]
+    if state.groups[clock[LEADER], FIRST] != NOBODY and bound(state, clock[LEADER]) > levels[BAR]:
+        levels[BAR] = bound(state, clock[LEADER])
+
+
+@lean
+def hold_instead(state: IndexState, pair: int) -> None:
+    """Hold another pair than the one now held."""
+    enter(state, state.clock[HELD])
+    hold(state, group_of(state, state.pairs[pair, PULLS], state.pairs[pair, CLICKS]), pair)
+
+
+def choose_largest(state: IndexState, rng: Any) -> tuple[int, int, int]:
+    """Choose the pair with the largest index, ties to the one chosen longest ago."""
+    clock, levels = state.clock, state.levels
+    pairs, groups = state.pairs, state.groups
+    asked, held = clock[ASKED], clock[HELD]
+    if not (
+        asked <= clock[VALID_UNTIL]
+        and pairs[held, PULLS] > clock[HELD_PULLS]  # without an outcome since it was taken, it ties with its group
+        and level_needed(state, pairs[held, PULLS], pairs[held, CLICKS], levels[BAR]) < levels[NOW]
+    ):
+        if held == NOBODY:
+            queue_all(state, rng)
+        else:
+            enter(state, held)
+        leader = clock[LEADER]
+        if not (
+            asked <= clock[VALID_UNTIL]
+            and groups[leader, FIRST] != NOBODY
+            and level_needed(state, groups[leader, PULLS], groups[leader, CLICKS], levels[RIVALS]) < levels[NOW]
+        ):
+            search(state)
+            leader = clock[LEADER]
+        held = groups[leader, FIRST]
+        hold(state, leader, held)
+    pairs[held, CHOSEN] = asked
+    clock[ASKED] = asked + 1
+    return clock[HELD_ROW], clock[HELD_COL], 0
+
+
+def hold_any(state: IndexState, rng: Any) -> None:
+    """Lay out the queue of a state that has just started and hold a pair, as if it were about to be chosen."""
+    queue_all(state, rng)
+    search(state)
+    hold(state, state.clock[LEADER], state.groups[state.clock[LEADER], FIRST])
+
+
+def count_outcome(state: IndexState, row: int, col: int, tag: int, reward: int) -> None:
+    """Count an outcome. A pair whose outcome comes late is held for it: while in a group, its counts are fixed."""
+    pair = row * state.clock[N_COLS] + col
+    if pair != state.clock[HELD]:
+        hold_instead(state, pair)
+    state.pairs[pair, PULLS] += 1
+    state.pairs[pair, CLICKS] += reward

@@ -1,0 +1,1 @@
+"""Policies that show a pair (row, column): one algorithm, one file."""

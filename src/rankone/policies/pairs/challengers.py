@@ -1,0 +1,161 @@
+"""Random challengers, a policy of our own and experimental: what it gains on UTS and what it misses is measured in
+`docs/our-policy.md`. No theory covers it.
+
+It is UTS (`rankone.policies.pairs.uts`) in which only a few pairs of the leader's cross draw at a time::
+
+    leader <- pair with the best empirical mean, ties afresh at random
+    every second time that a pair leads: choose it
+    otherwise
+        the leader draws from its posterior Beta(clicks + 1, pulls - clicks + 1)
+        for rows and for columns
+            challengers <- `window` lines other than the leader's, in a row from a random start
+                         + the lines on the side's shortlist, unless they are hopeless: those leave it
+            each challenger's pair on the leader's cross draws from its posterior
+        choose the pair with the largest draw; if it is a challenger's, its line joins the side's shortlist
+            (in a free place, or in that of a random other)
+
+A line is hopeless when the posterior mean of its pair plus `patience` standard deviations is below the leader's mean.
+So lines that may be best draw every time, as in UTS, and the others take turns: the more lines there are, the less
+often a line that looks bad is tried again. That is where regret is saved, and what makes the rare bad run worse.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from rankone.compiling.compiled import lean
+from rankone.errors import InputError
+from rankone.kernels.policy import choose, update, view
+from rankone.numerics.beta import draw_beta
+from rankone.numerics.rekeyable_table import NOBODY
+from rankone.policies.base import Policy
+from rankone.policies.engines.unimodal import (
+    N_COLS,
+    Floats,
+    Ints,
+    LeaderState,
+    as_decision,
+    find_leader,
+    leading_posterior_view,
+    learn,
+    mean_of,
+    start_leaders,
+)
+from rankone.specs import is_number, whole_number
+
+ROWS = 0  # a side; columns are 1
+# Fields of `ChallengersState.level`.
+WINDOW, PATIENCE = range(2)
+
+
+class ChallengersState(NamedTuple):
+    """The leader, as in `rankone.policies.engines.unimodal`, and the shortlists."""
+
+    pulls: Ints
+    clicks: Ints
+    led: Ints
+    best: Floats
+    ties: Ints
+    clock: Ints
+    level: Floats  # (2,) window; patience
+    shortlist: Ints  # (2, memory) rows, then columns, that draw every time; `NOBODY` in a free place
+
+
+@dataclass(frozen=True)
+class Challengers(Policy):
+    """UTS with a few random challengers at a time (experimental): less regret on large problems, rare bad runs worse.
+
+    Args:
+        window: random lines a side that draw at a time.
+        memory: places on the shortlist of each side.
+        patience: standard deviations below the leader at which a line leaves the shortlist.
+
+    >>> Challengers().label, Challengers(window=8).label
+    ('challengers', 'challengers:window=8')
+    """
+
+    window: int = 4
+    memory: int = 16
+    patience: float = 3.0
+    name: ClassVar[str] = "challengers"
+    suits: ClassVar[str] = "experimental: many rows or columns, where a rare bad run is no harm; horizon unknown"
+
+    def __post_init__(self) -> None:
+        whole_number("window", self.window)
+        whole_number("memory", self.memory)
+        if not is_number(self.patience) or not self.patience >= 0.0:  # written so that NaN is wrong too
+            raise InputError("patience of at least 0", self.patience, "leave patience=3")
+
+    def start(self, n_rows: int, n_cols: int) -> ChallengersState:
+        """Return the state before the first decision."""
+        leaders = start_leaders(LeaderState, n_rows, n_cols, self.window, self.patience)
+        return ChallengersState(**leaders._asdict(), shortlist=np.full((2, self.memory), NOBODY))
+
+
+@lean
+def hopeless(state: Any, pair: int, leader: int) -> bool:
+    """Tell whether a pair is too far below the leader to draw every time."""
+    pulls = state.pulls[pair]
+    mean = (state.clicks[pair] + 1.0) / (pulls + 2.0)
+    return mean + state.level[PATIENCE] * math.sqrt(mean * (1.0 - mean) / (pulls + 3.0)) < mean_of(state, leader)
+
+
+@lean
+def remember(shortlist: Any, line: int, rng: Any) -> None:
+    """Put a line on a side's shortlist, if need be in the place of a random other."""
+    free = NOBODY
+    for place in range(len(shortlist)):
+        if shortlist[place] == line:
+            return
+        if shortlist[place] == NOBODY:
+            free = place
+    shortlist[free if free != NOBODY else int(rng.random() * len(shortlist))] = line
+
+
+@lean
+def best_challenger(state: Any, leader: int, rng: Any) -> int:
+    """Let the leader and the challengers draw; return the pair with the largest draw."""
+    n_cols = state.clock[N_COLS]
+    winner, winning_side, largest = leader, NOBODY, draw_beta(state.pulls[leader], state.clicks[leader], rng)
+    for side in range(2):
+        shortlist = state.shortlist[side]
+        own = leader // n_cols if side == ROWS else leader % n_cols
+        others = (len(state.pulls) // n_cols if side == ROWS else n_cols) - 1
+        window = min(int(state.level[WINDOW]), others)
+        start = int(rng.random() * others)
+        for place in range(window + (len(shortlist) if window < others else 0)):
+            if place < window:
+                line = (start + place) % others
+                line += line >= own
+            else:
+                line = shortlist[place - window]
+                if line in (NOBODY, own) or (line - (line > own) - start) % others < window:
+                    continue
+            pair = line * n_cols + leader % n_cols if side == ROWS else leader - own + line
+            if place >= window and hopeless(state, pair, leader):
+                shortlist[place - window] = NOBODY
+                continue
+            draw = draw_beta(state.pulls[pair], state.clicks[pair], rng)
+            if draw > largest:
+                winner, winning_side, largest = pair, side, draw
+    if winning_side != NOBODY:
+        remember(state.shortlist[winning_side], winner // n_cols if winning_side == ROWS else winner % n_cols, rng)
+    return winner
+
+
+@choose.register(ChallengersState)
+def _choose(state: Any, rng: Any) -> tuple[int, int, int]:
+    leader = find_leader(state, rng)
+    return as_decision(state, leader if state.led[leader] % 2 == 0 else best_challenger(state, leader, rng))
+
+
+@update.register(ChallengersState)
+def _update(state: Any, row: int, col: int, tag: int, reward: int) -> None:
+    learn(state, row * state.clock[N_COLS] + col, reward)
+
+
+view.register(ChallengersState)(leading_posterior_view)

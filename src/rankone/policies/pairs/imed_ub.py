@@ -1,0 +1,47 @@
+"""IMED-UB: Saber, Menard, Maillard, "Forced-exploration free Strategies for Unimodal Bandits" (arXiv 2006.16569).
+
+Let the leader be the pair with the best empirical mean m. Choose, among the leader and its cross, the smallest index
+``pulls * d(mean, m) + log(pulls)``: the evidence against a pair, plus the price of having been pulled often already.
+No index has to be solved for, nobody is chosen by force.
+
+Lazy start: pairs without an outcome cannot lead; on the cross of the leader they come first. Ties are broken at random
+(the paper's leader is the least pulled of the tied).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from rankone.numerics.kl import bernoulli_kl
+from rankone.policies.base import Policy
+from rankone.policies.engines.unimodal import LeaderState, mean_of, score, start_leaders
+
+
+class IMEDUBState(LeaderState):
+    """Counts and leader."""
+
+
+@dataclass(frozen=True)
+class IMEDUB(Policy):
+    """Minimum empirical divergence on the cross of the leader; no parameters.
+
+    >>> IMEDUB().label
+    'imed-ub'
+    """
+
+    name: ClassVar[str] = "imed-ub"
+    suits: ClassVar[str] = "repeatable choices (no randomness but ties), up to about 32 lines a side; outcomes at once"
+
+    def start(self, n_rows: int, n_cols: int) -> IMEDUBState:
+        """Return the state before the first decision."""
+        return start_leaders(IMEDUBState, n_rows, n_cols)
+
+
+@score.register(IMEDUBState)
+def _score(state: IMEDUBState, leader: int, pair: int, best: float, rng: Any) -> float:
+    pulls = state.pulls[pair]
+    if pulls == 0:
+        return math.inf
+    return -pulls * bernoulli_kl(mean_of(state, pair), mean_of(state, leader)) - math.log(pulls)

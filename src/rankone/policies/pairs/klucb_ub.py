@@ -1,0 +1,50 @@
+"""KLUCB-UB: Saber, Menard, Maillard, "Forced-exploration free Strategies for Unimodal Bandits" (arXiv 2006.16569).
+
+Let the leader be the pair with the best empirical mean. Choose, among the leader and its cross, the largest index
+``max{q : pulls * d(mean, q) + log(pulls) <= log(pulls of the leader)}``; a pair pulled more often than the leader has
+its mean as index. Nobody is chosen by force.
+
+Lazy start: pairs without an outcome cannot lead; on the cross of the leader they come first. Ties are broken at random
+(the paper's leader is the least pulled of the tied).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from rankone.kernels.policy import view
+from rankone.policies.base import Policy
+from rankone.policies.engines.unimodal import LeaderState, kl_index, optimistic_view, score, start_leaders
+
+
+class KLUCBUBState(LeaderState):
+    """Counts and leader."""
+
+
+@dataclass(frozen=True)
+class KLUCBUB(Policy):
+    """Optimism on the cross of the leader, measured by the leader's own pulls; no parameters.
+
+    >>> KLUCBUB().label
+    'klucb-ub'
+    """
+
+    name: ClassVar[str] = "klucb-ub"
+    suits: ClassVar[str] = "repeatable choices (no randomness but ties), up to about 32 lines a side; outcomes at once"
+
+    def start(self, n_rows: int, n_cols: int) -> KLUCBUBState:
+        """Return the state before the first decision."""
+        return start_leaders(KLUCBUBState, n_rows, n_cols)
+
+
+@score.register(KLUCBUBState)
+def _score(state: KLUCBUBState, leader: int, pair: int, best: float, rng: Any) -> float:
+    pulls = state.pulls[pair]
+    if pulls == 0:
+        return math.inf
+    return kl_index(state, pair, math.log(state.pulls[leader] / pulls), best)
+
+
+view.register(KLUCBUBState)(optimistic_view)

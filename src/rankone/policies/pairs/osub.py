@@ -1,0 +1,76 @@
+"""OSUB: Combes, Proutiere, "Unimodal Bandits: Regret Lower Bounds and Optimal Algorithms" (ICML 2014), Algorithm 1.
+
+The leader is the pair with the best empirical mean; let l be how often it has led. The first time and every
+(K + L - 1)-th time after that, it is chosen. At other times the largest KL-UCB index
+``max{q : pulls * d(mean, q) <= log l + c log log l}`` on the leader and its cross is chosen. c = 3 in the theorem, c =
+0 in practice (the default).
+
+Lazy start: pairs without an outcome cannot lead; on the cross of the leader they come first. Ties are broken at random.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from rankone.kernels.policy import choose, view
+from rankone.policies.base import Policy, check_c
+from rankone.policies.engines.unimodal import (
+    LeaderState,
+    as_decision,
+    best_on_cross,
+    cross_size,
+    find_leader,
+    kl_index,
+    optimistic_view,
+    score,
+    start_leaders,
+)
+
+
+class OSUBState(LeaderState):
+    """Counts, leader, and c as `level[0]`."""
+
+
+@dataclass(frozen=True)
+class OSUB(Policy):
+    """KL-UCB on the cross of the leader.
+
+    Args:
+        c: weight of the log log term of the index.
+
+    >>> OSUB(c=3.0).label
+    'osub:c=3'
+    """
+
+    c: float = 0.0
+    name: ClassVar[str] = "osub"
+    suits: ClassVar[str] = "the unimodal index policy that later ones improve on; outcomes at once"
+
+    def __post_init__(self) -> None:
+        check_c(self.c)
+
+    def start(self, n_rows: int, n_cols: int) -> OSUBState:
+        """Return the state before the first decision."""
+        return start_leaders(OSUBState, n_rows, n_cols, self.c)
+
+
+@score.register(OSUBState)
+def _score(state: OSUBState, leader: int, pair: int, best: float, rng: Any) -> float:
+    if state.pulls[pair] == 0:
+        return math.inf
+    log_led = math.log(state.led[leader])
+    level = log_led + (state.level[0] * math.log(log_led) if log_led > 1.0 else 0.0)
+    return kl_index(state, pair, level, best)
+
+
+@choose.register(OSUBState)
+def _choose(state: OSUBState, rng: Any) -> tuple[int, int, int]:
+    leader = find_leader(state, rng)
+    if (state.led[leader] - 1) % (cross_size(state) + 1) == 0:
+        return as_decision(state, leader)
+    return as_decision(state, best_on_cross(state, leader, rng))
+
+
+view.register(OSUBState)(optimistic_view)

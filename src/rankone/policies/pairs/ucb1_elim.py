@@ -1,0 +1,191 @@
+"""UCB1Elim on the K * L pairs: Auer, Ortner, "UCB Revisited" (2010), section 3, for a known horizon n.
+
+In round m = 0, 1, ..., floor(log2(n / e) / 2), with D = 2^-m, every remaining pair is chosen until it has
+n_m = ceil(2 log(n D^2) / D^2) outcomes; then every pair whose ``mean + r`` is below the best ``mean - r`` leaves,
+r = sqrt(log(n D^2) / (2 n_m)). A single pair left is played for good; several left after the last round are played in
+turn for good. Pairs are played in an order shuffled once at the start; ties never eliminate (the test is strict).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.compiling.compiled import function, lean
+from rankone.kernels.policy import FILLER, Race, View, choose, race, recall, settled, syncs, update, view, void
+from rankone.policies.base import Policy, check_sizes, needed_horizon
+
+Ints = npt.NDArray[np.int64]
+
+# Fields of `UCB1ElimState.clock`.
+ROUND, LAST_ROUND, ASKED, WANTED, POSITION, OPEN, LEFT, N_COLS, HORIZON = range(9)
+
+
+class UCB1ElimState(NamedTuple):
+    """Counts of every pair and where in the round we are."""
+
+    pulls: Ints  # (K * L,) outcomes
+    clicks: Ints  # (K * L,) clicks among them
+    remaining: Ints  # (K * L,) the remaining pairs, first clock[LEFT] entries
+    clock: Ints  # (9,)
+
+
+@dataclass(frozen=True)
+class UCB1Elim(Policy):
+    """Eliminate pairs by Hoeffding bounds, in rounds, every pair for itself.
+
+    Args:
+        horizon: number of decisions n the rounds are laid out for; a study fills it in.
+
+    >>> UCB1Elim().label
+    'ucb1-elim'
+    """
+
+    name: ClassVar[str] = "ucb1-elim"
+    suits: ClassVar[str] = "a baseline to compare with"
+    horizon: int | None = None
+
+    def start(self, n_rows: int, n_cols: int) -> UCB1ElimState:
+        """Return the state before round 0."""
+        check_sizes(n_rows, n_cols)
+        horizon = needed_horizon(self, self.horizon)
+        n_pairs = n_rows * n_cols
+        clock = np.zeros(9, np.int64)
+        clock[ROUND] = -1  # the first choose shuffles and opens round 0
+        clock[LAST_ROUND] = max(0, math.floor(0.5 * math.log2(max(1.0, horizon / math.e))))
+        clock[LEFT], clock[N_COLS], clock[HORIZON] = n_pairs, n_cols, horizon
+        return UCB1ElimState(np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64), np.arange(n_pairs), clock)
+
+
+@function
+def pair_bounds(state: UCB1ElimState, pair: int) -> tuple[float, float]:
+    """Lower and upper bound of a pair's mean; void outcomes may leave a pair without any, and then nothing is known."""
+    pulls, clock = state.pulls[pair], state.clock
+    if pulls == 0:
+        return -math.inf, math.inf
+    round_now = clock[ROUND] if clock[ROUND] < clock[LAST_ROUND] else clock[LAST_ROUND]
+    radius = math.sqrt(math.log(clock[HORIZON] * 4.0**-round_now) / (2.0 * pulls))
+    return state.clicks[pair] / pulls - radius, state.clicks[pair] / pulls + radius
+
+
+@lean
+def close_round(state: UCB1ElimState) -> None:
+    """Eliminate pairs by the bounds of this round (step 2)."""
+    remaining, clock = state.remaining, state.clock
+    best_lower = -math.inf
+    for place in range(clock[LEFT]):
+        best_lower = max(best_lower, pair_bounds(state, remaining[place])[0])
+    kept = 0
+    for place in range(clock[LEFT]):
+        pair = remaining[place]
+        if pair_bounds(state, pair)[1] >= best_lower:
+            remaining[kept] = pair
+            kept += 1
+    clock[LEFT] = kept
+
+
+@lean
+def open_round(state: UCB1ElimState) -> None:
+    """Set how often every remaining pair is still to be chosen (step 1)."""
+    clock = state.clock
+    clock[ROUND] += 1
+    log_term = math.log(clock[HORIZON] * 4.0 ** -clock[ROUND])
+    needed = math.ceil(2.0 * log_term * 4.0 ** clock[ROUND])
+    needed = needed if needed > 1 else 1
+    clock[WANTED] = needed - clock[ASKED] if needed > clock[ASKED] else 0
+    clock[ASKED] += clock[WANTED]
+
+
+@lean
+def leading_pair(state: UCB1ElimState, rng: Any) -> int:
+    """Return the remaining pair with the best empirical mean, ties at random."""
+    best, ties, found = -1.0, 0, 0
+    for place in range(state.clock[LEFT]):
+        pair = state.remaining[place]
+        mean = state.clicks[pair] / (state.pulls[pair] + (state.pulls[pair] == 0))
+        ties = 1 if mean > best else ties + (mean == best)
+        if mean >= best and rng.random() * ties < 1.0:
+            best, found = mean, pair
+    return found
+
+
+@choose.register(UCB1ElimState)
+def _choose(state: UCB1ElimState, rng: Any) -> tuple[int, int, int]:
+    remaining, clock = state.remaining, state.clock
+    if clock[ROUND] < 0:
+        for place in range(1, len(remaining)):
+            other = int(rng.random() * (place + 1))
+            remaining[place], remaining[other] = remaining[other], remaining[place]
+        open_round(state)
+    elif clock[WANTED] == 0 and clock[OPEN] == 0 and clock[LEFT] > 1 and clock[ROUND] <= clock[LAST_ROUND]:
+        close_round(state)
+        if clock[ROUND] < clock[LAST_ROUND]:
+            open_round(state)
+        else:
+            clock[ROUND] += 1
+    tag = FILLER
+    if clock[LEFT] == 1:
+        pair = remaining[0]
+    elif clock[WANTED] == 0 and clock[ROUND] <= clock[LAST_ROUND]:  # outcomes of this round are still missing
+        pair = leading_pair(state, rng)
+    else:
+        pair = remaining[clock[POSITION]]
+        clock[POSITION] += 1
+        if clock[WANTED] > 0:
+            tag = clock[ROUND]
+            clock[OPEN] += 1
+        if clock[POSITION] == clock[LEFT]:
+            clock[POSITION] = 0
+            clock[WANTED] -= clock[WANTED] > 0
+    return pair // clock[N_COLS], pair % clock[N_COLS], tag
+
+
+@update.register(UCB1ElimState)
+def _update(state: UCB1ElimState, row: int, col: int, tag: int, reward: int) -> None:
+    if tag >= 0:
+        pair = row * state.clock[N_COLS] + col
+        state.pulls[pair] += 1
+        state.clicks[pair] += reward
+        state.clock[OPEN] -= 1
+
+
+@void.register(UCB1ElimState)
+def _void(state: UCB1ElimState, row: int, col: int, tag: int) -> None:
+    if tag >= 0:
+        state.clock[OPEN] -= 1
+
+
+@settled.register(UCB1ElimState)
+def _settled(state: UCB1ElimState) -> bool:
+    return state.clock[LEFT] == 1
+
+
+@recall.register(UCB1ElimState)
+def _recall(state: UCB1ElimState, row: int, col: int, pulls: int, clicks: int) -> None:
+    pair = row * state.clock[N_COLS] + col
+    state.pulls[pair] += pulls
+    state.clicks[pair] += clicks
+
+
+@syncs.register(UCB1ElimState)
+def _syncs(state: UCB1ElimState) -> int:
+    return max(0, int(state.clock[ROUND]))  # within a round no choice depends on an outcome
+
+
+@race.register(UCB1ElimState)
+def _race(state: UCB1ElimState) -> Race:
+    n_cols, left = state.clock[N_COLS], state.remaining[: state.clock[LEFT]]
+    rows, cols = np.zeros(len(state.pulls) // n_cols, bool), np.zeros(n_cols, bool)
+    rows[left // n_cols], cols[left % n_cols] = True, True
+    return Race(max(0, int(state.clock[ROUND])), rows, cols)
+
+
+@view.register(UCB1ElimState)
+def _view(state: UCB1ElimState) -> View:
+    low, high = np.array([pair_bounds(state, pair) for pair in range(len(state.pulls))]).T
+    left = np.isin(np.arange(len(state.pulls)), state.remaining[: state.clock[LEFT]])
+    return View("pairs", state.pulls.copy(), state.clicks.copy(), low, high, left, "confidence interval")

@@ -1,0 +1,137 @@
+"""What a process knows of the journals of a database, and how it is kept up to date.
+
+What others have written since is applied in the writer's turn if it is little. A journal that is long to read (when it
+is first opened, after outcomes were excluded) is read by the caller who needs it, on a connection of its own: others
+are served meanwhile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+import warnings
+from collections.abc import Callable
+
+from rankone.errors import JournalError
+from rankone.serving.clock import Clock, JournalTime
+from rankone.serving.fold import Diverged, Fold, Stale
+from rankone.serving.forks import at_work
+from rankone.serving.journal_reading import Whole, each_stretch, read_tail, read_whole
+from rankone.serving.storage import Storage
+from rankone.serving.unknown_policy import PolicyNotKnown, UnknownPolicy
+
+_SHORT = 5_000  # events at most that are read in the writer's turn, or a few more
+_AT_ONCE = 2  # journals read outside it: each takes up to 50,000 events into memory at a time
+_READ_AGAIN = 60.0  # seconds after which a damaged journal is read again
+
+
+class RestartWarning(UserWarning):
+    """The policy's code has changed since the journal was written: it starts afresh on what is known."""
+
+
+class Unread(Exception):
+    """More of a journal is to be read than the writer's turn has time for."""
+
+    def __init__(self, reads: int) -> None:
+        self.reads = reads  # how often the journal had been read then
+
+
+class Folded:
+    """One experiment of a database, and its fold as far as this process knows it."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.time = JournalTime(Clock())
+        self.fold: Fold | None = None
+        self.behind: Fold | None = None  # one with so much to read that it is left to the caller who reads
+        self.snapshot_seq = 0
+        self.outdated = False  # the policy cannot be replayed with this program
+        self.damage: JournalError | None = None  # why the journal could not be read, the last time
+        self.read_again = 0.0  # when to try again
+        self.reading = threading.Lock()  # held by the caller who reads the whole journal
+        self.reads = 0
+        self.whole: Whole | None = None  # what it has read, for the next turn to take
+
+
+class Journals:
+    """The journals of one database.
+
+    Args:
+        storage: the connection that is used in the writer's turn.
+        reader: opens another one, to read outside it.
+        read_only: nothing is ever written.
+    """
+
+    def __init__(
+        self, storage: Storage, reader: Callable[[], contextlib.AbstractContextManager[Storage]], read_only: bool
+    ) -> None:
+        self._storage, self._reader, self._read_only = storage, reader, read_only
+        self._few = threading.Semaphore(_AT_ONCE)
+
+    def read_whole(self, folded: Folded, reads: int) -> None:
+        """Read a journal to its end on a connection of its own, unless another caller just has."""
+        with at_work, folded.reading:
+            if folded.reads != reads:
+                return
+            try:
+                with self._few, self._reader() as storage:
+                    folded.whole = self._go_on(storage, folded) or read_whole(storage, folded.number)
+            except JournalError as error:
+                folded.damage, folded.read_again = error, time.monotonic() + _READ_AGAIN
+                raise
+            finally:
+                folded.reads += 1
+
+    @staticmethod
+    def _go_on(storage: Storage, folded: Folded) -> Whole | None:
+        """Read on where the turn had to stop; None if there is nothing to go on with."""
+        fold, folded.behind = folded.behind, None
+        if fold is not None and not folded.outdated:
+            with contextlib.suppress(Stale, Diverged, PolicyNotKnown):
+                return Whole(read_tail(storage, folded.number, fold), folded.snapshot_seq, [], None)
+        return None
+
+    def catch_up(self, folded: Folded) -> Fold:
+        """Bring a fold up to date. A damaged journal is read again only now and then: that may take long."""
+        if folded.damage is not None and time.monotonic() < folded.read_again:
+            raise folded.damage.with_traceback(None)  # or it would grow with every raise
+        try:
+            fold = self._read(folded)
+            folded.time.seen(fold.at)
+            return fold
+        except JournalError as error:
+            folded.fold, folded.damage, folded.read_again = None, error, time.monotonic() + _READ_AGAIN
+            raise
+
+    def _read(self, folded: Folded) -> Fold:
+        """Apply what others have written since, if that is little."""
+        if folded.whole is not None:
+            self._take(folded, folded.whole)
+        fold = folded.fold
+        if fold is not None and isinstance(fold.policy, UnknownPolicy) and fold.policy.known_by_now():
+            folded.fold = fold = None
+        if fold is None:
+            raise Unread(folded.reads)
+        try:
+            for stretch, _ in enumerate(each_stretch(self._storage, folded.number, fold, _SHORT)):
+                if stretch:
+                    folded.fold, folded.behind = None, fold
+                    raise Unread(folded.reads)
+        except (Stale, Diverged, PolicyNotKnown):
+            folded.fold = None
+            raise Unread(folded.reads) from None
+        return fold
+
+    def _take(self, folded: Folded, whole: Whole) -> None:
+        """Go on with what a caller has read."""
+        folded.whole, folded.damage = None, None
+        folded.fold, folded.snapshot_seq, folded.outdated = whole.fold, whole.snapshot_seq, whole.diverged is not None
+        if whole.diverged is not None:
+            message = (
+                f"the policy's code changed since event {whole.diverged} was written: it starts afresh on what is known"
+            )
+            warnings.warn(RestartWarning(message), stacklevel=2)
+        for seq in whole.bad:
+            if not self._read_only:
+                self._storage.drop_snapshot(folded.number, seq)

@@ -1,0 +1,1 @@
+"""The page of the service: what it shows, and its files."""

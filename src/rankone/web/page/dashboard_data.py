@@ -1,0 +1,166 @@
+"""What the page shows of an experiment. Readers must not slow down writers: the newest state is copied in the writer's
+turn, everything else happens outside it, and a view is used again until it is a second old (longer for large ones)."""
+
+from __future__ import annotations
+
+import copy
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.serving import Database, Experiment
+from rankone.serving.fold import Fold
+from rankone.serving.report import Report, make_report, outcome_counts
+from rankone.serving.settings import Lines
+from rankone.serving.unknown_policy import UnknownPolicy
+from rankone.web.page.survivors import survivors
+from rankone.web.page.timeline import Timeline
+from rankone.web.server.encoding import encode
+
+MAX_SHOWN = 24  # rows, and columns, of a heat map
+_FRESH = 1.0  # seconds
+_SHARE = 0.05  # of the time, at most, is spent on views of one experiment
+_ROUNDS = 30
+_ENOUGH = 100  # outcomes of every line before the uniform split is estimated
+
+Ints = npt.NDArray[np.int64]
+
+
+class Views:
+    """Views of one experiment; for any thread."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        reader: Database,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._experiment, self._clock = experiment, clock
+        self._making = threading.Lock()
+        self._timeline = Timeline(reader, experiment.name)
+        self._view = b""
+        self._until = float("-inf")
+
+    def settle(self) -> None:
+        """End the windows that are over."""
+        if self._experiment.look(lambda fold: fold.settings.window and len(fold.open)):
+            self._experiment.settle()
+
+    def show(self) -> bytes:
+        """Return the experiment and its settings, as JSON."""
+        return encode(self._experiment.look(_show))
+
+    def report(self) -> bytes:
+        """Return the report of this moment, as JSON."""
+        self.settle()
+        return encode(make_report(self._experiment.look(_still)).as_dict())
+
+    def view(self) -> bytes:
+        """Return what the page shows, at most a little old, as JSON: many may look, it is written once."""
+        with self._making:
+            began = self._clock()
+            if not self._view or began >= self._until:
+                self._view = encode(self._make())
+                now = self._clock()
+                self._until = now + max(_FRESH, (now - began) / _SHARE)
+            return self._view
+
+    def _make(self) -> dict[str, Any]:
+        fold, (rows_left, cols_left, stage) = self._experiment.look(lambda fold: (_still(fold), survivors(fold)))
+        self._timeline.catch_up()
+        report = make_report(fold)
+        outcomes = int(fold.pulls.sum())
+        living = np.ix_(fold.live_rows, fold.live_cols)
+        return {
+            "report": report.as_dict(),
+            "heat": _heat(fold, report),
+            "timeline": self._timeline.as_dict(),
+            "stage": stage,
+            "rows_left": rows_left,
+            "cols_left": cols_left,
+            "click_rate": int(fold.clicks.sum()) / outcomes if outcomes else None,
+            "uniform_rate": uniform_rate(fold.pulls[living], fold.clicks[living]),
+            "simulated": self._timeline.simulated,
+            "window": fold.settings.window / 1e6 or None,
+        }
+
+
+def _show(fold: Fold) -> dict[str, Any]:
+    settings, counts = fold.settings, outcome_counts(fold)
+    return {
+        "name": settings.name,
+        "policy": fold.policy.label,
+        "policy_known": not isinstance(fold.policy, UnknownPolicy),
+        "rows": fold.rows.names_living(),
+        "cols": fold.cols.names_living(),
+        "window": settings.window / 1e6 or None,
+        "auto_stop": settings.auto_stop or None,
+        "max_open": settings.max_open,
+        "max_age": None if settings.window else settings.max_age / 1e6,
+        "decisions": fold.decisions,
+        "clicks": counts["clicked"],
+        "open": counts["open"],
+        "stopped": None if fold.stopped is None else fold.stopped["why"],
+        "shown_row": fold.shown[0],
+        "shown_col": fold.shown[1],
+        "eras": list(fold.eras),
+    }
+
+
+def _still(fold: Fold) -> Fold:
+    """Return a copy of what a report needs, so that it can be made while the experiment goes on."""
+    still = copy.copy(fold)
+    still.asked, still.pulls, still.clicks = fold.asked.copy(), fold.pulls.copy(), fold.clicks.copy()
+    still.tallies = fold.tallies.copy()
+    still.open, still.held, still.eras = fold.open.copy(), fold.held.copy(), list(fold.eras)
+    still.state = None
+    return still
+
+
+def _heat(fold: Fold, report: Report) -> dict[str, Any]:
+    """Return the counts of the busiest lines, the leading ones always among them, in their own order."""
+    rows = _busiest(fold.rows, fold.asked.sum(axis=1), report.best_row)
+    cols = _busiest(fold.cols, fold.asked.sum(axis=0), report.best_col)
+    part = np.ix_(rows, cols)
+    return {
+        "rows": [fold.rows.names[row] for row in rows],
+        "cols": [fold.cols.names[col] for col in cols],
+        "n_rows": len(fold.live_rows),
+        "n_cols": len(fold.live_cols),
+        "decisions": fold.asked[part].tolist(),
+        "outcomes": fold.pulls[part].tolist(),
+        "clicks": fold.clicks[part].tolist(),
+    }
+
+
+def _busiest(lines: Lines, traffic: Ints, leader: str) -> list[int]:
+    living = lines.numbers()
+    by_traffic = sorted(living, key=lambda line: (lines.names[line] != leader, -traffic[line], line))
+    return sorted(by_traffic[:MAX_SHOWN])
+
+
+def uniform_rate(pulls: Ints, clicks: Ints) -> float | None:
+    """Return the click rate to expect had all pairs been shown equally often, by the rank-1 model.
+
+    With clicks of pair (i, j) about pulls * u_i * v_j, the likeliest u given v is (clicks of row i) / sum_j pulls v_j,
+    and the same with sides changed (the Poisson likelihood, by coordinate ascent).
+
+    None until every line has 100 outcomes. A policy that earns clicks stops showing what began badly, so rates of lines
+    with few outcomes are too low on average, and the advantage over the uniform split would look too large.
+
+    >>> round(uniform_rate(np.full((2, 2), 1000), np.array([[400, 200], [200, 100]])), 3)
+    0.225
+    """
+    if min(pulls.sum(axis=1).min(), pulls.sum(axis=0).min()) < _ENOUGH:
+        return None
+    if not clicks.any():
+        return 0.0
+    rows, cols = np.ones(len(pulls)), np.ones(pulls.shape[1])
+    for _ in range(_ROUNDS):
+        rows = clicks.sum(axis=1) / np.maximum(pulls @ cols, 1e-12)
+        cols = clicks.sum(axis=0) / np.maximum(rows @ pulls, 1e-12)
+    return float(min(1.0, rows.mean() * cols.mean()))

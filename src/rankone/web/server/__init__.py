@@ -1,0 +1,1 @@
+"""The service: requests in, answers out."""

@@ -1,0 +1,124 @@
+"""The service as an ASGI application: `create_app`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import unquote
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from rankone.web.server import routes_decisions, routes_experiments, routes_service
+from rankone.web.server.encoding import encode
+from rankone.web.server.limits import Limits
+from rankone.web.server.openapi import describe
+from rankone.web.server.operations import Endpoint, Operation
+from rankone.web.server.origins import Origins, checked_origin
+from rankone.web.server.problem_json import Problem
+from rankone.web.server.service import Service
+
+OPERATIONS = (*routes_decisions.OPERATIONS, *routes_experiments.OPERATIONS, *routes_service.OPERATIONS)
+
+
+def create_app(
+    db: str | Path = "rankone.db",
+    *,
+    durability: str = "full",
+    limits: Limits | None = None,
+    require_token: bool = False,
+    allowed_origins: Sequence[str] = (),
+) -> ASGIApp:
+    """Return the service for a database, to be run by an ASGI server.
+
+    Args:
+        db: a SQLite file or a ``postgresql://`` address.
+        durability: as `rankone.Experiment` has it.
+        limits: other limits than the usual ones.
+        require_token: every request needs a token, also before the first one is made.
+        allowed_origins: web sites whose pages may call the service, such as "https://shop.example".
+    """
+    origins = [checked_origin(origin) for origin in allowed_origins]
+    service = Service(db, durability, limits or Limits(), require_token, origins)
+    service.description = encode(describe(OPERATIONS))
+    app = Application(service, OPERATIONS)
+    return Origins(app, origins) if origins else app
+
+
+class _Place:
+    """Where a part of a path leads to."""
+
+    def __init__(self) -> None:
+        self.endpoints: dict[str, ASGIApp] = {}  # by method
+        self.parts: dict[str, _Place] = {}  # what may follow
+        self.blank = ""  # the name of the part that may follow and be anything
+
+    @functools.cached_property
+    def any(self) -> _Place:
+        """Where that part leads to."""
+        return _Place()
+
+
+_NOWHERE = _Place()
+
+
+class Application:
+    """Finds the operation of a request. A request a thousandth of a second is the usual load, so this is short.
+
+    The path is taken as it was sent and each part is decoded on its own: names may hold any character.
+    """
+
+    def __init__(self, service: Service, operations: Sequence[Operation]) -> None:
+        self._service = service
+        self._paths = _Place()
+        for operation in operations:
+            place = self._paths
+            for part in operation.path[1:].split("/") if operation.path != "/" else ():
+                if part.startswith("{"):
+                    place.blank, place = part[1:-1], place.any
+                else:
+                    place = place.parts.setdefault(part, _Place())
+            place.endpoints[operation.method] = Endpoint(operation, service)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or begin and end with the server."""
+        if scope["type"] == "http":
+            await self._find(scope)(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._live(receive, send)
+
+    def _find(self, scope: Scope) -> ASGIApp:
+        place, found = self._paths, {}
+        path = scope["raw_path"].decode("latin-1")
+        for part in path[1:].split("/") if path != "/" else ():
+            if part in place.parts:
+                place = place.parts[part]
+            elif place.blank and part:
+                found[place.blank] = unquote(part)
+                place = place.any
+            else:
+                place = _NOWHERE
+                break
+        scope["path_params"] = found
+        endpoints = place.endpoints
+        if not endpoints:
+            detail = "expected a path of /openapi.json - got another - see /openapi.json"
+            return Problem(404, "unknown-path", detail).response()
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        if method not in endpoints:
+            allowed = [*endpoints, "HEAD"] if "GET" in endpoints else list(endpoints)
+            detail = f"expected {' or '.join(allowed)} for this path - got {method[:20]} - see /openapi.json"
+            return Problem(405, "wrong-method", detail, headers={"Allow": ", ".join(allowed)}).response()
+        return endpoints[method]
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        try:
+            await self._service.start()
+        except Exception as error:
+            await send({"type": "lifespan.startup.failed", "message": str(error)})
+            return
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await self._service.stop()
+        await send({"type": "lifespan.shutdown.complete"})

@@ -1,0 +1,189 @@
+"""What the service can do: an operation is a method, a path, the scope it needs, what goes in and what comes out.
+
+The table of operations makes the routes, the OpenAPI document and the test of who may do what.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+from pydantic import BaseModel, ValidationError
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from rankone.errors import InputError, RankoneError, StorageError
+from rankone.serving.settings import checked_name
+from rankone.web.server.auth import Caller, ThisMachine
+from rankone.web.server.encoding import encode
+from rankone.web.server.problem_json import Problem, database_away
+from rankone.web.server.responses import Answer
+from rankone.web.server.schemas import Body
+from rankone.web.server.single_flight import within
+
+if TYPE_CHECKING:
+    from rankone.web.server.service import Service
+
+log = logging.getLogger("rankone.web")
+
+
+@dataclasses.dataclass
+class Call:
+    """One request as its handler sees it: let in, read and checked."""
+
+    service: Service
+    caller: Caller
+    headers: Mapping[str, str]  # by name, in lower case
+    name: str  # of the experiment, if the path has one
+    id: str  # of the decision, if the path has one
+    body: Any
+    query: Any
+
+    @property
+    def key(self) -> str | None:
+        """The Idempotency-Key, if there is one."""
+        key = self.headers.get("idempotency-key")
+        return None if key is None else checked_name(key, "Idempotency-Key")
+
+
+Handler = Callable[[Call], Awaitable[Response]]
+Answers = dict[int, type[BaseModel] | tuple[str, ...]]  # by status: a model in JSON, or media types
+
+
+@dataclasses.dataclass(frozen=True)
+class Operation:
+    """One thing the service can do."""
+
+    method: str
+    path: str
+    handler: Handler
+    scope: str | None  # None: for everybody
+    body: type[Body] | None = None
+    query: type[Body] | None = None
+    answers: Answers = dataclasses.field(default_factory=dict)
+    problems: tuple[int, ...] = ()  # beyond those that every operation may answer
+    large: bool = False  # its body may be large
+    keyed: bool = False  # takes an Idempotency-Key
+    slow: bool = False  # may take as long as an export
+
+    @property
+    def name(self) -> str:
+        """Its name in metrics and in the OpenAPI document."""
+        return self.handler.__name__
+
+    @property
+    def statuses(self) -> tuple[int, ...]:
+        """The errors it may answer."""
+        found = {503, *self.problems}
+        if self.scope is not None:
+            found |= {401, 403, 429}
+        if self.body is not None:
+            found |= {400, 408, 413, 415, 422}
+        if self.query is not None:
+            found.add(422)
+        if "{name}" in self.path:
+            found.add(404)
+        return tuple(sorted(found))
+
+
+def operation(method: str, path: str, scope: str | None, **more: Any) -> Callable[[Handler], Operation]:
+    """Decorator: the handler becomes an operation."""
+    return lambda handler: Operation(method, path, handler, scope, **more)
+
+
+def answer(content: Any, status: int = 200) -> Response:
+    """Return an answer in JSON; bytes are JSON already."""
+    return Answer(content if isinstance(content, bytes) else encode(content), status)
+
+
+class Endpoint:
+    """Carries out an operation for one request: lets it in, reads it, answers it, counts it."""
+
+    def __init__(self, operation: Operation, service: Service) -> None:
+        self._operation, self._service = operation, service
+        limits = service.limits
+        self._body_limit = limits.create_body_bytes if operation.large else limits.body_bytes
+        self._seconds = limits.export_seconds if operation.slow else limits.answer_seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        began = time.perf_counter()
+        try:
+            response = await self._answer(scope, receive)
+        except (Problem, RankoneError) as error:
+            response = Problem.of(error).response()
+        except TimeoutError:
+            response = self._too_slow().response()
+        except Exception as error:
+            log.exception("%s failed", self._operation.name)
+            response = Problem.of(error).response()
+        self._service.meters.answered(self._operation.name, response.status_code, time.perf_counter() - began)
+        await response(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Response:
+        operation, found = self._operation, scope["path_params"]
+        headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
+        name, id = found.get("name", ""), found.get("id", "")
+        caller: Caller = ThisMachine()
+        if operation.scope is not None:
+            caller = await self._service.gate.admit(headers, scope["client"])
+            if not caller.may(operation.scope, name or None):
+                raise forbidden(operation.scope, name)
+        body = query = None
+        if operation.body is not None:
+            content = await self._service.bodies.read(receive, self._body_limit)
+            body = _checked_body(operation.body, content, headers)
+            if body.weight > 1:
+                self._service.gate.charge(caller, body.weight - 1)
+        if operation.query is not None:
+            query = _checked_query(operation.query, scope["query_string"])
+        call = Call(self._service, caller, headers, name, id, body, query)
+        try:
+            return await within(self._seconds, operation.handler(call))
+        except StorageError as error:  # names the database, its machine and its user
+            if operation.scope is not None and caller.may("admin", name or None):
+                raise
+            self._service.storage_failed(operation.name, error)
+            raise database_away() from error
+
+    def _too_slow(self) -> Problem:
+        do = "try again; it may have got in, and an Idempotency-Key makes an ask safe to repeat"
+        detail = f"expected the database to answer within {self._seconds} seconds - got silence - {do}"
+        return Problem(503, "too-slow", detail, retry_after=1)
+
+
+def forbidden(scope: str, name: str) -> Problem:
+    """Return the problem of a caller that may not do this."""
+    where = f" on '{name[:300]}'" if name else ""
+    return Problem(403, "forbidden", f"expected a token with the scope '{scope}'{where} - got another - ask for one")
+
+
+def _checked_body(model: type[Body], content: bytes, headers: Mapping[str, str]) -> Body:
+    media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content and media_type != "application/json":
+        detail = f"expected Content-Type: application/json - got '{media_type[:100]}' - send JSON and say so"
+        raise Problem(415, "not-json", detail)
+    try:
+        return model.model_validate_json(content or b"{}")
+    except ValidationError as error:
+        raise _explained(error) from None
+
+
+def _checked_query(model: type[Body], query: bytes) -> Body:
+    given = parse_qs(query.decode("latin-1"), keep_blank_values=True)
+    try:
+        return model.model_validate({key: values[-1] for key, values in given.items()})
+    except ValidationError as error:
+        raise _explained(error) from None
+
+
+def _explained(error: ValidationError) -> InputError:
+    """Return the first thing wrong with a body, in the voice of rankone."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    where = ".".join(str(part) for part in first["loc"]) or "the body"
+    got = "something else" if first["type"] in ("missing", "json_invalid") else repr(first["input"])
+    return InputError(f"{where[:300]}: {first['msg']}", got, "see /openapi.json")

@@ -1,0 +1,113 @@
+"""One experiment at the service: requests that wait together go to the database together."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from typing import Any
+
+from rankone.serving import Ask, Experiment, Tell, Void
+from rankone.web.page.dashboard_data import Views
+from rankone.web.server.metrics import Meters
+from rankone.web.server.problem_json import Problem
+from rankone.web.server.single_flight import Shared
+
+Request = Ask | Tell | Void
+# A group waits this share of the last one's time, at most, for clients who were just answered and are about to come
+# back: otherwise two halves of the clients take turns, and each commit serves only one half.
+_LINGER = 0.6
+_LONGEST = 0.1  # seconds of waiting, however long the last one took
+_CALLS = 3  # threads, at most, that wait for one experiment, beside the one of its groups: others need some too
+_SHARE = 0.25  # of the time, at most, is spent on reports of one experiment
+
+
+class Desk:
+    """Takes requests for one experiment. While one group is carried out, the next one gathers."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        pool: Executor,
+        views: Views,
+        meters: Meters,
+        room: int,
+        looking: asyncio.Semaphore,
+    ) -> None:
+        self.experiment, self.views = experiment, views
+        self.shown = Shared(lambda: self.call(self.views.show))
+        self.report = Shared(lambda: self.call(self.views.report), looking, _SHARE)
+        self.view = Shared(lambda: self.call(self.views.view), looking)
+        self._pool, self._meters, self._room = pool, meters, room
+        self._waiting: list[tuple[Sequence[Request], asyncio.Future[list[Any]]]] = []
+        self._size = 0
+        self._calls = asyncio.Semaphore(_CALLS)
+        self._pump: asyncio.Task[None] | None = None
+
+    async def do(self, requests: Sequence[Request]) -> list[Any]:
+        """Carry out requests in one durable commit with others; return answers and errors as `Experiment.do` does."""
+        size = sum(request.count if isinstance(request, Ask) else 1 for request in requests)
+        if self._size + size > self._room:
+            detail = f"expected at most {self._room} decisions to wait - got more - try again in a second"
+            raise Problem(503, "busy", detail, retry_after=1)
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[list[Any]] = loop.create_future()
+        self._waiting.append((requests, answer))
+        self._size += size
+        if self._pump is None or self._pump.done():
+            self._pump = loop.create_task(self._carry_out_groups())
+        return await answer
+
+    async def one(self, request: Request) -> Any:
+        """Carry out one request; return its answer or raise its error."""
+        (answer,) = await self.do((request,))
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def call(self, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
+        """Call something that may wait for the database, off the event loop."""
+        await self._calls.acquire()
+        work = self._off_loop(lambda: function(*arguments, **keywords))
+        work.add_done_callback(lambda done: self._calls.release())  # not sooner, even if nobody waits any more
+        return await asyncio.shield(work)
+
+    def _off_loop(self, work: Callable[[], Any]) -> asyncio.Future[Any]:
+        return asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+    async def drain(self) -> None:
+        """Wait until all that was accepted is answered."""
+        while self._pump is not None and not self._pump.done():
+            await asyncio.wait([self._pump])
+
+    async def _linger(self, expected: int, patience: float) -> None:
+        deadline = time.perf_counter() + patience
+        while len(self._waiting) < expected and time.perf_counter() < deadline:
+            await asyncio.sleep(0.0005)
+
+    async def _carry_out_groups(self) -> None:
+        expected, patience = 0, 0.0
+        while self._waiting:
+            await self._linger(expected, patience)
+            group = [waiting for waiting in self._waiting if not waiting[1].done()]  # some have given up
+            self._waiting = []
+            requests = [request for asked, _ in group for request in asked]
+            self._size = 0
+            began = time.perf_counter()
+            try:
+                answers = await self._off_loop(functools.partial(self.experiment.do, requests))
+            except Exception as error:
+                for _, answer in group:
+                    if not answer.done():
+                        answer.set_exception(error)
+                continue
+            took = time.perf_counter() - began
+            self._meters.committed(len(requests), took)
+            expected, patience = len(group) + len(self._waiting), min(_LONGEST, _LINGER * took)
+            first = 0
+            for asked, answer in group:
+                if not answer.done():
+                    answer.set_result(answers[first : first + len(asked)])
+                first += len(asked)

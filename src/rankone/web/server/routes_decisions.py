@@ -1,0 +1,60 @@
+"""Asking and telling: the operations that a site calls all day."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from rankone.serving import Ask, Outcome, Tell, Void
+from rankone.web.server.operations import Call, answer, operation
+from rankone.web.server.problem_json import Problem
+from rankone.web.server.schemas import AskBody, Decisions, OutcomeAnswer, OutcomeBody, Outcomes, TellBody
+
+_OUTCOME = {200: OutcomeAnswer, 202: OutcomeAnswer}
+_DECISION = "/v1/experiments/{name}/decisions/{id}"
+
+
+@operation(
+    "POST", "/v1/experiments/{name}/ask", "ask", body=AskBody, answers={200: Decisions}, problems=(429,), keyed=True
+)
+async def ask(call: Call) -> Response:
+    """Ask for a decision, or a batch. They are stored before they are answered.
+
+    The same Idempotency-Key with the same body is answered by the same decisions; with another body it is an error.
+    """
+    desk = await call.service.desk(call.name)
+    decisions = await desk.one(Ask(call.body.count, call.key, call.body.source))
+    return answer({"decisions": [decision._asdict() for decision in decisions]})
+
+
+@operation("PUT", f"{_DECISION}/outcome", "tell", body=OutcomeBody, answers=_OUTCOME, problems=(409,))
+async def tell(call: Call) -> Response:
+    """Tell whether the pair of a decision was clicked: once, at any time; 202 means too late to be learned."""
+    return await _tell(call, Tell(call.id, call.body.clicked, call.body.source))
+
+
+@operation("PUT", f"{_DECISION}/void", "tell", answers={200: OutcomeAnswer}, problems=(409,))
+async def void(call: Call) -> Response:
+    """Close a decision that was never shown: nothing is learned from it."""
+    return await _tell(call, Void(call.id))
+
+
+async def _tell(call: Call, request: Tell | Void) -> Response:
+    desk = await call.service.desk(call.name)
+    (outcome,) = answers = await desk.do((request,))
+    call.service.meters.told(call.name, answers)
+    if not isinstance(outcome, Outcome):
+        raise outcome
+    return answer(outcome._asdict(), 202 if outcome.status == "late" else 200)
+
+
+@operation("POST", "/v1/experiments/{name}/tell", "tell", body=TellBody, answers={200: Outcomes})
+async def tell_many(call: Call) -> Response:
+    """Tell many outcomes at once; each is answered by what became of it, or by the error it deserves."""
+    desk = await call.service.desk(call.name)
+    answers = await desk.do([Tell(told.id, told.clicked, call.body.source) for told in call.body.outcomes])
+    call.service.meters.told(call.name, answers)
+    shown = [found._asdict() if isinstance(found, Outcome) else Problem.of(found).as_dict() for found in answers]
+    return answer({"outcomes": shown})
+
+
+OPERATIONS = (ask, tell, void, tell_many)

@@ -1,0 +1,195 @@
+"""Experiments: create, list, show, stop, change and look at them."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import Any, BinaryIO
+
+from starlette.responses import Response
+
+from rankone.errors import InputError
+from rankone.web.server.encoding import encode
+from rankone.web.server.operations import Call, answer, forbidden, operation
+from rankone.web.server.problem_json import Problem
+from rankone.web.server.responses import Download
+from rankone.web.server.schemas import (
+    ExcludeAnswer,
+    ExcludeBody,
+    ExperimentAnswer,
+    Experiments,
+    ExportQuery,
+    LineAnswer,
+    LineBody,
+    NewExperiment,
+    ReportAnswer,
+    StopBody,
+    ViewAnswer,
+    VoidOpenAnswer,
+    VoidOpenBody,
+)
+from rankone.web.server.subprocess_tasks import apart
+
+_ONE = "/v1/experiments/{name}"
+_MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "application/vnd.apache.parquet"}
+
+
+@operation("GET", "/v1/experiments", "read", answers={200: Experiments})
+async def list_experiments(call: Call) -> Response:
+    """List the experiments that the token may read; `damaged` names those whose journal cannot be read."""
+    names = [name for name in await call.service.names() if call.caller.may("read", name)]
+    shown, damaged = await call.service.look_at_all(names, lambda desk: desk.shown.get())
+    errors = encode([{"name": name, "detail": str(error)} for name, error in damaged.items()])
+    return answer(b'{"experiments":[%b],"damaged":%b}' % (b",".join(shown.values()), errors))
+
+
+@operation(
+    "POST",
+    "/v1/experiments",
+    "admin",
+    body=NewExperiment,
+    answers={200: ExperimentAnswer, 201: ExperimentAnswer},
+    problems=(409,),
+    large=True,
+)
+async def create_experiment(call: Call) -> Response:
+    """Create an experiment; 200 if it is there with these settings, 409 if it is there with others."""
+    settings = call.body.model_dump()
+    name = settings.pop("name")
+    if not call.caller.may("admin", name):
+        raise forbidden("admin", name)
+    limits = call.service.limits
+    if (settings["max_open"] or 0) > limits.max_open:
+        raise InputError(f"max_open of at most {limits.max_open}", settings["max_open"], "give less")
+    desk, new = await call.service.create(name, settings)
+    return answer(await desk.shown.get(), 201 if new else 200)
+
+
+@operation("GET", _ONE, "read", answers={200: ExperimentAnswer})
+async def show_experiment(call: Call) -> Response:
+    """Show an experiment and its settings."""
+    return answer(await (await call.service.desk(call.name)).shown.get())
+
+
+@operation("GET", f"{_ONE}/report", "read", answers={200: ReportAnswer})
+async def report(call: Call) -> Response:
+    """Report what leads, how sure that is, who got how much traffic and what is still in the race."""
+    desk = await call.service.desk(call.name)
+    return answer(await desk.report.get())
+
+
+@operation("GET", f"{_ONE}/view", "read", answers={200: ViewAnswer})
+async def view(call: Call) -> Response:
+    """Return what the page shows; it may be a second old."""
+    desk = await call.service.desk(call.name)
+    return answer(await desk.view.get())
+
+
+@operation(
+    "GET",
+    f"{_ONE}/export",
+    "read",
+    query=ExportQuery,
+    answers={200: tuple(_MEDIA.values())},
+    problems=(429,),
+    slow=True,
+)
+async def export(call: Call) -> Response:
+    """Export all decisions, one row each, as csv, jsonl or parquet."""
+    service, name, kind = call.service, call.name, call.query.format
+    await service.desk(name)
+    if service.exporting.locked():
+        detail = f"expected at most {service.limits.exports} exports at once - got more - try again in some seconds"
+        raise Problem(429, "exports-busy", detail, retry_after=5)
+    await service.exporting.acquire()
+    file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it is sent; it never has a name
+    try:
+        most = service.limits.export_mebibytes
+        await apart("export", file, db=str(service.db), name=name, kind=kind, mebibytes=most)
+    except BaseException:
+        file.close()
+        service.exporting.release()
+        raise
+    return Download(file, _MEDIA[kind], f"decisions.{kind}", service.exporting.release)
+
+
+@operation("POST", f"{_ONE}/stop", "admin", body=StopBody, answers={200: ExperimentAnswer})
+async def stop(call: Call) -> Response:
+    """Stop experimenting: from now on every decision is one pair."""
+    return await _changed(call, "stop", **call.body.model_dump())
+
+
+@operation("POST", f"{_ONE}/resume", "admin", answers={200: ExperimentAnswer}, problems=(422,))
+async def resume(call: Call) -> Response:
+    """Experiment again after a stop, on all that is known."""
+    return await _changed(call, "resume")
+
+
+@operation("POST", f"{_ONE}/exclude", "admin", body=ExcludeBody, answers={200: ExcludeAnswer})
+async def exclude(call: Call) -> Response:
+    """Undo false clicks: outcomes that fit everything given no longer count."""
+    desk = await call.service.desk(call.name)
+    return answer({"excluded": await desk.call(desk.experiment.exclude, **call.body.model_dump())})
+
+
+@operation("POST", f"{_ONE}/void-open", "admin", body=VoidOpenBody, answers={200: VoidOpenAnswer})
+async def void_open(call: Call) -> Response:
+    """Close decisions that have been open for long; what is told of them later is late."""
+    desk = await call.service.desk(call.name)
+    return answer({"voided": await desk.call(desk.experiment.void_open, **call.body.model_dump())})
+
+
+@operation("POST", f"{_ONE}/rows/add", "admin", body=LineBody, answers={200: LineAnswer})
+async def add_row(call: Call) -> Response:
+    """Add a row; what is known of the others stays known."""
+    return await _change_line(call, "add_row")
+
+
+@operation("POST", f"{_ONE}/rows/retire", "admin", body=LineBody, answers={200: LineAnswer})
+async def retire_row(call: Call) -> Response:
+    """Withdraw a row: it is never chosen again."""
+    return await _change_line(call, "retire_row")
+
+
+@operation("POST", f"{_ONE}/cols/add", "admin", body=LineBody, answers={200: LineAnswer})
+async def add_col(call: Call) -> Response:
+    """Add a column."""
+    return await _change_line(call, "add_col")
+
+
+@operation("POST", f"{_ONE}/cols/retire", "admin", body=LineBody, answers={200: LineAnswer})
+async def retire_col(call: Call) -> Response:
+    """Withdraw a column."""
+    return await _change_line(call, "retire_col")
+
+
+async def _changed(call: Call, method: str, **keywords: Any) -> Response:
+    desk = await call.service.desk(call.name)
+    await desk.call(getattr(desk.experiment, method), **keywords)
+    return answer(await desk.shown.get())
+
+
+async def _change_line(call: Call, method: str) -> Response:
+    desk = await call.service.desk(call.name)
+    if method.startswith("add"):
+        rows, cols = await desk.call(desk.experiment.look, lambda fold: fold.pulls.shape)
+        size, more = ((rows + 1, cols), cols) if method == "add_row" else ((rows, cols + 1), rows)
+        await call.service.check_room(*size, more)
+    return answer({"number": await desk.call(getattr(desk.experiment, method), call.body.name)})
+
+
+OPERATIONS = (
+    list_experiments,
+    create_experiment,
+    show_experiment,
+    report,
+    view,
+    export,
+    stop,
+    resume,
+    exclude,
+    void_open,
+    add_row,
+    retire_row,
+    add_col,
+    retire_col,
+)

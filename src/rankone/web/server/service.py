@@ -1,0 +1,206 @@
+"""The service behind the routes: the database, a desk for each experiment, the gate, and what is counted."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rankone.errors import InputError, JournalError, RankoneError, StorageError
+from rankone.serving import Database, Experiment
+from rankone.serving.settings import DEFAULT_POLICY, checked_policy
+from rankone.serving.warm import warm
+from rankone.web.page.dashboard_data import Views
+from rankone.web.server.auth import Gate
+from rankone.web.server.limits import Limits
+from rankone.web.server.metrics import Meters
+from rankone.web.server.problem_json import Problem
+from rankone.web.server.request_batching import Desk
+from rankone.web.server.request_body import Bodies
+from rankone.web.server.single_flight import Shared
+from rankone.web.server.subprocess_tasks import apart
+from rankone.web.server.tokens import Token, make_table, read_tokens, write_and_forget
+from rankone.web.server.warm import warm_all
+
+T = TypeVar("T")
+log = logging.getLogger("rankone.web")
+_OPEN = (
+    "there are no tokens: whoever reaches this service through this machine may do everything, also through a proxy on "
+    "it; make one (rankone token create), or serve with --require-token"
+)
+_TICK = 1.0  # seconds between looks for windows that are over
+_THREADS, _READERS = 32, 8
+
+
+class Service:
+    """Everything the routes need. Made by `create_app`; started and stopped by the server."""
+
+    def __init__(
+        self, db: str | Path, durability: str, limits: Limits, require_token: bool, allowed_origins: Sequence[str]
+    ) -> None:
+        self.db, self.limits = db, limits
+        self.database = Database(db, durability)
+        try:
+            make_table(self.database)
+            self.reader = Database(db, read_only=True)
+        except BaseException:
+            self.database.close()
+            raise
+        self.meters, self.bodies = Meters(), Bodies(limits)
+        self.gate = Gate(self._tokens, limits, require_token, allowed_origins)
+        self._require_token = require_token
+        self.exporting, self.looking = asyncio.Semaphore(limits.exports), asyncio.Semaphore(limits.looks)
+        self.reads = Shared(self._read_something)
+        self.writes = Shared(functools.partial(self.off_loop, write_and_forget, self.database), fresh=_TICK)
+        self.bundle = Shared(functools.partial(apart, "bundle"), self.looking)
+        self._desks: dict[str, Desk] = {}
+        self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)  # by experiment: some take long
+        self._growing = asyncio.Lock()
+        self._pool: Executor = ThreadPoolExecutor(_THREADS, "rankone")  # for experiments
+        self._reading: Executor = ThreadPoolExecutor(_READERS, "rankone-reading")  # for all else, so that neither waits
+        self.description = b""  # the OpenAPI document
+        self._ticking: asyncio.Task[None] | None = None
+        self._silent_until = float("-inf")
+        self._said: dict[str, str] = {}  # what the tick could not do, and what was said of it
+
+    async def start(self) -> None:
+        """Begin to end windows in time, and open all experiments so that nobody has to wait for the first answer."""
+        await self.off_loop(warm_all, self.reader)
+        self._ticking = asyncio.create_task(self._tick())
+
+    async def stop(self) -> None:
+        """Finish what was accepted, then close."""
+        if self._ticking is not None:
+            self._ticking.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._ticking
+        drained = asyncio.gather(*(desk.drain() for desk in self._desks.values()))
+        try:
+            await asyncio.wait_for(drained, self.limits.answer_seconds)
+        except TimeoutError:  # nobody waits for the answers any more, and closing the database would be stuck too
+            log.warning("the database does not answer: ended without closing it")
+            return
+        for pool in (self._pool, self._reading):
+            pool.shutdown()
+        self.reader.close()
+        self.database.close()
+
+    async def off_loop(self, function: Any, *arguments: Any) -> Any:
+        """Call something that may wait, off the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(self._reading, function, *arguments)
+
+    async def names(self) -> list[str]:
+        """Return the names of all experiments."""
+        return await self.off_loop(self.reader.names)
+
+    async def desk(self, name: str) -> Desk:
+        """Return the desk of an experiment, or raise that there is none."""
+        desk = self._desks.get(name)
+        if desk is not None:
+            return desk
+        if name not in await self.names():
+            detail = f"expected the name of an experiment - got '{name[:300]}' - create it, or see the list"
+            raise Problem(404, "unknown-experiment", detail)
+        return await self._open(name, {})
+
+    async def look_at_all(
+        self, names: Sequence[str], look: Callable[[Desk], Awaitable[T]]
+    ) -> tuple[dict[str, T], dict[str, JournalError]]:
+        """Return what a look at each desk finds, and the errors of experiments whose journal cannot be read."""
+        found: dict[str, T] = {}
+        damaged: dict[str, JournalError] = {}
+        async with self.looking:
+            for name in names:
+                try:
+                    found[name] = await look(await self.desk(name))
+                except JournalError as error:
+                    damaged[name] = error
+        return found, damaged
+
+    async def create(self, name: str, settings: dict[str, Any]) -> tuple[Desk, bool]:
+        """Return the desk of an experiment, made if it is new, and whether it is."""
+        async with self._growing:  # one after the other, or each finds room and all together do not
+            known = await self.names()
+            if name in known:
+                try:
+                    return await self._open(name, settings), False
+                except InputError as error:
+                    raise Problem(409, "settings-differ", str(error)) from None
+            if len(known) >= self.limits.experiments:
+                expected = f"at most {self.limits.experiments} experiments"
+                raise InputError(expected, len(known) + 1, "use another database")
+            rows, cols = (side if isinstance(side, int) else len(side) for side in (settings["rows"], settings["cols"]))
+            await self.check_room(rows, cols, rows * cols)
+            await self.off_loop(warm, checked_policy(settings["policy"] or DEFAULT_POLICY))
+            return await self._open(name, settings), True
+
+    async def check_room(self, rows: int, cols: int, more: int) -> None:
+        """Refuse an experiment of this size, which has so many more pairs than are there, if memory would be short."""
+        if rows * cols > self.limits.pairs:
+            raise InputError(f"at most {self.limits.pairs} pairs", rows * cols, "use less lines; retired ones count")
+        looks = [desk.call(desk.experiment.look, lambda fold: fold.pulls.size) for desk in self._desks.values()]
+        total = more + sum(await asyncio.gather(*looks))
+        if total > self.limits.all_pairs:
+            expected = f"at most {self.limits.all_pairs} pairs in all experiments together"
+            raise InputError(expected, total, "use another database, or a service with other limits")
+
+    async def _open(self, name: str, settings: dict[str, Any]) -> Desk:
+        async with self._opening[name]:
+            desk = self._desks.get(name)
+            if desk is not None and not settings:
+                return desk
+            open_it = functools.partial(Experiment, name, db=self.database, **settings)
+            experiment = await asyncio.get_running_loop().run_in_executor(self._pool, open_it)
+            if desk is None:
+                views = await self.off_loop(Views, experiment, self.reader)
+                desk = Desk(experiment, self._pool, views, self.meters, self.limits.waiting, self.looking)
+                self._desks[name] = desk
+            return desk
+
+    def storage_failed(self, what: str, error: StorageError) -> None:
+        """Say in the log, once a second at most, what callers do not hear."""
+        now = time.monotonic()
+        if now >= self._silent_until:
+            self._silent_until = now + _TICK
+            log.warning("%s: %s", what, error)
+
+    async def _read_something(self) -> None:
+        await self.names()
+
+    async def _tokens(self) -> list[Token]:
+        return await self.off_loop(read_tokens, self.reader)
+
+    async def _tick(self) -> None:
+        known: list[Token] | None = [] if self._require_token else None  # None: not read yet
+        while True:
+            if known is None:
+                known = await self._settled("the tokens", self._tokens)
+                if known == []:
+                    log.warning(_OPEN)
+            names = await self._settled("the database", self.names) or []
+            for name in names:
+                await self._settled(name, functools.partial(self._settle, name))
+            await asyncio.sleep(_TICK)
+
+    async def _settle(self, name: str) -> None:
+        await self.off_loop((await self.desk(name)).views.settle)
+
+    async def _settled(self, what: str, do: Callable[[], Awaitable[Any]]) -> Any:
+        """Do a part of a tick. What is wrong with one experiment holds up no other, and is said once."""
+        try:
+            done = await do()
+            self._said.pop(what, None)
+            return done
+        except Exception as error:
+            if self._said.get(what) != str(error):
+                self._said[what] = str(error)
+                known = isinstance(error, (RankoneError, Problem))
+                log.warning("looking after %s: %s", what, error, exc_info=not known)
+            return None

@@ -1,0 +1,112 @@
+"""The cache of compiled kernels is keyed by every source behind it, and found again."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from rankone.compiling import compiled as module
+from rankone.compiling.compiled import compiled, source_key
+
+
+@pytest.fixture(autouse=True)
+def _fresh_answers() -> Iterator[None]:
+    """The functions answer once a process; here the world changes between questions."""
+    answers = (source_key, compiled)
+    for function in answers:
+        function.cache_clear()
+    yield
+    for function in answers:
+        function.cache_clear()
+
+
+def key(of: str = "rankone.policies.pairs.ucb1") -> str:
+    source_key.cache_clear()
+    return source_key(of)
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a copy of the package's sources, which the key is taken from."""
+    copy = tmp_path / "rankone"
+    shutil.copytree(module._PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(module, "_PACKAGE", copy)
+    return copy
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["numerics/kl.py", "kernels/policy.py", "policies/pairs/ucb1.py", "kernels/play.py", "problems/rank_one.py"],
+)
+def test_a_changed_source_changes_the_key(package: Path, source: str) -> None:
+    before = key()
+    assert key() == before
+    with (package / source).open("a") as file:
+        file.write("# one more line\n")
+    assert key() != before
+
+
+def test_a_new_policy_file_changes_the_key(package: Path) -> None:
+    before = key()
+    (package / "policies" / "mine.py").write_text("x = 1\n")
+    assert key() != before
+
+
+def test_sources_that_no_kernel_comes_from_do_not_count(package: Path) -> None:
+    before = key()
+    with (package / "errors.py").open("a") as file:
+        file.write("# one more line\n")
+    assert key() == before
+
+
+@pytest.fixture
+def users_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    path = tmp_path / "my_policies.py"
+    path.write_text("def double(x):\n    return 2 * x\n")
+    spec = importlib.util.spec_from_file_location("my_policies", path)
+    assert spec is not None
+    assert spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "my_policies", found)
+    spec.loader.exec_module(found)
+    return found
+
+
+def test_the_users_own_module_is_in_the_key(users_module: ModuleType) -> None:
+    before = key("my_policies")
+    assert before != key()
+    Path(str(users_module.__file__)).write_text("def double(x):\n    return x + x\n")
+    assert key("my_policies") != before
+
+
+def test_a_module_without_a_file_has_the_packages_key() -> None:
+    assert key("no such module") == key()
+
+
+def test_a_compiled_function_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, users_module: ModuleType) -> None:
+    monkeypatch.setenv("RANKONE_CACHE_DIR", str(tmp_path / "cache"))
+    assert compiled(users_module.double, "my_policies")(21) == 42
+    assert list((tmp_path / "cache" / "kernels").rglob("*.nbi"))  # the index that Numba writes for a cached function
+    compiled.cache_clear()
+    again = compiled(users_module.double, "my_policies")
+    assert again(21) == 42
+    assert sum(again.stats.cache_hits.values()) == 1  # type: ignore[attr-defined]
+
+
+def test_code_of_other_types_is_not_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, users_module: ModuleType
+) -> None:
+    """Two processes that save at the same time may leave the one's code where the other's is looked for."""
+    monkeypatch.setenv("RANKONE_CACHE_DIR", str(tmp_path / "cache"))
+    double = compiled(users_module.double, "my_policies")
+    assert (double(21), double(0.25)) == (42, 0.5)
+    of_whole, of_real = sorted((tmp_path / "cache").rglob("*.nbc"))
+    of_real.replace(of_whole)
+    compiled.cache_clear()
+    assert compiled(users_module.double, "my_policies")(21) == 42

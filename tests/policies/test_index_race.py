@@ -1,0 +1,127 @@
+"""The race with an index of our own, looked at from inside: bounds hold, and the held pair really leads."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rankone.compiling.compiled import compiled
+from rankone.kernels.policy import choose, update
+from rankone.numerics.seeds import generator
+from rankone.policies.engines.index_groups import (
+    ASKED,
+    BAR,
+    CHOSEN,
+    CLICKS,
+    FIRST,
+    HELD,
+    HELD_PULLS,
+    LATER,
+    LEADER,
+    N_GROUPS,
+    NOBODY,
+    NOW,
+    PULLS,
+    RIVALS,
+    VALID_UNTIL,
+    IndexState,
+    start_groups,
+)
+from rankone.policies.engines.index_race import exploration_level, index_at, index_slope, level_needed
+
+
+class CubeRootState(IndexState):
+    """Index: mean + cube root of level / pulls; level: square root of the decisions, which grows fast."""
+
+
+@exploration_level.register(CubeRootState)
+def _exploration_level(state, asked):
+    return math.sqrt(asked)
+
+
+@index_at.register(CubeRootState)
+def index_at(state, pulls, clicks, level):
+    return clicks / pulls + (level / pulls) ** (1 / 3)
+
+
+@index_slope.register(CubeRootState)
+def _index_slope(state, pulls, clicks, level, index):
+    return (index - clicks / pulls) / (3.0 * level)
+
+
+@level_needed.register(CubeRootState)
+def _level_needed(state, pulls, clicks, index):
+    distance = index - clicks / pulls
+    return pulls * distance**3 if distance > 0.0 else 0.0
+
+
+def _choose(state, rng):
+    return choose(state, rng)
+
+
+def _update(state, row, col, tag, reward):
+    update(state, row, col, tag, reward)
+
+
+def indices(state, asked):
+    """The index of every pair, by definition."""
+    pulls, clicks = state.pulls, state.clicks
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = index_at(None, pulls, clicks, math.sqrt(asked))
+    return np.where(pulls > 0, values, math.inf)
+
+
+@pytest.fixture(scope="module")
+def steps():
+    """States of one run, each just after a decision, with the indices that decided and when pairs were last chosen."""
+    state, rng = start_groups(CubeRootState, 4, 5), generator(1)
+    means = rng.random((4, 5))
+    taken = []
+    for _ in range(4_000):
+        before, chosen = indices(state, state.clock[ASKED]), state.pairs[:, CHOSEN].copy()
+        row, col, tag = compiled(_choose, __name__)(state, rng)
+        taken.append((type(state)(*(array.copy() for array in state)), before, chosen, row * 5 + col))
+        compiled(_update, __name__)(state, row, col, tag, int(rng.random() < means[row, col]))
+    return taken
+
+
+def test_the_largest_index_is_chosen_and_ties_go_by_waiting(steps):
+    for _, values, chosen, pair in steps[1:]:
+        best = np.flatnonzero(values == values.max())
+        assert pair == best[np.argmin(chosen[best])]
+
+
+def test_tangents_are_above_the_index_everywhere(steps):
+    for state, *_ in steps[100::97]:
+        for group in range(state.clock[N_GROUPS]):
+            pulls, clicks = state.groups[group, PULLS], state.groups[group, CLICKS]
+            height, slope = state.tangents[group]
+            for level in (
+                0.0,
+                0.5 * state.levels[NOW],
+                state.levels[NOW],
+                state.levels[LATER],
+                2.0 * state.levels[LATER],
+            ):
+                assert pulls == 0 or height + slope * level >= index_at(None, pulls, clicks, level) * (1 - 1e-15)
+
+
+def test_bars_are_above_every_other_pair_until_the_race_is_looked_at_again(steps):
+    for state, *_ in steps[100:]:
+        clock, levels = state.clock, state.levels
+        if clock[ASKED] <= clock[VALID_UNTIL]:
+            values = indices(state, clock[VALID_UNTIL])
+            led = np.arange(len(values)) == clock[HELD]
+            assert levels[BAR] > values[~led].max()
+            leader = state.groups[clock[LEADER]]
+            led |= (state.pulls == leader[PULLS]) & (state.clicks == leader[CLICKS]) & (leader[FIRST] != NOBODY)
+            assert levels[RIVALS] > values[~led].max(initial=-1.0)
+
+
+def test_the_held_pair_plays_on_only_after_an_outcome():
+    """Without outcomes pairs tie, and take turns in the order they were chosen."""
+    state, rng = start_groups(CubeRootState, 2, 3), generator(2)
+    chosen = [compiled(_choose, __name__)(state, rng) for _ in range(18)]
+    assert chosen[:6] == chosen[6:12] == chosen[12:]
+    assert len(set(chosen)) == 6
+    assert state.clock[HELD_PULLS] == 0
