@@ -63,13 +63,13 @@ def kernel(python: Function) -> Function:
     return numba.njit(**_INNER, **_COUNTED)(python)
 
 
-def lean(python: Function) -> Function:
+def noalloc(python: Function) -> Function:
     """Compile a kernel that makes no arrays: calling it does not count references to those of its state."""
     return numba.njit(**_INNER, **_BORROWED)(python)
 
 
 def inlined(python: Function) -> Function:
-    """Compile a lean kernel into each place that calls it: for the few instructions of a step's fast path."""
+    """Compile a noalloc kernel into each place that calls it: for the few instructions of a step's fast path."""
     return numba.njit(**STEP)(python)
 
 

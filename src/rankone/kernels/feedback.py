@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from rankone.compiling.compiled import lean
+from rankone.compiling.compiled import noalloc
 from rankone.compiling.dispatch import dispatched
 from rankone.kernels.policy import learn, withdraw
 from rankone.numerics.heap import Records, drop_first, enter_last
@@ -115,7 +115,7 @@ def _deliver_late(feedback: Late, state: Any, step: int, scratch: Any) -> bool:
     return True
 
 
-@lean
+@noalloc
 def take_in(state: Any, waiting: Records, scratch: Any) -> None:
     """Tell the policy the outcome on top."""
     shown, outcome = scratch.shown, scratch.outcome
@@ -144,7 +144,7 @@ def _file_late(feedback: Late, state: Any, step: int, tag: int, seen: bool, rng:
         note(feedback.waiting, scratch, due, order, tag, seen)
 
 
-@lean
+@noalloc
 def note(waiting: Records, scratch: Any, due: int, order: int, tag: int, seen: bool) -> None:
     """Enter an open decision."""
     place, n_shown = scratch.clock[OPEN], len(scratch.shown)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rankone.compiling.compiled import lean
+from rankone.compiling.compiled import noalloc
 
 # -log of a probability that never happens: e^-46 is 1e-20.
 NEVER = 46.0
@@ -18,13 +18,13 @@ _NEGLIGIBLE = 1e-17
 _LOG_4, _LOG_5_PLUS_1 = math.log(4.0), math.log(5.0) + 1.0
 
 
-@lean
+@noalloc
 def log_coefficient(pulls: int, clicks: int) -> float:
     """Logarithm of the binomial coefficient "pulls + 1 over clicks + 1", which `minus_log_cdf` wants."""
     return math.lgamma(pulls + 2.0) - math.lgamma(clicks + 2.0) - math.lgamma(pulls - clicks + 1.0)
 
 
-@lean
+@noalloc
 def minus_log_cdf(pulls: int, clicks: int, coefficient: float, x: float) -> float:
     """-log P(Beta(clicks + 1, pulls - clicks + 1) <= x), at most `NEVER`."""
     if x <= 0.0:
@@ -52,7 +52,7 @@ def minus_log_cdf(pulls: int, clicks: int, coefficient: float, x: float) -> floa
     return -log_sum if log_sum > -NEVER else NEVER
 
 
-@lean
+@noalloc
 def draw_beta(pulls: int, clicks: int, rng: Any) -> float:
     """Draw from Beta(clicks + 1, pulls - clicks + 1): Cheng's algorithm BB (1978), closed forms at the edges.
 

@@ -44,7 +44,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankone.compiling.compiled import inlined, lean
+from rankone.compiling.compiled import inlined, noalloc
 from rankone.numerics.beta import NEVER, draw_beta, log_coefficient, minus_log_cdf
 from rankone.numerics.rekeyable_table import NOBODY, find, rekey, start_chains
 
@@ -125,7 +125,7 @@ def pays(crowd: Any, members: int) -> bool:
     return credit >= 0
 
 
-@lean
+@noalloc
 def group_with(crowd: Any, pulls: int, clicks: int) -> int:
     """Return the group with these counts, made in an empty slot if there is none."""
     groups, tally = crowd.groups, crowd.tally
@@ -146,7 +146,7 @@ def group_with(crowd: Any, pulls: int, clicks: int) -> int:
     return group
 
 
-@lean
+@noalloc
 def replace(crowd: Any, member: int, newcomer: int) -> None:
     """Let a newcomer take a member's seat; its counts have to be told by `regroup`."""
     seat = crowd.seats[member, SEAT]
@@ -154,7 +154,7 @@ def replace(crowd: Any, member: int, newcomer: int) -> None:
     crowd.seats[newcomer, SEAT] = seat
 
 
-@lean
+@noalloc
 def sum_afresh(crowd: Any) -> None:
     """Sum H over all members: the differences leave rounding errors."""
     groups, curves, total = crowd.groups, crowd.curves, len(crowd.curves) - 1
@@ -166,7 +166,7 @@ def sum_afresh(crowd: Any) -> None:
         curves[total, level] = height
 
 
-@lean
+@noalloc
 def regroup(crowd: Any, member: int, pulls: int, clicks: int) -> None:
     """Move a member to the group with these counts."""
     seats, groups, curves, tally = crowd.seats, crowd.groups, crowd.curves, crowd.tally
@@ -191,7 +191,7 @@ def regroup(crowd: Any, member: int, pulls: int, clicks: int) -> None:
     curves[total, CALM] = math.exp(-curves[total, tally[QUICK]])
 
 
-@lean
+@noalloc
 def renew_quick_level(crowd: Any, pulls: int, clicks: int) -> None:
     """Find the quick level, good for the next 16 + pulls / 64 outcomes of the held-out one even if none is a click."""
     tally = crowd.tally
@@ -209,14 +209,14 @@ def renew_quick_level(crowd: Any, pulls: int, clicks: int) -> None:
     crowd.curves[total, CALM] = math.exp(-crowd.curves[total, low])
 
 
-@lean
+@noalloc
 def is_above(crowd: Any, group: int, value: float, x: float) -> bool:
     """Tell whether a draw of the group, known by its value of G, is above x."""
     groups = crowd.groups
     return value < minus_log_cdf(groups[group, PULLS], groups[group, CLICKS], crowd.curves[group, COEFFICIENT], x)
 
 
-@lean
+@noalloc
 def fall(crowd: Any, level: int, held_out: float, rng: Any) -> int:
     """Let points fall between two levels, given that one does; return the group of the highest point, NOBODY if that
     is below the held-out draw.
@@ -253,7 +253,7 @@ def fall(crowd: Any, level: int, held_out: float, rng: Any) -> int:
     return best
 
 
-@lean
+@noalloc
 def slow_challenge(crowd: Any, uniform: float, pulls: int, clicks: int, rng: Any) -> int:
     """The challenge when the quick path does not decide it."""
     total = len(crowd.curves) - 1

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankone.compiling.compiled import compiled, lean
+from rankone.compiling.compiled import compiled, noalloc
 
 Ints = npt.NDArray[np.int64]
 Slots = npt.NDArray[np.int32]
@@ -50,7 +50,7 @@ def with_room(table: HashTable, additions: int) -> HashTable:
     return larger
 
 
-@lean
+@noalloc
 def entry(table: HashTable, first: int, second: int) -> int:
     """Number of the pair (first, second); a new pair gets the next number."""
     mask = len(table.slots) - 1

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from rankone.compiling.compiled import lean
+from rankone.compiling.compiled import noalloc
 
 Records = npt.NDArray[np.int64]
 
 
-@lean
+@noalloc
 def is_before(records: Records, first: int, second: int) -> bool:
     """Tell whether one record comes before another."""
     if records[first, 0] != records[second, 0]:
@@ -22,14 +22,14 @@ def is_before(records: Records, first: int, second: int) -> bool:
     return bool(records[first, 1] < records[second, 1])
 
 
-@lean
+@noalloc
 def swap(records: Records, first: int, second: int) -> None:
     """Exchange two records."""
     for field in range(records.shape[1]):
         records[first, field], records[second, field] = records[second, field], records[first, field]
 
 
-@lean
+@noalloc
 def enter_last(records: Records, size: int) -> None:
     """Bring the record written at place `size`, behind the `size` there are, to its place."""
     place = size
@@ -38,7 +38,7 @@ def enter_last(records: Records, size: int) -> None:
         place = (place - 1) // 2
 
 
-@lean
+@noalloc
 def drop_first(records: Records, size: int) -> None:
     """Take the earliest of `size` records away; the others are then the first ``size - 1``."""
     last = size - 1

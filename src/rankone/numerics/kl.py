@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from rankone.compiling.compiled import function, lean
+from rankone.compiling.compiled import function, noalloc
 
 _MAX_STEPS = 60
 _TINY = 1e-300  # below this p is 0: no ratio q / p overflows
@@ -41,7 +41,7 @@ def bernoulli_kl(p: float, q: float) -> float:
     return _excess(p, q, q - p) + _excess(1.0 - p, 1.0 - q, p - q)
 
 
-@lean
+@noalloc
 def _excess(a: float, b: float, difference: float) -> float:
     """Return ``a log(a / b) + b - a``, never negative, from a, b > 0 and b - a to its own precision."""
     x = difference / a
@@ -101,18 +101,18 @@ def kl_lower(p: float, radius: float) -> float:
     return min(p, math.exp(-x))
 
 
-@lean
+@noalloc
 def _entropy(p: float) -> float:
     return -p * math.log(p) - (1.0 - p) * math.log1p(-p)
 
 
-@lean
+@noalloc
 def _quadratic_reach(room: float, radius: float) -> float:
     """No solution is farther from p: d(p, q) >= 2 (q - p)^2 and, with `room` to the end, (q - p)^2 / (2 room)."""
     return math.sqrt(radius * min(0.5, 2.0 * room))
 
 
-@lean
+@noalloc
 def _linear_reach(behind: float, radius: float) -> float:
     """No solution is farther from p, sharp near the end `behind` it: d(p, q) >= (q - p)^2 / (2 (behind + |q - p|))."""
     return radius + math.sqrt(radius * radius + 2.0 * radius * behind)

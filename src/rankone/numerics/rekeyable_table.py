@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from rankone.compiling.compiled import lean
+from rankone.compiling.compiled import noalloc
 
 Ints = npt.NDArray[np.int64]
 
@@ -26,7 +26,7 @@ def start_chains(items: int, linked: int, columns: int) -> Ints:
     return table
 
 
-@lean
+@noalloc
 def find(table: Ints, first: int, second: int) -> int:
     """Return the item with this key, or NOBODY."""
     item = table[(first * _SPREAD + second) & (len(table) - 1), HEAD]
@@ -35,7 +35,7 @@ def find(table: Ints, first: int, second: int) -> int:
     return item
 
 
-@lean
+@noalloc
 def rekey(table: Ints, item: int, first: int, second: int) -> None:
     """Give an item another key."""
     mask = len(table) - 1

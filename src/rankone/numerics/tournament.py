@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankone.compiling.compiled import lean
+from rankone.compiling.compiled import noalloc
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -40,7 +40,7 @@ def start_tournament(values: Floats) -> tuple[Floats, Ints]:
     return best, ties
 
 
-@lean
+@noalloc
 def set_value(best: Floats, ties: Ints, place: int, value: float) -> None:
     """Change one value; the walk up stops where nothing changes any more."""
     node = (len(best) >> 1) + place
@@ -59,7 +59,7 @@ def set_value(best: Floats, ties: Ints, place: int, value: float) -> None:
         ties[node] = tied
 
 
-@lean
+@noalloc
 def draw_best(best: Floats, ties: Ints, rng: Any) -> int:
     """Return the place of the best value; of several, one drawn uniformly."""
     size = len(best) >> 1

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankone.compiling.compiled import lean
+from rankone.compiling.compiled import noalloc
 
 Ints = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
@@ -65,13 +65,13 @@ def start_reading(positions: int) -> Reading:
     )
 
 
-@lean
+@noalloc
 def is_full(state: Ints) -> bool:
     """Say whether finished lists or bad rows must be taken out before the next row."""
     return state[N_LISTS] == OPEN_LISTS or state[N_BAD] == _BAD_ROWS
 
 
-@lean
+@noalloc
 def split_row(data: Bytes, begin: int, fields: Ints, state: Ints) -> tuple[int, int]:
     """Find the fields of the row at `begin` and the numbers in them, in one pass over its bytes.
 
@@ -109,7 +109,7 @@ def split_row(data: Bytes, begin: int, fields: Ints, state: Ints) -> tuple[int, 
     return number, place + 1
 
 
-@lean
+@noalloc
 def whole_number(data: Bytes, start: int, end: int) -> int:
     """Value of a stretch of digits, or -1."""
     if start >= end or end - start > _MOST_DIGITS:
@@ -123,7 +123,7 @@ def whole_number(data: Bytes, start: int, end: int) -> int:
     return value
 
 
-@lean
+@noalloc
 def letter(data: Bytes, fields: Ints, field: int) -> int:
     """Return the byte of a field that is one byte long, or -1."""
     if fields[END, field] - fields[START, field] != 1:
@@ -131,7 +131,7 @@ def letter(data: Bytes, fields: Ints, field: int) -> int:
     return int(data[fields[START, field]])
 
 
-@lean
+@noalloc
 def set_aside(bad: Ints, fields: Ints, state: Ints, reason: int, number: int) -> None:
     """Note the current row, of that many fields, as one that cannot be read."""
     place = state[N_BAD]
@@ -142,7 +142,7 @@ def set_aside(bad: Ints, fields: Ints, state: Ints, reason: int, number: int) ->
     state[N_BAD] = place + 1
 
 
-@lean
+@noalloc
 def enter_session(state: Ints, session: int) -> None:
     """Make `session` the current one; the lists of the session before are finished."""
     if state[STARTED] == 0 or state[CURRENT_SESSION] != session:
@@ -151,7 +151,7 @@ def enter_session(state: Ints, session: int) -> None:
         state[FIRST_OPEN] = state[N_LISTS]
 
 
-@lean
+@noalloc
 def item_number(data: Bytes, fields: Ints, field: int, paired: bool) -> int:
     """Return the item of a field: its number, or in a paired log the number before the comma of "url,domain"; or -1."""
     if not paired:
@@ -163,7 +163,7 @@ def item_number(data: Bytes, fields: Ints, field: int, paired: bool) -> int:
     return -1
 
 
-@lean
+@noalloc
 def place_items(
     data: Bytes, items: Ints, clicked: Bytes, fields: Ints, state: Ints, first_field: int, number: int, paired: bool
 ) -> bool:
@@ -192,7 +192,7 @@ def place_items(
     return True
 
 
-@lean
+@noalloc
 def finish_list(
     heads: Ints, items: Ints, state: Ints, query: int, region: int, page: int, places: int, merge: bool
 ) -> None:
@@ -221,7 +221,7 @@ def finish_list(
     state[N_LISTS] = here + 1
 
 
-@lean
+@noalloc
 def click(heads: Ints, items: Ints, clicked: Bytes, state: Ints, item: int, page: int, last_list_only: bool) -> None:
     """Attach a click of the current session to the latest list (of that page, if it is not -1) with the item."""
     state[CLICKS] += 1

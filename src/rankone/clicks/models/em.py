@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankone.compiling.compiled import lean
+from rankone.compiling.compiled import noalloc
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -67,7 +67,7 @@ def start_fit(
     )
 
 
-@lean
+@noalloc
 def _step(
     fit: Fit, group: int, a: Floats, g: Floats, new_a: Floats, new_g: Floats, work: Floats, prior: Floats
 ) -> float:
@@ -106,7 +106,7 @@ def _step(
     return objective
 
 
-@lean
+@noalloc
 def _lengths(zero: Floats, one: Floats, two: Floats) -> tuple[float, float]:
     """Squared length of the first step and of the change between the two steps, on the logarithms."""
     first, change = 0.0, 0.0
@@ -117,7 +117,7 @@ def _lengths(zero: Floats, one: Floats, two: Floats) -> tuple[float, float]:
     return first, change
 
 
-@lean
+@noalloc
 def _extrapolate(zero: Floats, one: Floats, two: Floats, size: float, out: Floats) -> None:
     for place in range(len(zero)):
         step, next_step = math.log(one[place] / zero[place]), math.log(two[place] / one[place])
@@ -125,13 +125,13 @@ def _extrapolate(zero: Floats, one: Floats, two: Floats, size: float, out: Float
         out[place] = min(max(moved, LOWEST), HIGHEST)
 
 
-@lean
+@noalloc
 def _copy(source: Floats, target: Floats) -> None:
     for place in range(len(source)):
         target[place] = source[place]
 
 
-@lean
+@noalloc
 def _largest_change(fit: Fit, group: int, a: Floats, g: Floats, new_a: Floats, new_g: Floats) -> float:
     """Largest change of a click probability between two sets of parameters."""
     largest = 0.0

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from rankone.clicks.counts.count_arrays import Floats, Ints
 from rankone.clicks.logs.sessions import Bytes
-from rankone.compiling.compiled import lean
+from rankone.compiling.compiled import noalloc
 
 # What can be injected into a log, in the order of the rates and of the tallies; see `generate.EDGES`.
 N_EDGES = 9
@@ -31,7 +31,7 @@ class World(NamedTuple):
     random_share: float
 
 
-@lean
+@noalloc
 def _put(buffer: Bytes, place: int, value: int, after: int) -> int:
     """Write a number and one byte after it; return the next place."""
     digits = 1
@@ -46,7 +46,7 @@ def _put(buffer: Bytes, place: int, value: int, after: int) -> int:
     return place + digits + 1
 
 
-@lean
+@noalloc
 def _draw_list(world: World, query: int, epoch: int, chosen: Ints, best: Floats, rng: np.random.Generator) -> None:
     """Draw a Plackett-Luce list as a race: the documents with the smallest exponential times, weight rank^-b."""
     best[:] = np.inf
@@ -70,7 +70,7 @@ def _draw_list(world: World, query: int, epoch: int, chosen: Ints, best: Floats,
         chosen[position] = stranger
 
 
-@lean
+@noalloc
 def _put_list(
     buffer: Bytes,
     place: int,
@@ -110,7 +110,7 @@ def _put_list(
     return place
 
 
-@lean
+@noalloc
 def _put_click(buffer: Bytes, place: int, session: int, time: int, page: int, item: int, paired: bool) -> int:
     place = _put(buffer, place, session, 9)
     place = _put(buffer, place, time, 9)
@@ -122,7 +122,7 @@ def _put_click(buffer: Bytes, place: int, session: int, time: int, page: int, it
     return _put(buffer, place, item, 10)
 
 
-@lean
+@noalloc
 def _contains(chosen: Ints, document: int) -> bool:
     for position in range(len(chosen)):  # noqa: SIM110 (compiled code has no generators)
         if chosen[position] == document:

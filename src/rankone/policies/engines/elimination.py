@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from rankone.compiling.compiled import lean
+from rankone.compiling.compiled import noalloc
 from rankone.compiling.dispatch import dispatched
 from rankone.kernels.policy import (
     FILLER,
@@ -93,13 +93,13 @@ def bounds(state: Any, line: int) -> tuple[float, float]:
     raise NotImplementedError
 
 
-@lean
+@noalloc
 def one_pair_left(state: Any) -> bool:
     """Tell whether one row and one column remain."""
     return state.clock[ROWS_LEFT] + state.clock[COLS_LEFT] == 2
 
 
-@lean
+@noalloc
 def eliminate(state: Any, rng: Any) -> None:
     """Eliminate rows, then columns, by their bounds (lines 23-48)."""
     clock, remaining, defeated_by = state.clock, state.remaining, state.defeated_by
@@ -125,7 +125,7 @@ def eliminate(state: Any, rng: Any) -> None:
                 clock[ROWS_LEFT + side] += 1
 
 
-@lean
+@noalloc
 def close_stage(state: SweepState, rng: Any) -> None:
     """Eliminate and set up the next stage."""
     clock = state.clock
@@ -139,7 +139,7 @@ def close_stage(state: SweepState, rng: Any) -> None:
         clock[SWEEPS_LEFT] = 1
 
 
-@lean
+@noalloc
 def leading_pair(state: Any, rng: Any) -> tuple[int, int]:
     """Return the remaining row and the remaining column with the best empirical means, ties at random."""
     clock = state.clock

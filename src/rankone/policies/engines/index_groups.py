@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from rankone.compiling.compiled import inlined, lean
+from rankone.compiling.compiled import inlined, noalloc
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -139,7 +139,7 @@ def leave(state: IndexState, group: int, pair: int) -> None:
     follow(state, group, state.pairs[pair, BEFORE], state.pairs[pair, AFTER])
 
 
-@lean
+@noalloc
 def drop_empty_groups(state: IndexState) -> None:
     """Forget the groups without pairs; the others move up (their tangents do not: the caller draws them anew)."""
     groups, buckets, clock = state.groups, state.buckets, state.clock
@@ -154,7 +154,7 @@ def drop_empty_groups(state: IndexState) -> None:
             groups[kept, FIRST], groups[kept, LAST] = first, last
 
 
-@lean
+@noalloc
 def queue_all(state: IndexState, rng: Any) -> None:
     """Put every pair into the group without outcomes, in random order: ties never follow numbering."""
     pairs, n_pairs = state.pairs, len(state.pairs)

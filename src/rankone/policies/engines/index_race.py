@@ -43,7 +43,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rankone.compiling.compiled import inlined, lean
+from rankone.compiling.compiled import inlined, noalloc
 from rankone.compiling.dispatch import dispatched
 from rankone.policies.engines.index_groups import (
     ASKED,
@@ -107,7 +107,7 @@ def level_needed(state: Any, pulls: int, clicks: int, index: float) -> float:
     raise NotImplementedError
 
 
-@lean
+@noalloc
 def draw_tangent(state: IndexState, group: int) -> None:
     """Draw the line that touches the group's index at level TOUCHED. Without an outcome the index is infinite."""
     pulls, clicks, level = state.groups[group, PULLS], state.groups[group, CLICKS], state.levels[TOUCHED]
@@ -125,7 +125,7 @@ def bound(state: IndexState, group: int) -> float:
     return (state.tangents[group, 0] + state.tangents[group, 1] * state.levels[LATER]) * ABOVE
 
 
-@lean
+@noalloc
 def renew(state: IndexState) -> None:
     """Tidy the groups up and draw their tangents for the next 3 % of time. Who leads is open again."""
     clock = state.clock
@@ -138,7 +138,7 @@ def renew(state: IndexState) -> None:
         draw_tangent(state, group)
 
 
-@lean
+@noalloc
 def search(state: IndexState) -> None:
     """Find the group with the largest index (LEADER), and what no other can exceed before LATER (RIVALS)."""
     clock, levels = state.clock, state.levels
@@ -172,14 +172,14 @@ def search(state: IndexState) -> None:
     clock[VALID_UNTIL] = asked + clock[LOOK_AHEAD]
 
 
-@lean
+@noalloc
 def index_now(state: IndexState, group: int) -> float:
     """Return the group's index at level NOW; infinite without an outcome."""
     pulls, clicks = state.groups[group, PULLS], state.groups[group, CLICKS]
     return index_at(state, pulls, clicks, state.levels[NOW]) if pulls > 0 else math.inf
 
 
-@lean
+@noalloc
 def waits_longer(state: IndexState, group: int, other: int) -> bool:
     """Tell whether the pair whose turn is next in the group was chosen longer ago than the other group's."""
     first, second = state.groups[group, FIRST], state.groups[other, FIRST]
@@ -217,7 +217,7 @@ def hold(state: IndexState, group: int, pair: int) -> None:
         levels[BAR] = bound(state, clock[LEADER])
 
 
-@lean
+@noalloc
 def hold_instead(state: IndexState, pair: int) -> None:
     """Hold another pair than the one now held."""
     enter(state, state.clock[HELD])

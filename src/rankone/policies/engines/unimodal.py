@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from rankone.compiling.compiled import compiled, inlined, lean
+from rankone.compiling.compiled import compiled, inlined, noalloc
 from rankone.compiling.dispatch import dispatched
 from rankone.kernels.policy import View, choose, update, view
 from rankone.numerics.kl import bernoulli_kl, kl_upper
@@ -72,7 +72,7 @@ def mean_of(state: LeaderState, pair: int) -> float:
     return state.clicks[pair] / state.pulls[pair] if state.pulls[pair] > 0 else _NO_OUTCOME
 
 
-@lean
+@noalloc
 def change_leader(state: LeaderState, rng: Any) -> int:
     """Return the leader, a random one of the tied, when the champion is not alone at the top."""
     best, ties, leader = state.best, state.ties, state.clock[CHAMPION]
@@ -97,13 +97,13 @@ def find_leader(state: LeaderState, rng: Any) -> int:
     return leader
 
 
-@lean
+@noalloc
 def cross_size(state: LeaderState) -> int:
     """Return the number of pairs that share the row or the column of a pair, without the pair itself."""
     return state.clock[N_COLS] + len(state.pulls) // state.clock[N_COLS] - 2
 
 
-@lean
+@noalloc
 def on_cross(state: LeaderState, leader: int, place: int) -> int:
     """Return the pair at a place, from 0, of the leader's cross: first its row, then its column."""
     n_cols = state.clock[N_COLS]
@@ -114,7 +114,7 @@ def on_cross(state: LeaderState, leader: int, place: int) -> int:
     return (place + (place >= row)) * n_cols + col
 
 
-@lean
+@noalloc
 def place_on_cross(state: LeaderState, leader: int, pair: int) -> int:
     """Return the place of a pair on the leader's cross, -1 if it is not there."""
     n_cols = state.clock[N_COLS]
@@ -133,7 +133,7 @@ def score(state: Any, leader: int, pair: int, best: float, rng: Any) -> float:
     raise NotImplementedError
 
 
-@lean
+@noalloc
 def best_on_cross(state: Any, leader: int, rng: Any) -> int:
     """Return the pair with the highest score among the leader and its cross, ties at random."""
     found, tied, best = leader, 1, score(state, leader, leader, -np.inf, rng)
@@ -149,7 +149,7 @@ def best_on_cross(state: Any, leader: int, rng: Any) -> int:
     return found
 
 
-@lean
+@noalloc
 def kl_index(state: LeaderState, pair: int, level: float, best: float) -> float:
     """Return ``max{q : pulls * d(mean, q) <= level}``; the mean, where a look shows that this is below `best`."""
     pulls, mean = state.pulls[pair], mean_of(state, pair)

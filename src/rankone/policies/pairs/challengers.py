@@ -27,7 +27,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from rankone.compiling.compiled import lean
+from rankone.compiling.compiled import noalloc
 from rankone.errors import InputError
 from rankone.kernels.policy import choose, update, view
 from rankone.numerics.beta import draw_beta
@@ -96,7 +96,7 @@ class Challengers(Policy):
         return ChallengersState(**leaders._asdict(), shortlist=np.full((2, self.memory), NOBODY))
 
 
-@lean
+@noalloc
 def hopeless(state: Any, pair: int, leader: int) -> bool:
     """Tell whether a pair is too far below the leader to draw every time."""
     pulls = state.pulls[pair]
@@ -104,7 +104,7 @@ def hopeless(state: Any, pair: int, leader: int) -> bool:
     return mean + state.level[PATIENCE] * math.sqrt(mean * (1.0 - mean) / (pulls + 3.0)) < mean_of(state, leader)
 
 
-@lean
+@noalloc
 def remember(shortlist: Any, line: int, rng: Any) -> None:
     """Put a line on a side's shortlist, if need be in the place of a random other."""
     free = NOBODY
@@ -116,7 +116,7 @@ def remember(shortlist: Any, line: int, rng: Any) -> None:
     shortlist[free if free != NOBODY else int(rng.random() * len(shortlist))] = line
 
 
-@lean
+@noalloc
 def best_challenger(state: Any, leader: int, rng: Any) -> int:
     """Let the leader and the challengers draw; return the pair with the largest draw."""
     n_cols = state.clock[N_COLS]

@@ -27,7 +27,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from rankone.compiling.compiled import lean
+from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import FILLER, choose, race, recall, syncs, update, view, void
 from rankone.policies.base import Policy, check_c, check_sizes
 from rankone.policies.engines.elimination import (
@@ -125,19 +125,19 @@ race.register(AnytimeState)(race_of_sweeps)
 view.register(AnytimeState)(view_of_lines)
 
 
-@lean
+@noalloc
 def stage_length(stage: int) -> int:
     """Sweeps a side in a stage: 16 * 2^l by the end of stage l."""
     return _FIRST_LENGTH << max(0, stage - 1)
 
 
-@lean
+@noalloc
 def other_side(state: AnytimeState, side: int) -> tuple[int, int]:
     """Return the first line of the side whose lines are partners, and the line after its last."""
     return (state.clock[N_ROWS], len(state.pulls)) if side == ROWS else (0, state.clock[N_ROWS])
 
 
-@lean
+@noalloc
 def begin_round(state: AnytimeState) -> None:
     """Double the guess, raise the level to it, and let all lines remain again."""
     clock, lines = state.clock, len(state.pulls)
@@ -152,7 +152,7 @@ def begin_round(state: AnytimeState) -> None:
     clock[STAGE], clock[ROWS_LEFT], clock[COLS_LEFT] = 0, clock[N_ROWS], lines - clock[N_ROWS]
 
 
-@lean
+@noalloc
 def open_stage(state: AnytimeState, rng: Any) -> None:
     """Draw the partners of a new stage; find the remaining lines that have not played it."""
     clock, n_rows, stage = state.clock, state.clock[N_ROWS], state.clock[STAGE]
@@ -176,7 +176,7 @@ def open_stage(state: AnytimeState, rng: Any) -> None:
         begin_side(state, rng)
 
 
-@lean
+@noalloc
 def begin_side(state: AnytimeState, rng: Any) -> None:
     """Start one side's sweeps at a random partner."""
     clock = state.clock
@@ -186,7 +186,7 @@ def begin_side(state: AnytimeState, rng: Any) -> None:
     find_partner(state)
 
 
-@lean
+@noalloc
 def find_partner(state: AnytimeState) -> None:
     """Move on, around the other side, to a partner that the stage still has to play."""
     clock = state.clock
@@ -196,7 +196,7 @@ def find_partner(state: AnytimeState) -> None:
         clock[PARTNER] = first if clock[PARTNER] + 1 == last else clock[PARTNER] + 1
 
 
-@lean
+@noalloc
 def close_stage(state: AnytimeState, rng: Any) -> None:
     """Add the outcomes of the stage to the sums and eliminate."""
     stage = state.clock[STAGE]

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rankone.compiling.compiled import lean
+from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import choose, update, view
 from rankone.numerics.beta import draw_beta
 from rankone.numerics.beta_maximum import (
@@ -57,7 +57,7 @@ class Thompson(Policy):
         return ThompsonState(pulls, clicks, np.array([n_cols, len(pulls) - 1, 0]), *start_crowd(len(pulls), absent=1))
 
 
-@lean
+@noalloc
 def largest_draw(state: Any, rng: Any) -> int:
     """Let every pair draw, one by one; return the pair with the largest draw."""
     winner, largest = 0, -1.0
@@ -68,7 +68,7 @@ def largest_draw(state: Any, rng: Any) -> int:
     return winner
 
 
-@lean
+@noalloc
 def gather_crowd(state: Any) -> None:
     """Tell the crowd the counts of all pairs but the one held out."""
     state.clock[STALE] = 0

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankone.compiling.compiled import function, lean
+from rankone.compiling.compiled import function, noalloc
 from rankone.kernels.policy import FILLER, Race, View, choose, race, recall, settled, syncs, update, view, void
 from rankone.policies.base import Policy, check_sizes, needed_horizon
 
@@ -72,7 +72,7 @@ def pair_bounds(state: UCB1ElimState, pair: int) -> tuple[float, float]:
     return state.clicks[pair] / pulls - radius, state.clicks[pair] / pulls + radius
 
 
-@lean
+@noalloc
 def close_round(state: UCB1ElimState) -> None:
     """Eliminate pairs by the bounds of this round (step 2)."""
     remaining, clock = state.remaining, state.clock
@@ -88,7 +88,7 @@ def close_round(state: UCB1ElimState) -> None:
     clock[LEFT] = kept
 
 
-@lean
+@noalloc
 def open_round(state: UCB1ElimState) -> None:
     """Set how often every remaining pair is still to be chosen (step 1)."""
     clock = state.clock
@@ -100,7 +100,7 @@ def open_round(state: UCB1ElimState) -> None:
     clock[ASKED] += clock[WANTED]
 
 
-@lean
+@noalloc
 def leading_pair(state: UCB1ElimState, rng: Any) -> int:
     """Return the remaining pair with the best empirical mean, ties at random."""
     best, ties, found = -1.0, 0, 0

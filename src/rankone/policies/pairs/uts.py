@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rankone.compiling.compiled import lean
+from rankone.compiling.compiled import noalloc
 from rankone.errors import InputError
 from rankone.kernels.policy import choose, update, view
 from rankone.numerics.beta import draw_beta
@@ -73,7 +73,7 @@ class UTS(Policy):
         return UTSState(*leaders, np.array([0, self.gamma]), *start_crowd(n_rows + n_cols - 2))
 
 
-@lean
+@noalloc
 def largest_draw(state: Any, leader: int, rng: Any) -> int:
     """Let the leader and its cross draw, one by one; return the pair with the largest draw."""
     winner, largest = leader, draw_beta(state.pulls[leader], state.clicks[leader], rng)
@@ -85,7 +85,7 @@ def largest_draw(state: Any, leader: int, rng: Any) -> int:
     return winner
 
 
-@lean
+@noalloc
 def move_crowd(state: Any, leader: int) -> None:
     """Let the crowd be the cross of another leader."""
     state.watch[CENTRE], state.tally[RENEW_AT] = leader, 0
