@@ -10,7 +10,7 @@ from rankone.errors import InputError, StorageError
 from rankone.serving import Database
 from rankone.web.server import service
 from rankone.web.server.app import create_app
-from rankone.web.server.auth import Bucket, Gate, is_loopback
+from rankone.web.server.auth import Authenticator, RateLimiter, is_loopback
 from rankone.web.server.limits import Limits
 from rankone.web.server.origins import checked_origin
 from rankone.web.server.problem_json import Problem
@@ -53,11 +53,11 @@ def test_who_says_to_be_this_machine_from_elsewhere_is_not_believed(peer):
     async def nobody():
         return []
 
-    gate = Gate(nobody, Limits())
+    auth = Authenticator(nobody, Limits())
     with pytest.raises(Problem) as refused:
-        asyncio.run(gate.admit({"host": "127.0.0.1"}, peer))
+        asyncio.run(auth.admit({"host": "127.0.0.1"}, peer))
     assert refused.value.code == "local-only"
-    assert asyncio.run(gate.admit({"host": "127.0.0.1:8000"}, ("127.0.0.1", 5))).may("ask", None)
+    assert asyncio.run(auth.admit({"host": "127.0.0.1:8000"}, ("127.0.0.1", 5))).may("ask", None)
 
 
 def test_without_tokens_the_log_warns(tmp_path, caplog):
@@ -186,17 +186,17 @@ def test_tokens_expire_to_the_second(tmp_path):
     async def load():
         return tokens
 
-    gate = Gate(load, Limits(), clock=lambda: now[0])
+    auth = Authenticator(load, Limits(), clock=lambda: now[0])
     headers = {"authorization": f"Bearer {token}"}
     now[0] = 1000 + 86_399.9
-    assert asyncio.run(gate.admit(headers, None)).may("read", "anything")
+    assert asyncio.run(auth.admit(headers, None)).may("read", "anything")
     now[0] = 1000 + 86_400.0
     with pytest.raises(Problem) as refused:
-        asyncio.run(gate.admit(headers, None))
+        asyncio.run(auth.admit(headers, None))
     assert refused.value.status == 401
     assert "got one that is not known, expired or revoked" in refused.value.detail
     with pytest.raises(Problem) as refused:
-        asyncio.run(gate.admit({}, None))
+        asyncio.run(auth.admit({}, None))
     assert "got none" in refused.value.detail
 
 
@@ -214,8 +214,8 @@ def test_who_comes_during_the_first_look_at_the_tokens_waits_for_it(tmp_path):
         return tokens
 
     async def crowd():
-        gate = Gate(load, Limits(), clock=lambda: 100.0)
-        knocks = [[gate.admit({"host": "127.0.0.1"}, ("127.0.0.1", 1)) for _ in range(3)] for _ in range(2)]
+        auth = Authenticator(load, Limits(), clock=lambda: 100.0)
+        knocks = [[auth.admit({"host": "127.0.0.1"}, ("127.0.0.1", 1)) for _ in range(3)] for _ in range(2)]
         return [await asyncio.gather(*knock, return_exceptions=True) for knock in knocks]
 
     first, second = asyncio.run(crowd())
@@ -231,8 +231,8 @@ def test_who_waits_for_the_first_look_at_the_tokens_waits_for_nobody_else():
         await asyncio.Event().wait()
 
     async def crowd():
-        gate = Gate(load, dataclasses.replace(Limits(), answer_seconds=0.5))
-        knocks = [asyncio.create_task(gate.admit({}, None)) for _ in range(60)]
+        auth = Authenticator(load, dataclasses.replace(Limits(), answer_seconds=0.5))
+        knocks = [asyncio.create_task(auth.admit({}, None)) for _ in range(60)]
         answered, _ = await asyncio.wait(knocks, timeout=15)
         return [knock.exception().code for knock in answered]
 
@@ -261,8 +261,8 @@ def test_tokens_that_cannot_be_read_do_not_open_the_gate(postgres_db, hide):
 
 
 def test_a_clock_set_back_locks_nobody_out():
-    bucket = Bucket(2, now=10_000.0)
-    assert bucket.take(10_000.0)
-    assert bucket.take(6_400.0)
-    assert not bucket.take(6_400.0)
-    assert bucket.take(6_400.5)
+    limiter = RateLimiter(2, now=10_000.0)
+    assert limiter.take(10_000.0)
+    assert limiter.take(6_400.0)
+    assert not limiter.take(6_400.0)
+    assert limiter.take(6_400.5)

@@ -9,14 +9,14 @@ from rankone.numerics.seeds import generator
 from rankone.serving import Database, Experiment
 from rankone.serving.journal import AT, KIND, Kind
 from rankone.web.page import timeline as timeline_module
-from rankone.web.page.dashboard_data import MAX_SHOWN, Views, uniform_rate
+from rankone.web.page.dashboard_data import MAX_SHOWN, DashboardData, uniform_rate
 from rankone.web.page.timeline import SIMULATED, Timeline
 from tests.serving.helpers import Clock, start
 
 
 def watch(experiment, db, clock=lambda: 0.0):
     reader = Database(db, read_only=True)
-    return Views(experiment, reader, clock), reader
+    return DashboardData(experiment, reader, clock), reader
 
 
 def test_the_timeline_counts_what_the_journal_holds(db):

@@ -8,14 +8,14 @@ import threading
 import pytest
 
 from rankone.serving import Ask, Database, Void
-from rankone.web.server.auth import Gate
+from rankone.web.server.auth import Authenticator
 from rankone.web.server.limits import Limits
 from rankone.web.server.metrics import Meters
 from rankone.web.server.problem_json import Problem
-from rankone.web.server.request_batching import Desk
-from rankone.web.server.request_body import Bodies
+from rankone.web.server.request_batching import ServedExperiment
+from rankone.web.server.request_body import BodyReader
 from rankone.web.server.service import Service
-from rankone.web.server.single_flight import Shared
+from rankone.web.server.single_flight import SingleFlight
 from rankone.web.server.tokens import create_token, list_tokens
 
 from . import test_connection_limits
@@ -88,7 +88,7 @@ def test_bodies_bytes():
     """All bodies that wait for their rest have a limit together; when one goes, there is room again."""
 
     async def crowd():
-        bodies = Bodies(dataclasses.replace(Limits(), bodies_bytes=1_000))
+        bodies = BodyReader(dataclasses.replace(Limits(), bodies_bytes=1_000))
         first, second = Client(bodies), Client(bodies)
         await first.send(b"1" * 600)
         await second.send(b"2" * 400)
@@ -116,7 +116,7 @@ def test_bodies_bytes():
 
 def test_body_seconds():
     async def slow():
-        bodies = Bodies(dataclasses.replace(Limits(), body_seconds=0.01))
+        bodies = BodyReader(dataclasses.replace(Limits(), body_seconds=0.01))
         client = Client(bodies)
         await client.send(b"{")
         assert await client.refusal() == (408, "too-slow", {"Connection": "close"})
@@ -203,10 +203,10 @@ def test_decisions_per_second(tmp_path, own):
         return tokens
 
     limits = dataclasses.replace(Limits(), decisions_per_second=8)
-    gate = Gate(load, limits, clock=lambda: now[0])
+    auth = Authenticator(load, limits, clock=lambda: now[0])
 
     def knock():
-        return asyncio.run(gate.admit({"authorization": f"Bearer {token}"}, None))
+        return asyncio.run(auth.admit({"authorization": f"Bearer {token}"}, None))
 
     rate = own or 8
     for _ in range(rate):
@@ -242,12 +242,12 @@ def test_batches_sent_together_do_not_all_pass(tmp_path):
         return []
 
     async def crowd():
-        gate = Gate(nobody, dataclasses.replace(Limits(), decisions_per_second=10), clock=lambda: 100.0)
-        callers = [await gate.admit({"host": "127.0.0.1"}, ("127.0.0.1", 1)) for _ in range(5)]
-        gate.charge(callers[0], 999)
+        auth = Authenticator(nobody, dataclasses.replace(Limits(), decisions_per_second=10), clock=lambda: 100.0)
+        callers = [await auth.admit({"host": "127.0.0.1"}, ("127.0.0.1", 1)) for _ in range(5)]
+        auth.charge(callers[0], 999)
         for caller in callers[1:]:
             with pytest.raises(Problem) as refused:
-                gate.charge(caller, 999)
+                auth.charge(caller, 999)
             assert refused.value.status == 429
 
     asyncio.run(crowd())
@@ -286,14 +286,14 @@ def test_waiting():
 
     async def crowd():
         with ThreadPoolExecutor(1) as pool:
-            desk = Desk(Patient(), pool, None, Meters(), 3, asyncio.Semaphore())
-            first = asyncio.create_task(desk.do([Ask()]))
+            served = ServedExperiment(Patient(), pool, None, Meters(), 3, asyncio.Semaphore())
+            first = asyncio.create_task(served.do([Ask()]))
             await asyncio.sleep(0)
             await asyncio.sleep(0)  # the first is being carried out; three decisions more may wait
-            waiting = [asyncio.create_task(desk.do([request])) for request in (Ask(2), Void("x"))]
+            waiting = [asyncio.create_task(served.do([request])) for request in (Ask(2), Void("x"))]
             await asyncio.sleep(0)
             with pytest.raises(Problem) as refused:
-                await desk.do([Ask()])
+                await served.do([Ask()])
             gate.set()
             assert await asyncio.gather(first, *waiting) == [[None]] * 3
             return refused.value
@@ -304,12 +304,12 @@ def test_waiting():
 
 def test_looks(tmp_path):
     """Reports of many experiments wait for each other."""
-    from .test_shared import Work
+    from .test_single_flight import Work
 
     async def crowd():
         service = Service(tmp_path / "rankone.db", "off", dataclasses.replace(Limits(), looks=2), False, [])
         work = Work()
-        await asyncio.gather(*(Shared(work, service.looking).get() for _ in range(6)))
+        await asyncio.gather(*(SingleFlight(work, service.looking).get() for _ in range(6)))
         await service.stop()
         return work.made, work.most
 

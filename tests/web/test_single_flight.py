@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from rankone.web.server.single_flight import Shared, within
+from rankone.web.server.single_flight import SingleFlight, within
 
 
 class Work:
@@ -26,7 +26,7 @@ class Work:
 def test_those_who_wait_share_one():
     async def crowd():
         work = Work()
-        shared = Shared(work)
+        shared = SingleFlight(work)
         first = asyncio.create_task(shared.get())
         await asyncio.sleep(0.005)  # it is being made: too old for those who come now
         others = await asyncio.gather(*(shared.get() for _ in range(40)))
@@ -38,7 +38,7 @@ def test_those_who_wait_share_one():
 
 def test_who_gives_up_stops_nobody():
     async def crowd():
-        shared = Shared(Work())
+        shared = SingleFlight(Work())
         impatient, patient = (asyncio.create_task(shared.get()) for _ in range(2))
         await asyncio.sleep(0)
         impatient.cancel()
@@ -57,7 +57,7 @@ def test_errors_reach_all_who_wait_and_the_next_one_tries_again():
                 raise error
             return "made"
 
-        shared = Shared(make)
+        shared = SingleFlight(make)
         found = await asyncio.gather(*(shared.get() for _ in range(3)), return_exceptions=True)
         assert [str(error) for error in found] == ["no"] * 3
         assert await shared.get() == "made"
@@ -74,7 +74,7 @@ def test_it_is_used_again_while_it_is_fresh(fresh, made, returns):
         async def make():
             return returns(await work())
 
-        shared = Shared(make, fresh=fresh)
+        shared = SingleFlight(make, fresh=fresh)
         for _ in range(3):
             last = await shared.get()
         assert (last, work.made) == (returns(made), made)
@@ -84,7 +84,7 @@ def test_it_is_used_again_while_it_is_fresh(fresh, made, returns):
 
 def test_it_takes_its_share_of_the_time_only():
     async def crowd():
-        shared = Shared(Work(0.02), share=0.25)
+        shared = SingleFlight(Work(0.02), share=0.25)
         began = time.monotonic()
         for _ in range(3):
             await shared.get()

@@ -16,10 +16,10 @@ from rankone.errors import StorageError
 from rankone.serving import Ask, Database, Experiment
 from rankone.serving.doctor import examine
 from rankone.web.server import service
-from rankone.web.server.auth import Gate
+from rankone.web.server.auth import Authenticator
 from rankone.web.server.limits import Limits
 from rankone.web.server.metrics import Meters
-from rankone.web.server.request_batching import Desk
+from rankone.web.server.request_batching import ServedExperiment
 from rankone.web.server.serve import greeting
 from rankone.web.server.tokens import create_token, list_tokens
 from tests.serving.helpers import start
@@ -94,10 +94,10 @@ def test_answer_seconds_and_the_tokens_that_are_known(tmp_path):
         return tokens
 
     async def visit():
-        gate = Gate(load, Limits(), clock=lambda: now[0])
+        auth = Authenticator(load, Limits(), clock=lambda: now[0])
         for _ in range(4):
             now[0] += 10.0
-            assert (await gate.admit({"authorization": f"Bearer {token}"}, None)).may("read", None)
+            assert (await auth.admit({"authorization": f"Bearer {token}"}, None)).may("read", None)
 
     asyncio.run(asyncio.wait_for(visit(), STUCK / 2))
     assert len(looks) == 3  # the one that hangs is not asked for again
@@ -113,7 +113,7 @@ class Sluggish:
         return [None for _ in requests]
 
 
-class Watched(Desk):
+class Watched(ServedExperiment):
     """Notes how long it would wait for clients to come back."""
 
     def __init__(self, *arguments):
@@ -127,11 +127,11 @@ class Watched(Desk):
 def test_a_slow_commit_makes_nobody_wait_longer_for_the_next():
     async def ask():
         with ThreadPoolExecutor(1) as pool:
-            desk = Watched(Sluggish(), pool, None, Meters(), 10, asyncio.Semaphore())
-            first = asyncio.create_task(desk.do([Ask()]))
+            served = Watched(Sluggish(), pool, None, Meters(), 10, asyncio.Semaphore())
+            first = asyncio.create_task(served.do([Ask()]))
             await asyncio.sleep(0.1)
-            await asyncio.gather(first, desk.do([Ask()]))
-            return desk.waits
+            await asyncio.gather(first, served.do([Ask()]))
+            return served.waits
 
     assert max(asyncio.run(ask())) == 0.1
 
@@ -149,15 +149,15 @@ def test_requests_that_were_given_up_are_not_carried_out():
 
     async def ask():
         with ThreadPoolExecutor(1) as pool:
-            desk = Desk(Patient(), pool, None, Meters(), 100, asyncio.Semaphore())
-            begun = asyncio.create_task(desk.do([Ask(key="begun")]))
+            served = ServedExperiment(Patient(), pool, None, Meters(), 100, asyncio.Semaphore())
+            begun = asyncio.create_task(served.do([Ask(key="begun")]))
             await asyncio.sleep(0.05)
-            waiting = [asyncio.create_task(desk.do([Ask(key=key)])) for key in ("given up", "kept")]
+            waiting = [asyncio.create_task(served.do([Ask(key=key)])) for key in ("given up", "kept")]
             await asyncio.sleep(0)
             waiting[0].cancel()
             gate.set()
             await asyncio.gather(begun, waiting[1])
-            await desk.drain()
+            await served.drain()
 
     asyncio.run(ask())
     assert [request.key for request in done] == ["begun", "kept"]
@@ -190,7 +190,9 @@ def test_those_who_wait_for_one_experiment_leave_threads_to_others():
     async def crowd():
         go_on = threading.Event()
         with ThreadPoolExecutor(8) as pool:
-            stuck, other = (Desk(Sluggish(), pool, None, Meters(), 10, asyncio.Semaphore()) for _ in range(2))
+            stuck, other = (
+                ServedExperiment(Sluggish(), pool, None, Meters(), 10, asyncio.Semaphore()) for _ in range(2)
+            )
             waiting = [asyncio.create_task(stuck.call(go_on.wait, STUCK)) for _ in range(40)]
             await asyncio.sleep(0)
             for given_up in waiting[:20]:  # their threads wait all the same

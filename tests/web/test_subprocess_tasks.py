@@ -10,7 +10,7 @@ import pytest
 import uvloop
 
 from rankone.web.server import subprocess_tasks as module
-from rankone.web.server.subprocess_tasks import apart
+from rankone.web.server.subprocess_tasks import run_in_subprocess
 
 STUCK = 60
 
@@ -32,7 +32,7 @@ def program(tmp_path, monkeypatch):
 async def give_up(ready, then=lambda: None):
     """Begin work, in the service's event loop, and give up waiting when the process is as far as it should be."""
     async with asyncio.timeout(STUCK):
-        task = asyncio.create_task(apart("bundle"))
+        task = asyncio.create_task(run_in_subprocess("bundle"))
         while not ready():
             await asyncio.sleep(0.01)
         await asyncio.sleep(0.05)

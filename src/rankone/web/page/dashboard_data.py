@@ -30,8 +30,8 @@ _ENOUGH = 100  # outcomes of every line before the uniform split is estimated
 Ints = npt.NDArray[np.int64]
 
 
-class Views:
-    """Views of one experiment; for any thread."""
+class DashboardData:
+    """What the page shows of one experiment; for any thread."""
 
     def __init__(
         self,

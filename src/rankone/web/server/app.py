@@ -45,21 +45,21 @@ def create_app(
     return Origins(app, origins) if origins else app
 
 
-class _Place:
+class _PathNode:
     """Where a part of a path leads to."""
 
     def __init__(self) -> None:
         self.endpoints: dict[str, ASGIApp] = {}  # by method
-        self.parts: dict[str, _Place] = {}  # what may follow
+        self.parts: dict[str, _PathNode] = {}  # what may follow
         self.blank = ""  # the name of the part that may follow and be anything
 
     @functools.cached_property
-    def any(self) -> _Place:
+    def any(self) -> _PathNode:
         """Where that part leads to."""
-        return _Place()
+        return _PathNode()
 
 
-_NOWHERE = _Place()
+_NOWHERE = _PathNode()
 
 
 class Application:
@@ -70,14 +70,14 @@ class Application:
 
     def __init__(self, service: Service, operations: Sequence[Operation]) -> None:
         self._service = service
-        self._paths = _Place()
+        self._paths = _PathNode()
         for operation in operations:
             place = self._paths
             for part in operation.path[1:].split("/") if operation.path != "/" else ():
                 if part.startswith("{"):
                     place.blank, place = part[1:-1], place.any
                 else:
-                    place = place.parts.setdefault(part, _Place())
+                    place = place.parts.setdefault(part, _PathNode())
             place.endpoints[operation.method] = Endpoint(operation, service)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from rankone.errors import StorageError
 from rankone.web.server.limits import Limits
 from rankone.web.server.problem_json import Problem, database_away
-from rankone.web.server.single_flight import Shared
+from rankone.web.server.single_flight import SingleFlight
 from rankone.web.server.tokens import Token
 
 _PASSED_ON = frozenset(  # what proxies add to requests
@@ -79,7 +79,7 @@ class ThisMachine:
         return True
 
 
-class Bucket:
+class RateLimiter:
     """Lets `rate` through at once, and `rate` a second in the long run. A batch may be more: the next waits."""
 
     def __init__(self, rate: int, now: float) -> None:
@@ -108,7 +108,7 @@ class Bucket:
         return max(1, math.ceil((1.0 - self._left) / self._rate))
 
 
-class Gate:
+class Authenticator:
     """Lets callers in.
 
     Args:
@@ -127,11 +127,11 @@ class Gate:
         allowed_origins: Sequence[str] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._load, self._limits, self._require_token, self._clock = Shared(load), limits, require_token, clock
+        self._load, self._limits, self._require_token, self._clock = SingleFlight(load), limits, require_token, clock
         self._allowed_origins = allowed_origins
         self._tokens: dict[str, Token] | None = None
         self._looked = float("-inf")
-        self._buckets: dict[str, Bucket] = {}
+        self._limiters: dict[str, RateLimiter] = {}
 
     async def admit(self, headers: Mapping[str, str], peer: tuple[str, int] | None) -> Caller:
         """Return the caller, whose socket has the address `peer`, or raise why it must stay outside."""
@@ -142,16 +142,16 @@ class Gate:
             caller: Caller = ThisMachine()
         else:
             caller = _proved(tokens, headers.get("authorization", ""), now)
-        bucket = self._bucket(caller, now)
-        if not bucket.take(now):
-            raise self._too_fast(caller, bucket)
+        limiter = self._limiter(caller, now)
+        if not limiter.take(now):
+            raise self._too_fast(caller, limiter)
         return caller
 
     def charge(self, caller: Caller, more: int) -> None:
         """Count a batch for what it is: so many decisions or outcomes more than the one that was counted on entry."""
-        bucket = self._bucket(caller, self._clock())
-        if not bucket.owe(more):
-            raise self._too_fast(caller, bucket)
+        limiter = self._limiter(caller, self._clock())
+        if not limiter.owe(more):
+            raise self._too_fast(caller, limiter)
 
     async def _known(self, now: float) -> dict[str, Token]:
         """Return the tokens. Before the first look all wait for it: without it nobody knows that tokens are needed."""
@@ -173,15 +173,15 @@ class Gate:
     def _rate(self, caller: Caller) -> int:
         return caller.rate or self._limits.decisions_per_second
 
-    def _bucket(self, caller: Caller, now: float) -> Bucket:
-        bucket = self._buckets.get(caller.id)
-        if bucket is None:
-            bucket = self._buckets[caller.id] = Bucket(self._rate(caller), now)
-        return bucket
+    def _limiter(self, caller: Caller, now: float) -> RateLimiter:
+        limiter = self._limiters.get(caller.id)
+        if limiter is None:
+            limiter = self._limiters[caller.id] = RateLimiter(self._rate(caller), now)
+        return limiter
 
-    def _too_fast(self, caller: Caller, bucket: Bucket) -> Problem:
+    def _too_fast(self, caller: Caller, limiter: RateLimiter) -> Problem:
         detail = f"expected at most {self._rate(caller)} decisions and outcomes a second - got more - wait"
-        return Problem(429, "too-many-requests", detail, retry_after=bucket.wait)
+        return Problem(429, "too-many-requests", detail, retry_after=limiter.wait)
 
     def _check_local(self, headers: Mapping[str, str], peer: tuple[str, int] | None) -> None:
         """Refuse what comes from elsewhere, by itself, a proxy, a foreign page or a name bent to this machine."""

@@ -205,7 +205,7 @@ def make_server(app: ASGIApp, limits: Limits, **options: Any) -> uvicorn.Server:
         ws="none",  # a request to change to WebSockets is answered like any other
         timeout_keep_alive=limits.idle_seconds,
         server_header=False,
-        proxy_headers=False,  # the gate wants to see that a proxy passed the request on
+        proxy_headers=False,  # `auth` wants to see that a proxy passed the request on
         **options,
     )
     return uvicorn.Server(config)

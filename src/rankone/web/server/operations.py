@@ -130,15 +130,15 @@ class Endpoint:
         name, id = found.get("name", ""), found.get("id", "")
         caller: Caller = ThisMachine()
         if operation.scope is not None:
-            caller = await self._service.gate.admit(headers, scope["client"])
+            caller = await self._service.auth.admit(headers, scope["client"])
             if not caller.may(operation.scope, name or None):
                 raise forbidden(operation.scope, name)
         body = query = None
         if operation.body is not None:
-            content = await self._service.bodies.read(receive, self._body_limit)
+            content = await self._service.body_reader.read(receive, self._body_limit)
             body = _checked_body(operation.body, content, headers)
             if body.weight > 1:
-                self._service.gate.charge(caller, body.weight - 1)
+                self._service.auth.charge(caller, body.weight - 1)
         if operation.query is not None:
             query = _checked_query(operation.query, scope["query_string"])
         call = Call(self._service, caller, headers, name, id, body, query)

@@ -1,4 +1,4 @@
-"""One experiment at the service: requests that wait together go to the database together."""
+"""One experiment as the service holds it: requests that wait together go to the database as one batch."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from concurrent.futures import Executor
 from typing import Any
 
 from rankone.serving import Ask, Experiment, Tell, Void
-from rankone.web.page.dashboard_data import Views
+from rankone.web.page.dashboard_data import DashboardData
 from rankone.web.server.metrics import Meters
 from rankone.web.server.problem_json import Problem
-from rankone.web.server.single_flight import Shared
+from rankone.web.server.single_flight import SingleFlight
 
 Request = Ask | Tell | Void
 # A group waits this share of the last one's time, at most, for clients who were just answered and are about to come
@@ -24,22 +24,22 @@ _CALLS = 3  # threads, at most, that wait for one experiment, beside the one of 
 _SHARE = 0.25  # of the time, at most, is spent on reports of one experiment
 
 
-class Desk:
+class ServedExperiment:
     """Takes requests for one experiment. While one group is carried out, the next one gathers."""
 
     def __init__(
         self,
         experiment: Experiment,
         pool: Executor,
-        views: Views,
+        dashboard: DashboardData,
         meters: Meters,
         room: int,
         looking: asyncio.Semaphore,
     ) -> None:
-        self.experiment, self.views = experiment, views
-        self.shown = Shared(lambda: self.call(self.views.show))
-        self.report = Shared(lambda: self.call(self.views.report), looking, _SHARE)
-        self.view = Shared(lambda: self.call(self.views.view), looking)
+        self.experiment, self.dashboard = experiment, dashboard
+        self.shown = SingleFlight(lambda: self.call(self.dashboard.show))
+        self.report = SingleFlight(lambda: self.call(self.dashboard.report), looking, _SHARE)
+        self.view = SingleFlight(lambda: self.call(self.dashboard.view), looking)
         self._pool, self._meters, self._room = pool, meters, room
         self._waiting: list[tuple[Sequence[Request], asyncio.Future[list[Any]]]] = []
         self._size = 0

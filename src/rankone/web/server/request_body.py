@@ -12,7 +12,7 @@ from rankone.web.server.problem_json import Problem
 _DRAINED = 4  # times the limit of a body that is read and thrown away, so that the client hears the answer
 
 
-class Bodies:
+class BodyReader:
     """Reads bodies, and knows how much it holds of those that are not there yet as a whole."""
 
     def __init__(self, limits: Limits) -> None:

@@ -21,8 +21,8 @@ async def ask(call: Call) -> Response:
 
     The same Idempotency-Key with the same body is answered by the same decisions; with another body it is an error.
     """
-    desk = await call.service.desk(call.name)
-    decisions = await desk.one(Ask(call.body.count, call.key, call.body.source))
+    served = await call.service.experiment(call.name)
+    decisions = await served.one(Ask(call.body.count, call.key, call.body.source))
     return answer({"decisions": [decision._asdict() for decision in decisions]})
 
 
@@ -39,8 +39,8 @@ async def void(call: Call) -> Response:
 
 
 async def _tell(call: Call, request: Tell | Void) -> Response:
-    desk = await call.service.desk(call.name)
-    (outcome,) = answers = await desk.do((request,))
+    served = await call.service.experiment(call.name)
+    (outcome,) = answers = await served.do((request,))
     call.service.meters.told(call.name, answers)
     if not isinstance(outcome, Outcome):
         raise outcome
@@ -50,8 +50,8 @@ async def _tell(call: Call, request: Tell | Void) -> Response:
 @operation("POST", "/v1/experiments/{name}/tell", "tell", body=TellBody, answers={200: Outcomes})
 async def tell_many(call: Call) -> Response:
     """Tell many outcomes at once; each is answered by what became of it, or by the error it deserves."""
-    desk = await call.service.desk(call.name)
-    answers = await desk.do([Tell(told.id, told.clicked, call.body.source) for told in call.body.outcomes])
+    served = await call.service.experiment(call.name)
+    answers = await served.do([Tell(told.id, told.clicked, call.body.source) for told in call.body.outcomes])
     call.service.meters.told(call.name, answers)
     shown = [found._asdict() if isinstance(found, Outcome) else Problem.of(found).as_dict() for found in answers]
     return answer({"outcomes": shown})

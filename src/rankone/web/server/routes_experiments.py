@@ -27,7 +27,7 @@ from rankone.web.server.schemas import (
     VoidOpenAnswer,
     VoidOpenBody,
 )
-from rankone.web.server.subprocess_tasks import apart
+from rankone.web.server.subprocess_tasks import run_in_subprocess
 
 _ONE = "/v1/experiments/{name}"
 _MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "application/vnd.apache.parquet"}
@@ -37,7 +37,7 @@ _MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "applicati
 async def list_experiments(call: Call) -> Response:
     """List the experiments that the token may read; `damaged` names those whose journal cannot be read."""
     names = [name for name in await call.service.names() if call.caller.may("read", name)]
-    shown, damaged = await call.service.look_at_all(names, lambda desk: desk.shown.get())
+    shown, damaged = await call.service.look_at_all(names, lambda served: served.shown.get())
     errors = encode([{"name": name, "detail": str(error)} for name, error in damaged.items()])
     return answer(b'{"experiments":[%b],"damaged":%b}' % (b",".join(shown.values()), errors))
 
@@ -60,28 +60,28 @@ async def create_experiment(call: Call) -> Response:
     limits = call.service.limits
     if (settings["max_open"] or 0) > limits.max_open:
         raise InputError(f"max_open of at most {limits.max_open}", settings["max_open"], "give less")
-    desk, new = await call.service.create(name, settings)
-    return answer(await desk.shown.get(), 201 if new else 200)
+    served, new = await call.service.create(name, settings)
+    return answer(await served.shown.get(), 201 if new else 200)
 
 
 @operation("GET", _ONE, "read", answers={200: ExperimentAnswer})
 async def show_experiment(call: Call) -> Response:
     """Show an experiment and its settings."""
-    return answer(await (await call.service.desk(call.name)).shown.get())
+    return answer(await (await call.service.experiment(call.name)).shown.get())
 
 
 @operation("GET", f"{_ONE}/report", "read", answers={200: ReportAnswer})
 async def report(call: Call) -> Response:
     """Report what leads, how sure that is, who got how much traffic and what is still in the race."""
-    desk = await call.service.desk(call.name)
-    return answer(await desk.report.get())
+    served = await call.service.experiment(call.name)
+    return answer(await served.report.get())
 
 
 @operation("GET", f"{_ONE}/view", "read", answers={200: ViewAnswer})
 async def view(call: Call) -> Response:
     """Return what the page shows; it may be a second old."""
-    desk = await call.service.desk(call.name)
-    return answer(await desk.view.get())
+    served = await call.service.experiment(call.name)
+    return answer(await served.view.get())
 
 
 @operation(
@@ -96,7 +96,7 @@ async def view(call: Call) -> Response:
 async def export(call: Call) -> Response:
     """Export all decisions, one row each, as csv, jsonl or parquet."""
     service, name, kind = call.service, call.name, call.query.format
-    await service.desk(name)
+    await service.experiment(name)
     if service.exporting.locked():
         detail = f"expected at most {service.limits.exports} exports at once - got more - try again in some seconds"
         raise Problem(429, "exports-busy", detail, retry_after=5)
@@ -104,7 +104,7 @@ async def export(call: Call) -> Response:
     file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it is sent; it never has a name
     try:
         most = service.limits.export_mebibytes
-        await apart("export", file, db=str(service.db), name=name, kind=kind, mebibytes=most)
+        await run_in_subprocess("export", file, db=str(service.db), name=name, kind=kind, mebibytes=most)
     except BaseException:
         file.close()
         service.exporting.release()
@@ -127,15 +127,15 @@ async def resume(call: Call) -> Response:
 @operation("POST", f"{_ONE}/exclude", "admin", body=ExcludeBody, answers={200: ExcludeAnswer})
 async def exclude(call: Call) -> Response:
     """Undo false clicks: outcomes that fit everything given no longer count."""
-    desk = await call.service.desk(call.name)
-    return answer({"excluded": await desk.call(desk.experiment.exclude, **call.body.model_dump())})
+    served = await call.service.experiment(call.name)
+    return answer({"excluded": await served.call(served.experiment.exclude, **call.body.model_dump())})
 
 
 @operation("POST", f"{_ONE}/void-open", "admin", body=VoidOpenBody, answers={200: VoidOpenAnswer})
 async def void_open(call: Call) -> Response:
     """Close decisions that have been open for long; what is told of them later is late."""
-    desk = await call.service.desk(call.name)
-    return answer({"voided": await desk.call(desk.experiment.void_open, **call.body.model_dump())})
+    served = await call.service.experiment(call.name)
+    return answer({"voided": await served.call(served.experiment.void_open, **call.body.model_dump())})
 
 
 @operation("POST", f"{_ONE}/rows/add", "admin", body=LineBody, answers={200: LineAnswer})
@@ -163,18 +163,18 @@ async def retire_col(call: Call) -> Response:
 
 
 async def _changed(call: Call, method: str, **keywords: Any) -> Response:
-    desk = await call.service.desk(call.name)
-    await desk.call(getattr(desk.experiment, method), **keywords)
-    return answer(await desk.shown.get())
+    served = await call.service.experiment(call.name)
+    await served.call(getattr(served.experiment, method), **keywords)
+    return answer(await served.shown.get())
 
 
 async def _change_line(call: Call, method: str) -> Response:
-    desk = await call.service.desk(call.name)
+    served = await call.service.experiment(call.name)
     if method.startswith("add"):
-        rows, cols = await desk.call(desk.experiment.look, lambda fold: fold.pulls.shape)
+        rows, cols = await served.call(served.experiment.look, lambda fold: fold.pulls.shape)
         size, more = ((rows + 1, cols), cols) if method == "add_row" else ((rows, cols + 1), rows)
         await call.service.check_room(*size, more)
-    return answer({"number": await desk.call(getattr(desk.experiment, method), call.body.name)})
+    return answer({"number": await served.call(getattr(served.experiment, method), call.body.name)})
 
 
 OPERATIONS = (

@@ -17,7 +17,7 @@ from rankone.web.server.operations import Call, Operation, answer, operation
 from rankone.web.server.problem_json import database_away
 from rankone.web.server.responses import Answer
 from rankone.web.server.schemas import Health
-from rankone.web.server.single_flight import Shared
+from rankone.web.server.single_flight import SingleFlight
 
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 _OK = {"status": "ok", "version": __version__}
@@ -54,7 +54,7 @@ async def ready(call: Call) -> Response:
     return await _healthy(call.service.writes)
 
 
-async def _healthy(check: Shared[None]) -> Response:
+async def _healthy(check: SingleFlight[None]) -> Response:
     """Answer if a check succeeds. Anybody may ask, so all who wait share one, and none hears which database it is."""
     try:
         await check.get()
@@ -67,7 +67,7 @@ async def _healthy(check: Shared[None]) -> Response:
 async def metrics(call: Call) -> Response:
     """Return the figures of this server and of the experiments that the token may read, for Prometheus."""
     names = [name for name in await call.service.names() if call.caller.may("read", name)]
-    found, damaged = await call.service.look_at_all(names, lambda desk: desk.call(desk.experiment.look, figures))
+    found, damaged = await call.service.look_at_all(names, lambda served: served.call(served.experiment.look, figures))
     lines = [*experiment_lines(found), *damage_lines(names, damaged), *call.service.meters.lines(set(names))]
     return Answer(("\n".join(lines) + "\n").encode(), media_type=PROMETHEUS.encode())
 

@@ -1,4 +1,4 @@
-"""The service behind the routes: the database, a desk for each experiment, the gate, and what is counted."""
+"""The service behind the routes: the database, the experiments it serves, who may come in, and what is counted."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from rankone.errors import InputError, JournalError, RankoneError, StorageError
 from rankone.serving import Database, Experiment
 from rankone.serving.settings import DEFAULT_POLICY, checked_policy
 from rankone.serving.warm import warm
-from rankone.web.page.dashboard_data import Views
-from rankone.web.server.auth import Gate
+from rankone.web.page.dashboard_data import DashboardData
+from rankone.web.server.auth import Authenticator
 from rankone.web.server.limits import Limits
 from rankone.web.server.metrics import Meters
 from rankone.web.server.problem_json import Problem
-from rankone.web.server.request_batching import Desk
-from rankone.web.server.request_body import Bodies
-from rankone.web.server.single_flight import Shared
-from rankone.web.server.subprocess_tasks import apart
+from rankone.web.server.request_batching import ServedExperiment
+from rankone.web.server.request_body import BodyReader
+from rankone.web.server.single_flight import SingleFlight
+from rankone.web.server.subprocess_tasks import run_in_subprocess
 from rankone.web.server.tokens import Token, make_table, read_tokens, write_and_forget
 from rankone.web.server.warm import warm_all
 
@@ -53,14 +53,14 @@ class Service:
         except BaseException:
             self.database.close()
             raise
-        self.meters, self.bodies = Meters(), Bodies(limits)
-        self.gate = Gate(self._tokens, limits, require_token, allowed_origins)
+        self.meters, self.body_reader = Meters(), BodyReader(limits)
+        self.auth = Authenticator(self._tokens, limits, require_token, allowed_origins)
         self._require_token = require_token
         self.exporting, self.looking = asyncio.Semaphore(limits.exports), asyncio.Semaphore(limits.looks)
-        self.reads = Shared(self._read_something)
-        self.writes = Shared(functools.partial(self.off_loop, write_and_forget, self.database), fresh=_TICK)
-        self.bundle = Shared(functools.partial(apart, "bundle"), self.looking)
-        self._desks: dict[str, Desk] = {}
+        self.reads = SingleFlight(self._read_something)
+        self.writes = SingleFlight(functools.partial(self.off_loop, write_and_forget, self.database), fresh=_TICK)
+        self.bundle = SingleFlight(functools.partial(run_in_subprocess, "bundle"), self.looking)
+        self._served: dict[str, ServedExperiment] = {}
         self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)  # by experiment: some take long
         self._growing = asyncio.Lock()
         self._pool: Executor = ThreadPoolExecutor(_THREADS, "rankone")  # for experiments
@@ -81,7 +81,7 @@ class Service:
             self._ticking.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._ticking
-        drained = asyncio.gather(*(desk.drain() for desk in self._desks.values()))
+        drained = asyncio.gather(*(served.drain() for served in self._served.values()))
         try:
             await asyncio.wait_for(drained, self.limits.answer_seconds)
         except TimeoutError:  # nobody waits for the answers any more, and closing the database would be stuck too
@@ -100,32 +100,32 @@ class Service:
         """Return the names of all experiments."""
         return await self.off_loop(self.reader.names)
 
-    async def desk(self, name: str) -> Desk:
-        """Return the desk of an experiment, or raise that there is none."""
-        desk = self._desks.get(name)
-        if desk is not None:
-            return desk
+    async def experiment(self, name: str) -> ServedExperiment:
+        """Return an experiment as the service holds it, or raise that there is none."""
+        served = self._served.get(name)
+        if served is not None:
+            return served
         if name not in await self.names():
             detail = f"expected the name of an experiment - got '{name[:300]}' - create it, or see the list"
             raise Problem(404, "unknown-experiment", detail)
         return await self._open(name, {})
 
     async def look_at_all(
-        self, names: Sequence[str], look: Callable[[Desk], Awaitable[T]]
+        self, names: Sequence[str], look: Callable[[ServedExperiment], Awaitable[T]]
     ) -> tuple[dict[str, T], dict[str, JournalError]]:
-        """Return what a look at each desk finds, and the errors of experiments whose journal cannot be read."""
+        """Return what a look at each experiment finds, and the errors of experiments whose journal cannot be read."""
         found: dict[str, T] = {}
         damaged: dict[str, JournalError] = {}
         async with self.looking:
             for name in names:
                 try:
-                    found[name] = await look(await self.desk(name))
+                    found[name] = await look(await self.experiment(name))
                 except JournalError as error:
                     damaged[name] = error
         return found, damaged
 
-    async def create(self, name: str, settings: dict[str, Any]) -> tuple[Desk, bool]:
-        """Return the desk of an experiment, made if it is new, and whether it is."""
+    async def create(self, name: str, settings: dict[str, Any]) -> tuple[ServedExperiment, bool]:
+        """Return an experiment as the service holds it, made if it is new, and whether it is."""
         async with self._growing:  # one after the other, or each finds room and all together do not
             known = await self.names()
             if name in known:
@@ -145,24 +145,26 @@ class Service:
         """Refuse an experiment of this size, which has so many more pairs than are there, if memory would be short."""
         if rows * cols > self.limits.pairs:
             raise InputError(f"at most {self.limits.pairs} pairs", rows * cols, "use less lines; retired ones count")
-        looks = [desk.call(desk.experiment.look, lambda fold: fold.pulls.size) for desk in self._desks.values()]
+        looks = [served.call(served.experiment.look, lambda fold: fold.pulls.size) for served in self._served.values()]
         total = more + sum(await asyncio.gather(*looks))
         if total > self.limits.all_pairs:
             expected = f"at most {self.limits.all_pairs} pairs in all experiments together"
             raise InputError(expected, total, "use another database, or a service with other limits")
 
-    async def _open(self, name: str, settings: dict[str, Any]) -> Desk:
+    async def _open(self, name: str, settings: dict[str, Any]) -> ServedExperiment:
         async with self._opening[name]:
-            desk = self._desks.get(name)
-            if desk is not None and not settings:
-                return desk
+            served = self._served.get(name)
+            if served is not None and not settings:
+                return served
             open_it = functools.partial(Experiment, name, db=self.database, **settings)
             experiment = await asyncio.get_running_loop().run_in_executor(self._pool, open_it)
-            if desk is None:
-                views = await self.off_loop(Views, experiment, self.reader)
-                desk = Desk(experiment, self._pool, views, self.meters, self.limits.waiting, self.looking)
-                self._desks[name] = desk
-            return desk
+            if served is None:
+                dashboard = await self.off_loop(DashboardData, experiment, self.reader)
+                served = ServedExperiment(
+                    experiment, self._pool, dashboard, self.meters, self.limits.waiting, self.looking
+                )
+                self._served[name] = served
+            return served
 
     def storage_failed(self, what: str, error: StorageError) -> None:
         """Say in the log, once a second at most, what callers do not hear."""
@@ -190,7 +192,7 @@ class Service:
             await asyncio.sleep(_TICK)
 
     async def _settle(self, name: str) -> None:
-        await self.off_loop((await self.desk(name)).views.settle)
+        await self.off_loop((await self.experiment(name)).dashboard.settle)
 
     async def _settled(self, what: str, do: Callable[[], Awaitable[Any]]) -> Any:
         """Do a part of a tick. What is wrong with one experiment holds up no other, and is said once."""

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Shared(Generic[T]):
+class SingleFlight(Generic[T]):
     """Makes something for everybody who waits for it. What is returned was begun after it was asked for.
 
     Args:

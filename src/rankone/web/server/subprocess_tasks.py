@@ -25,7 +25,7 @@ _ENDING = 5.0  # seconds to clean up
 _MODEST = {"POLARS_MAX_THREADS": "2", "OPENBLAS_NUM_THREADS": "1"}
 
 
-async def apart(task: str, out: BinaryIO | None = None, **arguments: Any) -> None:
+async def run_in_subprocess(task: str, out: BinaryIO | None = None, **arguments: Any) -> None:
     """Carry out a task of this file in another process; what it writes goes to a file."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
