@@ -10,10 +10,10 @@ from typing import Any
 
 import altair as alt
 import numpy as np
-from rankone.policies.race import race
 
 import rankone
 from rankone.charts.chart import COLOURS, Chart
+from rankone.kernels.policy import race
 from rankone.numerics.seeds import generator
 from rankone.policies.engines.elimination import OPEN, SWEEPS_LEFT, bounds
 

@@ -23,7 +23,7 @@ class Policy:
     """Base of all policies: a frozen dataclass of parameters.
 
     A subclass states its `name`, says what it `suits`, implements `start`, and registers kernels for the state that
-    `start` returns (see `rankone.policies.kernels`). Defining the subclass is all the registration there is.
+    `start` returns (see `rankone.kernels.policy`). Defining the subclass is all the registration there is.
     """
 
     name: ClassVar[str]
