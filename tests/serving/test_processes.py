@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from rankone.errors import InputError, StorageError
-from rankone.serving import Ask, Database, Experiment, Tell, fold_cache, journal_reading, transactions, warm
+from rankone.serving import Ask, Database, Experiment, Tell, fold_cache, journal_reading, transactions, warm_up
 from rankone.serving.doctor import examine
 from rankone.serving.storage import open_storage
 from rankone.serving.transactions import Transactions
@@ -260,11 +260,11 @@ def test_policies_are_compiled_outside_the_turn_and_only_once(sqlite_db, monkeyp
         raise InputError("a policy that compiles", "another", "mend it")
 
     monkeypatch.setattr(Transactions, "_carry_out", lambda self, group: turns.append(1) or carry_out(self, group))
-    monkeypatch.setattr(warm, "_warm", set())
+    monkeypatch.setattr(warm_up, "_compiled", set())
     with Database(sqlite_db) as database:
         experiment, other = start(database), start(database, name="shop")
         with monkeypatch.context() as patch:
-            patch.setattr(transactions, "warm", broken)
+            patch.setattr(transactions, "warm_up", broken)
             for _ in range(2):  # it may be mended meanwhile
                 assert "mend it" in str(error_of(experiment.ask))
         assert tried == ["ucb1", "ucb1"]

@@ -14,8 +14,8 @@ import pytest
 from rankone import Experiment
 from rankone.policies import policy
 from rankone.serving import Database
-from rankone.serving.warm import warm
-from rankone.web.server.warm import labels, warm_all, warm_up
+from rankone.serving.warm_up import warm_up, warm_up_all
+from rankone.web.server.serve import compile_ahead
 
 # Prints which policies are compiled at the moment the service greets, or is started by another server.
 PROGRAM = """
@@ -66,18 +66,19 @@ def test_neither_a_damaged_journal_nor_an_unknown_policy_stops_it(tmp_path: Path
         else:
             connection.execute("UPDATE rankone_journal SET note = ? WHERE experiment = 1", (note,))
     with Database(db, read_only=True) as database:
-        assert labels(database) - {"nobody-knows"} == {"best:row=1,col=1"}
-        warm_all(database)
+        labels = database.policies()
+        assert labels - {"nobody-knows"} == {"best:row=1,col=1"}
+        warm_up_all(labels, print, pytest.fail)
 
 
 def test_no_database_yet_is_no_reason_to_stop(tmp_path: Path) -> None:
-    warm_up(tmp_path / "new.db", print)
+    compile_ahead(tmp_path / "new.db", print)
     assert not list(tmp_path.iterdir())
 
 
 def test_it_says_which_policy_takes_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only of what takes long, and nothing about what was before or will be."""
-    monkeypatch.setattr("rankone.web.server.warm._PATIENCE", 0.0)
+    monkeypatch.setattr("rankone.serving.warm_up._PATIENCE", 0.0)
     db, said = tmp_path / "test.db", threading.Event()
     Experiment("shop", ["A", "B"], ["1", "2"], "uts", db).close()
     words: list[str] = []
@@ -89,14 +90,14 @@ def test_it_says_which_policy_takes_long(tmp_path: Path, monkeypatch: pytest.Mon
     def slowly(policy: object) -> None:
         assert said.wait(30)
 
-    monkeypatch.setattr("rankone.web.server.warm.warm", slowly)
-    warm_up(db, say)
+    monkeypatch.setattr("rankone.serving.warm_up.warm_up", slowly)
+    compile_ahead(db, say)
     assert words == ["compiling uts ..."]
 
 
 def test_a_warm_policy_compiles_nothing_more(tmp_path: Path) -> None:
     found = policy("ucb1")
-    kernel: Any = warm(found)
+    kernel: Any = warm_up(found)
     before = len(kernel.signatures)
     with Experiment("homepage", 3, 4, found, tmp_path / "test.db", durability="off") as experiment:
         experiment.tell(experiment.ask().id, True)
@@ -105,4 +106,4 @@ def test_a_warm_policy_compiles_nothing_more(tmp_path: Path) -> None:
 
 
 def test_a_policy_for_large_problems_only_is_left_for_later() -> None:
-    assert warm(policy("best:row=7,col=0")) is None
+    assert warm_up(policy("best:row=7,col=0")) is None

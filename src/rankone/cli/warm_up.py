@@ -30,7 +30,7 @@ def warm_up(
     from rankone.errors import StorageError
     from rankone.policies import known_policies
     from rankone.policies import policy as policy_of
-    from rankone.serving.warm import warm
+    from rankone.serving.warm_up import warm_up as compile_live
 
     chosen = [policy_of(name) for name in policy or sorted(known_policies())]
     print("rankone: each takes some seconds, unless it was compiled here before", file=sys.stderr)
@@ -39,7 +39,7 @@ def warm_up(
         for number, each in enumerate(chosen, 1):
             print(f"rankone: compiling {each.label}, {number} of {len(chosen)}", file=sys.stderr)
             ready = each.with_horizon(1_000).for_problem(0, 0)
-            live = warm(ready)
+            live = compile_live(ready)
             if live is None:
                 print(f"rankone: {each.label} is for larger problems: compiled when it plays one", file=sys.stderr)
             else:

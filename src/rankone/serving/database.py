@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from pathlib import Path
 from typing import Self
 
+from rankone.errors import StorageError
+from rankone.serving.journal import of_rows
 from rankone.serving.storage import open_storage
 from rankone.serving.transactions import Transactions
 
@@ -39,6 +42,16 @@ class Database:
     def names(self) -> list[str]:
         """Return the names of the experiments, oldest first."""
         return list(self.transactions.alone(lambda: self.transactions.storage.names()))
+
+    def policies(self) -> set[str]:
+        """Return the policies that the experiments have now, as far as their journals can be read."""
+        storage, found = self.transactions.storage, set()
+        with contextlib.suppress(StorageError):
+            for rows in self.transactions.alone(lambda: [storage.marks(each) for each in storage.names().values()]):
+                with contextlib.suppress(Exception):  # damaged, in whatever way; that is told when it is opened
+                    notes = [texts.details() for texts in of_rows(rows).texts]
+                    found.add(str([note for note in notes if "policy" in note][-1]["policy"]))
+        return found
 
     def __repr__(self) -> str:
         return f"<Database {self.transactions.storage.where}>"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rankone.kernels.policy import race
 from rankone.serving.clock import AHEAD
 from rankone.serving.fold import Fold
 from rankone.serving.journal import Kind
@@ -209,6 +210,18 @@ def outcome_counts(fold: Fold) -> dict[str, int]:
         "void": int(fold.tallies[Kind.VOID]),
         "open": len(fold.open),
     }
+
+
+def survivors(fold: Fold) -> tuple[list[str] | None, list[str] | None, int | None]:
+    """Return the rows and columns that the policy has left and its stage; None where it eliminates nothing."""
+    found = None if fold.state is None else race(fold.state)
+    if found is None:
+        return None, None, None
+    rows, cols = (
+        [name for name, left in zip(lines.names_living(), mask.tolist(), strict=True) if left]
+        for lines, mask in ((fold.rows, found.rows), (fold.cols, found.cols))
+    )
+    return rows, cols, found.stage
 
 
 def _line_reports(

@@ -31,7 +31,7 @@ from rankone.serving.report import winning_note
 from rankone.serving.settings import Settings
 from rankone.serving.storage import Storage
 from rankone.serving.unknown_policy import UnknownPolicy
-from rankone.serving.warm import Cold, check_warm, warm
+from rankone.serving.warm_up import NotCompiled, check_compiled, warm_up
 from rankone.serving.winner import look_due
 
 _SNAPSHOT_EVERY = 20_000  # events; less often where the state is large
@@ -154,9 +154,9 @@ class Transactions:
                 return self._take_turn(job())
             except Unread as unread:
                 self._journals.read_whole(of, unread.reads)
-            except Cold as cold:
+            except NotCompiled as found:
                 with at_work:
-                    warm(cold.policy)
+                    warm_up(found.policy)
 
     def _carry_out(self, group: list[Job]) -> None:
         with at_work:
@@ -191,8 +191,8 @@ class Transactions:
             try:
                 fold = self._journals.catch_up(folded)
                 if writes:
-                    check_warm(fold.policy)
-            except (JournalError, Unread, Cold) as error:  # nothing to those who only wait together with it
+                    check_compiled(fold.policy)
+            except (JournalError, Unread, NotCompiled) as error:  # nothing to those who only wait together with it
                 del involved[number]
                 for job in group:
                     if job.of is folded:

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import errno
 import ipaddress
+import logging
 import signal
 import socket
 import sys
@@ -15,11 +16,12 @@ from pathlib import Path
 from rankone.errors import InputError, MissingExtra, StorageError
 from rankone.serving import Database
 from rankone.serving.storage import shown
+from rankone.serving.warm_up import warm_up_all
 from rankone.specs import amount
 from rankone.web.server.limits import Limits
 from rankone.web.server.tokens import list_tokens
-from rankone.web.server.warm import warm_up
 
+log = logging.getLogger("rankone.web")
 _FILES = 200  # that the service needs beside its connections
 _EVERYWHERE = (str(ipaddress.IPv4Address(0)), str(ipaddress.IPv6Address(0)))
 _M_ARENA_MAX = -8  # of glibc's mallopt
@@ -60,6 +62,14 @@ def greeting(db: str | Path, host: str, port: int) -> str:
     except StorageError:  # the service waits for a database that is away
         inside = "out of reach for now"
     return f"open http://{here}:{port}/ in a browser; database {shown(db)}: {inside}; Ctrl-C ends it"
+
+
+def compile_ahead(db: str | Path, say: Callable[[str], None]) -> None:
+    """Compile for the experiments of a database before the service says that it is ready, or visitors wait for it."""
+    known: set[str] = set()
+    with contextlib.suppress(StorageError), Database(db, read_only=True) as database:  # a new one, or one that is away
+        known = database.policies()
+    warm_up_all(known, say, log.warning)
 
 
 def allow_files(wanted: int) -> None:
@@ -105,7 +115,7 @@ def serve(
         check_public(db, host)
     share_heap()
     listening = listen(host, port)
-    warm_up(db, say)
+    compile_ahead(db, say)
     say(greeting(db, host, listening.getsockname()[1]))
     limits = Limits()
     app = create_app(

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from rankone.errors import InputError, JournalError, RankoneError, StorageError
 from rankone.serving import Database, Experiment
 from rankone.serving.settings import DEFAULT_POLICY, checked_policy
-from rankone.serving.warm import warm
+from rankone.serving.warm_up import warm_up, warm_up_all
 from rankone.web.page.dashboard_data import DashboardData
 from rankone.web.server.auth import Authenticator
 from rankone.web.server.limits import Limits
@@ -27,7 +27,6 @@ from rankone.web.server.request_body import BodyReader
 from rankone.web.server.single_flight import SingleFlight
 from rankone.web.server.subprocess_tasks import run_in_subprocess
 from rankone.web.server.tokens import Token, make_table, read_tokens, write_and_forget
-from rankone.web.server.warm import warm_all
 
 T = TypeVar("T")
 log = logging.getLogger("rankone.web")
@@ -72,7 +71,7 @@ class Service:
 
     async def start(self) -> None:
         """Begin to end windows in time, and open all experiments so that nobody has to wait for the first answer."""
-        await self.off_loop(warm_all, self.reader)
+        await self.off_loop(lambda: warm_up_all(self.reader.policies(), log.info, log.warning))
         self._ticking = asyncio.create_task(self._tick())
 
     async def stop(self) -> None:
@@ -138,7 +137,7 @@ class Service:
                 raise InputError(expected, len(known) + 1, "use another database")
             rows, cols = (side if isinstance(side, int) else len(side) for side in (settings["rows"], settings["cols"]))
             await self.check_room(rows, cols, rows * cols)
-            await self.off_loop(warm, checked_policy(settings["policy"] or DEFAULT_POLICY))
+            await self.off_loop(warm_up, checked_policy(settings["policy"] or DEFAULT_POLICY))
             return await self._open(name, settings), True
 
     async def check_room(self, rows: int, cols: int, more: int) -> None:

@@ -1,0 +1,83 @@
+"""Compile what a live experiment runs before it does, where nobody else waits for it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from rankone.compiling.compiled import compile_errors_explained, compiled
+from rankone.kernels.advance import Stretch, advance
+from rankone.numerics.seeds import generator
+from rankone.policies import Policy
+from rankone.serving import winner
+from rankone.serving.settings import DEFAULT_POLICY
+from rankone.serving.unknown_policy import UnknownPolicy, policy_of
+
+_PATIENCE = 2.0  # seconds before it is said that something is compiled
+_compiled: set[tuple[type[Policy], str]] = set()  # by this process, or cannot be beforehand
+
+
+class NotCompiled(Exception):
+    """A policy has to be compiled, for which the writer's turn has no time."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+
+
+def check_compiled(policy: Policy) -> None:
+    """Raise `NotCompiled` unless this process has compiled what a policy needs; one that is not known needs nothing."""
+    if _kind(policy) not in _compiled and not isinstance(policy, UnknownPolicy):
+        raise NotCompiled(policy)
+
+
+def warm_up(policy: Policy) -> Callable[..., Any] | None:
+    """Run what a live experiment runs on a small state that is thrown away.
+
+    Returns:
+        The compiled code; None for a policy that cannot play so small a state: it is compiled when it is played.
+
+    Raises:
+        RankoneError: its code does not compile. It is tried again the next time: somebody may have mended it.
+    """
+    module = type(policy).__module__
+    run = compiled(advance, module)
+    try:
+        state = policy.with_horizon(1_000).for_problem(0, 0).start(2, 2)
+    except Exception:  # what is wrong with it is said to who asks
+        _compiled.add(_kind(policy))
+        return None
+    with compile_errors_explained(module):
+        run(state, generator(0, "warm"), Stretch.empty(2, 1))
+    counts = np.zeros((2, 2), np.int64)
+    winner.standing(counts, counts)  # every report asks who leads
+    _compiled.add(_kind(policy))
+    return run
+
+
+def warm_up_all(labels: Iterable[str], say: Callable[[str], None], warn: Callable[[str], None]) -> None:
+    """Warm up these policies, and the one that a new experiment has if it names none.
+
+    Args:
+        labels: the policies, as experiments name them; those that are not known here are passed over.
+        say: is told which one takes long.
+        warn: is told which one does not compile; whoever asks it is told again, and the others go on.
+    """
+    for label in sorted({DEFAULT_POLICY, *labels}):
+        policy = policy_of(label)
+        if isinstance(policy, UnknownPolicy):
+            continue
+        late = threading.Timer(_PATIENCE, say, [f"compiling {label} ..."])
+        late.start()
+        try:
+            warm_up(policy)
+        except Exception as error:
+            warn(f"compiling {label}: {error}")
+        finally:
+            late.cancel()
+
+
+def _kind(policy: Policy) -> tuple[type[Policy], str]:
+    return type(policy), policy.label
