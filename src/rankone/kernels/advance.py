@@ -40,7 +40,7 @@ class Stretch(NamedTuple):
     @classmethod
     def known(cls, pulls: Ints, clicks: Ints) -> Self:
         """Return the events that feed known outcomes, arrays of counts, to a policy that has just started."""
-        cells = np.argwhere(pulls)
+        cells = np.ascontiguousarray(np.argwhere(pulls))  # another layout would be compiled for anew
         what = np.concatenate([[PREPARE], np.full(len(cells), RECALL)])
         shown = np.concatenate([np.zeros((1, pulls.ndim), np.int64), cells])
         pulled, clicked = (np.concatenate([[0], counts[tuple(cells.T)]]) for counts in (pulls, clicks))
