@@ -28,7 +28,7 @@ from rankone.web.server.serve import serve
 def ready(said=""):
     if "compiling" not in said:
         names = ("best", "uniform", "uts")
-        print([name for name in names if compiled(advance, f"rankone.policies.{name}").signatures])
+        print([name for name in names if compiled(advance, f"rankone.policies.pairs.{name}").signatures])
         raise SystemExit
 
 if sys.argv[1] == "serve":
