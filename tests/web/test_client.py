@@ -2,6 +2,8 @@
 
 import inspect
 import socket
+import subprocess
+import sys
 import threading
 import time
 
@@ -30,6 +32,45 @@ def test_it_has_the_methods_of_the_experiment():
         remote = inspect.signature(getattr(RemoteExperiment, name))
         assert remote.parameters == embedded.parameters, name
     assert rankone.Client is Client
+
+
+WITHOUT_PACKAGES = """
+import sys
+
+class OnlyTheStandardLibrary:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] not in {"rankone", *sys.stdlib_module_names}:
+            raise ImportError(f"{name} is not installed here")
+
+sys.meta_path.insert(0, OnlyTheStandardLibrary())
+import rankone
+
+for name in ("numba", "numpy", "polars", "starlette", "pydantic", "uvicorn"):
+    try:
+        __import__(name)
+    except ImportError:
+        continue
+    raise SystemExit(f"{name} can be imported, so this shows nothing")
+with rankone.Client(sys.argv[1]) as client:
+    experiment = client.create("alone", ["A", "B"], 2, "ucb1")
+    decision = experiment.ask()
+    assert experiment.tell(decision, True).learned
+    assert [answer.learned for answer in experiment.tell_many([(experiment.ask().id, False)])] == [True]
+    try:
+        experiment.tell(decision, False)
+    except rankone.errors.Contradiction as error:
+        print(error.expected)
+    print(experiment.report().sentence)
+"""
+
+
+def test_it_needs_nothing_but_the_standard_library(url):
+    """A web site that only asks and tells must not have to install Numba, nor what the service is made of."""
+    command = [sys.executable, "-c", WITHOUT_PACKAGES, url]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "'clicked' again, or nothing"
+    assert " leads (" in done.stdout
 
 
 def drive(experiment):

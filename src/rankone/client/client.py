@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Sequence
-from typing import Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 from urllib.parse import quote
 
 from rankone.client.transport import Transport, problem_error
 from rankone.errors import InputError
-from rankone.policies import Policy
-from rankone.serving import Ask, Decision, Outcome, Tell, Void
-from rankone.serving.outcomes import checked_request, each_answered, id_of, tells
+from rankone.serving.messages import Ask, Decision, Outcome, Tell, Void, checked_request, each_answered, id_of, tells
+from rankone.serving.names import checked_lines
 from rankone.serving.report import LineReport, Report
-from rankone.serving.settings import checked_lines
+
+if TYPE_CHECKING:
+    from rankone.policies import Policy
 
 _CREATING = 300.0  # seconds: the first experiment of a policy may have to wait for a compiler
 
@@ -65,7 +66,7 @@ class Client:
         max_age: float | None = None,
     ) -> RemoteExperiment:
         """Create an experiment, or find that it is there with these settings."""
-        label = policy.label if isinstance(policy, Policy) else policy
+        label = policy if policy is None or isinstance(policy, str) else policy.label
         lines = {"rows": list(checked_lines(rows, "row")), "cols": list(checked_lines(cols, "col"))}
         settings: dict[str, Any] = {"name": name, **lines, "policy": label}
         settings |= {"window": window, "auto_stop": auto_stop, "seed": seed, "max_open": max_open, "max_age": max_age}

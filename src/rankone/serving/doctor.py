@@ -18,8 +18,9 @@ from rankone.serving.fold import Diverged, Exclusion, Fold
 from rankone.serving.forks import at_work
 from rankone.serving.journal import LEARNED, as_sql
 from rankone.serving.journal_reading import from_snapshot, read_tail, replay
+from rankone.serving.report import NOT_KNOWN
 from rankone.serving.storage import Storage, open_storage
-from rankone.serving.unknown_policy import NOT_KNOWN, PolicyNotKnown
+from rankone.serving.unknown_policy import PolicyNotKnown
 from rankone.specs import amount
 
 _PATIENCE = 3600.0  # seconds for one statement: a recount of a long journal takes its time

@@ -15,12 +15,13 @@ from rankone.serving.clock import Clock
 from rankone.serving.database import Database
 from rankone.serving.fold import Exclusion, Fold
 from rankone.serving.journal import BY_OPERATOR, Draft, Kind, Texts
-from rankone.serving.outcomes import Ask, Decision, Outcome, Tell, Void, each_answered, id_of, tells
-from rankone.serving.report import Report, make_report
+from rankone.serving.make_report import make_report
+from rankone.serving.messages import Ask, Decision, Outcome, Tell, Void, each_answered, id_of, tells
+from rankone.serving.names import checked_name
+from rankone.serving.report import Report
 from rankone.serving.settings import (
     Lines,
     Settings,
-    checked_name,
     checked_number,
     checked_pairs,
     checked_seconds,

@@ -1,24 +1,15 @@
-"""The report of an experiment: what leads, how sure that is, who got how much traffic, what is still in the race."""
+"""What a report on an experiment says, and how it is told. Plain values: a client reads one without NumPy or Numba."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
 from typing import Any
 
-import numpy as np
-
-from rankone.kernels.policy import race
 from rankone.serving.clock import AHEAD
-from rankone.serving.fold import Fold
-from rankone.serving.journal import Kind
-from rankone.serving.settings import Lines
-from rankone.serving.unknown_policy import NOT_KNOWN, UnknownPolicy
-from rankone.serving.winner import intervals, standing
 from rankone.specs import amount, duration
 
+NOT_KNOWN = "policy not known here: import the module that defines it"
 _RATE = len("100.0% (100.0% - 100.0%)")  # characters
-ERROR_RATE = 0.05  # of the report's statements where the experiment does not say
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,123 +115,6 @@ class Report:
             if count or kind in ("clicked", "open")
         )
         return "\n".join([head, self.sentence, *_table("row", self.rows), *_table("column", self.cols)])
-
-
-def make_report(fold: Fold) -> Report:
-    """Return the report of a fold."""
-    known = np.ix_(fold.live_rows, fold.live_cols)
-    pulls, clicks, asked = fold.pulls[known], fold.clicks[known], fold.asked
-    state = standing(pulls, clicks)
-    error = fold.settings.auto_stop or ERROR_RATE
-    low, high = intervals(pulls, clicks, error)
-    best = state.row, state.col
-    with np.errstate(invalid="ignore", divide="ignore"):
-        rates = clicks / pulls
-    rows = _line_reports(
-        fold.rows,
-        asked,
-        fold.pulls,
-        fold.clicks,
-        rates[:, best[1]],
-        low[:, best[1]],
-        high[:, best[1]],
-        state.row_doubts,
-        error,
-    )
-    cols = _line_reports(
-        fold.cols,
-        asked.T,
-        fold.pulls.T,
-        fold.clicks.T,
-        rates[best[0]],
-        low[best[0]],
-        high[best[0]],
-        state.col_doubts,
-        error,
-    )
-    return Report(
-        name=fold.settings.name,
-        policy=fold.policy.label,
-        policy_known=not isinstance(fold.policy, UnknownPolicy),
-        seq=fold.seq,
-        decisions=fold.decisions,
-        outcomes=outcome_counts(fold),
-        fillers=fold.fillers,
-        voided_by_age=fold.voided_by_age,
-        best_row=fold.rows.names[fold.live_rows[state.row]],
-        best_col=fold.cols.names[fold.live_cols[state.col]],
-        rate=None if pulls[best] == 0 else float(rates[best]),
-        low=float(low[best]),
-        high=float(high[best]),
-        confidence=1.0 - state.doubt,
-        error_rate=error,
-        decided=state.doubt <= error,
-        stopped=None if fold.stopped is None else fold.stopped["why"],
-        shown_row=fold.shown[0],
-        shown_col=fold.shown[1],
-        resumed=fold.resumed,
-        clock_ahead=fold.clock_ahead / 1e6,
-        clock_jumped=fold.clock_jumped / 1e6,
-        window=fold.settings.window / 1e6 or None,
-        rows=rows,
-        cols=cols,
-        eras=tuple(fold.eras),
-    )
-
-
-def winning_note(fold: Fold, error: float) -> str | None:
-    """Return what a STOP event says once the winner is known at this error rate; None before that."""
-    known = np.ix_(fold.live_rows, fold.live_cols)
-    state = standing(fold.pulls[known], fold.clicks[known])
-    if state.doubt > error:
-        return None
-    pair = {"row": int(fold.live_rows[state.row]), "col": int(fold.live_cols[state.col])}
-    return json.dumps(pair | {"why": f"won, wrong with probability at most {error:g}"})
-
-
-def outcome_counts(fold: Fold) -> dict[str, int]:
-    """Return how many outcomes of each kind there are; learned ones are clicked, not_clicked and expired."""
-    clicks = int(fold.clicks.sum())
-    return {
-        "clicked": clicks,
-        "not_clicked": fold.learned - clicks - fold.expired,
-        "expired": fold.expired,
-        "held": len(fold.held),
-        "late": int(fold.tallies[Kind.LATE]),
-        "void": int(fold.tallies[Kind.VOID]),
-        "open": len(fold.open),
-    }
-
-
-def survivors(fold: Fold) -> tuple[list[str] | None, list[str] | None, int | None]:
-    """Return the rows and columns that the policy has left and its stage; None where it eliminates nothing."""
-    found = None if fold.state is None else race(fold.state)
-    if found is None:
-        return None, None, None
-    rows, cols = (
-        [name for name, left in zip(lines.names_living(), mask.tolist(), strict=True) if left]
-        for lines, mask in ((fold.rows, found.rows), (fold.cols, found.cols))
-    )
-    return rows, cols, found.stage
-
-
-def _line_reports(
-    lines: Lines, asked: Any, pulls: Any, clicks: Any, rates: Any, low: Any, high: Any, doubts: Any, error: float
-) -> tuple[LineReport, ...]:
-    place_of = {number: place for place, number in enumerate(lines.numbers())}
-    total = max(1, int(asked.sum()))
-    found = []
-    for number, name in enumerate(lines.names):
-        shown = int(asked[number].sum())
-        counts = (shown, shown / total, int(pulls[number].sum()), int(clicks[number].sum()))
-        place = place_of.get(number)
-        if place is None:
-            found.append(LineReport(name, False, *counts, None, 0.0, 1.0, False, 0.0))
-            continue
-        rate = None if np.isnan(rates[place]) else float(rates[place])
-        doubt = float(doubts[place])
-        found.append(LineReport(name, True, *counts, rate, float(low[place]), float(high[place]), doubt > error, doubt))
-    return tuple(found)
 
 
 def _table(side: str, lines: tuple[LineReport, ...]) -> list[str]:

@@ -26,8 +26,9 @@ from rankone.serving.forks import at_work
 from rankone.serving.group_commit import Job, Writer
 from rankone.serving.journal import AT, Draft, Events, Kind, Texts
 from rankone.serving.journal_reading import begin
-from rankone.serving.outcomes import Ask, Planner, decisions_of
-from rankone.serving.report import winning_note
+from rankone.serving.make_report import winning_note
+from rankone.serving.messages import Ask
+from rankone.serving.outcomes import Planner, decisions_of
 from rankone.serving.settings import Settings
 from rankone.serving.storage import Storage
 from rankone.serving.unknown_policy import UnknownPolicy

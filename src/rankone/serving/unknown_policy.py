@@ -11,8 +11,6 @@ import dataclasses
 from rankone.errors import InputError
 from rankone.policies import Policy, policy
 
-NOT_KNOWN = "policy not known here: import the module that defines it"
-
 
 class PolicyNotKnown(InputError):
     """The policy of an experiment would have to answer, and is not known here."""

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from rankone.serving import Database, Experiment
 from rankone.serving.fold import Fold
-from rankone.serving.report import Report, make_report, outcome_counts, survivors
+from rankone.serving.make_report import make_report, outcome_counts, survivors
+from rankone.serving.report import Report
 from rankone.serving.settings import Lines
 from rankone.serving.unknown_policy import UnknownPolicy
 from rankone.web.page.timeline import Timeline

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from rankone.serving.outcomes import MAX_BATCH
-from rankone.serving.settings import MAX_LINES, MAX_NAME
+from rankone.serving.messages import MAX_BATCH
+from rankone.serving.names import MAX_LINES, MAX_NAME
 
 
 def _limit(default: int, what: str, answer: str) -> Any:

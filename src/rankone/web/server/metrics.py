@@ -10,8 +10,8 @@ from typing import Any
 
 from rankone.errors import Contradiction, UnknownDecision
 from rankone.serving.fold import Fold
-from rankone.serving.outcomes import Outcome
-from rankone.serving.report import outcome_counts, survivors
+from rankone.serving.make_report import outcome_counts, survivors
+from rankone.serving.messages import Outcome
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)

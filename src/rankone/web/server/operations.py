@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from rankone.errors import InputError, RankoneError, StorageError
-from rankone.serving.settings import checked_name
+from rankone.serving.names import checked_name
 from rankone.web.server.auth import Caller, ThisMachine
 from rankone.web.server.encoding import encode
 from rankone.web.server.problem_json import Problem, database_away

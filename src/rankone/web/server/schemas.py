@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from rankone.errors import InputError
-from rankone.serving.outcomes import MAX_BATCH
-from rankone.serving.settings import MAX_LINES, MAX_NAME, MAX_SECONDS, checked_name
+from rankone.serving.messages import MAX_BATCH
+from rankone.serving.names import MAX_LINES, MAX_NAME, checked_name
+from rankone.serving.settings import MAX_SECONDS
 
 
 def _printable(value: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from rankone.errors import InputError
 from rankone.serving.database import Database
-from rankone.serving.settings import checked_name
+from rankone.serving.names import checked_name
 
 SCOPES = ("ask", "tell", "read", "admin")
 EVERY = "*"  # every experiment

@@ -1,0 +1,119 @@
+"""What goes between those who ask and tell and an experiment, be it in this process or at a service.
+
+Plain values and their checks, without NumPy, Numba or a database: the client has nothing else.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import numbers
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from rankone.errors import InputError
+from rankone.serving.names import checked_name
+from rankone.specs import whole_number
+
+MAX_BATCH = 1_000  # decisions or outcomes in one request
+
+
+class Decision(NamedTuple):
+    """A pair to show. The id is unguessable; whoever has it can tell the outcome, at any time and once."""
+
+    id: str
+    row: int
+    col: int
+    row_name: str
+    col_name: str
+    number: int
+    filler: bool  # True: the policy does not learn from its outcome (it waits, or the experiment is stopped)
+
+
+class Outcome(NamedTuple):
+    """What became of a decision."""
+
+    id: str
+    clicked: bool | None  # None: void
+    status: str  # "learned", "held" (until its window ends), "late" or "void"
+    learned: bool
+    repeated: bool = False  # True: it was told before, this time changed nothing
+
+
+@dataclasses.dataclass
+class Ask:
+    """Ask for `count` decisions; the same `key` again gets the same decisions."""
+
+    count: int = 1
+    key: str | None = None
+    source: str | None = None
+
+
+@dataclasses.dataclass
+class Tell:
+    """Tell the outcome of a decision."""
+
+    id: str
+    clicked: bool | int
+    source: str | None = None
+
+
+@dataclasses.dataclass
+class Void:
+    """Close a decision that was never shown."""
+
+    id: str
+
+
+def id_of(decision: str | Decision) -> str:
+    """Return the id of a decision that is given whole or by its id."""
+    return decision.id if isinstance(decision, Decision) else decision
+
+
+def tells(outcomes: Iterable[tuple[str | Decision, bool]], source: str | None) -> list[Tell]:
+    """Return pairs (id or decision, clicked) as requests."""
+    requests = []
+    for outcome in outcomes:
+        try:
+            id, clicked = outcome
+        except (TypeError, ValueError):
+            do = "pass [(decision.id, True), ...]"
+            raise InputError("outcomes as pairs of a decision's id and True or False", outcome, do) from None
+        requests.append(Tell(id_of(id), clicked, source))
+    return requests
+
+
+def each_answered(requests: Iterable[Any], carry_out: Callable[[list[Any]], Iterable[Any]]) -> list[Any]:
+    """Return for each request its answer; one that makes no sense is answered by its error and not carried out."""
+    checked = [checked_request(request) for request in requests]
+    sound = [request for request in checked if not isinstance(request, InputError)]
+    answers = iter(carry_out(sound) if sound else ())
+    return [request if isinstance(request, InputError) else next(answers) for request in checked]
+
+
+def checked_request(request: Any) -> Ask | Tell | Void | InputError:
+    """Return a request that makes sense; of one that does not, the error: it must not harm those that wait with it."""
+    try:
+        if type(request) in (Tell, Void) and isinstance(request.id, Decision):
+            request = dataclasses.replace(request, id=id_of(request.id))
+        if isinstance(request, Ask):
+            if request.key is not None:
+                checked_name(request.key, "key")
+            if type(request.count) is not int or not 0 < request.count <= MAX_BATCH:
+                request = dataclasses.replace(request, count=whole_number("count", request.count, most=MAX_BATCH))
+        elif not isinstance(request, (Tell, Void)):
+            raise InputError("requests Ask, Tell or Void", request, "pass do([Tell(decision.id, True), Ask()]), say")
+        elif isinstance(request, Tell) and type(request.clicked) is not bool:
+            request = dataclasses.replace(request, clicked=_checked_click(request.clicked))
+        if not isinstance(request, Void) and request.source is not None:
+            checked_name(request.source, "source")
+        return request
+    except InputError as error:
+        return error
+
+
+def _checked_click(clicked: Any) -> bool:
+    kind = type(clicked)
+    is_numpy_truth = kind.__module__ == "numpy" and kind.__name__ in ("bool", "bool_")  # told without importing NumPy
+    if (isinstance(clicked, numbers.Integral) or is_numpy_truth) and clicked in (0, 1):
+        return bool(clicked)
+    raise InputError("clicked as True or False", clicked, "tell True for a click and False for none")
