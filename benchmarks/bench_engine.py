@@ -114,7 +114,7 @@ def peers() -> list[str]:
     lines = ["| 32x32, steps a second | rankone | " + " | ".join(titles) + " |", "|---" * (len(here) + 2) + "|"]
     problem = rankone.needle(*SIZES[0], p=0.25, gap=0.5)
     for name in ("ucb1", "kl-ucb", "thompson"):
-        ours = engine_speed(rankone.policy(name), problem)
+        ours = engine_speed(rankone.as_policy(name), problem)
         cells = [
             f"{figures[name]:,.0f} (rankone x{ours / figures[name]:,.0f})" if name in figures else "has none"
             for figures in here.values()

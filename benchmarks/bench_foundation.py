@@ -57,7 +57,7 @@ def elimination() -> list[str]:
         problem = rankone.RankOne([0.5] * size, [0.5] * size)
         floors[size] = problem, steps_per_second(lambda: FloorState(np.zeros(1)), problem, 5_000_000)
     for name in ("rank1elim-kl", "rank1elim", "ucb1-elim"):
-        policy = rankone.policy(name).with_horizon(2_000_000)
+        policy = rankone.as_policy(name).with_horizon(2_000_000)
         shares = [
             steps_per_second(lambda size=size, policy=policy: policy.start(size, size), problem, 2_000_000) / floor
             for size, (problem, floor) in floors.items()
@@ -88,7 +88,7 @@ def trivial(rng): return rng.random()
 trivial(generator(0))
 tiny = rankone.RankOne([0.5], [0.5])
 def seconds(name):
-    policy = rankone.policy(name).with_horizon(100).for_problem(0, 0)
+    policy = rankone.as_policy(name).with_horizon(100).for_problem(0, 0)
     begin = time.process_time()
     play_run(policy.start(1, 1), tiny, np.array([1]), generator(0))
     return time.process_time() - begin

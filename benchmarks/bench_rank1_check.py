@@ -102,7 +102,7 @@ def on_counts(name: str, departure: Departure = product) -> str:
 
 def on_collected(name: str) -> tuple[str, str]:
     n_rows, n_cols, decisions = SIZE
-    policy, schedule = rankone.policy(name), Schedule.at_once(decisions)
+    policy, schedule = rankone.as_policy(name), Schedule.at_once(decisions)
     fixed, again = [], []
     for number in range(PROBLEMS):
         rng = generator(number, "rank-1 level", name, n_rows)

@@ -53,7 +53,7 @@ def lost_elsewhere(name: str, runs: int) -> dict[str, float]:
     """Regret in each of the other worlds as a share of a random pair's."""
     schedule, lost = Schedule.at_once(DECISIONS), {}
     for world, rates in other_worlds().items():
-        policy = rankone.policy(name).with_horizon(DECISIONS)
+        policy = rankone.as_policy(name).with_horizon(DECISIONS)
         shares = [
             (rates.max() * DECISIONS - (rehearse(policy, rates, schedule, generator(run, name, world))[0] * rates).sum())
             / (DECISIONS * (rates.max() - rates.mean()))

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
-from rankone import RankOne, policy
+from rankone import RankOne, as_policy
 from rankone.kernels.advance import ASK, LEARN, Stretch, advance
 from rankone.compiling.compiled import compiled
 from rankone.numerics.seeds import generator
 from rankone.simulation.work_unit import play_run
 
-policy = policy(sys.argv[1]).with_horizon(1_000_000)
+policy = as_policy(sys.argv[1]).with_horizon(1_000_000)
 
 
 def pairs(count):

@@ -9,6 +9,7 @@ import importlib
 from typing import Any
 
 from rankone._version import __version__
+from rankone.deprecation import old_names
 
 _HOMES = {
     "Agent": "rankone.policies",
@@ -39,6 +40,8 @@ _HOMES = {
     "UTS": "rankone.policies.pairs.uts",
     "Uniform": "rankone.policies.pairs.uniform",
     "arena": "rankone.simulation",
+    "as_policy": "rankone.policies",
+    "as_problem": "rankone.problems",
     "check_rank1": "rankone.clicks.rank1_test.check",
     "explain": "rankone.pages",
     "hardness": "rankone.problems",
@@ -48,8 +51,6 @@ _HOMES = {
     "lower_bound": "rankone.problems",
     "lower_bound_constant": "rankone.problems",
     "needle": "rankone.problems",
-    "policy": "rankone.policies",
-    "problem": "rankone.problems",
     "random_problem": "rankone.problems",
     "recommend": "rankone.simulation",
     "report": "rankone.pages",
@@ -60,6 +61,7 @@ _HOMES = {
     "upper_bound": "rankone.problems",
 }
 _MODULES = ("clicks", "errors")
+_OLD = old_names("rankone", {"policy": "rankone.as_policy", "problem": "rankone.as_problem"})
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 
@@ -70,7 +72,7 @@ def __getattr__(name: str) -> Any:
     elif name in _MODULES:
         value = importlib.import_module(f"rankone.{name}")
     else:
-        raise AttributeError(f"module 'rankone' has no attribute '{name}'")
+        return _OLD(name)
     globals()[name] = value
     return value
 

@@ -11,8 +11,8 @@ from rankone.pages import report as report
 from rankone.policies import Agent as Agent
 from rankone.policies import Decision as Decision
 from rankone.policies import Policy as Policy
+from rankone.policies import as_policy as as_policy
 from rankone.policies import known_policies as known_policies
-from rankone.policies import policy as policy
 from rankone.policies.pairs.best import Best as Best
 from rankone.policies.pairs.challengers import Challengers as Challengers
 from rankone.policies.pairs.imed_ub import IMEDUB as IMEDUB
@@ -29,13 +29,13 @@ from rankone.policies.pairs.ucb1_elim import UCB1Elim as UCB1Elim
 from rankone.policies.pairs.uniform import Uniform as Uniform
 from rankone.policies.pairs.uts import UTS as UTS
 from rankone.problems import RankOne as RankOne
+from rankone.problems import as_problem as as_problem
 from rankone.problems import hardness as hardness
 from rankone.problems import load_problem as load_problem
 from rankone.problems import load_problems as load_problems
 from rankone.problems import lower_bound as lower_bound
 from rankone.problems import lower_bound_constant as lower_bound_constant
 from rankone.problems import needle as needle
-from rankone.problems import problem as problem
 from rankone.problems import random_problem as random_problem
 from rankone.problems import save_problem as save_problem
 from rankone.problems import save_problems as save_problems

@@ -7,14 +7,22 @@ uses each of them once.
 from __future__ import annotations
 
 import importlib
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 
-def warn(old: str, new: str, above: int = 1) -> None:
-    """Say that a spelling is old, at the line of the caller `above` frames above whoever calls this."""
-    warnings.warn(f"{old} is deprecated: use {new}", DeprecationWarning, stacklevel=above + 2)
+def warn(old: str, new: str) -> None:
+    """Say that a spelling is old, at the line outside the package that uses it."""
+    frame = sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("rankone", "importlib"):
+        frame = frame.f_back
+    names = frame.f_globals
+    warnings.warn_explicit(
+        f"{old} is deprecated: use {new}", DeprecationWarning, frame.f_code.co_filename, frame.f_lineno,
+        module=names.get("__name__", ""), registry=names.setdefault("__warningregistry__", {}),
+    )  # fmt: skip
 
 
 def old_names(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:

@@ -37,7 +37,7 @@ def test_fit_writes_problems_picture_and_quarantine(place):
     assert saved["fit"]["model"] == "pbm"
     assert saved["fit"]["scale"] == "exam1"
     assert saved["log"]["rows"] == saved["log"]["rows_read"] + saved["log"]["rows_quarantined"]
-    problem = rankone.problem(f"{place / 'models.json'}#2_0")
+    problem = rankone.as_problem(f"{place / 'models.json'}#2_0")
     assert problem.name == "2_0"
     assert problem.col_names[0] == "position 1"
     low, high = saved["problems"][1]["row_intervals"][0]

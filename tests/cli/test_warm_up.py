@@ -22,7 +22,7 @@ with rankone.Experiment("first", ["A", "B"], ["1", "2"], "uniform", sys.argv[1])
 with rankone.Experiment("first", db=sys.argv[1]) as experiment:
     experiment.ask()
 rankone.simulate("needle:3x4", "uniform", horizon=100, runs=2, workers=1)
-agent = rankone.policy("uniform").agent(3, 4)
+agent = rankone.as_policy("uniform").agent(3, 4)
 agent.tell(agent.ask(), 1)
 agent.void(agent.ask())
 """

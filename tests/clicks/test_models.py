@@ -191,20 +191,20 @@ def test_comparison_takes_parameters_and_shows_progress(counts, held_out):
 )
 def test_em_refuses_rules_to_stop_that_are_none(spec, counts):
     with pytest.raises(InputError, match=r"max_iterations|tolerance"):
-        clicks.model(spec).fit(counts)
+        clicks.as_model(spec).fit(counts)
 
 
 @pytest.mark.parametrize("name", ["ctr-global", "ctr-rank", "ctr-document"])
 def test_click_through_rates_have_no_scale_to_choose(name):
     with pytest.raises(InputError, match="min_impressions, prior as parameters"):
-        clicks.model(f"{name}:scale=balanced")
+        clicks.as_model(f"{name}:scale=balanced")
 
 
 def test_models_by_name_and_parameters():
-    model = clicks.model("pbm:scale=balanced,prior=1x2,min_impressions=0")
+    model = clicks.as_model("pbm:scale=balanced,prior=1x2,min_impressions=0")
     assert (model.scale, model.prior, model.min_impressions) == ("balanced", (1.0, 2.0), 0)
-    assert clicks.model(model) is model
+    assert clicks.as_model(model) is model
     with pytest.raises(InputError, match="one of the click models"):
-        clicks.model("bbm")
+        clicks.as_model("bbm")
     with pytest.raises(InputError, match="as parameters of 'pbm'"):
-        clicks.model("pbm:speed=9")
+        clicks.as_model("pbm:speed=9")

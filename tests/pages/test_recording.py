@@ -19,7 +19,7 @@ NAMES = sorted(rankone.known_policies())
 
 
 def ready(name, horizon, problem=SHARP):
-    return rankone.policy(name).with_horizon(horizon).for_problem(*problem.best_pairs[0])
+    return rankone.as_policy(name).with_horizon(horizon).for_problem(*problem.best_pairs[0])
 
 
 def played_again(policy, problem, horizon, seed):

@@ -16,7 +16,7 @@ NAMES = own_policies()
 
 
 def agent_of(name, n_rows=3, n_cols=4, seed=0, horizon=500):
-    return rankone.policy(name).with_horizon(horizon).for_problem(0, 0).agent(n_rows, n_cols, seed=seed)
+    return rankone.as_policy(name).with_horizon(horizon).for_problem(0, 0).agent(n_rows, n_cols, seed=seed)
 
 
 def play(agent, steps, means, rng, delay=0):
@@ -34,13 +34,13 @@ def play(agent, steps, means, rng, delay=0):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_label_names_the_policy_again(name):
-    policy = rankone.policy(name)
+    policy = rankone.as_policy(name)
     assert policy.label == name
-    assert rankone.policy(policy.label) == policy
+    assert rankone.as_policy(policy.label) == policy
     for field in dataclasses.fields(policy):
         if isinstance(field.default, float):
             changed = dataclasses.replace(policy, **{field.name: field.default + 0.5})
-            assert rankone.policy(changed.label) == changed
+            assert rankone.as_policy(changed.label) == changed
     assert json.loads(json.dumps(dataclasses.asdict(policy))) == dataclasses.asdict(policy)
 
 
@@ -65,7 +65,7 @@ def test_a_step_keeps_nothing_of_its_generator(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_state_is_plain_arrays(name):
-    state = rankone.policy(name).with_horizon(100).for_problem(0, 0).start(2, 3)
+    state = rankone.as_policy(name).with_horizon(100).for_problem(0, 0).start(2, 3)
     for field, array in zip(state._fields, state, strict=True):
         assert isinstance(array, np.ndarray), field
         assert array.dtype.kind in "iufb", field
@@ -120,7 +120,7 @@ def test_bad_input_is_answered_in_three_parts(name):
         agent.tell((0, 0), 1)
     for sizes in ((0, 3), (3, -1), (2.5, 2)):
         with pytest.raises(InputError, match="whole number of at least 1"):
-            rankone.policy(name).with_horizon(10).start(*sizes)
+            rankone.as_policy(name).with_horizon(10).start(*sizes)
 
 
 def test_an_agent_takes_a_name_too():
@@ -140,18 +140,18 @@ def test_a_policy_without_a_start_is_told_so():
 
 def test_unknown_names_and_parameters():
     with pytest.raises(InputError, match="expected one of the policies"):
-        rankone.policy("ucb2")
+        rankone.as_policy("ucb2")
     with pytest.raises(InputError, match="as parameters of 'kl-ucb'"):
-        rankone.policy("kl-ucb:d=3")
+        rankone.as_policy("kl-ucb:d=3")
     with pytest.raises(InputError, match="expected a number for kl-ucb:c"):
-        rankone.policy("kl-ucb:c=three")
+        rankone.as_policy("kl-ucb:c=three")
     with pytest.raises(InputError, match="expected a whole number for rank1elim-kl:horizon"):
-        rankone.policy("rank1elim-kl:horizon=2.5")
+        rankone.as_policy("rank1elim-kl:horizon=2.5")
     with pytest.raises(InputError, match="expected a horizon for rank1elim-kl"):
-        rankone.policy("rank1elim-kl").start(2, 2)
+        rankone.as_policy("rank1elim-kl").start(2, 2)
     for name in ("rank1elim-kl", "rank1elim-kl-anytime", "kl-ucb", "osub"):
         with pytest.raises(InputError, match="c as a number of at least 0"):
-            rankone.policy(f"{name}:c=-1")
+            rankone.as_policy(f"{name}:c=-1")
     for row in (0.5, 2, "a"):
         with pytest.raises(
             InputError, match=r"expected row of the policy 'best' as a whole number .* at most 1 - got .* pass 1"
@@ -159,4 +159,4 @@ def test_unknown_names_and_parameters():
             rankone.Best(row=row, col=0).start(2, 2)
     with pytest.raises(InputError, match="expected a row for the policy 'best' - got none"):
         rankone.Best().start(2, 2)
-    assert rankone.policy("rank1elim-kl:horizon=2e6").horizon == 2_000_000
+    assert rankone.as_policy("rank1elim-kl:horizon=2e6").horizon == 2_000_000

@@ -41,7 +41,7 @@ def stage_ends(agent, rows, cols, rng, stages):
 @settings(max_examples=25)
 @given(rows=lines, cols=lines, horizon=st.sampled_from([2, 10, 100]), seed=st.integers(0, 1000))
 def test_invariants_of_algorithm_1(name, length, rows, cols, horizon, seed):
-    agent = rankone.policy(name).with_horizon(horizon).agent(len(rows), len(cols), seed=seed)
+    agent = rankone.as_policy(name).with_horizon(horizon).agent(len(rows), len(cols), seed=seed)
     state = agent.state
     for stage, _ in enumerate(stage_ends(agent, rows, cols, generator(seed, "rewards"), stages=3)):
         assert state.clock[STAGE] == stage
@@ -65,7 +65,7 @@ def test_bounds_are_nested(clicks, more, level, wider):
 def test_stage_lengths_are_those_of_the_papers():
     expected = {"rank1elim": [59, 233, 929, 3715], "rank1elim-kl": [233, 929, 3715]}
     for name, lengths in expected.items():
-        agent = rankone.policy(name).with_horizon(2_000_000).agent(2, 1)
+        agent = rankone.as_policy(name).with_horizon(2_000_000).agent(2, 1)
         got = []
         for _ in stage_ends(agent, [0.5, 0.5], [0.5], generator(0), stages=len(lengths)):
             got.append(int(agent.state.pulls[0]))
@@ -106,7 +106,7 @@ def test_any_order_of_outcomes_gives_the_same_state():
 
 @pytest.mark.parametrize("name", ["rank1elim-kl", "rank1elim", "ucb1-elim"])
 def test_void_decisions_let_the_stage_close(name):
-    agent = rankone.policy(name).with_horizon(20).agent(2, 2)
+    agent = rankone.as_policy(name).with_horizon(20).agent(2, 2)
     for _ in range(2_000):
         agent.void(agent.ask())
     assert agent.state.clock[0] >= 2, "stages go on"
@@ -115,7 +115,7 @@ def test_void_decisions_let_the_stage_close(name):
 
 def test_all_zero_rewards_never_eliminate():
     for name in ("rank1elim-kl", "rank1elim", "ucb1-elim"):
-        agent = rankone.policy(name).with_horizon(1_000).agent(3, 4)
+        agent = rankone.as_policy(name).with_horizon(1_000).agent(3, 4)
         seen = set()
         for _ in range(5_000):
             decision = agent.ask()

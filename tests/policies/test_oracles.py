@@ -48,7 +48,7 @@ def test_same_pairs_as_the_slow_twin(name, problem):
     rows, cols = PROBLEMS[problem]
     means = np.outer(rows, cols)
     steps = 1_000 if "ucb" in name and "elim" not in name else 6_000  # beyond the horizon too
-    agent = rankone.policy(name).with_horizon(HORIZON).agent(len(rows), len(cols), seed=3)
+    agent = rankone.as_policy(name).with_horizon(HORIZON).agent(len(rows), len(cols), seed=3)
     twin_rng = generator(3, "agent", agent.policy.label)
     twin = oracle(name, len(rows), len(cols), twin_rng)
     rewards = generator(4, problem)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankone import RankOne, policy
+from rankone import RankOne, as_policy
 from rankone.kernels.policy import race
 from rankone.numerics.seeds import generator
 
@@ -12,7 +12,7 @@ SHARP = RankOne([0.99, 0.01, 0.01], [0.99, 0.01])
 
 @pytest.mark.parametrize("spec", ["rank1elim-kl:horizon=2000,c=0", "rank1elim-kl-anytime", "ucb1-elim:horizon=4000"])
 def test_losers_leave_the_race(spec):
-    agent, rng = policy(spec).agent(3, 2), generator(0, spec)
+    agent, rng = as_policy(spec).agent(3, 2), generator(0, spec)
     begin = race(agent.state)
     assert begin.rows.tolist() == [True] * 3
     assert begin.cols.tolist() == [True] * 2
@@ -27,4 +27,4 @@ def test_losers_leave_the_race(spec):
 
 
 def test_others_have_no_race():
-    assert race(policy("ucb1").start(3, 2)) is None
+    assert race(as_policy("ucb1").start(3, 2)) is None

@@ -14,7 +14,7 @@ RATES = np.array([[0.8, 0.1, 0.3], [0.1, 0.7, 0.2]])
 
 @pytest.mark.parametrize("name", ["uts", "ucb1"])
 def test_outcomes_at_once_are_a_plain_loop(name):
-    policy = rankone.policy(name)
+    policy = rankone.as_policy(name)
     asked, pulls, clicks = rehearse(policy, RATES, Schedule.at_once(300), generator(1))
     pairs = replay(policy.start(*RATES.shape), RATES, 300, generator(1))
     assert asked.ravel().tolist() == np.bincount(pairs, minlength=RATES.size).tolist()
@@ -24,7 +24,7 @@ def test_outcomes_at_once_are_a_plain_loop(name):
 
 def test_batches_hold_outcomes_back():
     blind = [
-        rehearse(rankone.policy("ucb1"), rates, Schedule.in_batches(100, 100), generator(2))[0].tolist()
+        rehearse(rankone.as_policy("ucb1"), rates, Schedule.in_batches(100, 100), generator(2))[0].tolist()
         for rates in (RATES, 1.0 - RATES)
     ]
     assert blind[0] == blind[1], "before the first outcome the world cannot matter"

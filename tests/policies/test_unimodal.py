@@ -59,7 +59,7 @@ def test_follows_its_rule(name, problem):
     rows, cols = PROBLEMS[problem]
     means = np.outer(rows, cols)
     pulls, clicks = np.zeros(means.shape, int), np.zeros(means.shape, int)
-    agent = rankone.policy(name).agent(*means.shape, seed=5)
+    agent = rankone.as_policy(name).agent(*means.shape, seed=5)
     rewards = generator(6, problem)
     for _ in range(400):
         led_before = agent.state.led.reshape(means.shape).copy()
@@ -78,7 +78,7 @@ def test_follows_its_rule(name, problem):
 
 
 def regrets(name, rows, cols, horizon, runs):
-    policy, problem, end = rankone.policy(name), rankone.RankOne(rows, cols), np.array([horizon])
+    policy, problem, end = rankone.as_policy(name), rankone.RankOne(rows, cols), np.array([horizon])
     played = [play_run(policy.start(*problem.shape), problem, end, generator(seed, "traps"))[0] for seed in range(runs)]
     return np.array(played)[:, 0]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankone.errors import InputError
-from rankone.problems.registry import known_families, problem
+from rankone.problems.registry import as_problem, known_families
 
 
 @pytest.fixture(params=sorted(known_families()))
@@ -27,7 +27,7 @@ def test_is_the_same_every_time(family):
 def test_its_name_leads_back_to_it(family):
     made = family.make(3, 4)
     assert made.name.startswith(f"{family.name}:3x4")
-    assert problem(made.name).to_dict() == made.to_dict()
+    assert as_problem(made.name).to_dict() == made.to_dict()
 
 
 def test_says_what_it_is(family):
@@ -38,4 +38,4 @@ def test_says_what_it_is(family):
 @pytest.mark.parametrize("text", ["", "3", "0x3", "3x-1", "3x3:nonsense=1"])
 def test_refuses_nonsense_in_one_voice(family, text):
     with pytest.raises(InputError, match=r"expected .* - got .* - "):
-        problem(f"{family.name}:{text}")
+        as_problem(f"{family.name}:{text}")

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankone import RankOne, needle, problem, random_problem
+from rankone import RankOne, as_problem, needle, random_problem
 from rankone.errors import InputError
 from rankone.problems import family, known_families, registry
 from rankone.problems.rank_one import Vector
@@ -106,25 +106,25 @@ def test_random_problem_refuses_bad_input(values: dict[str, Any], message: str) 
 @given(sizes, sizes, st.floats(0, 0.5), st.floats(1e-9, 0.5), st.floats(1e-9, 0.5))
 def test_a_needles_name_leads_back_to_it(rows: int, cols: int, p: float, gap: float, other: float) -> None:
     for found in (needle(rows, cols, p=p, gap=gap), needle(rows, cols, p=(p, other), gap=(other, gap))):
-        again = problem(found.name)
+        again = as_problem(found.name)
         assert again.to_dict() == found.to_dict()
 
 
 @given(sizes, sizes, st.integers(0, 2**63), st.floats(0, 0.5), st.floats(0.5, 1.0))
 def test_a_random_problems_name_leads_back_to_it(rows: int, cols: int, seed: int, low: float, high: float) -> None:
     found = random_problem(rows, cols, seed=seed, low=low, high=high)
-    assert problem(found.name).to_dict() == found.to_dict()
+    assert as_problem(found.name).to_dict() == found.to_dict()
 
 
 def test_texts_are_brought_to_their_canonical_form() -> None:
-    assert problem("needle:3x4:gap=0.50,p=.250").name == "needle:3x4"
-    assert problem("needle:1e1x4:p=1e-1").name == "needle:10x4:p=0.1"
-    assert problem("random:3x4:seed=1e3").name == "random:3x4:seed=1000"
+    assert as_problem("needle:3x4:gap=0.50,p=.250").name == "needle:3x4"
+    assert as_problem("needle:1e1x4:p=1e-1").name == "needle:10x4:p=0.1"
+    assert as_problem("random:3x4:seed=1e3").name == "random:3x4:seed=1000"
 
 
 def test_a_problem_stays_as_it_is() -> None:
     found = RankOne([0.5], [0.5])
-    assert problem(found) is found
+    assert as_problem(found) is found
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_problem_stays_as_it_is() -> None:
 )
 def test_bad_texts_are_refused_in_three_parts(spec: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        problem(spec)
+        as_problem(spec)
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ def steps_family() -> Iterator[Any]:
 
 def test_a_users_family_is_known_by_its_name(steps_family: Any) -> None:
     assert steps_family(2, 3, drop=0.25).rows.tolist() == [1.0, 0.75]
-    assert problem("steps:2x3:drop=0.25").name == "steps:2x3:drop=0.25"
+    assert as_problem("steps:2x3:drop=0.25").name == "steps:2x3:drop=0.25"
     assert known_families()["steps"].explanation == "Probabilities fall by `drop` from one line to the next."
     assert dict(known_families()["steps"].parameters) == {"drop": 0.1}
     with pytest.raises(InputError, match="expected a new family name - got steps - "):
@@ -175,4 +175,4 @@ def test_a_users_family_is_known_by_its_name(steps_family: Any) -> None:
 
 def test_a_path_object_is_a_file_too(tmp_path: Path) -> None:
     needle(2, 2).save(tmp_path / "n.json")
-    assert problem(tmp_path / "n.json").name == "needle:2x2"
+    assert as_problem(tmp_path / "n.json").name == "needle:2x2"

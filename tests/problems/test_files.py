@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankone import RankOne, load_problem, load_problems, needle, problem, save_problem, save_problems
+from rankone import RankOne, as_problem, load_problem, load_problems, needle, save_problem, save_problems
 from rankone.errors import InputError, StorageError
 
 PROBLEM = RankOne([0.9, 1 / 3], [0.1 + 0.2], ["red, dark", 'the "best"'], ["Grün"], name="a / b")
@@ -22,12 +22,12 @@ def same_lines(one: RankOne, other: RankOne) -> bool:
 
 def test_json_keeps_everything(tmp_path: Path) -> None:
     PROBLEM.save(tmp_path / "p.json")
-    assert problem(str(tmp_path / "p.json")).to_dict() == PROBLEM.to_dict()
+    assert as_problem(str(tmp_path / "p.json")).to_dict() == PROBLEM.to_dict()
 
 
 def test_csv_keeps_all_but_the_name(tmp_path: Path) -> None:
     save_problem(PROBLEM, tmp_path / "clicks.csv")
-    again = problem(str(tmp_path / "clicks.csv"))
+    again = as_problem(str(tmp_path / "clicks.csv"))
     assert same_lines(again, PROBLEM)
     assert again.name == "clicks"
 
@@ -64,7 +64,7 @@ def test_several_problems_in_one_file(tmp_path: Path) -> None:
     save_problems(path, saved, extra={"model": "pbm"}, each=[{"clicks": 12}, {}, {}])
     assert [found.to_dict() for found in load_problems(path)] == [found.to_dict() for found in saved]
     for one in saved:
-        assert problem(f"{path}#{one.name}").to_dict() == one.to_dict()
+        assert as_problem(f"{path}#{one.name}").to_dict() == one.to_dict()
     content = json.loads(path.read_text())
     assert (content["format"], content["version"], content["model"]) == ("rankone-problems", 1, "pbm")
     assert content["problems"][0]["clicks"] == 12
@@ -80,18 +80,18 @@ def test_an_unknown_name_is_answered_with_near_ones(tmp_path: Path) -> None:
     path = tmp_path / "models.json"
     save_problems(path, [RankOne([0.5], [0.5], name=name) for name in ("shoes", "red shoes", "hats")])
     with pytest.raises(InputError, match=r"got the name 'shoos' - did you mean shoes"):
-        problem(f"{path}#shoos")
+        as_problem(f"{path}#shoos")
     with pytest.raises(InputError, match=r"the names are shoes, red shoes, hats"):
-        problem(f"{path}#zzzz")
+        as_problem(f"{path}#zzzz")
     with pytest.raises(InputError, match=r"expected one of the 3 problems of .* - got no name - write .*#shoes, say"):
-        problem(str(path))
+        as_problem(str(path))
 
 
 def test_long_lists_of_names_are_cut(tmp_path: Path) -> None:
     path = tmp_path / "models.json"
     save_problems(path, [RankOne([0.5], [0.5], name=f"q{number}") for number in range(100)])
     with pytest.raises(InputError, match=r"the names begin with q0, q1, q2, q3, q4, q5, q6, q7$"):
-        problem(str(path))
+        as_problem(str(path))
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_bad_csv_is_refused_with_its_place(tmp_path: Path, text: str, message: s
     path = tmp_path / "b.csv"
     path.write_text(text)
     with pytest.raises(InputError, match=message):
-        problem(str(path))
+        as_problem(str(path))
 
 
 @pytest.mark.parametrize(
@@ -155,15 +155,15 @@ def test_bad_json_is_refused_with_its_place(tmp_path: Path, content: Any, messag
     path = tmp_path / "b.json"
     path.write_text(content if isinstance(content, str) else json.dumps(content))
     with pytest.raises(InputError, match=message):
-        problem(str(path))
+        as_problem(str(path))
 
 
 def test_files_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"expected a file .*none.csv that can be read - got no such file"):
-        problem(str(tmp_path / "none.csv"))
+        as_problem(str(tmp_path / "none.csv"))
     (tmp_path / "latin.csv").write_bytes(b"side,name,probability\nrow,\xe9,0.5\n")
     with pytest.raises(InputError, match=r"got not utf-8 text"):
-        problem(str(tmp_path / "latin.csv"))
+        as_problem(str(tmp_path / "latin.csv"))
     with pytest.raises(InputError, match=r"expected a file name that ends in .csv or .json - got .*p.txt - "):
         PROBLEM.save(tmp_path / "p.txt")
     with pytest.raises(InputError, match=r"ends in .csv or .json - got \. - write problem.json, say"):

@@ -13,7 +13,7 @@ POLICIES = own_policies()
 
 def live_policy(name, horizon=400):
     """A policy by name, with everything it cannot start without."""
-    policy = rankone.policy(name).with_horizon(horizon)
+    policy = rankone.as_policy(name).with_horizon(horizon)
     return policy.for_problem(0, 0) if hasattr(policy, "for_problem") else policy
 
 

@@ -62,7 +62,7 @@ def test_after_a_stop_the_winner_gets_the_rest(tmp_path):
     schedule, after = _schedule(journal(db))
     assert int((schedule.what == ASK).sum()) == 100
     assert after == 30
-    pulls, clicks = played_again(rankone.policy("thompson"), schedule, after)(np.stack([GOOD, GOOD]), generator(1))
+    pulls, clicks = played_again(rankone.as_policy("thompson"), schedule, after)(np.stack([GOOD, GOOD]), generator(1))
     assert pulls.sum(axis=(1, 2)).tolist() == [5 * 19 + 30] * 2
     assert (clicks <= pulls).all()
 

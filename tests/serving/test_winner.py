@@ -174,4 +174,4 @@ def test_the_report_says_what_is_so(sqlite_db):
     assert leader.in_race
     assert report.low < report.rate < report.high
     assert str(report).count("\n") >= 7
-    assert rankone.policy(report.policy).name == "ucb1"
+    assert rankone.as_policy(report.policy).name == "ucb1"

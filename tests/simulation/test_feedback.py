@@ -8,7 +8,7 @@ from rankone.errors import InputError
 from rankone.kernels.feedback import Late, Scratch
 from rankone.kernels.play import play_through
 from rankone.numerics.seeds import generator
-from rankone.simulation.feedback import Feedback, feedback
+from rankone.simulation.feedback import Feedback, as_feedback
 from rankone.simulation.work_unit import play_run
 from tests.oracles.feedback import plain_late_play
 from tests.own_policies import own_policies
@@ -26,12 +26,12 @@ def compiled_late_play(policy, rng, late, problem=PROBLEM, checkpoints=CHECKPOIN
 
 @pytest.mark.parametrize("name", own_policies())
 def test_same_as_the_plain_loops(name):
-    policy = rankone.policy(name).with_horizon(2_000).for_problem(0, 1)
+    policy = rankone.as_policy(name).with_horizon(2_000).for_problem(0, 1)
     at_once, _ = play_run(policy.start(3, 2), PROBLEM, CHECKPOINTS, generator(5))
     without_delay, _, _ = compiled_late_play(policy, generator(5), Feedback())
     assert without_delay.tolist() == at_once.tolist(), "no delay is no delay, bit for bit"
     for spec in WAYS:
-        late = feedback(spec)
+        late = as_feedback(spec)
         regrets, with_news, _ = compiled_late_play(policy, generator(5), late)
         expected, _, expected_news = plain_late_play(policy, PROBLEM, CHECKPOINTS.tolist(), generator(5), late)
         assert regrets == pytest.approx(expected, abs=1e-9), spec
@@ -58,14 +58,14 @@ def test_random_delays_have_the_mean_and_law_asked_for():
 
 @pytest.mark.parametrize("spec", ["immediate", "delay:steps=7", "delay:mean=100", "batch:size=1000", *WAYS])
 def test_labels_are_read_again(spec):
-    assert feedback(spec).label == spec
-    assert feedback(feedback(spec)) == feedback(spec)
+    assert as_feedback(spec).label == spec
+    assert as_feedback(as_feedback(spec)) == as_feedback(spec)
 
 
 def test_no_delay_is_immediate():
     for spec in (None, "delay:steps=0", "delay:mean=0", "batch:size=1", Feedback()):
-        assert feedback(spec).is_immediate
-        assert feedback(spec).label == "immediate"
+        assert as_feedback(spec).is_immediate
+        assert as_feedback(spec).label == "immediate"
 
 
 def study(late=None, policies=("uts", "rank1elim-kl:c=0"), **settings):

@@ -26,7 +26,7 @@ def plain_play(policy, problem, checkpoints, rng):
 @pytest.mark.parametrize("name", own_policies())
 def test_same_regret_as_the_plain_loop(name):
     problem = rankone.RankOne([0.9, 0.3, 0.5], [0.2, 0.8])
-    policy = rankone.policy(name).with_horizon(3_000).for_problem(0, 1)
+    policy = rankone.as_policy(name).with_horizon(3_000).for_problem(0, 1)
     checkpoints = np.array([1, 10, 999, 3_000])
     regrets, _ = play_run(policy.start(3, 2), problem, checkpoints, generator(5))
     assert regrets == pytest.approx(plain_play(policy, problem, checkpoints.tolist(), generator(5)), abs=1e-9)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rankone import Experiment
-from rankone.policies import policy
+from rankone.policies import as_policy
 from rankone.serving import Database
 from rankone.serving.warm_up import warm_up, warm_up_all
 from rankone.web.server.serve import compile_ahead
@@ -96,7 +96,7 @@ def test_it_says_which_policy_takes_long(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_warm_policy_compiles_nothing_more(tmp_path: Path) -> None:
-    found = policy("ucb1")
+    found = as_policy("ucb1")
     kernel: Any = warm_up(found)
     before = len(kernel.signatures)
     with Experiment("homepage", 3, 4, found, tmp_path / "test.db", durability="off") as experiment:
@@ -106,4 +106,4 @@ def test_a_warm_policy_compiles_nothing_more(tmp_path: Path) -> None:
 
 
 def test_a_policy_for_large_problems_only_is_left_for_later() -> None:
-    assert warm_up(policy("best:row=7,col=0")) is None
+    assert warm_up(as_policy("best:row=7,col=0")) is None

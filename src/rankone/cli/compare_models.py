@@ -38,7 +38,7 @@ def compare_models(
 
     chosen = [str(name) for name in model] if model else None
     for name in chosen or []:
-        clicks.model(name)  # a wrong name is refused before the log is read
+        clicks.as_model(name)  # a wrong name is refused before the log is read
     with _logs.reading_bar() as reading:
         counts, lists = clicks.read_split(
             log, format, positions=positions, holdout=holdout, holdout_lists=holdout_lists, seed=seed, strict=strict,

@@ -33,7 +33,7 @@ def explain(
     """Show how a policy works: stages, intervals, eliminations, traffic; a page to step through and a figure."""
     import rankone
 
-    chosen = rankone.policy(policy)  # a wrong name is refused before anything is said
+    chosen = rankone.as_policy(policy)  # a wrong name is refused before anything is said
     print(f"Playing {chosen}; the first time on a machine it is compiled before ...", file=sys.stderr)
     told = rankone.explain(chosen, problem, horizon, seed)
     paths = told.save(out)

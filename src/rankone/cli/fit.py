@@ -56,7 +56,7 @@ def fit(
     from rankone.cli._progress import progress_bar
     from rankone.clicks.models.product import ProductModel
 
-    chosen = clicks.model(model)
+    chosen = clicks.as_model(model)
     if min_impressions is not None:
         chosen.min_impressions = min_impressions
     if not isinstance(chosen, ProductModel) and (out or chart):

@@ -37,7 +37,7 @@ def simulate_traffic(
     from rankone.specs import amount
     from rankone.web.traffic import simulate_traffic as run
 
-    found = rankone.problem(problem)
+    found = rankone.as_problem(problem)
     row, col = found.best_pairs[0]
     best = f"'{found.row_names[row]}' with '{found.col_names[col]}', {found.best_mean:.1%} clicks"
     console = Console(stderr=True, markup=False, highlight=False)

@@ -28,11 +28,10 @@ def warm_up(
     """Compile the policies for this machine: after installing, or while an image is built. What is compiled is kept."""
     from rankone.compiling.compiled import kept_in
     from rankone.errors import StorageError
-    from rankone.policies import known_policies
-    from rankone.policies import policy as policy_of
+    from rankone.policies import as_policy, known_policies
     from rankone.serving.warm_up import warm_up as compile_live
 
-    chosen = [policy_of(name) for name in policy or sorted(known_policies())]
+    chosen = [as_policy(name) for name in policy or sorted(known_policies())]
     print("rankone: each takes some seconds, unless it was compiled here before", file=sys.stderr)
     places: dict[Path | None, None] = {}
     with stopped_by_hand(lambda: "what was finished is kept; the same command continues"):

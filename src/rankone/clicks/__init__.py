@@ -1,11 +1,13 @@
 """From a click log to a problem: read or count a log, fit a click model, take a query's problem."""
 
+from typing import TYPE_CHECKING
+
 from rankone.clicks.counts.counts import Counts
 from rankone.clicks.counts.frames import count
 from rankone.clicks.counts.pair_counts import PairCounts, pair_counts, read_pair_counts
 from rankone.clicks.formats.base import FORMATS, Format
 from rankone.clicks.logs.reading import read, read_split
-from rankone.clicks.models.base import MODELS, ClickModel, model
+from rankone.clicks.models.base import MODELS, ClickModel, as_model
 from rankone.clicks.models.cascade import Cascade
 from rankone.clicks.models.ctr import DocumentCTR, GlobalCTR, RankCTR
 from rankone.clicks.models.dcm import DCM
@@ -16,6 +18,7 @@ from rankone.clicks.models.sdbn import SDBN
 from rankone.clicks.models.ubm import UBM
 from rankone.clicks.rank1_test.report import Rank1Check, Rank1Report
 from rankone.clicks.synthetic.generate import GeneratedLog, generate_log
+from rankone.deprecation import old_names
 
 __all__ = [
     "DCM",
@@ -37,13 +40,16 @@ __all__ = [
     "Rank1Check",
     "Rank1Report",
     "RankCTR",
+    "as_model",
     "compare_models",
     "count",
     "evaluate",
     "generate_log",
-    "model",
     "pair_counts",
     "read",
     "read_pair_counts",
     "read_split",
 ]
+
+if not TYPE_CHECKING:  # to a type checker there are only the new names
+    __getattr__ = old_names("rankone.clicks", {"model": "rankone.clicks.as_model"})

@@ -155,8 +155,8 @@ class View(NamedTuple):
 def view(state: Any) -> View | None:
     """Return what a policy believes; None: it does not say.
 
-    >>> from rankone import policy
-    >>> found = view(policy("rank1elim-kl:horizon=1000").start(2, 3))
+    >>> from rankone import as_policy
+    >>> found = view(as_policy("rank1elim-kl:horizon=1000").start(2, 3))
     >>> found.about, found.high.tolist()
     ('lines', [1.0, 1.0, 1.0, 1.0, 1.0])
     """
@@ -175,8 +175,8 @@ class Race(NamedTuple):
 def race(state: Any) -> Race | None:
     """Return who is still in the race; None: the policy eliminates nothing.
 
-    >>> from rankone import policy
-    >>> race(policy("rank1elim-kl:horizon=1000").start(2, 3))
+    >>> from rankone import as_policy
+    >>> race(as_policy("rank1elim-kl:horizon=1000").start(2, 3))
     Race(stage=0, rows=array([ True,  True]), cols=array([ True,  True,  True]))
     """
     return None

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rankone.errors import InputError
-from rankone.problems import RankOne, problem
+from rankone.problems import RankOne, as_problem
 from rankone.problems.files import FORMAT, VERSION, is_problem_file
 from rankone.simulation.simulate import checkpoint_steps
 
@@ -25,7 +25,7 @@ def speaks_for_itself(world: RankOne) -> bool:
     if is_problem_file(world.name):
         return False
     try:
-        return problem(world.name).digest == world.digest
+        return as_problem(world.name).digest == world.digest
     except InputError:
         return False
 

@@ -10,8 +10,7 @@ from rankone.compiling.compiled import compile_errors_explained, compiled
 from rankone.errors import DecisionError, InputError
 from rankone.kernels.advance import ASK, LEARN, VOID, Stretch, advance
 from rankone.numerics.seeds import generator
-from rankone.policies.base import Policy
-from rankone.policies.base import policy as as_policy
+from rankone.policies.base import Policy, as_policy
 from rankone.specs import whole_number
 
 

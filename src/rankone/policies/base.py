@@ -76,10 +76,10 @@ def known_policies() -> Mapping[str, type[Policy]]:
     return _POLICIES.known()
 
 
-def policy(spec: str | Policy) -> Policy:
+def as_policy(spec: str | Policy) -> Policy:
     """Turn ``"name"`` or ``"name:parameter=value,..."`` into a policy; a policy stays as it is.
 
-    >>> policy("rank1elim-kl:c=0").label
+    >>> as_policy("rank1elim-kl:c=0").label
     'rank1elim-kl:c=0'
     """
     if isinstance(spec, Policy):

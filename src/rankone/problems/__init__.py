@@ -1,18 +1,22 @@
 """The world: rank-1 problems, how hard they are, and what theory says about regret on them."""
 
+from typing import TYPE_CHECKING
+
+from rankone.deprecation import old_names
 from rankone.problems.bounds import UpperBound, lower_bound, lower_bound_constant, upper_bound
 from rankone.problems.files import load_problem, load_problems, save_problem, save_problems
 from rankone.problems.hardness import Hardness, hardness
 from rankone.problems.needle import needle
 from rankone.problems.random_problem import random_problem
 from rankone.problems.rank_one import RankOne
-from rankone.problems.registry import Family, family, known_families, problem
+from rankone.problems.registry import Family, as_problem, family, known_families
 
 __all__ = [
     "Family",
     "Hardness",
     "RankOne",
     "UpperBound",
+    "as_problem",
     "family",
     "hardness",
     "known_families",
@@ -21,9 +25,11 @@ __all__ = [
     "lower_bound",
     "lower_bound_constant",
     "needle",
-    "problem",
     "random_problem",
     "save_problem",
     "save_problems",
     "upper_bound",
 ]
+
+if not TYPE_CHECKING:  # to a type checker there are only the new names
+    __getattr__ = old_names("rankone.problems", {"problem": "rankone.problems.as_problem"})

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankone.problems.rank_one import RankOne, Vector
-from rankone.problems.registry import problem as as_problem
+from rankone.problems.registry import as_problem
 from rankone.specs import whole_number
 
 PER_LINE = 6.0 * math.e + 82.0  # the constant C of Theorem 1

@@ -8,7 +8,7 @@ from typing import Any
 
 from rankone.problems.bounds import UpperBound, lower_bound_constant, upper_bound
 from rankone.problems.rank_one import RankOne
-from rankone.problems.registry import problem as as_problem
+from rankone.problems.registry import as_problem
 
 
 @dataclasses.dataclass(frozen=True)

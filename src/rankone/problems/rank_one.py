@@ -158,7 +158,7 @@ class RankOne:
         }
 
     def save(self, path: str | Path) -> None:
-        """Write the problem to a ``.json`` or ``.csv`` file that `rankone.problem` reads."""
+        """Write the problem to a ``.json`` or ``.csv`` file that `rankone.as_problem` reads."""
         from rankone.problems.files import save_problem
 
         save_problem(self, path)

@@ -1,4 +1,4 @@
-"""Families of problems by name, and `problem`, which turns a text into a problem.
+"""Families of problems by name, and `as_problem`, which turns a text into a problem.
 
 A family is one file with one function from sizes and parameters to probabilities; its decorator registers it::
 
@@ -74,13 +74,13 @@ def known_families() -> Mapping[str, Family]:
     return types.MappingProxyType(_FAMILIES)
 
 
-def problem(spec: str | Path | RankOne) -> RankOne:
+def as_problem(spec: str | Path | RankOne) -> RankOne:
     """Turn a text into a problem; a problem stays as it is.
 
     The text is a family with sizes and perhaps parameters (``needle:32x32``, ``random:8x10:seed=3``), a CSV or JSON
     file, or one problem of a JSON file of several (``models.json#QUERY``).
 
-    >>> problem("needle:32x32:p=0.1,gap=0.4")
+    >>> as_problem("needle:32x32:p=0.1,gap=0.4")
     <RankOne needle:32x32:p=0.1,gap=0.4: 32 x 32, best 0.25>
     """
     if isinstance(spec, RankOne):

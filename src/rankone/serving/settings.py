@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from rankone.errors import InputError, JournalError
-from rankone.policies import Policy, policy
+from rankone.policies import Policy, as_policy
 from rankone.serving.journal import VERSION
 from rankone.serving.names import checked_lines
 from rankone.specs import whole_number
@@ -95,8 +95,8 @@ def checked_pairs(n_rows: int, n_cols: int) -> None:
 
 def checked_policy(spec: str | Policy) -> Policy:
     """Refuse policies that their label does not describe whole: the journal keeps the label."""
-    found = policy(spec)
-    if policy(found.label) != found:
+    found = as_policy(spec)
+    if as_policy(found.label) != found:
         raise InputError(
             "a policy that its label describes", repr(found), "give it simple parameters: numbers and texts"
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 
 from rankone.errors import InputError
-from rankone.policies import Policy, policy
+from rankone.policies import Policy, as_policy
 
 
 class PolicyNotKnown(InputError):
@@ -47,6 +47,6 @@ def policy_of(label: str) -> Policy:
     ('ucb1', 'my-own:explore=3')
     """
     try:
-        return policy(label)
+        return as_policy(label)
     except InputError:
         return UnknownPolicy(label)

@@ -18,12 +18,11 @@ import polars as pl
 
 from rankone.charts.chart import Chart
 from rankone.errors import InputError
-from rankone.policies import Policy, known_policies, policy
-from rankone.problems import RankOne, load_problems, lower_bound, problem
+from rankone.policies import Policy, as_policy, known_policies
+from rankone.problems import RankOne, as_problem, load_problems, lower_bound
 from rankone.simulation.arena_problems import PROBLEMS, ArenaProblem, Half
 from rankone.simulation.executors import local_pool, worker_count
-from rankone.simulation.feedback import Feedback
-from rankone.simulation.feedback import feedback as parse_feedback
+from rankone.simulation.feedback import Feedback, as_feedback
 from rankone.simulation.provenance import read_about, write_about
 from rankone.simulation.simulate import Progress, listed, simulate
 from rankone.simulation.store import room_under
@@ -136,7 +135,7 @@ def arena(
     >>> found.table["policy"].to_list()
     ['uts', 'ucb1']
     """
-    late = parse_feedback(feedback)
+    late = as_feedback(feedback)
     if problems is not None:
         problems = listed(problems, (str,), "problems of the arena", "two-by-two")
     entries = _chosen(problems, half, models)
@@ -161,9 +160,9 @@ def arena(
     settings = {
         "policies": [player.label for player in players], "problems": problems, "half": half,
         "models": None if models is None else str(models), "runs": runs, "seed": seed, "stretch": stretch,
-        "quick": quick, "against": policy(against).label, "feedback": late.label,
+        "quick": quick, "against": as_policy(against).label, "feedback": late.label,
     }  # fmt: skip
-    return Arena(pl.concat(lines), policy(against).label, settings)
+    return Arena(pl.concat(lines), as_policy(against).label, settings)
 
 
 def _folder(world: RankOne, horizon: int, late: Feedback) -> str:
@@ -195,7 +194,7 @@ def _chosen(names: Sequence[str] | None, half: Half | None, models: str | Path |
         entry for entry in PROBLEMS if (not names or entry.name in names) and (half is None or entry.half == half)
     ]
     for world in load_problems(models) if models is not None else ():
-        chosen.append(ArenaProblem(world.name, _MODEL_HORIZON, None, partial(problem, world)))
+        chosen.append(ArenaProblem(world.name, _MODEL_HORIZON, None, partial(as_problem, world)))
     if not chosen:
         raise InputError(f"problems of the half '{half}'", ", ".join(names or ()), "leave one of the two out")
     return chosen
@@ -204,8 +203,8 @@ def _chosen(names: Sequence[str] | None, half: Half | None, models: str | Path |
 def _players(policies: Policy | str | Sequence[Policy | str] | None, against: str) -> list[Policy]:
     if policies is None:
         policies = [name for name in sorted(known_policies()) if name not in _YARDSTICKS]
-    given = [policy(item) for item in listed(policies, (Policy, str), "policies", "ucb1")]
-    reference = policy(against)
+    given = [as_policy(item) for item in listed(policies, (Policy, str), "policies", "ucb1")]
+    reference = as_policy(against)
     return given if reference in given else [reference, *given]
 
 

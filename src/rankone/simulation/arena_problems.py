@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankone.numerics.seeds import generator
-from rankone.problems import RankOne, problem
+from rankone.problems import RankOne, as_problem
 
 Half = Literal["tune", "report"]
 
@@ -36,7 +36,7 @@ class ArenaProblem:
 
 
 def _spec(text: str) -> Callable[[], RankOne]:
-    return lambda: problem(text)
+    return lambda: as_problem(text)
 
 
 def _lines(rows: npt.ArrayLike, cols: npt.ArrayLike) -> Callable[[], RankOne]:

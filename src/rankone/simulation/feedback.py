@@ -55,7 +55,7 @@ class Feedback:
 
     @property
     def label(self) -> str:
-        """Canonical text, which `feedback` reads again."""
+        """Canonical text, which `as_feedback` reads again."""
         parts = []
         for word, names in _WORDS.items():
             changed = [
@@ -74,10 +74,10 @@ class Feedback:
 AT_ONCE = Feedback()
 
 
-def feedback(spec: str | Feedback | None) -> Feedback:
+def as_feedback(spec: str | Feedback | None) -> Feedback:
     """Turn ``"delay:mean=100"``, ``"delay:steps=100"``, ``"batch:size=1000"``, or two joined by ``+``, into feedback.
 
-    >>> feedback("delay:mean=100+batch:size=1000")
+    >>> as_feedback("delay:mean=100+batch:size=1000")
     Feedback(steps=0, mean=100.0, size=1000)
     """
     if spec is None:

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from rankone.errors import InputError
-from rankone.policies import Policy, policy
-from rankone.problems import RankOne, problem
-from rankone.simulation.feedback import IMMEDIATE, Feedback
-from rankone.simulation.feedback import feedback as parse_feedback
+from rankone.policies import Policy, as_policy
+from rankone.problems import RankOne, as_problem
+from rankone.simulation.feedback import IMMEDIATE, Feedback, as_feedback
 from rankone.specs import parse_whole_number, value_text, whole_number
 
 Grid = Mapping[str, Sequence[Any]]
@@ -112,13 +111,13 @@ def points(
     for chosen in itertools.product(*grid.values()):
         values = dict(zip(grid, chosen, strict=True))
         for world_text, player_text, horizon, late in combined:
-            world, player = made(problem, world_text, values), made(policy, player_text, values)
+            world, player = made(as_problem, world_text, values), made(as_policy, player_text, values)
             yield Point(
                 values,
                 world,
                 player,
                 made(_horizon, horizon, values),
-                made(parse_feedback, late, values),
+                made(as_feedback, late, values),
                 world_text if isinstance(world_text, str) else world.name,
                 player_text if isinstance(player_text, str) else player.label,
             )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rankone.policies import Policy, policy
-from rankone.simulation.feedback import Feedback
-from rankone.simulation.feedback import feedback as parse_feedback
+from rankone.policies import Policy, as_policy
+from rankone.simulation.feedback import Feedback, as_feedback
 from rankone.specs import whole_number
 
 # Policies a newcomer should see beside the recommended one: the paper's algorithm and the usual baseline.
@@ -52,7 +51,7 @@ def recommend(
     """
     if horizon is not None:
         whole_number("horizon", horizon)
-    late = not parse_feedback(feedback).is_immediate
+    late = not as_feedback(feedback).is_immediate
     if rank_one and (guarantee or stages_only) and horizon is not None:
         return _advice(f"rank1elim-kl:horizon={horizon}", "the paper's bound on regret, in a handful of fixed stages")
     if rank_one and stages_only:
@@ -69,4 +68,4 @@ def recommend(
 
 
 def _advice(spec: str, why: str) -> Recommendation:
-    return Recommendation(policy(spec), why)
+    return Recommendation(as_policy(spec), why)

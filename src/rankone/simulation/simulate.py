@@ -13,11 +13,10 @@ import numpy.typing as npt
 
 from rankone.compiling.compiled import source_key
 from rankone.errors import InputError
-from rankone.policies import Policy, policy
-from rankone.problems import RankOne, problem
+from rankone.policies import Policy, as_policy
+from rankone.problems import RankOne, as_problem
 from rankone.simulation.executors import carry_out, worker_count
-from rankone.simulation.feedback import Feedback
-from rankone.simulation.feedback import feedback as parse_feedback
+from rankone.simulation.feedback import Feedback, as_feedback
 from rankone.simulation.provenance import made_with
 from rankone.simulation.scheduling import Units
 from rankone.simulation.store import RunStore
@@ -68,7 +67,7 @@ def simulate(
     """
     worlds = _problems(problems)
     players = _policies(policies)
-    late = parse_feedback(feedback)
+    late = as_feedback(feedback)
     steps = checkpoint_steps(checkpoints, whole_number("horizon", horizon, most=MOST_STEPS))
     runs = whole_number("runs", runs)
     seed = whole_number("seed", seed, least=0)
@@ -138,7 +137,7 @@ def listed(given: Any, one: tuple[type, ...], what: str, example: str) -> list[A
 
 
 def _problems(given: RankOne | str | Path | Sequence[RankOne | str | Path]) -> list[RankOne]:
-    found = [problem(item) for item in listed(given, (RankOne, str, Path), "problems", "needle:8x8")]
+    found = [as_problem(item) for item in listed(given, (RankOne, str, Path), "problems", "needle:8x8")]
     if not found:
         raise InputError("at least one problem", "none", "pass rankone.needle(32, 32), say")
     if len({world.name for world in found}) < len(found):
@@ -149,7 +148,7 @@ def _problems(given: RankOne | str | Path | Sequence[RankOne | str | Path]) -> l
 
 
 def _policies(given: Policy | str | Sequence[Policy | str]) -> list[Policy]:
-    found = [policy(item) for item in listed(given, (Policy, str), "policies", "ucb1")]
+    found = [as_policy(item) for item in listed(given, (Policy, str), "policies", "ucb1")]
     if not found:
         raise InputError("at least one policy", "none", "pass ['rank1elim-kl', 'ucb1'], say")
     labels = [player.label for player in found]

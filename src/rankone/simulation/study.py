@@ -15,8 +15,7 @@ import polars as pl
 from rankone.charts.chart import Chart
 from rankone.errors import InputError
 from rankone.problems import RankOne, lower_bound_constant
-from rankone.simulation.feedback import AT_ONCE, Feedback
-from rankone.simulation.feedback import feedback as parse_feedback
+from rankone.simulation.feedback import AT_ONCE, Feedback, as_feedback
 from rankone.simulation.provenance import read_about
 from rankone.simulation.store import finished_runs, room_under
 from rankone.simulation.work_unit import Run
@@ -77,7 +76,7 @@ class Study:
             if digest in names and run.policy in about["policies"] and run.run < about["runs"]
         }
         steps = np.array(about["checkpoints"], dtype=np.int64)
-        return cls(problems, about["policies"], steps, list(runs.values()), parse_feedback(about.get("feedback")))
+        return cls(problems, about["policies"], steps, list(runs.values()), as_feedback(about.get("feedback")))
 
     def __repr__(self) -> str:
         with pl.Config(**_FRAME_STYLE):

@@ -107,10 +107,10 @@ class ClickModel:
             raise InputError("a model that was fitted", f"{name}() before fit", f"call {name}().fit(counts) first")
 
 
-def model(spec: str | ClickModel) -> ClickModel:
+def as_model(spec: str | ClickModel) -> ClickModel:
     """Turn ``"name"`` or ``"name:parameter=value,..."`` into a click model; a model stays as it is.
 
-    >>> model("pbm:scale=balanced,min_impressions=0").min_impressions
+    >>> as_model("pbm:scale=balanced,min_impressions=0").min_impressions
     0
     """
     if isinstance(spec, ClickModel):

@@ -18,7 +18,7 @@ import polars as pl
 from rankone.clicks.counts.count_arrays import Floats
 from rankone.clicks.counts.counts import Counts
 from rankone.clicks.logs.held_out_lists import lists_of
-from rankone.clicks.models.base import MODELS, ClickModel, FitProgress, model, parameters
+from rankone.clicks.models.base import MODELS, ClickModel, FitProgress, as_model, parameters
 
 _KEPT_OFF = 1e-6
 
@@ -96,7 +96,7 @@ def _smoothed(spec: str) -> ClickModel:
     name, _, settings = spec.partition(":")
     if "prior" in parameters(MODELS.get(name)) and "prior=" not in settings:
         settings = f"{settings},prior=1x2"
-    return model(f"{name}:{settings}")
+    return as_model(f"{name}:{settings}")
 
 
 def _chance(probability: Floats, clicked: Any) -> Floats:
