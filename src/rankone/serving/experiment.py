@@ -207,8 +207,7 @@ class Experiment:
         self._transactions.run(self._folded, [])
 
     def _window_due(self, fold: Fold) -> bool:
-        first = next((fold.open[number] for number in fold.due if number in fold.open), None)
-        return first is not None and first.at + fold.settings.window <= self._folded.time.now()
+        return bool(fold.due) and fold.open[fold.due[0]].at + fold.settings.window <= self._folded.time.now()
 
     def stop(self, row: str | None = None, col: str | None = None, why: str = "by hand") -> tuple[str, str]:
         """Stop experimenting: from now on every decision is one pair, the leading one unless another is named.

@@ -122,7 +122,7 @@ class Fold:
         self.clock_jumped = 0  # ahead, the journal with the machine's clock, in microseconds, the last time
         self.open: dict[int, Open] = {}  # oldest first
         self.held: dict[int, Held] = {}
-        self.due: deque[int] = deque()  # open decisions in the order their windows end (with a window only)
+        self.due: deque[int] = deque()  # with a window: decisions in the order theirs end; the first is always open
         self.stopped: dict[str, Any] | None = None
         self.resumed: str | None = None  # why it experiments again although nobody resumed it
         self.eras: list[str] = []  # why each began
@@ -149,8 +149,13 @@ class Fold:
         still = self.open if among is None else [number for number in among if number in self.open]
         return [number for number in still if age <= now - self.open[number].at < longest]
 
-    def apply(self, events: Events) -> None:
-        """Move over events that follow the ones seen so far; choices still to be made (row -1) are filled in."""
+    def apply(self, events: Events, restart: bool = False) -> None:
+        """Move over events that follow the ones seen so far; choices still to be made (row -1) are filled in.
+
+        `restart`: they begin a new era of a journal whose last one cannot be replayed, so the policy starts with it.
+        """
+        if restart:
+            self._last_era = self.seq + 1
         for plain, mark in each_mark(events):
             if len(plain):
                 self._apply_plain(plain)
@@ -237,6 +242,8 @@ class Fold:
             for decision in closed:
                 self.open.pop(decision, None)
                 self.held.pop(decision, None)
+            while self.due and self.due[0] not in self.open:
+                self.due.popleft()
         if counts[_ASK]:
             asks = np.flatnonzero(kinds == _ASK)
             asked = zip(asks.tolist(), numbers[asks, DECISION].tolist(), strict=True)
@@ -296,10 +303,6 @@ class Fold:
         known = np.ix_(self.live_rows, self.live_cols)
         if self.learned:
             self._advance_by(Stretch.known(self.pulls[known], self.clicks[known]))
-
-    def expect_new_era(self) -> None:
-        """Make ready for an era about to be appended to a journal whose last one cannot be replayed."""
-        self._last_era = self.seq + 1
 
     def place_lines(self) -> None:
         """Work out which line of the policy is which line of the experiment."""

@@ -53,7 +53,10 @@ _SOURCE = len(NUMBERS) + TEXTS.index("source")
 
 
 class Planner:
-    """Turns requests that wait together into events; the answers are given once the events are applied and stored."""
+    """Turns requests that wait together into events; the answers are given once the events are applied and stored.
+
+    Planning only reads the fold: what is drafted here is known to it when it is applied, and not before.
+    """
 
     def __init__(self, fold: Fold, storage: Storage, experiment: int, time: JournalTime) -> None:
         self._fold, self._storage, self._experiment = fold, storage, experiment
@@ -130,18 +133,17 @@ class Planner:
     def _end_windows(self) -> None:
         """Draft the end of every window that is over: held outcomes are learned, silence is no click."""
         fold, window = self._fold, self._fold.settings.window
-        while window and fold.due:
-            number = fold.due[0]
+        for number in fold.due:
             opened = fold.open.get(number)
-            if opened is not None:
-                if opened.at + window > self.draft.at:
-                    break
-                held = fold.held.get(number)
-                if held is None:
-                    self._add(Kind.EXPIRE, number, opened.pair, 0)
-                else:
-                    self._add(Kind.LEARN, number, opened.pair, held.clicked, held.source)
-            fold.due.popleft()
+            if opened is None:  # closed before its window ended
+                continue
+            if opened.at + window > self.draft.at:
+                break
+            held = fold.held.get(number)
+            if held is None:
+                self._add(Kind.EXPIRE, number, opened.pair, 0)
+            else:
+                self._add(Kind.LEARN, number, opened.pair, held.clicked, held.source)
 
     def _decision(self, text: str) -> tuple[int, Open | list[Any]]:
         """Find a decision by its id: open, or its events."""

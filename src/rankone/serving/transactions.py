@@ -125,10 +125,9 @@ class Transactions:
         if number is None:
             folded = Folded(self.storage.add(name))
             folded.fold = begin(self.storage, folded.number)
-            folded.fold.expect_new_era()
             draft = Draft(0, clock.wall())
             draft.add(Kind.CREATE, -1, texts=Texts(note=settings.note()))
-            self._append(folded, draft.take())
+            self._append(folded, draft.take(), restart=True)
             number = folded.number
         self.storage.commit()
         return number
@@ -265,12 +264,12 @@ class Transactions:
             draft.add(Kind.STOP, -1, texts=Texts(note=won))
             self._append(folded, draft.take())
 
-    def _append(self, folded: Folded, events: Events) -> None:
+    def _append(self, folded: Folded, events: Events, restart: bool = False) -> None:
         """Apply new events and add them to the journal as one group."""
         fold = folded.fold
         assert fold is not None
         try:
-            fold.apply(events)
+            fold.apply(events, restart)
         except Stale:
             folded.fold = None  # it counts what is excluded from here on: the next look folds the journal again
         folded.time.seen(int(events.numbers[-1, AT]))
@@ -281,10 +280,9 @@ class Transactions:
         """Start the policy afresh on what is known."""
         fold = folded.fold
         assert fold is not None
-        fold.expect_new_era()
         draft = Draft(fold.seq, folded.time.now())
         draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note(why, fold.rows, fold.cols, forget=True)))
-        self._append(folded, draft.take())
+        self._append(folded, draft.take(), restart=True)
         folded.outdated = False
 
     def _keep_snapshot(self, folded: Folded) -> None:
