@@ -20,6 +20,15 @@ from __future__ import annotations
 from typing import Any
 
 
+def sentence(expected: str, got: Any, do: str) -> str:
+    """Return an error in the one voice. Programs read its three parts: nobody takes the sentence apart again.
+
+    >>> sentence("a horizon of at least 1", -5, "pass horizon=1000, say")
+    'expected a horizon of at least 1 - got -5 - pass horizon=1000, say'
+    """
+    return f"expected {expected} - got {got if isinstance(got, str) else repr(got)} - {do}"
+
+
 class RankoneError(Exception):
     """Base of every error that rankone raises on purpose."""
 
@@ -29,7 +38,7 @@ class ExplainedError(RankoneError):
 
     def __init__(self, expected: str, got: Any, do: str) -> None:
         self.expected, self.got, self.do = expected, got, do
-        super().__init__(f"expected {expected} - got {got if isinstance(got, str) else repr(got)} - {do}")
+        super().__init__(sentence(expected, got, do))
 
     def __reduce__(self) -> tuple[type, tuple[str, Any, str]]:
         """Travel between processes whole (exceptions pickle their message only)."""

@@ -37,7 +37,8 @@ class Answer:
         """The code of a problem; asserts that the answer has the one shape of errors."""
         assert self.headers["Content-Type"] == "application/problem+json", self.body
         problem = self.json()
-        assert set(problem) == {"type", "title", "status", "code", "detail"}
+        assert set(problem) == {"type", "title", "status", "code", "detail", "expected", "got", "do"}
+        assert problem["detail"] == f"expected {problem['expected']} - got {problem['got']} - {problem['do']}"
         assert problem["status"] == self.status
         return problem["code"]
 

@@ -246,6 +246,15 @@ def test_bodies_that_are_not_what_they_should_be(api, raw):
     assert len(answer.body) < 3000
 
 
+def test_a_name_that_is_not_printable_is_refused_in_one_sentence(api):
+    answer = api("POST", "/v1/experiments", {"name": "a\u200bb", "rows": 2, "cols": 2})
+    assert answer.code == "invalid"
+    problem = answer.json()
+    assert problem["expected"] == "name: text as printable text of 1 to 256 characters"
+    assert problem["got"] == "a\u200bb"
+    assert problem["do"] == "give a shorter or plainer text"
+
+
 def test_a_body_that_is_not_json_is_refused(api):
     answer = api.on("homepage", "POST", "/ask", raw=b"count=1", headers={"Content-Type": "text/plain"})
     assert (answer.status, answer.code) == (415, "not-json")

@@ -121,6 +121,10 @@ def test_it_raises_the_same_errors(client):
         client.experiment("missing").ask()
     with pytest.raises(InputError, match="policy"):
         client.create("errors", 2, 2, "kl-ucb")
+    with pytest.raises(InputError) as refused:  # the parts come as they are, whatever they hold
+        client.experiment("a - got b - c").ask()
+    parts = refused.value.expected, refused.value.got, refused.value.do
+    assert parts == ("the name of an experiment", "'a - got b - c'", "create it, or see the list")
     assert experiment.tell_many([]) == []
     good, bad = experiment.tell_many([(decision.id, True), (decision.id, False)])
     assert isinstance(good, Outcome)

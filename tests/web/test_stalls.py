@@ -237,7 +237,7 @@ def test_strangers_do_not_hear_which_database_it_is(sqlite_db, path):
                 other.execute(f"DROP TABLE rankone_{table}")
         answer = Api(url)("GET", path)
     assert (answer.status, answer.code, answer.headers["Retry-After"]) == (503, "storage", "1")
-    assert "rankone" not in answer.json()["detail"]
+    assert b"rankone" not in answer.body
 
 
 def test_only_administrators_hear_what_the_database_said(sqlite_db, caplog):
@@ -250,7 +250,7 @@ def test_only_administrators_hear_what_the_database_said(sqlite_db, caplog):
             other.execute("ALTER TABLE rankone_journal RENAME TO hidden")
         stranger, administrator = (Api(url, token).on("homepage", "POST", "/ask") for token in (asks, administers))
     assert (stranger.code, administrator.code) == ("storage", "storage")
-    assert "rankone" not in stranger.json()["detail"]
+    assert b"rankone" not in stranger.body
     assert str(sqlite_db) in administrator.json()["detail"]
     assert f"ask: expected the database {sqlite_db} to answer" in caplog.text
 

@@ -163,10 +163,8 @@ def _stranger(status: int) -> errors.ExplainedError:
 
 def problem_error(problem: dict[str, Any]) -> errors.ExplainedError:
     """Return a problem as the error it stands for."""
-    expected, _, rest = problem["detail"].removeprefix("expected ").partition(" - got ")
-    got, _, do = rest.rpartition(" - ")
     default = StorageError if problem["status"] >= 500 or problem["code"] == "too-many-requests" else InputError
-    return _ERRORS.get(problem["code"], default)(expected, got or rest, do)
+    return _ERRORS.get(problem["code"], default)(problem["expected"], problem["got"], problem["do"])
 
 
 def _plain(error: Exception) -> str:

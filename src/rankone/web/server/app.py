@@ -102,13 +102,13 @@ class Application:
         scope["path_params"] = found
         endpoints = place.endpoints
         if not endpoints:
-            detail = "expected a path of /openapi.json - got another - see /openapi.json"
-            return Problem(404, "unknown-path", detail).response()
+            return Problem(404, "unknown-path", "a path of /openapi.json", "another", "see /openapi.json").response()
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         if method not in endpoints:
             allowed = [*endpoints, "HEAD"] if "GET" in endpoints else list(endpoints)
-            detail = f"expected {' or '.join(allowed)} for this path - got {method[:20]} - see /openapi.json"
-            return Problem(405, "wrong-method", detail, headers={"Allow": ", ".join(allowed)}).response()
+            expected, headers = f"{' or '.join(allowed)} for this path", {"Allow": ", ".join(allowed)}
+            wrong = Problem(405, "wrong-method", expected, method[:20], "see /openapi.json", headers=headers)
+            return wrong.response()
         return endpoints[method]
 
     async def _live(self, receive: Receive, send: Send) -> None:

@@ -180,8 +180,8 @@ class Authenticator:
         return limiter
 
     def _too_fast(self, caller: Caller, limiter: RateLimiter) -> Problem:
-        detail = f"expected at most {self._rate(caller)} decisions and outcomes a second - got more - wait"
-        return Problem(429, "too-many-requests", detail, retry_after=limiter.wait)
+        expected = f"at most {self._rate(caller)} decisions and outcomes a second"
+        return Problem(429, "too-many-requests", expected, "more", "wait", retry_after=limiter.wait)
 
     def _check_local(self, headers: Mapping[str, str], peer: tuple[str, int] | None) -> None:
         """Refuse what comes from elsewhere, by itself, a proxy, a foreign page or a name bent to this machine."""
@@ -189,10 +189,8 @@ class Authenticator:
         ours = (None, f"http://{host}", f"https://{host}", *self._allowed_origins)
         from_here = peer is not None and is_loopback(peer[0]) and _names_this_machine(host)
         if not from_here or origin not in ours or not _PASSED_ON.isdisjoint(headers):
-            detail = (
-                "expected a request from this machine - got one from elsewhere - make a token: `rankone token create`"
-            )
-            raise Problem(403, "local-only", detail)
+            do = "make a token: `rankone token create`"
+            raise Problem(403, "local-only", "a request from this machine", "one from elsewhere", do)
 
 
 def _proved(tokens: Mapping[str, Token], text: str, now: float) -> Token:
@@ -203,8 +201,6 @@ def _proved(tokens: Mapping[str, Token], text: str, now: float) -> Token:
     right = token.proves(secret) and token is not _NOBODY
     if kind.lower() != "bearer" or prefix != "rk" or not right or not token.valid(now):
         got = "one that is not known, expired or revoked" if text else "none"
-        detail = (
-            f"expected a valid token in the header 'Authorization: Bearer rk_...' - got {got} - see `rankone token`"
-        )
-        raise Problem(401, "no-valid-token", detail, headers=_CHALLENGE)
+        expected = "a valid token in the header 'Authorization: Bearer rk_...'"
+        raise Problem(401, "no-valid-token", expected, got, "see `rankone token`", headers=_CHALLENGE)
     return token

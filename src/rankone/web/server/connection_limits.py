@@ -54,8 +54,8 @@ class Connection(HttpToolsProtocol):
             others = [one for one in self.connections if isinstance(one, Connection) and one.idle and one is not self]
             longest = min(others, key=lambda other: other._heard_at, default=None)
             if longest is None:
-                detail = f"expected at most {self.limits.connections} connections - got more - try again in a second"
-                self._refuse(Problem(503, "busy", detail, retry_after=1))
+                expected = f"at most {self.limits.connections} connections"
+                self._refuse(Problem(503, "busy", expected, "more", "try again in a second", retry_after=1))
             else:
                 longest.transport.abort()
                 self.connections.discard(longest)
@@ -88,7 +88,7 @@ class Connection(HttpToolsProtocol):
         if self._too_many_headers() or (self._extra > self.limits.header_bytes and self._head_too_large()):
             self._stop(self._too_large())
         if len(self.pipeline) >= _AHEAD:
-            self._stop(Problem(400, "too-far-ahead", f"expected at most {_AHEAD} requests at once - got more - wait"))
+            self._stop(Problem(400, "too-far-ahead", f"at most {_AHEAD} requests at once", "more", "wait"))
         if self._timer is not None:
             self._expect(None)
         super().on_headers_complete()
@@ -143,8 +143,8 @@ class Connection(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Answer what the parser does not take, in the shape of all errors."""
-        detail = "expected a request in HTTP/1.1 - got something else - see RFC 9112"
-        self._refuse(self._refusal or Problem(400, "not-http", detail))
+        stranger = Problem(400, "not-http", "a request in HTTP/1.1", "something else", "see RFC 9112")
+        self._refuse(self._refusal or stranger)
 
     def _stop(self, why: Problem) -> None:
         """Stop the parser, which then calls `send_400_response`."""
@@ -161,7 +161,7 @@ class Connection(HttpToolsProtocol):
 
     def _too_large(self) -> Problem:
         most = f"{self.limits.headers} headers, of {self.limits.header_bytes} bytes with the path"
-        return Problem(431, "headers-too-large", f"expected at most {most} - got more - send less")
+        return Problem(431, "headers-too-large", f"at most {most}", "more", "send less")
 
     def _expect(self, seconds: float | None) -> None:
         """Give the client so much time for what comes next; None: as much as it needs."""
@@ -174,10 +174,8 @@ class Connection(HttpToolsProtocol):
         if self.transport.is_closing():  # the rest of an answer that nobody takes
             self.transport.abort()
         elif self._in_head:
-            detail = (
-                f"expected whole headers within {self.limits.header_seconds} seconds - got a part - send them again"
-            )
-            self._refuse(Problem(408, "too-slow", detail))
+            expected = f"whole headers within {self.limits.header_seconds} seconds"
+            self._refuse(Problem(408, "too-slow", expected, "a part", "send them again"))
         else:
             self._end()
 

@@ -152,21 +152,21 @@ class Endpoint:
 
     def _too_slow(self) -> Problem:
         do = "try again; it may have got in, and an Idempotency-Key makes an ask safe to repeat"
-        detail = f"expected the database to answer within {self._seconds} seconds - got silence - {do}"
-        return Problem(503, "too-slow", detail, retry_after=1)
+        expected = f"the database to answer within {self._seconds} seconds"
+        return Problem(503, "too-slow", expected, "silence", do, retry_after=1)
 
 
 def forbidden(scope: str, name: str) -> Problem:
     """Return the problem of a caller that may not do this."""
     where = f" on '{name[:300]}'" if name else ""
-    return Problem(403, "forbidden", f"expected a token with the scope '{scope}'{where} - got another - ask for one")
+    return Problem(403, "forbidden", f"a token with the scope '{scope}'{where}", "another", "ask for one")
 
 
 def _checked_body(model: type[Body], content: bytes, headers: Mapping[str, str]) -> Body:
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     if content and media_type != "application/json":
-        detail = f"expected Content-Type: application/json - got '{media_type[:100]}' - send JSON and say so"
-        raise Problem(415, "not-json", detail)
+        expected, got = "Content-Type: application/json", f"'{media_type[:100]}'"
+        raise Problem(415, "not-json", expected, got, "send JSON and say so")
     try:
         return model.model_validate_json(content or b"{}")
     except ValidationError as error:
@@ -183,7 +183,10 @@ def _checked_query(model: type[Body], query: bytes) -> Body:
 
 def _explained(error: ValidationError) -> InputError:
     """Return the first thing wrong with a body, in the voice of rankone."""
-    first = error.errors(include_url=False, include_context=False)[0]
+    first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"]) or "the body"
+    ours = first.get("ctx", {}).get("error")
+    if isinstance(ours, InputError):  # one of our own checks
+        return InputError(f"{where[:300]}: {ours.expected}", ours.got, ours.do)
     got = "something else" if first["type"] in ("missing", "json_invalid") else repr(first["input"])
     return InputError(f"{where[:300]}: {first['msg']}", got, "see /openapi.json")

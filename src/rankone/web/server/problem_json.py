@@ -14,11 +14,14 @@ from rankone.errors import (
     StorageError,
     TooManyOpen,
     UnknownDecision,
+    sentence,
 )
 from rankone.web.server.encoding import encode
 from rankone.web.server.responses import Answer
 
 MEDIA_TYPE = "application/problem+json"
+_LONGEST = 500  # characters of each part of an error
+_SEE_LOG = "see its log"
 
 # What each error of rankone becomes: (status, code, seconds after which to try again). The first that fits counts.
 _ANSWERS: tuple[tuple[type[Exception], int, str, int | None], ...] = (
@@ -33,13 +36,23 @@ _ANSWERS: tuple[tuple[type[Exception], int, str, int | None], ...] = (
 
 
 class Problem(Exception):
-    """An answer that is an error: status, a code for programs, a sentence for people."""
+    """An answer that is an error: status, a code for programs, and what was expected, what came and what to do."""
 
     def __init__(
-        self, status: int, code: str, detail: str, retry_after: int | None = None, headers: dict[str, str] | None = None
+        self,
+        status: int,
+        code: str,
+        expected: str,
+        got: Any,
+        do: str,
+        *,
+        retry_after: int | None = None,
+        headers: dict[str, str] | None = None,
     ) -> None:
-        super().__init__(detail)
-        self.status, self.code, self.detail, self.retry_after = status, code, detail, retry_after
+        self.status, self.code, self.retry_after = status, code, retry_after
+        self.expected, self.got, self.do = _cut(expected), _cut(got if isinstance(got, str) else repr(got)), _cut(do)
+        self.detail = sentence(self.expected, self.got, self.do)
+        super().__init__(self.detail)
         self.headers = dict(headers or {})
         if retry_after is not None:
             self.headers["Retry-After"] = str(retry_after)
@@ -51,13 +64,18 @@ class Problem(Exception):
             return error
         for kind, status, code, retry_after in _ANSWERS:
             if isinstance(error, kind):
-                return cls(status, code, shown(error), retry_after)
-        return cls(500, "internal", "expected an answer - got a failure inside the service - see its log")
+                return cls(status, code, *_parts(error), retry_after=retry_after)
+        return cls(500, "internal", "an answer", "a failure inside the service", _SEE_LOG)
+
+    def explanation(self) -> dict[str, str]:
+        """Return the error as a sentence for people, and its parts for programs."""
+        return {"detail": self.detail, "expected": self.expected, "got": self.got, "do": self.do}
 
     def as_dict(self) -> dict[str, Any]:
         """Return the body of the answer."""
         title = HTTPStatus(self.status).phrase
-        return {"type": "about:blank", "title": title, "status": self.status, "code": self.code, "detail": self.detail}
+        head = {"type": "about:blank", "title": title, "status": self.status, "code": self.code}
+        return head | self.explanation()
 
     def response(self) -> Answer:
         """Return the answer."""
@@ -66,17 +84,16 @@ class Problem(Exception):
 
 def database_away() -> Problem:
     """Return that the database does not answer, to those who shall not know which and where it is."""
-    detail = "expected the database to answer - got an error, or silence - try again in a second; the log says more"
-    return Problem(503, "storage", detail, retry_after=1)
+    do = "try again in a second; the log says more"
+    return Problem(503, "storage", "the database to answer", "an error, or silence", do, retry_after=1)
 
 
-def shown(error: Exception, limit: int = 500) -> str:
-    """Return an error's sentence, what was given cut short: nobody gets a megabyte back."""
+def _parts(error: Exception) -> tuple[str, Any, str]:
     if isinstance(error, ExplainedError):
-        got = error.got if isinstance(error.got, str) else repr(error.got)
-        return f"expected {_cut(error.expected, limit)} - got {_cut(got, limit)} - {_cut(error.do, limit)}"
-    return _cut(str(error), limit)
+        return error.expected, error.got, error.do
+    return "an answer", str(error), _SEE_LOG
 
 
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[:limit]}..."
+def _cut(text: str) -> str:
+    """Return a text cut short: nobody gets a megabyte back."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

@@ -50,8 +50,8 @@ class ServedExperiment:
         """Carry out requests in one durable commit with others; return answers and errors as `Experiment.do` does."""
         size = sum(request.count if isinstance(request, Ask) else 1 for request in requests)
         if self._size + size > self._room:
-            detail = f"expected at most {self._room} decisions to wait - got more - try again in a second"
-            raise Problem(503, "busy", detail, retry_after=1)
+            expected = f"at most {self._room} decisions to wait"
+            raise Problem(503, "busy", expected, "more", "try again in a second", retry_after=1)
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[list[Any]] = loop.create_future()
         self._waiting.append((requests, answer))

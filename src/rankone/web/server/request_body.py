@@ -32,8 +32,8 @@ class BodyReader:
             async with asyncio.timeout(self._seconds):
                 return await self._read_parts(first, receive, limit, content)
         except TimeoutError:
-            detail = f"expected a whole body within {self._seconds} seconds - got a part of it - send it again"
-            raise Problem(408, "too-slow", detail, headers={"Connection": "close"}) from None
+            expected, close = f"a whole body within {self._seconds} seconds", {"Connection": "close"}
+            raise Problem(408, "too-slow", expected, "a part of it", "send it again", headers=close) from None
         finally:
             self.held -= len(content)
 
@@ -56,18 +56,18 @@ class BodyReader:
 
     def _hold(self, content: bytearray, part: bytes) -> None:
         if self.held + len(part) > self._room:
-            detail = f"expected bodies of at most {self._room} bytes at once - got more - try again in a second"
-            raise Problem(503, "busy", detail, retry_after=1, headers={"Connection": "close"})
+            expected, close = f"bodies of at most {self._room} bytes at once", {"Connection": "close"}
+            raise Problem(503, "busy", expected, "more", "try again in a second", retry_after=1, headers=close)
         self.held += len(part)
         content += part
 
 
 def _part(message: Message) -> bytes:
     if message["type"] == "http.disconnect":
-        raise Problem(400, "cut-off", "expected a whole body - got a part of it - send it again")
+        raise Problem(400, "cut-off", "a whole body", "a part of it", "send it again")
     return message.get("body", b"")
 
 
 def _too_long(limit: int, ended: bool) -> Problem:
-    detail = f"expected a body of at most {limit} bytes - got more - send less at a time"
-    return Problem(413, "body-too-large", detail, headers={} if ended else {"Connection": "close"})
+    expected, headers = f"a body of at most {limit} bytes", {} if ended else {"Connection": "close"}
+    return Problem(413, "body-too-large", expected, "more", "send less at a time", headers=headers)

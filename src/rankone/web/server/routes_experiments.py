@@ -38,7 +38,7 @@ async def list_experiments(call: Call) -> Response:
     """List the experiments that the token may read; `damaged` names those whose journal cannot be read."""
     names = [name for name in await call.service.names() if call.caller.may("read", name)]
     shown, damaged = await call.service.look_at_all(names, lambda served: served.shown.get())
-    errors = encode([{"name": name, "detail": str(error)} for name, error in damaged.items()])
+    errors = encode([{"name": name} | Problem.of(error).explanation() for name, error in damaged.items()])
     return answer(b'{"experiments":[%b],"damaged":%b}' % (b",".join(shown.values()), errors))
 
 
@@ -98,8 +98,8 @@ async def export(call: Call) -> Response:
     service, name, kind = call.service, call.name, call.query.format
     await service.experiment(name)
     if service.exporting.locked():
-        detail = f"expected at most {service.limits.exports} exports at once - got more - try again in some seconds"
-        raise Problem(429, "exports-busy", detail, retry_after=5)
+        expected = f"at most {service.limits.exports} exports at once"
+        raise Problem(429, "exports-busy", expected, "more", "try again in some seconds", retry_after=5)
     await service.exporting.acquire()
     file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it is sent; it never has a name
     try:

@@ -13,15 +13,12 @@ from rankone.serving.settings import MAX_SECONDS
 
 
 def _printable(value: str) -> str:
-    try:
-        return checked_name(value, "text")
-    except InputError as error:
-        raise ValueError(str(error)) from None
+    return checked_name(value, "text")
 
 
 def _addressable(value: str) -> str:
     if value in (".", ".."):
-        raise ValueError("expected a name that can be part of an address - got only dots - give another name")
+        raise InputError("a name that can be part of an address", "only dots", "give another name")
     return value
 
 
@@ -158,14 +155,22 @@ class Decisions(BaseModel):
     decisions: list[DecisionAnswer]
 
 
-class ProblemAnswer(BaseModel):
+class Explanation(BaseModel):
+    """An error in one sentence, and its three parts."""
+
+    detail: str = Field(description="what was expected, what came, what to do")
+    expected: str
+    got: str
+    do: str
+
+
+class ProblemAnswer(Explanation):
     """An error."""
 
     type: str
     title: str
     status: int
     code: str = Field(description="the kind of error, for programs")
-    detail: str = Field(description="what was expected, what came, what to do")
 
 
 class OutcomeAnswer(BaseModel):
@@ -205,11 +210,10 @@ class ExperimentAnswer(BaseModel):
     eras: list[str]
 
 
-class DamagedAnswer(BaseModel):
+class DamagedAnswer(Explanation):
     """An experiment whose journal cannot be read, and why."""
 
     name: str
-    detail: str
 
 
 class Experiments(BaseModel):

@@ -105,8 +105,8 @@ class Service:
         if served is not None:
             return served
         if name not in await self.names():
-            detail = f"expected the name of an experiment - got '{name[:300]}' - create it, or see the list"
-            raise Problem(404, "unknown-experiment", detail)
+            got, do = f"'{name[:300]}'", "create it, or see the list"
+            raise Problem(404, "unknown-experiment", "the name of an experiment", got, do)
         return await self._open(name, {})
 
     async def look_at_all(
@@ -131,7 +131,7 @@ class Service:
                 try:
                     return await self._open(name, settings), False
                 except InputError as error:
-                    raise Problem(409, "settings-differ", str(error)) from None
+                    raise Problem(409, "settings-differ", error.expected, error.got, error.do) from None
             if len(known) >= self.limits.experiments:
                 expected = f"at most {self.limits.experiments} experiments"
                 raise InputError(expected, len(known) + 1, "use another database")
