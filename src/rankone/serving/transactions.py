@@ -28,7 +28,7 @@ from rankone.serving.journal import AT, Draft, Events, Kind, Texts
 from rankone.serving.journal_reading import begin
 from rankone.serving.make_report import winning_note
 from rankone.serving.messages import Ask
-from rankone.serving.outcomes import Planner, decisions_of
+from rankone.serving.planner import Planner, decisions_of
 from rankone.serving.settings import Settings
 from rankone.serving.storage import Storage
 from rankone.serving.unknown_policy import UnknownPolicy
