@@ -21,14 +21,14 @@ def both(db):
 
 def test_those_who_wait_together_with_it_go_on(both):
     sound = Experiment("sound", db=both)
-    known = sound._folded.fold
+    known = sound._cached.fold
     broken = both.transactions.enter("broken", lambda: None)
     error_of(both.transactions.run, broken, len)  # its journal has been read
     look, ask, refused, count = group = [
         Job(broken, len),
-        Job(sound._folded, [Ask(1)]),
+        Job(sound._cached, [Ask(1)]),
         Job(broken, [Ask(1)]),
-        Job(sound._folded, lambda fold: fold.decisions),
+        Job(sound._cached, lambda fold: fold.decisions),
     ]
     both.transactions._carry_out(group)
     assert isinstance(look.error, JournalError)
@@ -36,7 +36,7 @@ def test_those_who_wait_together_with_it_go_on(both):
     assert (ask.error, count.error) == (None, None)
     assert [decision.number for decision in ask.result[0]] == [0]
     assert count.result == 1
-    assert sound._folded.fold is known  # not to be replayed for nothing
+    assert sound._cached.fold is known  # not to be replayed for nothing
 
 
 def test_it_is_read_again_now_and_then(both, monkeypatch):
@@ -45,11 +45,11 @@ def test_it_is_read_again_now_and_then(both, monkeypatch):
     for _ in range(3):
         assert "a checksum that does not fit" in str(error_of(lambda: Experiment("broken", db=both)))
     assert read == [1]
-    both.transactions._folded[1].read_again = 0.0
+    both.transactions._cached[1].read_again = 0.0
     assert "a checksum that does not fit" in str(error_of(lambda: Experiment("broken", db=both)))
     assert read == [1, 1]
     both.transactions.storage.begin([1])
     both.transactions.storage.query("UPDATE rankone_journal SET at = at - 1 WHERE experiment = 1")
     both.transactions.storage.commit()
-    both.transactions._folded[1].read_again = 0.0
+    both.transactions._cached[1].read_again = 0.0
     assert Experiment("broken", db=both).ask().number == 0  # repaired

@@ -56,7 +56,7 @@ def prepared(db, window):
 def test_what_is_planned_and_not_applied_changes_nothing(operation, window, sqlite_db, monkeypatch):
     experiment, ids = prepared(sqlite_db, window)
     drafted, before = [], experiment.look(everything)
-    monkeypatch.setattr(Transactions, "_append", lambda self, folded, events, restart=False: drafted.append(events))
+    monkeypatch.setattr(Transactions, "_append", lambda self, cached, events, restart=False: drafted.append(events))
     with contextlib.suppress(KeyError):  # exclude looks for what it has applied
         error_of(OPERATIONS[operation], experiment, ids)
     assert experiment.look(everything) == before

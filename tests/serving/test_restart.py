@@ -66,7 +66,7 @@ def test_a_snapshot_is_the_same_state(name, sqlite_db, monkeypatch):
     database = Database(sqlite_db)
     assert len(database.transactions.storage.snapshots(1)) == 2
     restarted = Experiment("homepage", db=database)
-    assert restarted.look(lambda fold: fold.seq) > restarted._folded.snapshot_seq > 0
+    assert restarted.look(lambda fold: fold.seq) > restarted._cached.snapshot_seq > 0
     assert saved(restarted) == saved(experiment)
     database.transactions.storage.query("DELETE FROM rankone_snapshots")
     assert saved(Experiment("homepage", db=sqlite_db)) == saved(experiment)

@@ -88,7 +88,7 @@ class Experiment:
         self.database = db if isinstance(db, Database) else Database(db, durability)
         self._transactions = self.database.transactions
         try:
-            self._folded = self._transactions.enter(self.name, lambda: self._new_settings(asked), clock)
+            self._cached = self._transactions.enter(self.name, lambda: self._new_settings(asked), clock)
             self._continue(asked)
         except BaseException:
             self.close()
@@ -170,21 +170,21 @@ class Experiment:
         def plan(some: list[int], fold: Fold, draft: Draft) -> int:
             still = [number for number in fold.open_for(age, draft.at, some) if number not in fold.held]
             if source is not None:
-                still = self._transactions.storage.asked_by(self._folded.number, still, source)
+                still = self._transactions.storage.asked_by(self._cached.number, still, source)
             for number in still:
                 draft.add(Kind.VOID, number, fold.open[number].pair, BY_OPERATOR)
             return len(still)
 
-        old = self.look(lambda fold: fold.open_for(age, self._folded.time.now()))
+        old = self.look(lambda fold: fold.open_for(age, self._cached.time.now()))
         stretches = [old[first : first + _VOIDED_AT_ONCE] for first in range(0, len(old), _VOIDED_AT_ONCE)]
-        return sum(self._transactions.change(self._folded, functools.partial(plan, some)) for some in stretches)
+        return sum(self._transactions.change(self._cached, functools.partial(plan, some)) for some in stretches)
 
     def do(self, requests: Sequence[Ask | Tell | Void]) -> list[Any]:
         """Carry out requests as one durable commit; return for each its answer, or the error it deserves.
 
         An `Ask` is answered by a list of decisions, a `Tell` or a `Void` by an outcome.
         """
-        return each_answered(requests, lambda sound: self._transactions.run(self._folded, sound))
+        return each_answered(requests, lambda sound: self._transactions.run(self._cached, sound))
 
     def _one(self, request: Tell | Void) -> Outcome:
         (answer,) = self.do([request])
@@ -194,7 +194,7 @@ class Experiment:
 
     def look(self, at: Callable[[Fold], Any]) -> Any:
         """Return `at(fold)` of the newest state. Copy what you need; no writer is locked out meanwhile."""
-        return self._transactions.run(self._folded, at)
+        return self._transactions.run(self._cached, at)
 
     def report(self) -> Report:
         """Return what leads, how sure that is, how much traffic each line got and what is still in the race."""
@@ -204,10 +204,10 @@ class Experiment:
 
     def settle(self) -> None:
         """End the windows that are over; every request does, so this is for quiet times."""
-        self._transactions.run(self._folded, [])
+        self._transactions.run(self._cached, [])
 
     def _window_due(self, fold: Fold) -> bool:
-        return bool(fold.due) and fold.open[fold.due[0]].at + fold.settings.window <= self._folded.time.now()
+        return bool(fold.due) and fold.open[fold.due[0]].at + fold.settings.window <= self._cached.time.now()
 
     def stop(self, row: str | None = None, col: str | None = None, why: str = "by hand") -> tuple[str, str]:
         """Stop experimenting: from now on every decision is one pair, the leading one unless another is named.
@@ -227,7 +227,7 @@ class Experiment:
             draft.add(Kind.STOP, -1, texts=Texts(note=json.dumps(pair | {"why": why})))
             return fold.rows.names[pair["row"]], fold.cols.names[pair["col"]]
 
-        return self._transactions.change(self._folded, plan)
+        return self._transactions.change(self._cached, plan)
 
     def resume(self) -> None:
         """Experiment again after a stop, on all that is known."""
@@ -237,7 +237,7 @@ class Experiment:
                 raise InputError("an experiment that is stopped", "one that runs", "nothing is to be done")
             draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note("resumed", fold.rows, fold.cols, stopped=None)))
 
-        self._transactions.change(self._folded, plan)
+        self._transactions.change(self._cached, plan)
 
     def exclude(
         self,
@@ -270,7 +270,7 @@ class Experiment:
 
         def plan(fold: Fold, draft: Draft) -> tuple[int, int]:
             asked_before = {
-                what: self._transactions.storage.decision_at(self._folded.number, time) for what, time in times.items()
+                what: self._transactions.storage.decision_at(self._cached.number, time) for what, time in times.items()
             }
             fits: dict[str, Any] = {} if source is None else {"source": source}
             fits |= {"first": asked_before["since"]} if "since" in times else {}
@@ -291,7 +291,7 @@ class Experiment:
             )
             return fold.seq + len(draft), len(held)
 
-        seq, held = self._transactions.change(self._folded, plan)
+        seq, held = self._transactions.change(self._cached, plan)
         return held + self.look(lambda fold: fold.excluded[seq])  # of the journal up to there, whoever tells meanwhile
 
     def add_row(self, name: str) -> int:
@@ -324,7 +324,7 @@ class Experiment:
             draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note(why, lines["row"], lines["col"])))
             return number
 
-        return self._transactions.change(self._folded, plan)
+        return self._transactions.change(self._cached, plan)
 
     def __repr__(self) -> str:
         return f"<Experiment {self.name!r} in {self._transactions.storage.where}>"

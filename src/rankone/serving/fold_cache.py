@@ -17,7 +17,7 @@ from rankone.errors import JournalError
 from rankone.serving.clock import Clock, JournalTime
 from rankone.serving.fold import Diverged, Fold, Stale
 from rankone.serving.forks import at_work
-from rankone.serving.journal_reading import Whole, each_stretch, read_tail, read_whole
+from rankone.serving.journal_reading import WholeJournal, each_stretch, read_tail, read_whole
 from rankone.serving.storage import Storage
 from rankone.serving.unknown_policy import PolicyNotKnown, UnknownPolicy
 
@@ -30,14 +30,14 @@ class RestartWarning(UserWarning):
     """The policy's code has changed since the journal was written: it starts afresh on what is known."""
 
 
-class Unread(Exception):
+class MoreToRead(Exception):
     """More of a journal is to be read than the writer's turn has time for."""
 
     def __init__(self, reads: int) -> None:
         self.reads = reads  # how often the journal had been read then
 
 
-class Folded:
+class CachedFold:
     """One experiment of a database, and its fold as far as this process knows it."""
 
     def __init__(self, number: int) -> None:
@@ -51,11 +51,11 @@ class Folded:
         self.read_again = 0.0  # when to try again
         self.reading = threading.Lock()  # held by the caller who reads the whole journal
         self.reads = 0
-        self.whole: Whole | None = None  # what it has read, for the next turn to take
+        self.whole: WholeJournal | None = None  # what it has read, for the next turn to take
 
 
-class Journals:
-    """The journals of one database.
+class FoldCache:
+    """What one process knows of the experiments of one database.
 
     Args:
         storage: the connection that is used in the writer's turn.
@@ -69,64 +69,64 @@ class Journals:
         self._storage, self._reader, self._read_only = storage, reader, read_only
         self._few = threading.Semaphore(_AT_ONCE)
 
-    def read_whole(self, folded: Folded, reads: int) -> None:
+    def read_whole(self, cached: CachedFold, reads: int) -> None:
         """Read a journal to its end on a connection of its own, unless another caller just has."""
-        with at_work, folded.reading:
-            if folded.reads != reads:
+        with at_work, cached.reading:
+            if cached.reads != reads:
                 return
             try:
                 with self._few, self._reader() as storage:
-                    folded.whole = self._go_on(storage, folded) or read_whole(storage, folded.number)
+                    cached.whole = self._go_on(storage, cached) or read_whole(storage, cached.number)
             except JournalError as error:
-                folded.damage, folded.read_again = error, time.monotonic() + _READ_AGAIN
+                cached.damage, cached.read_again = error, time.monotonic() + _READ_AGAIN
                 raise
             finally:
-                folded.reads += 1
+                cached.reads += 1
 
     @staticmethod
-    def _go_on(storage: Storage, folded: Folded) -> Whole | None:
+    def _go_on(storage: Storage, cached: CachedFold) -> WholeJournal | None:
         """Read on where the turn had to stop; None if there is nothing to go on with."""
-        fold, folded.behind = folded.behind, None
-        if fold is not None and not folded.outdated:
+        fold, cached.behind = cached.behind, None
+        if fold is not None and not cached.outdated:
             with contextlib.suppress(Stale, Diverged, PolicyNotKnown):
-                return Whole(read_tail(storage, folded.number, fold), folded.snapshot_seq, [], None)
+                return WholeJournal(read_tail(storage, cached.number, fold), cached.snapshot_seq, [], None)
         return None
 
-    def catch_up(self, folded: Folded) -> Fold:
+    def catch_up(self, cached: CachedFold) -> Fold:
         """Bring a fold up to date. A damaged journal is read again only now and then: that may take long."""
-        if folded.damage is not None and time.monotonic() < folded.read_again:
-            raise folded.damage.with_traceback(None)  # or it would grow with every raise
+        if cached.damage is not None and time.monotonic() < cached.read_again:
+            raise cached.damage.with_traceback(None)  # or it would grow with every raise
         try:
-            fold = self._read(folded)
-            folded.time.seen(fold.at)
+            fold = self._read(cached)
+            cached.time.seen(fold.at)
             return fold
         except JournalError as error:
-            folded.fold, folded.damage, folded.read_again = None, error, time.monotonic() + _READ_AGAIN
+            cached.fold, cached.damage, cached.read_again = None, error, time.monotonic() + _READ_AGAIN
             raise
 
-    def _read(self, folded: Folded) -> Fold:
+    def _read(self, cached: CachedFold) -> Fold:
         """Apply what others have written since, if that is little."""
-        if folded.whole is not None:
-            self._take(folded, folded.whole)
-        fold = folded.fold
+        if cached.whole is not None:
+            self._take(cached, cached.whole)
+        fold = cached.fold
         if fold is not None and isinstance(fold.policy, UnknownPolicy) and fold.policy.known_by_now():
-            folded.fold = fold = None
+            cached.fold = fold = None
         if fold is None:
-            raise Unread(folded.reads)
+            raise MoreToRead(cached.reads)
         try:
-            for stretch, _ in enumerate(each_stretch(self._storage, folded.number, fold, _SHORT)):
+            for stretch, _ in enumerate(each_stretch(self._storage, cached.number, fold, _SHORT)):
                 if stretch:
-                    folded.fold, folded.behind = None, fold
-                    raise Unread(folded.reads)
+                    cached.fold, cached.behind = None, fold
+                    raise MoreToRead(cached.reads)
         except (Stale, Diverged, PolicyNotKnown):
-            folded.fold = None
-            raise Unread(folded.reads) from None
+            cached.fold = None
+            raise MoreToRead(cached.reads) from None
         return fold
 
-    def _take(self, folded: Folded, whole: Whole) -> None:
+    def _take(self, cached: CachedFold, whole: WholeJournal) -> None:
         """Go on with what a caller has read."""
-        folded.whole, folded.damage = None, None
-        folded.fold, folded.snapshot_seq, folded.outdated = whole.fold, whole.snapshot_seq, whole.diverged is not None
+        cached.whole, cached.damage = None, None
+        cached.fold, cached.snapshot_seq, cached.outdated = whole.fold, whole.snapshot_seq, whole.diverged is not None
         if whole.diverged is not None:
             message = (
                 f"the policy's code changed since event {whole.diverged} was written: it starts afresh on what is known"
@@ -134,4 +134,4 @@ class Journals:
             warnings.warn(RestartWarning(message), stacklevel=2)
         for seq in whole.bad:
             if not self._read_only:
-                self._storage.drop_snapshot(folded.number, seq)
+                self._storage.drop_snapshot(cached.number, seq)

@@ -19,7 +19,7 @@ from rankone.serving.unknown_policy import PolicyNotKnown
 _CHUNK = 50_000  # events read at a time
 
 
-class Whole(NamedTuple):
+class WholeJournal(NamedTuple):
     """A journal that was read to its end."""
 
     fold: Fold
@@ -28,22 +28,22 @@ class Whole(NamedTuple):
     diverged: Diverged | None  # where the policy's code chooses otherwise by now: it is folded without its policy
 
 
-def read_whole(storage: Storage, number: int) -> Whole:
+def read_whole(storage: Storage, number: int) -> WholeJournal:
     """Fold a journal to its end, from its newest snapshot where there is a good one."""
     diverged: Diverged | None = None
     with_policy = True
     while True:
         try:
             if not with_policy:
-                return Whole(replay(storage, number, with_policy=False), 0, [], diverged)
+                return WholeJournal(replay(storage, number, with_policy=False), 0, [], diverged)
             with _cycles_ignored:
                 bad: list[int] = []
                 for seq, body in storage.snapshots(number):
                     found = from_snapshot(storage, number, seq, body)
                     if found is not None:
-                        return Whole(read_tail(storage, number, found), seq, bad, None)
+                        return WholeJournal(read_tail(storage, number, found), seq, bad, None)
                     bad.append(seq)
-                return Whole(replay(storage, number), 0, bad, None)
+                return WholeJournal(replay(storage, number), 0, bad, None)
         except Stale:  # outcomes were excluded while it was read
             continue
         except PolicyNotKnown:

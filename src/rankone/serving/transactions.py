@@ -21,7 +21,7 @@ from rankone.errors import InputError, JournalError, StorageError
 from rankone.serving import snapshot
 from rankone.serving.clock import Clock, JournalTime
 from rankone.serving.fold import Fold, Stale
-from rankone.serving.fold_cache import Folded, Journals, Unread
+from rankone.serving.fold_cache import CachedFold, FoldCache, MoreToRead
 from rankone.serving.forks import at_work
 from rankone.serving.group_commit import Job, Writer
 from rankone.serving.journal import AT, Draft, Events, Kind, Texts
@@ -53,31 +53,31 @@ class Transactions:
         with at_work:
             self.storage = connect()
             at_work.register(self)
-        self._journals = Journals(self.storage, self.reader, read_only)
+        self._folds = FoldCache(self.storage, self.reader, read_only)
         self._writer = Writer(self._carry_out)
-        self._folded: dict[int, Folded] = {}
+        self._cached: dict[int, CachedFold] = {}
 
-    def enter(self, name: str, settings: Callable[[], Settings], clock: Clock | None = None) -> Folded:
+    def enter(self, name: str, settings: Callable[[], Settings], clock: Clock | None = None) -> CachedFold:
         """Return an experiment by its name; all who ask get the same one. A new one is made with `settings()`."""
 
-        def enter() -> Folded:
+        def enter() -> CachedFold:
             number = self.storage.find(name)
             if number is None:
                 number = self._create(name, settings(), clock or Clock())
-            found = self._folded.setdefault(number, Folded(number))
+            found = self._cached.setdefault(number, CachedFold(number))
             if clock is not None:
                 found.time = JournalTime(clock)
             return found
 
         return self.alone(enter)
 
-    def run(self, of: Folded, do: Any) -> Any:
+    def run(self, of: CachedFold, do: Any) -> Any:
         """Carry out a list of requests to an experiment, or call `do(fold)` to look at it; return the result."""
         return self._run(of, lambda: Job(of, do))
 
     def alone(self, do: Callable[[], Any]) -> Any:
         """Call `do()` while nobody else of this process uses the database; return its result."""
-        return self._take_turn(Job(Folded(-1), do, alone=True))
+        return self._take_turn(Job(CachedFold(-1), do, alone=True))
 
     @contextlib.contextmanager
     def reader(self) -> Iterator[Storage]:
@@ -123,21 +123,21 @@ class Transactions:
         self.storage.begin([])
         number = self.storage.find(name)  # another process may just have made it
         if number is None:
-            folded = Folded(self.storage.add(name))
-            folded.fold = begin(self.storage, folded.number)
+            cached = CachedFold(self.storage.add(name))
+            cached.fold = begin(self.storage, cached.number)
             draft = Draft(0, clock.wall())
             draft.add(Kind.CREATE, -1, texts=Texts(note=settings.note()))
-            self._append(folded, draft.take(), restart=True)
-            number = folded.number
+            self._append(cached, draft.take(), restart=True)
+            number = cached.number
         self.storage.commit()
         return number
 
-    def change(self, of: Folded, plan: Callable[[Fold, Draft], Any]) -> Any:
+    def change(self, of: CachedFold, plan: Callable[[Fold, Draft], Any]) -> Any:
         """Carry out `plan`, which drafts rare events, alone in a transaction; return its result."""
 
         def carry_out() -> Any:
             self.storage.begin([of.number])
-            fold = self._journals.catch_up(of)
+            fold = self._folds.catch_up(of)
             draft = Draft(fold.seq, of.time.now())
             result = plan(fold, draft)
             if len(draft):
@@ -147,13 +147,13 @@ class Transactions:
 
         return self._run(of, lambda: Job(of, carry_out, alone=True))
 
-    def _run(self, of: Folded, job: Callable[[], Job]) -> Any:
+    def _run(self, of: CachedFold, job: Callable[[], Job]) -> Any:
         """Run a job in the writer's turn; what it finds unread or not compiled comes first, outside the turn."""
         while True:
             try:
                 return self._take_turn(job())
-            except Unread as unread:
-                self._journals.read_whole(of, unread.reads)
+            except MoreToRead as found:
+                self._folds.read_whole(of, found.reads)
             except NotCompiled as found:
                 with at_work:
                     warm_up(found.policy)
@@ -177,60 +177,60 @@ class Transactions:
                 looks = self._carry_out_together(group, involved)
         except BaseException:
             self.storage.rollback()
-            for folded in involved.values():
-                folded.fold = None
+            for cached in involved.values():
+                cached.fold = None
             raise
         self._after(involved, looks)
 
-    def _carry_out_together(self, group: list[Job], involved: dict[int, Folded]) -> list[Job]:
+    def _carry_out_together(self, group: list[Job], involved: dict[int, CachedFold]) -> list[Job]:
         """Write what the group asks for, as one commit; return the jobs that only look, to be served after it."""
         writes = any(not callable(job.do) for job in group)
         if writes:
             self.storage.begin(involved)
-        for number, folded in list(involved.items()):
+        for number, cached in list(involved.items()):
             try:
-                fold = self._journals.catch_up(folded)
+                fold = self._folds.catch_up(cached)
                 if writes:
                     check_compiled(fold.policy)
-            except (JournalError, Unread, NotCompiled) as error:  # nothing to those who only wait together with it
+            except (JournalError, MoreToRead, NotCompiled) as error:  # nothing to those who only wait together with it
                 del involved[number]
                 for job in group:
-                    if job.of is folded:
+                    if job.of is cached:
                         job.error = error
         readable = [job for job in group if job.error is None]
         if writes:
             self._write([job for job in readable if not callable(job.do)], involved)
         return [job for job in readable if callable(job.do)]
 
-    def _after(self, involved: dict[int, Folded], looks: list[Job]) -> None:
+    def _after(self, involved: dict[int, CachedFold], looks: list[Job]) -> None:
         """Serve those who only look, and keep snapshots: nothing here may harm what is committed."""
         for job in looks:
             try:
                 job.result = job.do(job.of.fold)
             except Exception as error:
                 job.error = error
-        for folded in involved.values():
+        for cached in involved.values():
             with contextlib.suppress(Exception):  # a snapshot is a convenience: the next one may succeed
-                self._keep_snapshot(folded)
+                self._keep_snapshot(cached)
 
-    def _write(self, jobs: list[Job], involved: dict[int, Folded]) -> None:
+    def _write(self, jobs: list[Job], involved: dict[int, CachedFold]) -> None:
         answers: list[tuple[Job, Any]] = []
-        for folded in involved.values():
-            answers += self._write_one(folded, [job for job in jobs if job.of is folded])
+        for cached in involved.values():
+            answers += self._write_one(cached, [job for job in jobs if job.of is cached])
         self.storage.commit()
-        for folded in involved.values():
-            folded.time.told()
+        for cached in involved.values():
+            cached.time.told()
         for job, answer in answers:
             job.result = answer
 
-    def _write_one(self, folded: Folded, jobs: list[Job]) -> list[tuple[Job, Any]]:
-        fold = folded.fold
+    def _write_one(self, cached: CachedFold, jobs: list[Job]) -> list[tuple[Job, Any]]:
+        fold = cached.fold
         assert fold is not None
         if isinstance(fold.policy, UnknownPolicy):
             return [(job, [fold.policy.error()] * len(job.do)) for job in jobs]
-        if folded.outdated:
-            self._begin_era(folded, "the program's policy changed")
-        planner = Planner(fold, self.storage, folded.number, folded.time)
+        if cached.outdated:
+            self._begin_era(cached, "the program's policy changed")
+        planner = Planner(fold, self.storage, cached.number, cached.time)
         requests = [(job, place, request) for job in jobs for place, request in enumerate(job.do)]
         answers: dict[int, list[Any]] = {id(job): [None] * len(job.do) for job in jobs}
         for asking in (False, True):  # outcomes first: what is known by now is used
@@ -245,10 +245,10 @@ class Transactions:
         made, learned = {}, fold.learned
         if len(planner.draft):
             events = planner.draft.take()
-            self._append(folded, events)
+            self._append(cached, events)
             made = decisions_of(fold, events)
             if look_due(learned, fold.learned):
-                self._stop_if_won(folded, fold, planner.draft)
+                self._stop_if_won(cached, fold, planner.draft)
         for answer in answers.values():
             for place, given in enumerate(answer):
                 if type(given) is tuple:
@@ -256,47 +256,47 @@ class Transactions:
                     answer[place] = [made[number] for number in range(first, first + count)]
         return [(job, answers[id(job)]) for job in jobs]
 
-    def _stop_if_won(self, folded: Folded, fold: Fold, draft: Draft) -> None:
+    def _stop_if_won(self, cached: CachedFold, fold: Fold, draft: Draft) -> None:
         """Append the end of an experiment that stops by itself."""
         error = fold.settings.auto_stop
         won = winning_note(fold, error) if error and fold.stopped is None else None
         if won is not None:
             draft.add(Kind.STOP, -1, texts=Texts(note=won))
-            self._append(folded, draft.take())
+            self._append(cached, draft.take())
 
-    def _append(self, folded: Folded, events: Events, restart: bool = False) -> None:
+    def _append(self, cached: CachedFold, events: Events, restart: bool = False) -> None:
         """Apply new events and add them to the journal as one group."""
-        fold = folded.fold
+        fold = cached.fold
         assert fold is not None
         try:
             fold.apply(events, restart)
         except Stale:
-            folded.fold = None  # it counts what is excluded from here on: the next look folds the journal again
-        folded.time.seen(int(events.numbers[-1, AT]))
+            cached.fold = None  # it counts what is excluded from here on: the next look folds the journal again
+        cached.time.seen(int(events.numbers[-1, AT]))
         fold.chain = events.checksum(fold.chain)
-        self.storage.append(folded.number, events.rows(fold.chain))
+        self.storage.append(cached.number, events.rows(fold.chain))
 
-    def _begin_era(self, folded: Folded, why: str) -> None:
+    def _begin_era(self, cached: CachedFold, why: str) -> None:
         """Start the policy afresh on what is known."""
-        fold = folded.fold
+        fold = cached.fold
         assert fold is not None
-        draft = Draft(fold.seq, folded.time.now())
+        draft = Draft(fold.seq, cached.time.now())
         draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note(why, fold.rows, fold.cols, forget=True)))
-        self._append(folded, draft.take(), restart=True)
-        folded.outdated = False
+        self._append(cached, draft.take(), restart=True)
+        cached.outdated = False
 
-    def _keep_snapshot(self, folded: Folded) -> None:
+    def _keep_snapshot(self, cached: CachedFold) -> None:
         """Store a snapshot now and then."""
-        fold = folded.fold
+        fold = cached.fold
         if fold is None or self._read_only or fold.state is None:
             return
-        new = fold.seq - folded.snapshot_seq
+        new = fold.seq - cached.snapshot_seq
         if new < _SNAPSHOT_EVERY:
             return
         size = sum(array.nbytes for array in (*fold.state, fold.pulls, fold.clicks, fold.asked))
         if new < size // _BYTES_PER_EVENT:
             return
-        folded.snapshot_seq = fold.seq
+        cached.snapshot_seq = fold.seq
         body = snapshot.save(fold)
-        with self.storage.transaction([folded.number]):
-            self.storage.keep_snapshot(folded.number, fold.seq, body)
+        with self.storage.transaction([cached.number]):
+            self.storage.keep_snapshot(cached.number, fold.seq, body)
