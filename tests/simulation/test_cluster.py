@@ -3,6 +3,7 @@
 import collections
 import json
 import os
+import pickle
 import re
 import shutil
 import signal
@@ -18,7 +19,7 @@ import rankone
 from rankone.cli._executors import executor_of
 from rankone.errors import InputError, MissingExtra, WorkerError
 from rankone.simulation.cluster import cluster as connect
-from rankone.simulation.executors import explained, parallelism
+from rankone.simulation.executors import explained, packed, parallelism
 from rankone.simulation.work_unit import Unit, do, versions
 
 distributed = pytest.importorskip("distributed")
@@ -235,8 +236,20 @@ def test_what_goes_wrong_on_a_worker_is_explained(problem, message):
 
 
 def test_a_mistake_in_a_policy_stays_what_it_is():
-    with pytest.raises(AttributeError, match="no attribute 'pulls'"), explained():
-        raise AttributeError("object has no attribute 'pulls'")
+    """Its unit was unpacked, so nothing is missing on the worker; the error comes back as bytes, as from a worker."""
+    with pytest.raises(AttributeError, match="no attribute 'policy'") as raised:
+        pickle.loads(packed(None))
+    with pytest.raises(AttributeError, match="no attribute 'policy'"), explained(by_worker=True):
+        raise pickle.loads(pickle.dumps(raised.value))
+    with pytest.raises(AttributeError, match="no attribute 'submit'"), explained():  # nothing a worker has said
+        raise AttributeError("object has no attribute 'submit'")
+
+
+def test_a_worker_with_another_version_is_explained():
+    """It lacks a name that the unit is made of."""
+    elsewhere = packed(None).replace(b"_do_unpacked", b"_do_1npacked")
+    with pytest.raises(WorkerError, match=r"same on every worker - .*_do_1npacked"), explained(by_worker=True):
+        pickle.loads(elsewhere)
 
 
 def test_other_sources_of_a_users_policy_are_refused(monkeypatch, tmp_path):

@@ -18,7 +18,7 @@ from typer.models import OptionInfo
 from rankone._version import __version__
 from rankone.cli._own_files import import_file
 from rankone.cli._wording import in_options
-from rankone.errors import RankoneError
+from rankone.errors import ExplainedError, RankoneError, sentence
 
 
 def build_app() -> typer.Typer:
@@ -76,5 +76,11 @@ def main() -> None:
     try:
         build_app()()
     except RankoneError as error:
-        print(f"rankone: {in_options(str(error), build_app())}", file=sys.stderr)
+        print(f"rankone: {_in_words(error)}", file=sys.stderr)
         sys.exit(2)
+
+
+def _in_words(error: RankoneError) -> str:
+    if isinstance(error, ExplainedError):
+        return sentence(error.expected, error.got, in_options(error.do, build_app()))
+    return str(error)

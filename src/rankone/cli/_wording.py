@@ -12,20 +12,18 @@ import typer
 from rankone.errors import InputError
 
 
-def in_options(message: str, app: typer.Typer) -> str:
-    """Write what the library calls an argument as the command's option, in what a message says to do.
+def in_options(do: str, app: typer.Typer) -> str:
+    """Write what the library calls an argument as the command's option, in what an error says to do.
 
     >>> from rankone.cli import build_app
-    >>> in_options("expected a - got b - lower min_impressions, or pass max_bad=0.5, say", build_app())
-    'expected a - got b - lower --min-impressions, or pass --max-bad 0.5, say'
-    >>> in_options("expected a - got b - write 'pbm:min_impressions=20', say", build_app())
-    "expected a - got b - write 'pbm:min_impressions=20', say"
+    >>> in_options("lower min_impressions, or pass max_bad=0.5, say", build_app())
+    'lower --min-impressions, or pass --max-bad 0.5, say'
+    >>> in_options("write 'pbm:min_impressions=20', say", build_app())
+    "write 'pbm:min_impressions=20', say"
     """
     names = {name for command in _commands(typer.main.get_command(app)) for name in command}
-    said, dash, do = message.rpartition(" - ")
     written = "|".join(sorted(name for name in names if "_" in name))  # other words are words of the language too
-    do = re.sub(rf"(?<![:,])\b({written})\b(=?)", lambda found: _option(found[1]) + (" " if found[2] else ""), do)
-    return said + dash + do
+    return re.sub(rf"(?<![:,])\b({written})\b(=?)", lambda found: _option(found[1]) + (" " if found[2] else ""), do)
 
 
 def _option(name: str) -> str:

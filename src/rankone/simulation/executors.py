@@ -19,6 +19,8 @@ from rankone.simulation.scheduling import Units
 from rankone.simulation.work_unit import Run, Unit, do
 from rankone.specs import whole_number
 
+_UNPACKED = "rankone_unit_was_unpacked"
+
 
 def worker_count(workers: int | None) -> int:
     """Return how many processes to use: as many as asked for, or one a core."""
@@ -47,7 +49,7 @@ def carry_out(units: Units, workers: int, executor: Executor | None) -> Generato
                 finished, pending = wait(pending, return_when=FIRST_COMPLETED)
                 finished_well = [future for future in finished if not future.cancelled() and not future.exception()]
                 for future in (*finished_well, *finished.difference(finished_well)):  # what is good is kept first
-                    with explained():
+                    with explained(by_worker=True):
                         results = future.result()
                     units.learn(results)
                     yield results
@@ -72,7 +74,16 @@ def packed(unit: Unit) -> bytes:
     What travels is known to every Python: a scheduler passes it on without rankone, and a worker without rankone says
     so. Sent as it is, a unit that cannot be unpacked would end a Dask worker, and the study would wait for ever.
     """
-    return bytes(cloudpickle.dumps(_Call(do, unit)))
+    return bytes(cloudpickle.dumps(_Call(_do_unpacked, unit)))
+
+
+def _do_unpacked(unit: Unit) -> list[Run]:
+    """Carry out a unit that could be unpacked: a name that is missing from here on is a mistake of its own."""
+    try:
+        return do(unit)
+    except AttributeError as error:
+        vars(error)[_UNPACKED] = True  # travels with the error; one of unpacking looks the same otherwise
+        raise
 
 
 def parallelism(executor: Executor, otherwise: int) -> int:
@@ -84,14 +95,15 @@ def parallelism(executor: Executor, otherwise: int) -> int:
 
 
 @contextlib.contextmanager
-def explained() -> Iterator[None]:
-    """Say in one sentence what goes wrong between here and the workers."""
+def explained(by_worker: bool = False) -> Iterator[None]:
+    """Say in one sentence what goes wrong between here and the workers; `by_worker`: it is an answer of theirs."""
     try:
         yield
     except RankoneError:
         raise
     except Exception as error:
-        if isinstance(error, ImportError) or "Can't get attribute" in str(error):  # a worker that cannot unpack a unit
+        not_unpacked = by_worker and isinstance(error, AttributeError) and _UNPACKED not in vars(error)
+        if isinstance(error, ImportError) or not_unpacked:
             wanted, again = "rankone and the module of every policy, the same on every worker", "install them there"
             raise WorkerError(wanted, f"one that says: {error}", f"{again}; what was finished is kept") from error
         of_dask = type(error).__module__.startswith("distributed")  # a unit that no worker survives, say
