@@ -1,10 +1,13 @@
 """Files that appear whole or not at all."""
 
 import os
+import re
 import threading
+from pathlib import Path
 
 import pytest
 
+import rankone
 from rankone.errors import StorageError
 from rankone.writing import whole_file
 
@@ -70,3 +73,21 @@ def test_a_link_stays_a_link_and_a_pipe_a_pipe(tmp_path):
     reader.join()
     assert read == ["through"]
     assert (tmp_path / "pipe").is_fifo()
+
+
+# Files that grow for as long as a program runs, and the place that `whole_file` names, compressed.
+OPENED = {"simulation/store.py", "clicks/logs/collector.py", "clicks/synthetic/generate.py"}
+
+
+def test_there_is_one_way_to_write_a_file():
+    package = Path(rankone.__file__).parent
+    writes = re.compile(
+        r"\.write_(text|bytes)\(|open\([^)\n]*[\"'][wax]b?[\"']|\.write_(csv|parquet)\((directory|path|out)"
+    )
+    found = {
+        str(file.relative_to(package))
+        for file in package.glob("**/*.py")
+        for line in file.read_text().splitlines()
+        if writes.search(line) and ">>>" not in line
+    }
+    assert found == {"writing.py"} | OPENED

@@ -1,13 +1,23 @@
-"""Writing files: their directory is made, errors are told in one sentence, and what must not be torn appears whole."""
+"""Writing files, the one way: their directory is made, errors are told in one sentence, and they appear whole.
+
+`write_file` and `write_table` take what is to be written, `whole_file` names a place to write it piece by piece. Only
+what grows for as long as a program runs is opened by itself, inside `writing` or `writing_under`: the finished runs of
+a study, and the rows of a log that cannot be read.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rankone.errors import StorageError
+from rankone.errors import InputError, StorageError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @contextlib.contextmanager
@@ -18,6 +28,43 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StorageError(f"to write {path}", error.strerror or str(error), "make room, or write elsewhere") from error
+
+
+@contextlib.contextmanager
+def writing_under(directory: Path) -> Iterator[None]:
+    """Make a directory of results, and say in one sentence when something under it cannot be written."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        yield
+    except (FileExistsError, NotADirectoryError):
+        raise InputError(f"a directory {directory}", "a file there, or above it", "name another directory") from None
+    except (OSError, StorageError) as error:
+        got = error.got if isinstance(error, StorageError) else error.strerror or str(error)
+        do = "make room, then start again with the same directory: what was finished is kept there"
+        raise StorageError(f"to write under {directory}", got, do) from error
+
+
+def write_file(path: Path, content: str | bytes) -> None:
+    """Write a whole file, a text in UTF-8.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "deep" / "note.txt"
+    >>> write_file(file, "all of it")
+    >>> file.read_text()
+    'all of it'
+    """
+    with whole_file(path) as part:
+        part.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def write_table(path: Path, table: pl.DataFrame) -> None:
+    """Write a table whole, as Parquet or CSV: the ending of the path says which."""
+    content = io.BytesIO()  # Polars tells of a full disk in its own words, so it does not write to the disk
+    if path.suffix == ".parquet":
+        table.write_parquet(content)
+    else:
+        table.write_csv(content)
+    write_file(path, content.getvalue())
 
 
 @contextlib.contextmanager

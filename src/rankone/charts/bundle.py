@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rankone.compiling.cache import cache_roots
 from rankone.errors import StorageError
-from rankone.writing import whole_file
+from rankone.writing import write_file
 
 LOOK = Path(__file__).with_name("look.css")
 LICENCE = Path(__file__).with_name("vega-licence.txt")  # travels with every copy, as it asks
@@ -33,7 +33,6 @@ def make_bundle() -> Path:
     bundle = LICENCE.read_text() + vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     for root in cache_roots(make=True):
         with contextlib.suppress(StorageError):
-            with whole_file(_place(root)) as part:
-                part.write_text(bundle, encoding="utf-8")
+            write_file(_place(root), bundle)
             return _place(root)
     raise StorageError("a directory for the chart library", "none that can be written", "name one in RANKONE_CACHE_DIR")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankone.charts.bundle import LICENCE
 from rankone.errors import InputError
-from rankone.writing import whole_file
+from rankone.writing import write_file
 
 if TYPE_CHECKING:
     import altair as alt
@@ -50,8 +50,7 @@ class Chart:
         """Write the picture; the ending of the path (.png .svg .pdf .html .json) says how."""
         path = drawable(Path(path))
         picture = self._render(path.suffix, scale)
-        with whole_file(path) as part:
-            part.write_bytes(picture)
+        write_file(path, picture)
         return path
 
     def html(self) -> str:

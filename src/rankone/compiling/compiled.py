@@ -89,11 +89,12 @@ def _in_a_sentence(text: str, module: str) -> InputError:
     outer one's (`TypingError.loc` is the line of the call in our own loop). If the text changes, all of it is shown.
     """
     file = getattr(sys.modules.get(module), "__file__", None) or module
-    reasons = re.findall(r"Failed in nopython mode pipeline .*\n\s*(.+)", text)  # the entry's own, then the kernel's
     line = re.search(rf'{re.escape(Path(file).name)}"?(?:, line | \()(\d+)', text)
+    above = text[: line.start()] if line else text  # reasons nest; the last before the file is named is its own
+    reasons = re.findall(r"Failed in nopython mode pipeline .*\n\s*(.+)", above)
     place = Path(file).name + (f", line {line[1]}" if line else "")
     return InputError(
-        f"kernels in {place} that Numba can compile", reasons[min(1, len(reasons) - 1)] if reasons else text,
+        f"kernels in {place} that Numba can compile", reasons[-1] if reasons else text,
         "set NUMBA_DISABLE_JIT=1 to run them as plain Python while you look for it",
     )  # fmt: skip
 

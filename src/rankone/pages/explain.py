@@ -24,7 +24,7 @@ from rankone.pages.recording import Frame, Recorder
 from rankone.policies import Policy, as_policy
 from rankone.problems import RankOne, as_problem
 from rankone.specs import amount, whole_number
-from rankone.writing import whole_file
+from rankone.writing import write_file
 
 MOST_LINES, MOST_STEPS = 16, 1_000_000
 _HERE = Path(__file__).parent
@@ -128,8 +128,7 @@ class Explanation:
     def save(self, directory: str | Path) -> list[Path]:
         """Write ``explain.html`` (the page) and ``explain.png`` and ``explain.svg`` (the strip); return their paths."""
         page = Path(directory) / "explain.html"
-        with whole_file(page) as part:
-            part.write_text(self.html(), encoding="utf-8")
+        write_file(page, self.html())
         return [page, *(self.chart().save(page.with_suffix(suffix)) for suffix in (".png", ".svg"))]
 
     def _idea(self) -> dict[str, str]:

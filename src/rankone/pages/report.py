@@ -16,7 +16,7 @@ from rankone.charts.bundle import make_bundle
 from rankone.charts.page import cell_text, table_html, whole_page
 from rankone.errors import InputError
 from rankone.pages.report_sections import KINDS, Part
-from rankone.writing import whole_file
+from rankone.writing import write_file
 
 _HERE = Path(__file__).parent
 
@@ -38,8 +38,7 @@ def report(directory: str | Path, out: str | Path | None = None) -> Path:
     directory = Path(directory)
     parts = find_parts(directory)
     path = directory / "report.html" if out is None else Path(out)
-    with whole_file(path) as part:
-        part.write_text(report_html(parts), encoding="utf-8")
+    write_file(path, report_html(parts))
     return path
 
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from rankone.charts.chart import Chart
 from rankone.simulation.provenance import write_about
-from rankone.simulation.store import room_under
+from rankone.writing import write_table, writing_under
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,11 @@ class Reproduction:
             command: what makes the same again, for a report.
         """
         content = {"command": command, "tables": list(self.tables), "charts": list(self.charts)}
-        with room_under(directory):
-            directory.mkdir(parents=True, exist_ok=True)
+        with writing_under(directory):
             write_about(directory, "reproduction", content)
             for title, table in self.tables.items():
-                table.write_csv(directory / f"{title}.csv")
-            self.claim_table().write_csv(directory / "claims.csv")
+                write_table(directory / f"{title}.csv", table)
+            write_table(directory / "claims.csv", self.claim_table())
             for name, chart in self.charts.items():
                 for suffix in (".png", ".svg", ".html", ".json"):
                     chart.save(directory / f"{name}{suffix}")

@@ -20,7 +20,7 @@ from typing import Any
 
 from rankone.errors import InputError
 from rankone.problems.rank_one import RankOne, check_distinct
-from rankone.writing import whole_file
+from rankone.writing import write_file
 
 FORMAT, VERSION = "rankone-problems", 1
 _COLUMNS = ("side", "name", "probability")
@@ -80,7 +80,7 @@ def save_problem(problem: RankOne, path: str | Path) -> None:
     table.writerow(_COLUMNS)
     for side, names, values in (("row", problem.row_names, problem.rows), ("col", problem.col_names, problem.cols)):
         table.writerows((side, name, repr(float(value))) for name, value in zip(names, values, strict=True))
-    _write(path, out.getvalue())
+    write_file(path, out.getvalue())
 
 
 def save_problems(
@@ -191,9 +191,4 @@ def _some(names: list[str]) -> str:
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:
-    _write(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def _write(path: Path, text: str) -> None:
-    with whole_file(path) as part:
-        part.write_text(text, encoding="utf-8")
+    write_file(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")

@@ -25,8 +25,8 @@ from rankone.simulation.executors import local_pool, worker_count
 from rankone.simulation.feedback import Feedback, as_feedback
 from rankone.simulation.provenance import read_about, write_about
 from rankone.simulation.simulate import Progress, listed, simulate
-from rankone.simulation.store import room_under
 from rankone.specs import did_you_mean, whole_number
+from rankone.writing import write_table, writing_under
 
 REFERENCE = "uts"
 _MODEL_HORIZON = 100_000
@@ -90,11 +90,10 @@ class Arena:
     def save(self, directory: str | Path) -> None:
         """Write ``arena.csv``, ``arena.json``, ``scores.csv`` and the heat map (PNG, SVG, HTML) into a directory."""
         directory = Path(directory)
-        with room_under(directory):
-            directory.mkdir(parents=True, exist_ok=True)
+        with writing_under(directory):
             write_about(directory, "arena", {"against": self.against, "settings": dict(self.settings)})
-            self.table.write_csv(directory / "arena.csv")
-            self.scores().write_csv(directory / "scores.csv")
+            write_table(directory / "arena.csv", self.table)
+            write_table(directory / "scores.csv", self.scores())
             for suffix in (".png", ".svg", ".html"):
                 self.chart().save(directory / f"arena{suffix}")
 

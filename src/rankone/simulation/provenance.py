@@ -10,6 +10,7 @@ from typing import Any
 
 from rankone.errors import InputError
 from rankone.simulation.work_unit import versions
+from rankone.writing import write_file
 
 
 def made_with() -> dict[str, dict[str, str]]:
@@ -30,7 +31,7 @@ def made_with() -> dict[str, dict[str, str]]:
 def write_about(directory: Path, kind: str, content: dict[str, Any]) -> None:
     """Write ``KIND.json`` into a directory of results: what they are and where they come from."""
     about = {"format": f"rankone-{kind}-1", **content, **made_with()}
-    (directory / f"{kind}.json").write_text(json.dumps(about, indent=1, default=lambda number: number.item()))
+    write_file(directory / f"{kind}.json", json.dumps(about, indent=1, default=lambda number: number.item()))
 
 
 def read_about(directory: Path, kind: str) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,30 +10,15 @@ from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
-import polars as pl
 
 from rankone._version import __version__
-from rankone.errors import InputError, StorageError
+from rankone.errors import InputError
 from rankone.simulation.work_unit import Run
+from rankone.writing import write_file, writing_under
 
 _FORMAT = "rankone-study-1"
 _RUNS = "runs.jsonl"
 _ELSEWHERE = "choose another directory, or delete this one"
-
-
-@contextlib.contextmanager
-def room_under(directory: Path) -> Iterator[None]:
-    """Say in one sentence that a disk is full or a directory cannot be written."""
-    try:
-        yield
-    except (FileExistsError, NotADirectoryError):
-        raise InputError(f"a directory {directory}", "a file there, or above it", "name another directory") from None
-    except (OSError, pl.exceptions.ComputeError) as error:  # the latter is what Polars makes of a full disk
-        raise StorageError(
-            f"to write under {directory}",
-            getattr(error, "strerror", None) or str(error),
-            "make room, then start again with the same directory: what was finished is kept there",
-        ) from error
 
 
 class RunStore:
@@ -47,8 +31,7 @@ class RunStore:
         """
         self.directory, self._code = directory, code
         description = {"format": _FORMAT, "version": __version__, **description}
-        with room_under(directory):
-            directory.mkdir(parents=True, exist_ok=True)
+        with writing_under(directory):
             self._describe(description)
             self._mend()
             self._file = self._path.open("ab", buffering=0)
@@ -73,9 +56,7 @@ class RunStore:
                 raise InputError(
                     f"a study of {_names(ours)} in {self.directory}", f"one of {_names(theirs)}", _ELSEWHERE
                 )
-        whole = header.with_suffix(".new")  # a full disk must not leave half a description
-        whole.write_text(json.dumps(description, indent=1))
-        whole.replace(header)
+        write_file(header, json.dumps(description, indent=1))
 
     def _mend(self) -> None:
         """Cut a last line that a killed process or a full disk left unfinished."""
@@ -98,7 +79,7 @@ class RunStore:
                 "regret": [float(value) for value in run.regret],
             }
             line = json.dumps(entry, separators=(",", ":")).encode() + b"\n"
-            with room_under(self.directory):
+            with writing_under(self.directory):
                 while line:  # a disk that fills up takes a part first, and refuses the rest
                     line = line[self._file.write(line) :]
 

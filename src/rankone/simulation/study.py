@@ -17,8 +17,9 @@ from rankone.errors import InputError
 from rankone.problems import RankOne, lower_bound_constant
 from rankone.simulation.feedback import AT_ONCE, Feedback, as_feedback
 from rankone.simulation.provenance import read_about
-from rankone.simulation.store import finished_runs, room_under
+from rankone.simulation.store import finished_runs
 from rankone.simulation.work_unit import Run
+from rankone.writing import write_file, write_table, writing_under
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -183,9 +184,8 @@ class Study:
         """Write ``table.parquet``, ``summary.csv``, ``summary.json`` and ``regret.png`` into a directory."""
         directory = Path(directory)
         summary = self.summary()
-        with room_under(directory):
-            directory.mkdir(parents=True, exist_ok=True)
-            self.table.write_parquet(directory / "table.parquet")
-            summary.write_csv(directory / "summary.csv")
-            (directory / "summary.json").write_text(json.dumps(summary.to_dicts(), indent=1))
+        with writing_under(directory):
+            write_table(directory / "table.parquet", self.table)
+            write_table(directory / "summary.csv", summary)
+            write_file(directory / "summary.json", json.dumps(summary.to_dicts(), indent=1))
             self.chart().save(directory / "regret.png")

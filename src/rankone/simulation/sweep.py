@@ -22,8 +22,8 @@ from rankone.simulation.feedback import Feedback
 from rankone.simulation.grid import Grid, Point, checked_x, plan, several
 from rankone.simulation.provenance import read_about, write_about
 from rankone.simulation.simulate import Progress, simulate
-from rankone.simulation.store import room_under
 from rankone.specs import whole_number
+from rankone.writing import write_table, writing_under
 
 # A policy that lost more than this share of what choosing at random loses was cut off while it still explored.
 CUT_OFF = 0.5
@@ -109,12 +109,11 @@ class Sweep:
     def save(self, directory: str | Path, *, title: str = "", theory: float | None = None) -> None:
         """Write ``sweep.csv``, ``.parquet``, ``.json`` and ``.png``, and ``exponents.csv`` into a directory."""
         directory = Path(directory)
-        with room_under(directory):
-            directory.mkdir(parents=True, exist_ok=True)
+        with writing_under(directory):
             write_about(directory, "sweep", {"grid": dict(self.grid), "x": self.x, "settings": self.settings})
-            self.table.write_csv(directory / "sweep.csv")
-            self.table.write_parquet(directory / "sweep.parquet")
-            self.exponents().write_csv(directory / "exponents.csv")
+            write_table(directory / "sweep.csv", self.table)
+            write_table(directory / "sweep.parquet", self.table)
+            write_table(directory / "exponents.csv", self.exponents())
             self.chart(title=title, theory=theory).save(directory / "sweep.png")
 
 
