@@ -48,8 +48,8 @@ _UCB1_BARS = {(32, 32): 40.0, (128, 128): 200.0, (10, 871): 200.0}
 _KL_UCB_BARS = {(32, 32): 300.0, (128, 128): 1_000.0, (10, 871): 1_000.0}
 TWINS = [
     Twin(rankone.UCB1(), plain_state, _UCB1_BARS),
-    Twin(rankone.KLUCB(), plain_state, _KL_UCB_BARS),
-    Twin(rankone.KLUCB(c=3.0), plain_state, _KL_UCB_BARS),
+    Twin(rankone.policies.KLUCB(), plain_state, _KL_UCB_BARS),
+    Twin(rankone.policies.KLUCB(c=3.0), plain_state, _KL_UCB_BARS),
     Twin(rankone.UTS(), naive_uts, {(32, 32): 30.0, (128, 128): 90.0, (10, 871): 150.0}),
     Twin(rankone.Thompson(), naive_thompson, {(32, 32): 500.0, (128, 128): 2_000.0, (10, 871): 2_000.0}),
 ]

@@ -152,10 +152,11 @@ def policies() -> str:
     from rankone.cli.policies import policy_facts
     from rankone.policies import known_policies
 
-    facts = policy_facts()
+    facts, homes = policy_facts(), public_names()
     for fact in facts:
         kind = known_policies()[fact["policy"]]
-        fact["policy"] = f"{{py:obj}}`{kind.name} <rankone.{kind.__name__}>`"
+        home = "rankone" if f"rankone.{kind.__name__}" in homes else "rankone.policies"
+        fact["policy"] = f"{{py:obj}}`{kind.name} <{home}.{kind.__name__}>`"
     return _facts(facts, code=("parameters",))
 
 
@@ -202,7 +203,7 @@ def limits() -> str:
     """List the limits of the service."""
     from rankone.web.server.limits import Limits
 
-    return Limits().table()
+    return Limits().markdown()
 
 
 MAKERS: dict[str, Callable[..., str]] = {

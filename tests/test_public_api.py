@@ -9,6 +9,7 @@ import inspect
 from pathlib import Path
 
 import rankone
+from rankone.deprecation import OldAttribute
 
 WRITTEN_DOWN = Path(__file__).with_name("public_api.txt")
 
@@ -18,13 +19,16 @@ def described(name, value):
     if inspect.ismodule(value):
         own = [key for key, inner in vars(value).items() if getattr(inner, "__module__", "") == value.__name__]
         for inner in sorted(getattr(value, "__all__", own)):
-            yield from described(f"{name}.{inner}", getattr(value, inner))
+            if inner not in rankone.__all__:  # said there
+                yield from described(f"{name}.{inner}", getattr(value, inner))
     elif inspect.isclass(value):
         yield f"class {name}{parameters(value)}"
         for inner in sorted(dir(value)):
             home = next((base for base in value.__mro__ if inner in vars(base)), object)
             if not inner.startswith("_") and (home is value or home not in public_classes()) and is_ours(home):
                 member = vars(home)[inner]
+                if isinstance(member, OldAttribute):
+                    continue
                 function = getattr(member, "__func__", member)
                 yield f"  .{inner}{parameters(function) if inspect.isfunction(function) else ''}"
     elif callable(value):

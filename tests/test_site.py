@@ -69,7 +69,7 @@ def test_every_command_and_option_is_in_the_reference(generated, reference):
 
 
 def test_every_policy_and_its_parameters_are_in_the_reference(reference):
-    rows = dict(re.findall(r"^\| \{py:obj\}`([\w-]+) <rankone\.\w+>` \| (.*)$", reference["policies"], re.MULTILINE))
+    rows = dict(re.findall(r"^\| \{py:obj\}`([\w-]+) <rankone\.[\w.]+>` \| (.*)$", reference["policies"], re.MULTILINE))
     for name in own_policies():
         assert name in rows, f"docs/reference/policies.md lacks {name}"
         for field in dataclasses.fields(rankone.known_policies()[name]):

@@ -14,31 +14,20 @@ from rankone.deprecation import old_names
 _HOMES = {
     "Agent": "rankone.policies",
     "Arena": "rankone.simulation",
-    "Best": "rankone.policies.pairs.best",
     "Client": "rankone.client.client",
-    "Challengers": "rankone.policies.pairs.challengers",
     "Database": "rankone.serving",
-    "Decision": "rankone.policies",
+    "Decision": "rankone.serving",
     "Experiment": "rankone.serving",
     "Explanation": "rankone.pages",
     "Feedback": "rankone.simulation",
-    "IMEDUB": "rankone.policies.pairs.imed_ub",
-    "KLUCB": "rankone.policies.pairs.kl_ucb",
-    "KLUCBUB": "rankone.policies.pairs.klucb_ub",
-    "OSUB": "rankone.policies.pairs.osub",
     "Policy": "rankone.policies",
-    "Rank1Elim": "rankone.policies.pairs.rank1elim",
     "Rank1ElimKL": "rankone.policies.pairs.rank1elim_kl",
-    "Rank1ElimKLAnytime": "rankone.policies.pairs.rank1elim_kl_anytime",
     "RankOne": "rankone.problems",
     "Study": "rankone.simulation",
     "Sweep": "rankone.simulation",
     "Thompson": "rankone.policies.pairs.thompson",
-    "TopTwo": "rankone.policies.pairs.top_two",
     "UCB1": "rankone.policies.pairs.ucb1",
-    "UCB1Elim": "rankone.policies.pairs.ucb1_elim",
     "UTS": "rankone.policies.pairs.uts",
-    "Uniform": "rankone.policies.pairs.uniform",
     "arena": "rankone.simulation",
     "as_policy": "rankone.policies",
     "as_problem": "rankone.problems",
@@ -60,8 +49,17 @@ _HOMES = {
     "sweep": "rankone.simulation",
     "upper_bound": "rankone.problems",
 }
-_MODULES = ("clicks", "errors")
-_OLD = old_names("rankone", {"policy": "rankone.as_policy", "problem": "rankone.as_problem"})
+_MODULES = ("clicks", "errors", "policies")
+# Policies beyond the usual few are in `rankone.policies`; those that were here in 0.1 are still found.
+_MOVED = (
+    "Best", "Challengers", "IMEDUB", "KLUCB", "KLUCBUB", "OSUB", "Rank1Elim", "Rank1ElimKLAnytime", "TopTwo",
+    "UCB1Elim", "Uniform",
+)  # fmt: skip
+_OLD = {
+    "policy": "rankone.as_policy",
+    "problem": "rankone.as_problem",
+    **{name: f"rankone.policies.{name}" for name in _MOVED},
+}
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 
@@ -72,7 +70,7 @@ def __getattr__(name: str) -> Any:
     elif name in _MODULES:
         value = importlib.import_module(f"rankone.{name}")
     else:
-        return _OLD(name)
+        return old_names(__name__, _OLD)(name)
     globals()[name] = value
     return value
 

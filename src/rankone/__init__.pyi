@@ -2,6 +2,7 @@
 
 from rankone import clicks as clicks
 from rankone import errors as errors
+from rankone import policies as policies
 from rankone._version import __version__ as __version__
 from rankone.clicks.rank1_test.check import check_rank1 as check_rank1
 from rankone.client.client import Client as Client
@@ -9,24 +10,12 @@ from rankone.pages import Explanation as Explanation
 from rankone.pages import explain as explain
 from rankone.pages import report as report
 from rankone.policies import Agent as Agent
-from rankone.policies import Decision as Decision
 from rankone.policies import Policy as Policy
 from rankone.policies import as_policy as as_policy
 from rankone.policies import known_policies as known_policies
-from rankone.policies.pairs.best import Best as Best
-from rankone.policies.pairs.challengers import Challengers as Challengers
-from rankone.policies.pairs.imed_ub import IMEDUB as IMEDUB
-from rankone.policies.pairs.kl_ucb import KLUCB as KLUCB
-from rankone.policies.pairs.klucb_ub import KLUCBUB as KLUCBUB
-from rankone.policies.pairs.osub import OSUB as OSUB
-from rankone.policies.pairs.rank1elim import Rank1Elim as Rank1Elim
 from rankone.policies.pairs.rank1elim_kl import Rank1ElimKL as Rank1ElimKL
-from rankone.policies.pairs.rank1elim_kl_anytime import Rank1ElimKLAnytime as Rank1ElimKLAnytime
 from rankone.policies.pairs.thompson import Thompson as Thompson
-from rankone.policies.pairs.top_two import TopTwo as TopTwo
 from rankone.policies.pairs.ucb1 import UCB1 as UCB1
-from rankone.policies.pairs.ucb1_elim import UCB1Elim as UCB1Elim
-from rankone.policies.pairs.uniform import Uniform as Uniform
 from rankone.policies.pairs.uts import UTS as UTS
 from rankone.problems import RankOne as RankOne
 from rankone.problems import as_problem as as_problem
@@ -41,6 +30,7 @@ from rankone.problems import save_problem as save_problem
 from rankone.problems import save_problems as save_problems
 from rankone.problems import upper_bound as upper_bound
 from rankone.serving import Database as Database
+from rankone.serving import Decision as Decision
 from rankone.serving import Experiment as Experiment
 from rankone.simulation import Arena as Arena
 from rankone.simulation import Feedback as Feedback

@@ -6,11 +6,16 @@ uses each of them once.
 
 from __future__ import annotations
 
+import functools
 import importlib
+import inspect
 import sys
 import warnings
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ParamSpec, TypeVar
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 def warn(old: str, new: str) -> None:
@@ -36,3 +41,86 @@ def old_names(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
         return getattr(importlib.import_module(home), new)
 
     return __getattr__
+
+
+class OldAttribute:
+    """An attribute under its old name: it can be read, called and set, and says what it is called now.
+
+    >>> class Model:
+    ...     def __init__(self): self.curves_ = [1.0]
+    ...     curves = OldAttribute("curves_")
+    """
+
+    def __init__(self, new: str) -> None:
+        self._new = new
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._old = name
+
+    def __get__(self, thing: Any, owner: type) -> Any:
+        if thing is None:
+            return self
+        self._warn(owner)
+        return getattr(thing, self._new)
+
+    def __set__(self, thing: Any, value: Any) -> None:
+        self._warn(type(thing))
+        setattr(thing, self._new, value)
+
+    def _warn(self, owner: type) -> None:
+        warn(f"{owner.__name__}.{self._old}", self._new)
+
+
+def old_arguments(**new_of: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Let a function go on taking arguments by their old names: ``@old_arguments(reward="clicked")``."""
+
+    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        @functools.wraps(function)
+        def call(*args: _P.args, **keywords: _P.kwargs) -> _R:
+            for old in new_of.keys() & keywords.keys():
+                new = new_of[old]
+                if new in keywords:
+                    raise TypeError(f"{_name(function)}() got both {new} and {old}, its old name")
+                warn(f"{old}= in {_name(function)}()", f"{new}=")
+                keywords[new] = keywords.pop(old)
+            return function(*args, **keywords)
+
+        return call
+
+    return decorate
+
+
+def old_positions(
+    *names: str, check: Callable[[Sequence[Any]], None] = lambda given: None
+) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Let a function go on taking arguments by position, in this order, that are now given by name only.
+
+    For a class it is about its constructor. Without names: every argument that is given by name only, in the order of
+    the signature. `check` may refuse what was given by position before anything is said about it.
+    """
+
+    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        if isinstance(function, type):
+            function.__init__ = decorate(function.__init__)  # type: ignore[misc]
+            return function
+        kinds = inspect.signature(function).parameters
+        order = names or tuple(name for name, found in kinds.items() if found.kind is found.KEYWORD_ONLY)
+        first = sum(found.kind is found.POSITIONAL_OR_KEYWORD for found in kinds.values())
+
+        @functools.wraps(function)
+        def call(*args: _P.args, **keywords: _P.kwargs) -> _R:
+            more = dict(zip(order, args[first:], strict=False))
+            if not more or len(args) > first + len(order) or more.keys() & keywords.keys():
+                return function(*args, **keywords)  # all is well, or Python says what is not
+            check(args[first:])
+            named = ", ".join(f"{name}=" for name in more)
+            warn(f"{named} by position in {_name(function)}()", f"{named} by name" if len(more) == 1 else "their names")
+            return function(*args[:first], **more, **keywords)  # type: ignore[arg-type]
+
+        return call
+
+    return decorate
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return function.__qualname__.removesuffix(".__init__")

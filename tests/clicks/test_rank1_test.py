@@ -162,8 +162,8 @@ def test_queries_are_tested_one_by_one_and_judged_together():
     assert [check.name for check in report.doubts] == ["bad"]
     assert report.p_value == pytest.approx(2 * by_name["bad"].p_value), "Holm: two queries could be tested"
     assert "doubtful in 1 of 2 queries" in report.sentence
-    assert report.table()["name"].to_list() == [check.name for check in report.checks]
-    assert report.as_dict()["checks"][0]["largest_deviations"]
+    assert report.summary()["name"].to_list() == [check.name for check in report.checks]
+    assert report.to_dict()["checks"][0]["largest_deviations"]
 
 
 def test_same_seed_same_p_value():

@@ -26,7 +26,7 @@ def twin_regret(run, window, memory, patience):
 
 @pytest.mark.parametrize(("window", "memory", "patience"), [(2, 2, 1.0), (1, 3, 0.0)])
 def test_same_law_as_the_slow_twin(window, memory, patience):
-    policy = rankone.Challengers(window, memory, patience)
+    policy = rankone.policies.Challengers(window, memory, patience)
     problem, end = rankone.RankOne(ROWS, COLS), np.array([HORIZON])
     fast = np.array(
         [play_run(policy.start(*problem.shape), problem, end, generator(run, "fast"))[0] for run in range(4_000)]
@@ -38,7 +38,7 @@ def test_same_law_as_the_slow_twin(window, memory, patience):
 
 
 def test_the_shortlist_has_no_line_twice_and_loses_the_hopeless():
-    agent = rankone.Challengers(window=1, memory=3).agent(30, 2, seed=1)
+    agent = rankone.policies.Challengers(window=1, memory=3).agent(30, 2, seed=1)
     rewards, seen = generator(2), set()
     for _ in range(3_000):
         decision = agent.ask()
@@ -74,4 +74,4 @@ def test_a_window_over_everything_is_uts():
 )
 def test_bad_parameters(settings, message):
     with pytest.raises(InputError, match=message):
-        rankone.Challengers(**settings)
+        rankone.policies.Challengers(**settings)

@@ -109,7 +109,7 @@ def test_bad_input_is_answered_in_three_parts(name):
     agent = agent_of(name)
     decision = agent.ask()
     for reward in (2, -1, 0.5, "yes", None, float("nan")):
-        with pytest.raises(InputError, match="expected a reward of 0 or 1 - got"):
+        with pytest.raises(InputError, match="expected clicked as True or False - got"):
             agent.tell(decision, reward)
     agent.tell(decision, 1)
     with pytest.raises(DecisionError, match="expected a decision still open"):
@@ -124,7 +124,7 @@ def test_bad_input_is_answered_in_three_parts(name):
 
 
 def test_an_agent_takes_a_name_too():
-    assert rankone.Agent("kl-ucb:c=3", 2, 2).policy == rankone.KLUCB(c=3.0)
+    assert rankone.Agent("kl-ucb:c=3", 2, 2).policy == rankone.policies.KLUCB(c=3.0)
     with pytest.raises(InputError, match="expected a policy or its name - got 3"):
         rankone.Agent(3, 2, 2)
 
@@ -156,7 +156,7 @@ def test_unknown_names_and_parameters():
         with pytest.raises(
             InputError, match=r"expected row of the policy 'best' as a whole number .* at most 1 - got .* pass 1"
         ):
-            rankone.Best(row=row, col=0).start(2, 2)
+            rankone.policies.Best(row=row, col=0).start(2, 2)
     with pytest.raises(InputError, match="expected a row for the policy 'best' - got none"):
-        rankone.Best().start(2, 2)
+        rankone.policies.Best().start(2, 2)
     assert rankone.as_policy("rank1elim-kl:horizon=2e6").horizon == 2_000_000

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from rankone import KLUCB, UCB1
+from rankone import UCB1
 from rankone.compiling.compiled import compiled
 from rankone.kernels.policy import choose, update
 from rankone.numerics.seeds import generator
+from rankone.policies import KLUCB
 from rankone.policies.engines.index_groups import ASKED, N_GROUPS, SEARCHED_AT
 from tests.oracles.plain_indices import plain_state, plain_twin
 from tests.oracles.replay import replay

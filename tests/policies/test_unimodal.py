@@ -120,14 +120,14 @@ def test_ties_between_leaders_are_broken_afresh():
     """Without a click, every pair with an outcome leads equally often."""
     agent = rankone.UTS().agent(2, 3, seed=1)
     for _ in range(3_000):
-        agent.tell(agent.ask(), reward=0)
+        agent.tell(agent.ask(), clicked=False)
     led = agent.state.led
     assert np.abs(led - led.mean()).max() < 5.0 * np.sqrt(led.mean())
 
 
 def test_yardsticks():
     rows, cols = np.array([0.2, 0.9, 0.4]), np.array([0.7, 0.3])
-    policy = rankone.Best().for_problem(1, 0)
+    policy = rankone.policies.Best().for_problem(1, 0)
     decision = policy.agent(3, 2).ask()
     assert (decision.row, decision.col) == (1, 0)
     horizon, runs = 1_000, 50

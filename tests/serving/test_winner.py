@@ -164,7 +164,7 @@ def test_the_report_says_what_is_so(sqlite_db):
     for _ in range(600):
         audience.step(experiment)
     report = experiment.report()
-    assert report.as_dict()["sentence"] == report.sentence
+    assert report.to_dict()["sentence"] == report.sentence
     assert "leads" in report.sentence or "has won" in report.sentence
     assert sum(line.share for line in report.rows) == pytest.approx(1)
     assert sum(line.decisions for line in report.cols) == report.decisions

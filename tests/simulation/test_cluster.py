@@ -95,7 +95,7 @@ def test_a_killed_worker_costs_only_its_unfinished_work(client, local_table, tmp
 def test_results_are_compact():
     import pickle
 
-    unit = Unit(PROBLEM, rankone.Rank1Elim(), study(horizon=100, runs=1, workers=1).checkpoints, 0, range(10))
+    unit = Unit(PROBLEM, rankone.policies.Rank1Elim(), study(horizon=100, runs=1, workers=1).checkpoints, 0, range(10))
     assert len(pickle.dumps(unit)) < 5_000
     assert len(pickle.dumps(do(unit))) < 10 * (100 * 8 + 150)
 

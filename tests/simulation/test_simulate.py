@@ -267,7 +267,7 @@ def test_numbers_of_numpy_are_numbers(tmp_path):
     )
     assert numbers.table.equals(study(checkpoints=[5, 2_000]).table)
     assert len(study(checkpoints=np.array(4)).checkpoints) == 4
-    assert rankone.KLUCB(c=np.int64(3)).label == rankone.KLUCB(c=np.float32(3)).label == "kl-ucb:c=3"
+    assert rankone.policies.KLUCB(c=np.int64(3)).label == rankone.policies.KLUCB(c=np.float32(3)).label == "kl-ucb:c=3"
     study(seed=2**200, runs=1)
 
 

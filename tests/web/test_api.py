@@ -113,7 +113,7 @@ def test_report_is_the_experiments_own(tmp_path):
             tell(api, decision, number % 3 == 0)
         over_http = api.on("homepage", "GET", "/report").json()
     with Experiment("homepage", db=db) as experiment:
-        assert over_http == json.loads(json.dumps(experiment.report().as_dict()))
+        assert over_http == json.loads(json.dumps(experiment.report().to_dict()))
 
 
 def test_stop_resume_lines_and_exclude(api):

@@ -36,16 +36,16 @@ def test_the_timeline_counts_what_the_journal_holds(db):
     timeline.catch_up()
     at_once = Timeline(reader, "homepage")
     at_once.catch_up()
-    points = timeline.as_dict()["points"]
+    points = timeline.to_dict()["points"]
     assert len(points) <= timeline_module.MAX_POINTS
     rows = experiment.database.transactions.storage.tail(1, 0, 10**6)
     asked, told = ([row for row in rows if row[KIND] == kind] for kind in (Kind.ASK, Kind.TELL))
-    for found in (points, at_once.as_dict()["points"]):
+    for found in (points, at_once.to_dict()["points"]):
         assert sum(point["decisions"] for point in found) == len(asked)
         assert sum(point["outcomes"] for point in found) == len(told)
         assert sum(point["clicks"] for point in found) == experiment.report().outcomes["clicked"]
     assert timeline.simulated == at_once.simulated == sum(row[10] == SIMULATED for row in asked)
-    seconds = timeline.as_dict()["seconds"]
+    seconds = timeline.to_dict()["seconds"]
     inside = [row for row in asked if points[3]["at"] <= row[AT] / 1e6 < points[3]["at"] + seconds]
     assert points[3]["decisions"] == len(inside)
     reader.close()
@@ -152,5 +152,5 @@ def test_a_long_journal_is_counted_in_stretches(tmp_path, monkeypatch):
         monkeypatch.setattr(parts, "_count", lambda upto: (spans.append(upto - parts._seq), count(upto)))
         parts.catch_up()
     assert max(spans) == 7
-    assert parts.as_dict() == whole.as_dict()
-    assert sum(point["clicks"] for point in parts.as_dict()["points"]) == 20
+    assert parts.to_dict() == whole.to_dict()
+    assert sum(point["clicks"] for point in parts.to_dict()["points"]) == 20

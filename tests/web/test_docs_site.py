@@ -41,7 +41,7 @@ def operations_table():
 
 
 def test_the_tables_are_those_of_the_code():
-    assert between("limits") == Limits().table()
+    assert between("limits") == Limits().markdown()
     assert between("operations") == operations_table()
 
 

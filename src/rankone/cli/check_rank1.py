@@ -74,7 +74,7 @@ def check_rank1(
     if chart is not None:
         found.chart().save(chart)
     if as_json:
-        print(json.dumps(found.as_dict(), indent=1))
+        print(json.dumps(found.to_dict(), indent=1))
     else:
         _show(found, chart)
 
@@ -90,7 +90,7 @@ def _show(found: Rank1Report, chart: Path | None) -> None:
             "name": "query", "n_rows": "items", "n_cols": "positions", "outcomes": "impressions", "clicks": "clicks",
             "statistic": "statistic", "p_value": "p", "p_holm": "p, Holm", "visible": "visible deviation",
         }  # fmt: skip
-        show_table(found.table(), None, columns)
+        show_table(found.summary(), None, columns)
         first = found.doubts[0] if found.doubts else first
     if first.p_value is not None:
         show_table(first.cells.head(5), f"Pairs of '{first.name}' farthest from rank 1 (deviation in standard errors)")

@@ -35,7 +35,7 @@ def experiments(
             except JournalError as error:  # the others are shown all the same
                 damaged[name] = str(error)
     if as_json:
-        print(json.dumps([report.as_dict() for report in reports], indent=1))
+        print(json.dumps([report.to_dict() for report in reports], indent=1))
     else:
         _show(reports, damaged)
     if damaged:

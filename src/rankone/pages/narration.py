@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankone.kernels.policy import Mask, Race, View
-from rankone.policies import Decision, Policy
+from rankone.policies import AgentDecision, Policy
 from rankone.problems import RankOne
 from rankone.specs import amount
 
@@ -50,7 +50,7 @@ def start(problem: RankOne, policy: Policy, horizon: int) -> str:
     )
 
 
-def swept(problem: RankOne, decision: Decision, side: int, sweep: int, clicked: bool) -> str:
+def swept(problem: RankOne, decision: AgentDecision, side: int, sweep: int, clicked: bool) -> str:
     """One decision of a sweep."""
     rows, cols = ("row", "column") if side == 0 else ("column", "row")
     line, partner = problem.row_names[decision.row], problem.col_names[decision.col]
@@ -62,7 +62,7 @@ def swept(problem: RankOne, decision: Decision, side: int, sweep: int, clicked: 
     )
 
 
-def decided(problem: RankOne, decision: Decision, leader: Pair | None, clicked: bool) -> str:
+def decided(problem: RankOne, decision: AgentDecision, leader: Pair | None, clicked: bool) -> str:
     """One decision about a pair."""
     pair = (decision.row, decision.col)
     if leader is None:

@@ -17,7 +17,7 @@ from rankone.kernels.policy import Mask, Race, View, race, settled, view
 from rankone.kernels.world import loss, respond
 from rankone.numerics.seeds import generator
 from rankone.pages import narration
-from rankone.policies import Agent, Decision, Policy
+from rankone.policies import Agent, AgentDecision, Policy
 from rankone.policies.engines.unimodal import LeaderState, leader_of
 from rankone.problems import RankOne
 
@@ -78,7 +78,7 @@ class Recorder:
         shape = (problem.n_rows, problem.n_cols)
         self._shown, self._clicks = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
         self._met = np.zeros((2, *shape), np.int64)  # outcomes counted for the row, and for the column
-        self._last: tuple[Decision, bool] | None = None
+        self._last: tuple[AgentDecision, bool] | None = None
         self._regret, self._step = 0.0, 0
         self.about_lines = False
 
@@ -110,7 +110,7 @@ class Recorder:
             self._end(self._result())
         return self.frames
 
-    def _see(self, decision: Decision) -> None:
+    def _see(self, decision: AgentDecision) -> None:
         """Let the world answer, and count."""
         row, col, _, tag = decision
         outcome = [0]
@@ -137,7 +137,7 @@ class Recorder:
     def _pair(self, number: int) -> tuple[int, int]:
         return divmod(int(number), self.problem.n_cols)
 
-    def _keep_decision(self, decision: Decision, dense: int) -> None:
+    def _keep_decision(self, decision: AgentDecision, dense: int) -> None:
         clicked = self._last is not None and self._last[1]
         seen, standing = (view(self.agent.state), race(self.agent.state)) if self.about_lines else (None, None)
         if self._step > dense and seen is not None and standing is not None:
@@ -168,7 +168,7 @@ class Recorder:
         seen = view(state)
         return np.logical_and.outer(standing.rows, standing.cols) if seen is None else self._left(seen)
 
-    def _settle(self, decision: Decision) -> None:
+    def _settle(self, decision: AgentDecision) -> None:
         pair = (decision.row, decision.col)
         text = narration.settles(self.problem, pair, self._step, self.horizon)
         if self.frames[-1].kind == "eliminates":  # one moment, one frame

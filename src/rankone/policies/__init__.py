@@ -1,12 +1,53 @@
-"""Who chooses. One algorithm is one file; defining the policy's class registers its name."""
+"""Who chooses. One algorithm is one file; defining the policy's class registers its name.
 
-from typing import TYPE_CHECKING
+Every policy of the package is here by the name of its class (``rankone.policies.KLUCB``), found when it is first used:
+a new file needs no line here.
+"""
+
+from typing import TYPE_CHECKING, Any
 
 from rankone.deprecation import old_names
-from rankone.policies.agent import Agent, Decision
-from rankone.policies.base import Policy, as_policy, known_policies
+from rankone.policies.agent import Agent as Agent
+from rankone.policies.agent import AgentDecision as AgentDecision
+from rankone.policies.base import Policy as Policy
+from rankone.policies.base import as_policy as as_policy
+from rankone.policies.base import known_policies as known_policies
 
-__all__ = ["Agent", "Decision", "Policy", "as_policy", "known_policies"]
+if TYPE_CHECKING:  # what type checkers and editors see
+    from rankone.policies.pairs.best import Best as Best
+    from rankone.policies.pairs.challengers import Challengers as Challengers
+    from rankone.policies.pairs.imed_ub import IMEDUB as IMEDUB
+    from rankone.policies.pairs.kl_ucb import KLUCB as KLUCB
+    from rankone.policies.pairs.klucb_ub import KLUCBUB as KLUCBUB
+    from rankone.policies.pairs.osub import OSUB as OSUB
+    from rankone.policies.pairs.rank1elim import Rank1Elim as Rank1Elim
+    from rankone.policies.pairs.rank1elim_kl import Rank1ElimKL as Rank1ElimKL
+    from rankone.policies.pairs.rank1elim_kl_anytime import Rank1ElimKLAnytime as Rank1ElimKLAnytime
+    from rankone.policies.pairs.thompson import Thompson as Thompson
+    from rankone.policies.pairs.top_two import TopTwo as TopTwo
+    from rankone.policies.pairs.ucb1 import UCB1 as UCB1
+    from rankone.policies.pairs.ucb1_elim import UCB1Elim as UCB1Elim
+    from rankone.policies.pairs.uniform import Uniform as Uniform
+    from rankone.policies.pairs.uts import UTS as UTS
 
-if not TYPE_CHECKING:  # to a type checker there are only the new names
-    __getattr__ = old_names("rankone.policies", {"policy": "rankone.policies.as_policy"})
+_CONTRACT = [Agent, AgentDecision, Policy, as_policy, known_policies]
+_OLD = {"Decision": "rankone.policies.AgentDecision", "policy": "rankone.policies.as_policy"}
+
+
+def _of_the_package() -> dict[str, type[Policy]]:
+    return {kind.__name__: kind for kind in known_policies().values() if kind.__module__.startswith(f"{__name__}.")}
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name == "__all__":
+            return sorted([*_of_the_package(), *(found.__name__ for found in _CONTRACT)])
+        if name[0].isupper() and name in _of_the_package():  # other names may be files that are being imported
+            globals()[name] = _of_the_package()[name]
+            return globals()[name]
+        return old_names(__name__, _OLD)(name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_of_the_package()])

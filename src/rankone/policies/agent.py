@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankone.compiling.compiled import compile_errors_explained, compiled
+from rankone.deprecation import old_arguments
 from rankone.errors import DecisionError, InputError
 from rankone.kernels.advance import ASK, LEARN, VOID, Stretch, advance
 from rankone.numerics.seeds import generator
@@ -14,8 +15,8 @@ from rankone.policies.base import Policy, as_policy
 from rankone.specs import whole_number
 
 
-class Decision(NamedTuple):
-    """A pair to show. Its number and tag let the outcome come at any time and in any order."""
+class AgentDecision(NamedTuple):
+    """A pair to show, as an agent chose it. Its number and tag let the outcome come at any time and in any order."""
 
     row: int
     col: int
@@ -40,8 +41,8 @@ class Agent:
     >>> import rankone
     >>> agent = rankone.UCB1().agent(n_rows=8, n_cols=10, seed=7)
     >>> first, second = agent.ask(), agent.ask()
-    >>> agent.tell(second, reward=0)
-    >>> agent.tell(first, reward=1)
+    >>> agent.tell(second, clicked=False)
+    >>> agent.tell(first, clicked=True)
     """
 
     def __init__(self, policy: Policy | str, n_rows: int, n_cols: int, seed: int = 0) -> None:
@@ -49,40 +50,39 @@ class Agent:
         self.state = self.policy.start(n_rows, n_cols)
         self.rng = generator(whole_number("seed", seed, least=0), "agent", self.policy.label)
         self._asked = 0
-        self._open: dict[int, Decision] = {}
+        self._open: dict[int, AgentDecision] = {}
         self._event = Stretch.empty(2, 1, size=1)
 
-    def ask(self) -> Decision:
+    def ask(self) -> AgentDecision:
         """Return the next decision; any number may be open at a time."""
         self._advance(ASK, (-1, -1))
         (row, col), tag = self._event.shown[0].tolist(), int(self._event.tags[0])
-        decision = Decision(row, col, self._asked, tag)
+        decision = AgentDecision(row, col, self._asked, tag)
         self._asked += 1
         self._open[decision.number] = decision
         return decision
 
-    def tell(self, decision: Decision, reward: int) -> None:
-        """Learn the outcome of a decision: 1 for a click, 0 for none. Once, in any order."""
-        if isinstance(reward, (bool, np.bool_)):
-            reward = int(reward)
-        if not isinstance(reward, (int, float, np.integer, np.floating)) or reward not in (0, 1):
-            raise InputError("a reward of 0 or 1", reward, "tell 1 for a click and 0 for none")
+    @old_arguments(reward="clicked")
+    def tell(self, decision: AgentDecision, clicked: bool | int) -> None:
+        """Learn the outcome of a decision: was it clicked? Once, in any order."""
+        if not isinstance(clicked, (int, float, np.integer, np.floating, np.bool_)) or clicked not in (0, 1):
+            raise InputError("clicked as True or False", clicked, "tell True for a click and False for none")
         self._close(decision)
-        self._advance(LEARN, decision[:2], decision.tag, int(reward))
+        self._advance(LEARN, decision[:2], decision.tag, int(clicked))
 
-    def void(self, decision: Decision) -> None:
+    def void(self, decision: AgentDecision) -> None:
         """Close a decision that was never shown: nothing is learned from it."""
         self._close(decision)
         self._advance(VOID, decision[:2], decision.tag)
 
-    def _advance(self, what: int, shown: tuple[int, int], tag: int = 0, reward: int = 0) -> None:
+    def _advance(self, what: int, shown: tuple[int, int], tag: int = 0, clicked: int = 0) -> None:
         event, module = self._event, type(self.policy).__module__
-        event.what[0], event.shown[0], event.tags[0], event.outcomes[0, 0] = what, shown, tag, reward
+        event.what[0], event.shown[0], event.tags[0], event.outcomes[0, 0] = what, shown, tag, clicked
         with compile_errors_explained(module):
             compiled(advance, module)(self.state, self.rng, event)
 
-    def _close(self, decision: Decision) -> None:
-        if not isinstance(decision, Decision):
+    def _close(self, decision: AgentDecision) -> None:
+        if not isinstance(decision, AgentDecision):
             raise DecisionError("a decision that ask() returned", decision, "keep what ask() returns and tell that")
         asked = self._open.get(decision.number)
         if asked is None and 0 <= decision.number < self._asked:

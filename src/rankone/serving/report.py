@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from rankone.deprecation import OldAttribute
 from rankone.serving.clock import AHEAD
 from rankone.specs import amount, duration
 
@@ -31,7 +32,7 @@ class LineReport:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """A report on an experiment at one moment. ``str(report)`` is made for reading, `as_dict` for programs."""
+    """A report on an experiment at one moment. ``str(report)`` is made for reading, `to_dict` for programs."""
 
     name: str
     policy: str
@@ -104,9 +105,11 @@ class Report:
         sure = "too early to be sure" if self.confidence < 0.5 else f"at least {_percent(self.confidence)} sure"
         return f"{pair} leads ({figures}), {sure}" + ("." if self.stopped else f"; {lines}.")
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the report as plain values."""
         return dataclasses.asdict(self) | {"sentence": self.sentence}
+
+    as_dict = OldAttribute("to_dict")
 
     def __str__(self) -> str:
         head = f"{self.name} ({self.policy}): {self.decisions} decisions, " + ", ".join(

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from rankone.charts.chart import Chart
+from rankone.deprecation import OldAttribute
 
 _MOST_NAMED = 5
 
@@ -48,10 +49,12 @@ class Rank1Check:
         pair = f"'{cell['row']}' with '{cell['col']}'"
         return f"most of all {pair}, clicked {rate} of {cell['outcomes']:,} times where rank 1 fits {fitted}"
 
-    def as_dict(self, cells: int = 10) -> dict[str, Any]:
+    def to_dict(self, cells: int = 10) -> dict[str, Any]:
         """Return plain values, with the pairs that deviate most."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "cells"}
         return values | {"largest_deviations": self.cells.head(cells).to_dicts()}
+
+    as_dict = OldAttribute("to_dict")
 
     def chart(self) -> Chart:
         """Draw the deviation of every pair from its rank-1 rate."""
@@ -119,7 +122,7 @@ class Rank1Report:
             f"The rank-1 assumption is doubtful in {len(self.doubts)} of {tested} queries, {together}: {named}{more}."
         )
 
-    def table(self) -> pl.DataFrame:
+    def summary(self) -> pl.DataFrame:
         """One row a check: size, p-value, Holm's p-value, what could have been seen."""
         names = ("name", "n_rows", "n_cols", "outcomes", "clicks", "constraints", "statistic", "p_value")
         rows = [{name: getattr(check, name) for name in names} for check in self.checks]
@@ -130,15 +133,17 @@ class Rank1Report:
             visible=pl.Series([check.visible for check in self.checks], dtype=pl.Float64),
         )
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
         checks = [
-            check.as_dict() | {"p_holm": p} for check, p in zip(self.checks, self.adjusted, strict=True)
+            check.to_dict() | {"p_holm": p} for check, p in zip(self.checks, self.adjusted, strict=True)
         ]  # fmt: skip
         return {
             "sentence": self.sentence, "doubtful": self.doubtful, "p_value": self.p_value, "level": self.level,
             "checks": checks,
         }  # fmt: skip
+
+    as_dict, table = OldAttribute("to_dict"), OldAttribute("summary")
 
     def chart(self) -> Chart:
         """Draw the deviations of the check with the smallest p-value."""

@@ -57,7 +57,7 @@ class DashboardData:
     def report(self) -> bytes:
         """Return the report of this moment, as JSON."""
         self.settle()
-        return encode(make_report(self._experiment.look(_still)).as_dict())
+        return encode(make_report(self._experiment.look(_still)).to_dict())
 
     def view(self) -> bytes:
         """Return what the page shows, at most a little old, as JSON: many may look, it is written once."""
@@ -76,9 +76,9 @@ class DashboardData:
         outcomes = int(fold.pulls.sum())
         living = np.ix_(fold.live_rows, fold.live_cols)
         return {
-            "report": report.as_dict(),
+            "report": report.to_dict(),
             "heat": _heat(fold, report),
-            "timeline": self._timeline.as_dict(),
+            "timeline": self._timeline.to_dict(),
             "stage": stage,
             "rows_left": rows_left,
             "cols_left": cols_left,

@@ -60,7 +60,7 @@ class Timeline:
         while self._points and max(self._points) - min(self._points) >= MAX_POINTS:
             self._coarsen()
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the points, oldest first; `at` is the beginning of a stretch in seconds since 1970."""
         seconds = self._width / 1e6
         names = ("decisions", "outcomes", "clicks")

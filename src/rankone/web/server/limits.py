@@ -47,10 +47,10 @@ class Limits:
     export_mebibytes: int = _limit(1_024, "MiB of memory of an export, which is a process of its own", "503")
     export_seconds: int = _limit(600, "seconds until an export is made", "503")
 
-    def table(self) -> str:
+    def markdown(self) -> str:
         """Return the limits as a Markdown table.
 
-        >>> print(Limits().table().splitlines()[2])
+        >>> print(Limits().markdown().splitlines()[2])
         | `connections` | 1,000 | connections at once; an idle one makes room for a new one | 503 |
         """
         rows = ["| limit | default | counts | answer above it |", "|---|---|---|---|"]

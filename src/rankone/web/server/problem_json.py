@@ -71,7 +71,7 @@ class Problem(Exception):
         """Return the error as a sentence for people, and its parts for programs."""
         return {"detail": self.detail, "expected": self.expected, "got": self.got, "do": self.do}
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the body of the answer."""
         title = HTTPStatus(self.status).phrase
         head = {"type": "about:blank", "title": title, "status": self.status, "code": self.code}
@@ -79,7 +79,7 @@ class Problem(Exception):
 
     def response(self) -> Answer:
         """Return the answer."""
-        return Answer(encode(self.as_dict()), self.status, MEDIA_TYPE.encode(), self.headers)
+        return Answer(encode(self.to_dict()), self.status, MEDIA_TYPE.encode(), self.headers)
 
 
 def database_away() -> Problem:

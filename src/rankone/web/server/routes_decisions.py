@@ -53,7 +53,7 @@ async def tell_many(call: Call) -> Response:
     served = await call.service.experiment(call.name)
     answers = await served.do([Tell(told.id, told.clicked, call.body.source) for told in call.body.outcomes])
     call.service.meters.told(call.name, answers)
-    shown = [found._asdict() if isinstance(found, Outcome) else Problem.of(found).as_dict() for found in answers]
+    shown = [found._asdict() if isinstance(found, Outcome) else Problem.of(found).to_dict() for found in answers]
     return answer({"outcomes": shown})
 
 
