@@ -194,15 +194,13 @@ def test_a_failing_progress_leaves_no_worker_behind(tmp_path):
 def test_only_runs_are_timed_not_compilation(monkeypatch):
     work = importlib.import_module("rankone.simulation.work_unit")
     steps = []
-    real = work.compiled
+    real = work.play_run
 
-    def spied(entry, module):
-        loop = real(entry, module)
-        return lambda state, rows, cols, best, checkpoints, *rest: (
-            steps.append(int(checkpoints[-1])) or loop(state, rows, cols, best, checkpoints, *rest)
-        )
+    def spied(state, problem, checkpoints, *rest):
+        steps.append(int(checkpoints[-1]))
+        return real(state, problem, checkpoints, *rest)
 
-    monkeypatch.setattr(work, "compiled", spied)
+    monkeypatch.setattr(work, "play_run", spied)
     study(runs=3)
     assert steps[:2] == [1, 2_000], "a step before any run is timed"
     assert steps.count(2_000) == 6

@@ -22,8 +22,15 @@ HEAD = b"GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 def small(tmp_path_factory):
     """A service whose connections have small limits."""
     with running(tmp_path_factory.mktemp("small") / "rankone.db", limits=SMALL) as url:
-        assert Api(url)("POST", "/v1/experiments", HOMEPAGE).status == 201
+        assert first_answer(url, "POST", "/v1/experiments", HOMEPAGE) in (201, 409)
         yield url
+
+
+def first_answer(url, *request):
+    """The status of a request whose first answers may take longer than the limits: it is made meanwhile."""
+    while (status := Api(url)(*request).status) == 503:
+        pass
+    return status
 
 
 def rest(connection):
@@ -181,7 +188,7 @@ def keep_alive(connection):
 @pytest.mark.parametrize("pause", [0.0, 0.05], ids=["in one piece", "one after the other"])
 def test_answer_seconds(small, pause):
     """More answers than sockets hold, and nobody reads them: the service does not keep them for ever."""
-    assert Api(small)("GET", "/vega.js").status == 200  # made the first time
+    assert first_answer(small, "GET", "/vega.js") == 200
     with connected(small, receive=4096) as connection:
         for _ in range(8):
             connection.sendall(b"GET /vega.js HTTP/1.1\r\n\r\n")
