@@ -2,9 +2,11 @@
 
 import pytest
 
+import rankone
 from rankone.errors import JournalError
 from rankone.serving import Ask, Database, Experiment, fold_cache
-from rankone.serving.group_commit import Job
+from rankone.serving.jobs import Look, Write
+from rankone.serving.warm_up import warm_up
 
 from .helpers import damage, error_of, start
 
@@ -23,12 +25,13 @@ def test_those_who_wait_together_with_it_go_on(both):
     sound = Experiment("sound", db=both)
     known = sound._cached.fold
     broken = both.transactions.enter("broken", lambda: None)
-    error_of(both.transactions.run, broken, len)  # its journal has been read
+    error_of(both.transactions.look, broken, len)  # its journal has been read
+    warm_up(rankone.as_policy("ucb1"))
     look, ask, refused, count = group = [
-        Job(broken, len),
-        Job(sound._cached, [Ask(1)]),
-        Job(broken, [Ask(1)]),
-        Job(sound._cached, lambda fold: fold.decisions),
+        Look(broken, len),
+        Write(sound._cached, [Ask(1)]),
+        Write(broken, [Ask(1)]),
+        Look(sound._cached, lambda fold: fold.decisions),
     ]
     both.transactions._carry_out(group)
     assert isinstance(look.error, JournalError)

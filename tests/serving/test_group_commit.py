@@ -8,6 +8,23 @@ import pytest
 from rankone.serving.group_commit import Job, Writer
 
 
+class Task(Job):
+    """A job that is known by what it holds."""
+
+    def __init__(self, what):
+        super().__init__()
+        self.what, self.result = what, None
+
+
+class BadTask(Task):
+    """One that goes alone and fails."""
+
+    alone = True
+
+    def __init__(self):
+        super().__init__("bad")
+
+
 def run_all(writer, jobs):
     """Run jobs from one thread each; return the errors by job."""
     errors = {}
@@ -36,11 +53,11 @@ def test_jobs_that_wait_together_go_together_and_never_two_groups_at_once():
             gate.wait()
         groups.append(len(group))
         for job in group:
-            job.result = job.do + 1
+            job.result = job.what + 1
         active.pop()
 
     writer = Writer(carry_out)
-    jobs = [Job(None, number) for number in range(40)]
+    jobs = [Task(number) for number in range(40)]
     opener = threading.Timer(0.2, gate.set)
     opener.start()
     assert run_all(writer, jobs) == {}
@@ -54,7 +71,7 @@ def test_a_leader_waits_for_the_callers_of_the_last_group_to_come_back(monkeypat
     sizes = []
     writer = Writer(lambda group: sizes.append(len(group)))
     writer._last_size, writer._last_time = 4, 1e6  # a group of four, which took long
-    callers = [threading.Thread(target=writer.run, args=(Job(None, number),)) for number in range(3)]
+    callers = [threading.Thread(target=writer.run, args=(Task(number),)) for number in range(3)]
     for caller in callers:
         assert sizes == []
         caller.start()
@@ -62,7 +79,7 @@ def test_a_leader_waits_for_the_callers_of_the_last_group_to_come_back(monkeypat
         caller.join()
     assert sizes == [3]  # all but one came
     writer._last_size, writer._last_time = 4, 1e-6
-    writer.run(Job(None, 0))  # nobody else comes: not for ever
+    writer.run(Task(0))  # nobody else comes: not for ever
     assert sizes == [3, 1]
     assert (writer._wanted, writer._enough.locked()) == (0, True)
 
@@ -70,7 +87,7 @@ def test_a_leader_waits_for_the_callers_of_the_last_group_to_come_back(monkeypat
 def test_after_a_group_that_took_very_long_nobody_waits_for_its_callers_for_long():
     writer = Writer(lambda group: None)
     writer._last_size, writer._last_time = 4, 1e6  # the database was locked
-    caller = threading.Thread(target=writer.run, args=(Job(None, 1),), daemon=True)
+    caller = threading.Thread(target=writer.run, args=(Task(1),), daemon=True)
     caller.start()
     caller.join(timeout=60)
     assert not caller.is_alive()
@@ -88,15 +105,15 @@ def test_a_leader_interrupted_while_it_waits_leaves_the_queue_in_order(monkeypat
     writer._last_size, writer._last_time, lock = 4, 1e6, writer._enough
     monkeypatch.setattr(writer, "_enough", Interrupted())
     with pytest.raises(KeyboardInterrupt):
-        writer.run(Job(None, 1))
+        writer.run(Task(1))
     writer._enough = lock
     assert (writer._busy, writer._waiting, writer._wanted) == (False, [], 0)
-    assert writer.run(Job(None, 2)) is None  # the next caller is served
+    assert writer.run(Task(2)) is None  # the next caller is served
 
 
 def test_one_that_was_interrupted_and_led_is_not_freed_twice():
     writer = Writer(lambda group: None)
-    free, waits = Job(None, 1), Job(None, 2)
+    free, waits = Task(1), Task(2)
     free.ready.release()
     writer._hand_over([free, waits])
     assert not waits.ready.locked()
@@ -105,14 +122,14 @@ def test_one_that_was_interrupted_and_led_is_not_freed_twice():
 def test_a_failing_group_fails_for_all_in_it_and_for_nobody_else():
     def carry_out(group):
         time.sleep(0.01)
-        if any(job.do == "bad" for job in group):
+        if any(job.what == "bad" for job in group):
             raise ValueError("bad")
 
     writer = Writer(carry_out)
-    jobs = [Job(None, "bad" if number == 7 else number, alone=number == 7) for number in range(20)]
+    jobs = [BadTask() if number == 7 else Task(number) for number in range(20)]
     errors = run_all(writer, jobs)
     assert set(errors) == {jobs[7]}
-    assert writer.run(Job(None, 1)) is None  # and the writer goes on
+    assert writer.run(Task(1)) is None  # and the writer goes on
 
 
 def test_an_interrupted_leader_hands_over():
@@ -121,9 +138,9 @@ def test_an_interrupted_leader_hands_over():
 
     writer = Writer(carry_out)
     with pytest.raises(KeyboardInterrupt):
-        writer.run(Job(None, 1))
+        writer.run(Task(1))
     writer._carry_out = lambda group: None
-    assert writer.run(Job(None, 2)) is None
+    assert writer.run(Task(2)) is None
 
 
 def test_an_interruption_ends_its_own_thread_only():
@@ -131,21 +148,21 @@ def test_an_interruption_ends_its_own_thread_only():
     entered, gate = threading.Event(), threading.Event()
 
     def carry_out(group):
-        if group[0].do == "first":
+        if group[0].what == "first":
             entered.set()
             gate.wait()
         else:
             raise KeyboardInterrupt
 
     writer = Writer(carry_out)
-    first = threading.Thread(target=writer.run, args=(Job(None, "first"),))
+    first = threading.Thread(target=writer.run, args=(Task("first"),))
     first.start()
     entered.wait()
     ends = {}
 
     def caller(number):
         try:
-            writer.run(Job(None, number))
+            writer.run(Task(number))
         except BaseException as error:
             ends[number] = type(error)
 

@@ -7,7 +7,7 @@ import functools
 import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Self, overload
+from typing import Any, Self, TypeVar, overload
 
 from rankone.errors import InputError
 from rankone.policies import Policy
@@ -29,6 +29,7 @@ from rankone.serving.settings import (
     shown_setting,
 )
 
+T = TypeVar("T")
 _VOIDED_AT_ONCE = 10_000  # decisions voided in one commit: others shall not wait long
 
 
@@ -184,7 +185,7 @@ class Experiment:
 
         An `Ask` is answered by a list of decisions, a `Tell` or a `Void` by an outcome.
         """
-        return each_answered(requests, lambda sound: self._transactions.run(self._cached, sound))
+        return each_answered(requests, lambda sound: self._transactions.write(self._cached, sound))
 
     def _one(self, request: Tell | Void) -> Outcome:
         (answer,) = self.do([request])
@@ -192,9 +193,9 @@ class Experiment:
             raise answer
         return answer
 
-    def look(self, at: Callable[[Fold], Any]) -> Any:
+    def look(self, at: Callable[[Fold], T]) -> T:
         """Return `at(fold)` of the newest state. Copy what you need; no writer is locked out meanwhile."""
-        return self._transactions.run(self._cached, at)
+        return self._transactions.look(self._cached, at)
 
     def report(self) -> Report:
         """Return what leads, how sure that is, how much traffic each line got and what is still in the race."""
@@ -204,7 +205,7 @@ class Experiment:
 
     def settle(self) -> None:
         """End the windows that are over; every request does, so this is for quiet times."""
-        self._transactions.run(self._cached, [])
+        self._transactions.write(self._cached, [])
 
     def _window_due(self, fold: Fold) -> bool:
         return bool(fold.due) and fold.open[fold.due[0]].at + fold.settings.window <= self._cached.time.now()

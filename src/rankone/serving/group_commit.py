@@ -11,7 +11,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar, Generic, TypeVar
 
 from rankone.errors import StorageError
 from rankone.serving.storage.sql import UNSURE
@@ -21,16 +21,19 @@ from rankone.serving.storage.sql import UNSURE
 _LINGER, _LONGEST = 0.5, 0.1
 
 
-class Job:
-    """Something to carry out for a caller who waits for it."""
+T = TypeVar("T")
 
-    __slots__ = ("alone", "do", "error", "lead", "of", "ready", "result")
 
-    def __init__(self, of: Any, do: Any, alone: bool = False) -> None:
-        self.of, self.do, self.alone = of, do, alone
-        self.result: Any = None
+class Job(Generic[T]):
+    """Something to carry out for a caller who waits for it. Its kinds say what (`rankone.serving.jobs`)."""
+
+    __slots__ = ("error", "lead", "ready", "result")
+    alone: ClassVar[bool] = False  # in no group with others
+    result: T  # once it is carried out without an error
+
+    def __init__(self) -> None:
         self.error: Exception | None = None
-        self.lead = False
+        self.lead = False  # its caller carries out the next group
         self.ready = threading.Lock()
         self.ready.acquire()
 
@@ -38,10 +41,10 @@ class Job:
 class Writer:
     """Carries out jobs in groups; `carry_out(jobs)` fills in results or errors and never runs twice at once."""
 
-    def __init__(self, carry_out: Callable[[list[Job]], None]) -> None:
+    def __init__(self, carry_out: Callable[[list[Job[Any]]], None]) -> None:
         self._carry_out = carry_out
         self._mutex = threading.Lock()
-        self._waiting: list[Job] = []
+        self._waiting: list[Job[Any]] = []
         self._busy = False
         self._inside: set[int] = set()  # threads whose calls are not finished
         self._last_size, self._last_time = 1, 0.0
@@ -52,7 +55,7 @@ class Writer:
         """Return whether this thread is within a call: in a signal handler, or in what is carried out for it."""
         return threading.get_ident() in self._inside
 
-    def run(self, job: Job) -> Any:
+    def run(self, job: Job[T]) -> T:
         """Carry out a job, now or with others; return its result or raise its error."""
         if self.inside():  # it would wait for itself
             do = "call it afterwards; signal handlers may close experiments, or set a flag"
@@ -63,7 +66,7 @@ class Writer:
         finally:
             self._inside.discard(threading.get_ident())
 
-    def _run(self, job: Job) -> Any:
+    def _run(self, job: Job[T]) -> T:
         with self._mutex:
             self._waiting.append(job)
             lead, self._busy = not self._busy, True
@@ -82,7 +85,7 @@ class Writer:
             raise job.error
         return job.result
 
-    def _leave(self, job: Job) -> None:
+    def _leave(self, job: Job[Any]) -> None:
         with self._mutex:
             if not job.lead and job in self._waiting:
                 self._waiting.remove(job)
@@ -90,7 +93,7 @@ class Writer:
             self._lead()
 
     def _lead(self) -> None:
-        group: list[Job] = []
+        group: list[Job[Any]] = []
         began = time.monotonic()
         try:
             try:
@@ -112,11 +115,11 @@ class Writer:
             self._hand_over(group)
 
     @staticmethod
-    def _fail(group: list[Job], error: Exception) -> None:
+    def _fail(group: list[Job[Any]], error: Exception) -> None:
         for job in group:
             job.error = job.error or error
 
-    def _hand_over(self, group: list[Job]) -> None:
+    def _hand_over(self, group: list[Job[Any]]) -> None:
         with self._mutex:
             heir = self._waiting[0] if self._waiting else None
             self._busy = heir is not None
@@ -135,7 +138,7 @@ class Writer:
         self._enough.acquire(timeout=min(_LINGER * self._last_time, _LONGEST))
 
     @staticmethod
-    def _first_group(waiting: list[Job]) -> tuple[list[Job], list[Job]]:
+    def _first_group(waiting: list[Job[Any]]) -> tuple[list[Job[Any]], list[Job[Any]]]:
         """Split off the jobs that go together: all up to the first that must go alone."""
         for place, job in enumerate(waiting):
             if job.alone:

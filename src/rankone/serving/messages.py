@@ -64,6 +64,10 @@ class Void:
     id: str
 
 
+Request = Ask | Tell | Void
+Answer = list[Decision] | Outcome | InputError  # to an Ask; to a Tell or a Void; to one that is refused
+
+
 def id_of(decision: str | Decision) -> str:
     """Return the id of a decision that is given whole or by its id."""
     return decision.id if isinstance(decision, Decision) else decision
@@ -82,7 +86,7 @@ def tells(outcomes: Iterable[tuple[str | Decision, bool]], source: str | None) -
     return requests
 
 
-def each_answered(requests: Iterable[Any], carry_out: Callable[[list[Any]], Iterable[Any]]) -> list[Any]:
+def each_answered(requests: Iterable[object], carry_out: Callable[[list[Any]], Iterable[Any]]) -> list[Any]:
     """Return for each request its answer; one that makes no sense is answered by its error and not carried out."""
     checked = [checked_request(request) for request in requests]
     sound = [request for request in checked if not isinstance(request, InputError)]
@@ -90,7 +94,7 @@ def each_answered(requests: Iterable[Any], carry_out: Callable[[list[Any]], Iter
     return [request if isinstance(request, InputError) else next(answers) for request in checked]
 
 
-def checked_request(request: Any) -> Ask | Tell | Void | InputError:
+def checked_request(request: Any) -> Request | InputError:
     """Return a request that makes sense; of one that does not, the error: it must not harm those that wait with it."""
     try:
         if type(request) in (Tell, Void) and isinstance(request.id, Decision):

@@ -12,15 +12,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hmac
 import itertools
 import re
 import secrets
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rankone.errors import Contradiction, KeyReused, TooManyOpen, UnknownDecision
+from rankone.errors import Contradiction, InputError, KeyReused, TooManyOpen, UnknownDecision
 from rankone.serving.clock import JournalTime
 from rankone.serving.fold import Fold, Open
 from rankone.serving.journal import (
@@ -42,7 +43,7 @@ from rankone.serving.journal import (
     Kind,
     Texts,
 )
-from rankone.serving.messages import Ask, Decision, Outcome, Tell, Void
+from rankone.serving.messages import Answer, Ask, Decision, Outcome, Request, Tell, Void
 from rankone.serving.settings import Settings
 from rankone.serving.storage import Storage
 from rankone.specs import duration
@@ -50,6 +51,18 @@ from rankone.specs import duration
 _ID = re.compile(r"(0|[1-9][0-9]{0,17})-([0-9a-f]{32})")
 _SECRET = len(NUMBERS)
 _SOURCE = len(NUMBERS) + TEXTS.index("source")
+
+
+@dataclasses.dataclass(slots=True)
+class PromisedDecisions:
+    """The answer to an `Ask` until the policy has chosen: so many decisions from this number on."""
+
+    first: int
+    count: int
+
+    def of(self, made: Mapping[int, Decision]) -> list[Decision]:
+        """Return them out of the decisions that were made, by number."""
+        return [made[number] for number in range(self.first, self.first + self.count)]
 
 
 class Planner:
@@ -70,7 +83,19 @@ class Planner:
         self._old, self._aging = deque[int](), self._each_old()  # decisions that may make room: found, to be found
         self._end_windows()
 
-    def outcome(self, request: Tell | Void) -> Outcome:
+    def plan(self, requests: Sequence[Request]) -> list[Answer | PromisedDecisions]:
+        """Draft what requests ask for; return for each its answer, or the promise of it."""
+        planned: dict[int, Answer | PromisedDecisions] = {}
+        outcomes_first = sorted(range(len(requests)), key=lambda place: isinstance(requests[place], Ask))
+        for place in outcomes_first:  # so that what is known by now is used
+            request = requests[place]
+            try:
+                planned[place] = self._ask(request) if isinstance(request, Ask) else self._outcome(request)
+            except InputError as error:  # any other error is the whole group's
+                planned[place] = error
+        return [planned[place] for place in range(len(requests))]
+
+    def _outcome(self, request: Tell | Void) -> Outcome:
         """Draft the event of an outcome; return the answer, or raise why there is none."""
         number, opened = self._decision(request.id)
         clicked = None if isinstance(request, Void) else bool(request.clicked)
@@ -86,8 +111,8 @@ class Planner:
             )
         return Outcome(request.id, before, *_STATUS[Kind(kind)], repeated=True)
 
-    def ask(self, request: Ask) -> tuple[int, int] | list[Decision]:
-        """Draft decisions; return (first number, count), or the decisions that the same key got before."""
+    def _ask(self, request: Ask) -> PromisedDecisions | list[Decision]:
+        """Draft decisions; return the promise of them, or the decisions that the same key got before."""
         if request.key is not None:
             before = self._asked_before(request)
             if before is not None:
@@ -103,7 +128,7 @@ class Planner:
         self._asked += request.count
         if request.key is not None:
             self._keys[request.key] = first, request.count, request.source
-        return first, request.count
+        return PromisedDecisions(first, request.count)
 
     def _make_room(self, needed: int) -> bool:
         """Void so many decisions for their age, oldest first; return False, and void none, if fewer are old."""
@@ -195,7 +220,7 @@ class Planner:
         self._add(kind, number, pair, int(bool(clicked)), source)
         return Outcome(request.id, clicked, *_STATUS[kind])
 
-    def _asked_before(self, request: Ask) -> tuple[int, int] | list[Decision] | None:
+    def _asked_before(self, request: Ask) -> PromisedDecisions | list[Decision] | None:
         key = request.key or ""
         if key in self._keys:
             first, count, source = self._keys[key]
@@ -209,7 +234,7 @@ class Planner:
             now = f"{request.count} of source {request.source!r}"
             raise KeyReused(before, now, "use a new key for a new request")
         if key in self._keys:
-            return first, count
+            return PromisedDecisions(first, count)
         events = [self._storage.of_decision(self._experiment, number)[0] for number in range(first, first + count)]
         return [decision_of(self._fold, event, event[_SECRET]) for event in events]
 

@@ -14,27 +14,30 @@ and folded again from the journal when next needed.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
-from typing import Any
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
-from rankone.errors import InputError, JournalError, StorageError
+from rankone.errors import JournalError, StorageError
 from rankone.serving import snapshot
 from rankone.serving.clock import Clock, JournalTime
 from rankone.serving.fold import Fold, Stale
 from rankone.serving.fold_cache import CachedFold, FoldCache, MoreToRead
 from rankone.serving.forks import at_work
 from rankone.serving.group_commit import Job, Writer
+from rankone.serving.jobs import Alone, Look, Write
 from rankone.serving.journal import AT, Draft, Events, Kind, Texts
 from rankone.serving.journal_reading import begin
 from rankone.serving.make_report import winning_note
-from rankone.serving.messages import Ask
-from rankone.serving.planner import Planner, decisions_of
+from rankone.serving.messages import Answer, Decision, Request
+from rankone.serving.planner import Planner, PromisedDecisions, decisions_of
 from rankone.serving.settings import Settings
 from rankone.serving.storage import Storage
 from rankone.serving.unknown_policy import UnknownPolicy
 from rankone.serving.warm_up import NotCompiled, check_compiled, warm_up
 from rankone.serving.winner import look_due
 
+T = TypeVar("T")
 _SNAPSHOT_EVERY = 20_000  # events; less often where the state is large
 _BYTES_PER_EVENT = 64  # a snapshot may cost this much writing for each event it saves reading
 
@@ -71,13 +74,17 @@ class Transactions:
 
         return self.alone(enter)
 
-    def run(self, of: CachedFold, do: Any) -> Any:
-        """Carry out a list of requests to an experiment, or call `do(fold)` to look at it; return the result."""
-        return self._run(of, lambda: Job(of, do))
+    def write(self, of: CachedFold, requests: Sequence[Request]) -> list[Answer]:
+        """Carry out requests to an experiment in one commit; return their answers. None: only windows end."""
+        return self._run(of, lambda: Write(of, requests))
 
-    def alone(self, do: Callable[[], Any]) -> Any:
+    def look(self, of: CachedFold, at: Callable[[Fold], T]) -> T:
+        """Return `at(fold)` of an experiment's newest state."""
+        return self._run(of, lambda: Look(of, at))
+
+    def alone(self, do: Callable[[], T]) -> T:
         """Call `do()` while nobody else of this process uses the database; return its result."""
-        return self._take_turn(Job(CachedFold(-1), do, alone=True))
+        return self._take_turn(Alone(do))
 
     @contextlib.contextmanager
     def reader(self) -> Iterator[Storage]:
@@ -111,7 +118,7 @@ class Transactions:
         """Let nobody in a forked process wait for threads of its parent."""
         self._writer = Writer(self._carry_out)
 
-    def _take_turn(self, job: Job) -> Any:
+    def _take_turn(self, job: Job[T]) -> T:
         try:
             return self._writer.run(job)
         finally:
@@ -132,10 +139,10 @@ class Transactions:
         self.storage.commit()
         return number
 
-    def change(self, of: CachedFold, plan: Callable[[Fold, Draft], Any]) -> Any:
+    def change(self, of: CachedFold, plan: Callable[[Fold, Draft], T]) -> T:
         """Carry out `plan`, which drafts rare events, alone in a transaction; return its result."""
 
-        def carry_out() -> Any:
+        def carry_out() -> T:
             self.storage.begin([of.number])
             fold = self._folds.catch_up(of)
             draft = Draft(fold.seq, of.time.now())
@@ -145,9 +152,9 @@ class Transactions:
             self.storage.commit()
             return result
 
-        return self._run(of, lambda: Job(of, carry_out, alone=True))
+        return self._run(of, lambda: Alone(carry_out, of))
 
-    def _run(self, of: CachedFold, job: Callable[[], Job]) -> Any:
+    def _run(self, of: CachedFold, job: Callable[[], Job[T]]) -> T:
         """Run a job in the writer's turn; what it finds unread or not compiled comes first, outside the turn."""
         while True:
             try:
@@ -158,7 +165,7 @@ class Transactions:
                 with at_work:
                     warm_up(found.policy)
 
-    def _carry_out(self, group: list[Job]) -> None:
+    def _carry_out(self, group: list[Job[Any]]) -> None:
         with at_work:
             self._check_open()
             self._carry_out_open(group)
@@ -167,24 +174,27 @@ class Transactions:
         if self._closed:
             raise StorageError(f"{self.storage.where} to be open", "an experiment that was closed", "open it again")
 
-    def _carry_out_open(self, group: list[Job]) -> None:
-        involved = {job.of.number: job.of for job in group}
-        looks: list[Job] = []
+    def _carry_out_open(self, group: list[Job[Any]]) -> None:
+        writes = [job for job in group if isinstance(job, Write)]
+        looks = [job for job in group if isinstance(job, Look)]
+        alone = [job for job in group if isinstance(job, Alone)]  # if there is one, there is nothing else
+        jobs: list[Write | Look[Any] | Alone[Any]] = [*writes, *looks, *alone]
+        involved = {job.of.number: job.of for job in jobs if job.of is not None}
         try:
-            if group[0].alone:
-                group[0].result = group[0].do()
-            else:
-                looks = self._carry_out_together(group, involved)
+            for job in alone:
+                job.result = job.do()
+            if not alone:
+                self._write_together(writes, looks, involved)
         except BaseException:
             self.storage.rollback()
             for cached in involved.values():
                 cached.fold = None
             raise
-        self._after(involved, looks)
+        self._after(looks, involved)
 
-    def _carry_out_together(self, group: list[Job], involved: dict[int, CachedFold]) -> list[Job]:
-        """Write what the group asks for, as one commit; return the jobs that only look, to be served after it."""
-        writes = any(not callable(job.do) for job in group)
+    def _write_together(self, writes: list[Write], looks: list[Look[Any]], involved: dict[int, CachedFold]) -> None:
+        """Bring folds up to date and write what is asked for, as one commit. What cannot be read is not involved."""
+        waiting: list[Write | Look[Any]] = [*writes, *looks]
         if writes:
             self.storage.begin(involved)
         for number, cached in list(involved.items()):
@@ -194,27 +204,26 @@ class Transactions:
                     check_compiled(fold.policy)
             except (JournalError, MoreToRead, NotCompiled) as error:  # nothing to those who only wait together with it
                 del involved[number]
-                for job in group:
+                for job in waiting:
                     if job.of is cached:
                         job.error = error
-        readable = [job for job in group if job.error is None]
         if writes:
-            self._write([job for job in readable if not callable(job.do)], involved)
-        return [job for job in readable if callable(job.do)]
+            self._write([job for job in writes if job.error is None], involved)
 
-    def _after(self, involved: dict[int, CachedFold], looks: list[Job]) -> None:
+    def _after(self, looks: list[Look[Any]], involved: dict[int, CachedFold]) -> None:
         """Serve those who only look, and keep snapshots: nothing here may harm what is committed."""
         for job in looks:
-            try:
-                job.result = job.do(job.of.fold)
-            except Exception as error:
-                job.error = error
+            if job.error is None:
+                try:
+                    job.result = job.at(_known(job.of))
+                except Exception as error:
+                    job.error = error
         for cached in involved.values():
             with contextlib.suppress(Exception):  # a snapshot is a convenience: the next one may succeed
                 self._keep_snapshot(cached)
 
-    def _write(self, jobs: list[Job], involved: dict[int, CachedFold]) -> None:
-        answers: list[tuple[Job, Any]] = []
+    def _write(self, jobs: list[Write], involved: dict[int, CachedFold]) -> None:
+        answers: list[tuple[Write, list[Answer]]] = []
         for cached in involved.values():
             answers += self._write_one(cached, [job for job in jobs if job.of is cached])
         self.storage.commit()
@@ -223,38 +232,24 @@ class Transactions:
         for job, answer in answers:
             job.result = answer
 
-    def _write_one(self, cached: CachedFold, jobs: list[Job]) -> list[tuple[Job, Any]]:
-        fold = cached.fold
-        assert fold is not None
+    def _write_one(self, cached: CachedFold, jobs: list[Write]) -> list[tuple[Write, list[Answer]]]:
+        """Append to one journal what is asked for; return the answers, to be given once it is committed."""
+        fold = _known(cached)
         if isinstance(fold.policy, UnknownPolicy):
-            return [(job, [fold.policy.error()] * len(job.do)) for job in jobs]
+            return [(job, [fold.policy.error()] * len(job.requests)) for job in jobs]
         if cached.outdated:
             self._begin_era(cached, "the program's policy changed")
         planner = Planner(fold, self.storage, cached.number, cached.time)
-        requests = [(job, place, request) for job in jobs for place, request in enumerate(job.do)]
-        answers: dict[int, list[Any]] = {id(job): [None] * len(job.do) for job in jobs}
-        for asking in (False, True):  # outcomes first: what is known by now is used
-            for job, place, request in requests:
-                if isinstance(request, Ask) is asking:
-                    try:
-                        answers[id(job)][place] = (
-                            planner.ask(request) if isinstance(request, Ask) else planner.outcome(request)
-                        )
-                    except InputError as error:  # any other error is the whole group's
-                        answers[id(job)][place] = error
-        made, learned = {}, fold.learned
+        planned = planner.plan([request for job in jobs for request in job.requests])
+        made: dict[int, Decision] = {}
         if len(planner.draft):
-            events = planner.draft.take()
+            learned, events = fold.learned, planner.draft.take()
             self._append(cached, events)
             made = decisions_of(fold, events)
             if look_due(learned, fold.learned):
                 self._stop_if_won(cached, fold, planner.draft)
-        for answer in answers.values():
-            for place, given in enumerate(answer):
-                if type(given) is tuple:
-                    first, count = given
-                    answer[place] = [made[number] for number in range(first, first + count)]
-        return [(job, answers[id(job)]) for job in jobs]
+        answers = iter([given.of(made) if isinstance(given, PromisedDecisions) else given for given in planned])
+        return [(job, list(itertools.islice(answers, len(job.requests)))) for job in jobs]
 
     def _stop_if_won(self, cached: CachedFold, fold: Fold, draft: Draft) -> None:
         """Append the end of an experiment that stops by itself."""
@@ -266,8 +261,7 @@ class Transactions:
 
     def _append(self, cached: CachedFold, events: Events, restart: bool = False) -> None:
         """Apply new events and add them to the journal as one group."""
-        fold = cached.fold
-        assert fold is not None
+        fold = _known(cached)
         try:
             fold.apply(events, restart)
         except Stale:
@@ -278,8 +272,7 @@ class Transactions:
 
     def _begin_era(self, cached: CachedFold, why: str) -> None:
         """Start the policy afresh on what is known."""
-        fold = cached.fold
-        assert fold is not None
+        fold = _known(cached)
         draft = Draft(fold.seq, cached.time.now())
         draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note(why, fold.rows, fold.cols, forget=True)))
         self._append(cached, draft.take(), restart=True)
@@ -300,3 +293,9 @@ class Transactions:
         body = snapshot.save(fold)
         with self.storage.transaction([cached.number]):
             self.storage.keep_snapshot(cached.number, fold.seq, body)
+
+
+def _known(cached: CachedFold) -> Fold:
+    """Return the fold of an experiment that was just brought up to date."""
+    assert cached.fold is not None
+    return cached.fold
