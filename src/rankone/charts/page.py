@@ -1,6 +1,6 @@
 """A whole HTML page in one file: style, scripts and data inside it, nothing asked of the network.
 
-What comes from outside (names, labels) reaches a page in two ways only: as text that `escape` made harmless, or as data
+What comes from outside (names, labels) reaches a page in two ways only: as text that its template escapes, or as data
 that its scripts set as text. The page's own policy lets run nothing but the scripts it was written with, and forbids
 every request.
 """
@@ -12,55 +12,58 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from html import escape
-from string import Template
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankone.charts.bundle import LOOK
 
 if TYPE_CHECKING:
-    import polars as pl
+    from markupsafe import Markup
 
-_PAGE = Template("""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="$policy">
-<title>$title</title>
-<link rel="icon" href="data:,">
-<style>
-$style</style>
-</head>
-<body>
-$body
-<script type="application/json" id="data">$data</script>
-$scripts
-</body>
-</html>
-""")
+_PAGE = Path(__file__).with_name("page.html")
 
 
-def whole_page(title: str, body: str, style: str, scripts: Sequence[str], data: Any) -> str:
+def filled(template: Path, **values: Any) -> Markup:
+    """Return the markup of a Jinja template: all values in it are escaped, except those that are markup already.
+
+    Jinja comes with Altair in any case; it escapes by itself, which code that puts texts together may forget.
+    """
+    import jinja2
+    from markupsafe import Markup
+
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    text = template.read_text(encoding="utf-8")
+    return Markup(environment.from_string(text).render(values))  # noqa: S704 - just escaped
+
+
+def whole_page(title: str, body: Markup, style: str, scripts: Sequence[str], data: Any) -> str:
     """Return the page.
 
     Args:
         title: what the browser's tab says; plain text.
-        body: markup, everything foreign in it escaped.
+        body: what `filled` made of a template.
         style: what the page adds to the common look.
         scripts: JavaScript, in order; they find `data` as JSON in the element "data".
         data: anything that JSON can hold.
     """
     hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in scripts)
     policy = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:"
-    return _PAGE.substitute(
-        policy=escape(policy, quote=True).replace("&#x27;", "'"),
-        title=escape(title),
+    page = filled(
+        _PAGE,
+        policy=policy,
+        title=title,
         style=LOOK.read_text() + style,
         body=body,
         data=as_data(data),
-        scripts="\n".join(f"<script>{script}</script>" for script in scripts),
+        scripts=scripts,
     )
+    return str(page)
 
 
 def as_data(data: Any) -> str:
@@ -79,27 +82,6 @@ def _finite(data: Any) -> Any:
     if isinstance(data, (list, tuple)):
         return [_finite(value) for value in data]
     return None if isinstance(data, float) and not math.isfinite(data) else data
-
-
-def table_html(table: pl.DataFrame, columns: Mapping[str, str] | None = None) -> str:
-    """Return a table as markup, numbers to the right; `columns` chooses and renames.
-
-    >>> import polars as pl
-    >>> table_html(pl.DataFrame({"policy": ["<b>"], "regret": [1234.5]})).partition("<tbody>")[2]
-    '<tr><td>&lt;b&gt;</td><td class="number">1,234</td></tr></tbody></table>'
-    """
-    if columns is not None:
-        table = table.select(*columns).rename(dict(columns))
-    kinds = [' class="number"' if kind.is_numeric() else "" for kind in table.schema.values()]
-    head = "".join(
-        f"<th{kind}>{escape(name.replace('_', ' '))}</th>" for name, kind in zip(table.columns, kinds, strict=True)
-    )
-    lines = [
-        "".join(f"<td{kind}>{escape(cell_text(value))}</td>" for value, kind in zip(row, kinds, strict=True))
-        for row in table.iter_rows()
-    ]
-    body = "".join(f"<tr>{line}</tr>" for line in lines)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def cell_text(value: Any) -> str:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 import shlex
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from rankone.charts.chart import Chart
-from rankone.charts.page import whole_page
+from rankone.charts.page import filled, whole_page
 from rankone.charts.strip import strip_chart
 from rankone.errors import InputError
 from rankone.pages.ideas import idea
@@ -65,21 +63,17 @@ class Explanation:
 
     def html(self) -> str:
         """Return the page: one file, interactive, offline."""
-        body = (_HERE / "explain.html").read_text()
         title = f"{self.policy.name}, step by step"
-        texts = {
-            "title": title,
-            "about": (type(self.policy).__doc__ or "").strip().partition("\n")[0],
-            "run": f"{self.problem.name}: {sizes(self.problem, ', ')} · {amount(self.horizon, 'decision')} · "
-            f"seed {self.seed}",
-            "again": self.again,
-        }
-        told = [frame.text for frame in self.frames if frame.kind not in ("decision", "stretch")]
-        markup = {name: escape(text) for name, text in texts.items()} | {
-            "idea": "".join(f"<dt>{escape(term)}</dt><dd>{escape(text)}</dd>" for term, text in self._idea().items()),
-            "story": "".join(f"<li>{escape(text)}</li>" for text in told),
-        }
-        body = re.sub(r"\$(\w+)\$", lambda mark: markup[mark[1]], body)
+        played = f"{self.problem.name}: {sizes(self.problem, ', ')} · {amount(self.horizon, 'decision')}"
+        body = filled(
+            _HERE / "explain.html",
+            title=title,
+            about=(type(self.policy).__doc__ or "").strip().partition("\n")[0],
+            run=f"{played} · seed {self.seed}",
+            idea=self._idea(),
+            story=[frame.text for frame in self.frames if frame.kind not in ("decision", "stretch")],
+            again=self.again,
+        )
         style, script = ((_HERE / f"explain.{kind}").read_text() for kind in ("css", "js"))
         return whole_page(title, body, style, [script], self._data())
 

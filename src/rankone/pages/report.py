@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Mapping
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import polars as pl
 
 from rankone import __version__
 from rankone.charts.bundle import make_bundle
-from rankone.charts.page import cell_text, table_html, whole_page
+from rankone.charts.page import cell_text, filled, whole_page
 from rankone.errors import InputError
 from rankone.pages.report_sections import KINDS, Part
 from rankone.writing import write_file
@@ -73,67 +72,35 @@ def _kind(directory: Path) -> str | None:
 
 def report_html(parts: list[Part]) -> str:
     """Return the report as a page."""
-    charts: list[dict[str, Any]] = []
-    bodies = [_body(part, charts) for part in parts]
+    charts = [specs for part in parts for specs in part.charts.values()]  # the script draws them by their place
     title = parts[0].title if len(parts) == 1 else f"{len(parts)} results"
-    head = f"<header><p class='note'>Report by rankone {escape(__version__)}</p></header>"
-    head += "<noscript><p class='note'>The charts need JavaScript; all else is here without it.</p></noscript>"
+    body = filled(
+        _HERE / "report.html",
+        version=__version__,
+        parts=parts,
+        packages=_packages,
+        needs_problems=lambda part: any("problems.json" in text for text in part.code.values()),
+        origins=_origins,
+        base64=lambda text: base64.b64encode(text.encode()).decode(),
+        file_name=lambda name: re.sub(r"[^\w. -]+", "-", name),
+        cell_text=cell_text,
+        said=_said,
+    )
     style, script = ((_HERE / f"report.{kind}").read_text() for kind in ("css", "js"))
     library = make_bundle().read_text(encoding="utf-8").replace("</script", "<\\/script")
-    return whole_page(f"{title} · rankone", f"{head}<main>{''.join(bodies)}</main>", style, [library, script], charts)
+    return whole_page(f"{title} · rankone", body, style, [library, script], charts)
 
 
-def _body(part: Part, charts: list[dict[str, Any]]) -> str:
-    """Return the markup of one part, its charts added to `charts`, which the script draws by their place."""
-    parts = [f"<h1>{escape(part.title)}</h1><p class='lead'>{escape(part.sentence)}</p>"]
-    if part.warning:
-        parts.append(f"<p class='warning card'>{escape(part.warning)}</p>")
-    for caption, specs in part.charts.items():
-        place = len(charts)
-        charts.append(specs)
-        parts.append(
-            f"<section><h2>{escape(caption)}</h2><div class='axes' data-of='{place}'></div>"
-            f"<div class='chart'><div data-chart='{place}'></div></div></section>"
-        )
-    for caption, table in part.tables.items():
-        parts.append(f"<section><h2>{escape(caption)}</h2><div class='scroll'>{table_html(table)}</div></section>")
-    parts.append(f"<section><h2>Make it again</h2>{_again(part)}</section>")
-    parts.append(f"<section><h2>Where it comes from</h2>{_provenance(part)}</section>")
-    return f"<article>{''.join(parts)}</article>"
-
-
-def _again(part: Part) -> str:
+def _packages(part: Part) -> str:
     versions = part.about.get("versions", {})
     wanted = [name for name in ("rankone", "NumPy", "Numba") if name in versions]
-    packages = " ".join(f"{name.lower()}=={versions[name]}" for name in wanted)
-    note = f"With the same versions (<code>{escape(packages)}</code>) the numbers are the same, on any number of cores."
-    parts = [f"<p class='note'>{note if packages else 'The versions were not recorded.'}</p>"]
-    if any("problems.json" in text for text in part.code.values()):
-        parts.append("<p class='note'>Save problems.json (below) beside it first.</p>")
-    for what, text in part.code.items():
-        parts.append(
-            f"<div class='code'><b>{escape(what)}</b><button type='button' class='copy'>Copy</button>"
-            f"<pre>{escape(text)}</pre></div>"
-        )
-    links = [
-        f'<a download="{escape(_safe(name), quote=True)}" '
-        f'href="data:text/plain;base64,{base64.b64encode(text.encode()).decode()}">{escape(name)}</a>'
-        for name, text in part.files.items()
-    ]
-    return f"{''.join(parts)}<p class='note'>Save: {' · '.join(links)}</p>"
+    return " ".join(f"{name.lower()}=={versions[name]}" for name in wanted)
 
 
-def _provenance(part: Part) -> str:
-    versions, machine = part.about.get("versions", {}), part.about.get("machine", {})
-    if not versions:
-        versions = {"rankone": part.about.get("version", "not recorded")}
-    groups = (("Settings", part.settings), ("Versions", versions), ("Machine", machine or {"machine": "not recorded"}))
-    return f"<div class='facts'>{''.join(_facts(title, values) for title, values in groups)}</div>"
-
-
-def _facts(title: str, values: Mapping[str, Any]) -> str:
-    rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(_said(value))}</td></tr>" for name, value in values.items())
-    return f"<div><h3>{escape(title)}</h3><table>{rows}</table></div>"
+def _origins(part: Part) -> dict[str, Mapping[str, Any]]:
+    versions = part.about.get("versions") or {"rankone": part.about.get("version", "not recorded")}
+    machine = part.about.get("machine") or {"machine": "not recorded"}
+    return {"Settings": part.settings, "Versions": versions, "Machine": machine}
 
 
 def _said(value: Any) -> str:
@@ -142,7 +109,3 @@ def _said(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(_said(inner) for inner in value)
     return cell_text(value)
-
-
-def _safe(name: str) -> str:
-    return re.sub(r"[^\w. -]+", "-", name)
