@@ -12,6 +12,7 @@
     ├── StorageError                               the disk or database is gone, full or busy
     ├── JournalError                               a journal is damaged, or newer than this program
     ├── WorkerError                                a worker or the scheduler is gone, or runs other versions
+    ├── ConformanceError      (also AssertionError) a class does not keep its contract (`rankone.testing`)
     └── MissingExtra          (also ImportError)   an optional dependency is not installed
 """
 
@@ -83,6 +84,10 @@ class JournalError(ExplainedError):
 
 class WorkerError(ExplainedError):
     """A worker or the scheduler is gone, or runs other versions. What was finished is kept."""
+
+
+class ConformanceError(ExplainedError, AssertionError):
+    """A class does not do what rankone asks of its kind; the suites of `rankone.testing` raise it."""
 
 
 class MissingExtra(RankoneError, ImportError):

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
-from pathlib import Path
-
 import polars as pl
-import zstandard
 
-from rankone.numerics.seeds import generator
+from rankone.testing.click_models import example_lists
 from tests.oracles.pbm_em import Session
 
 
-def random_sessions(seed: int, lists: int = 300, queries: int = 3, items: int = 8, length: int = 5) -> list[Session]:
-    rng = generator(seed, "test sessions")
-    sessions = []
-    for _ in range(lists):
-        query = int(rng.integers(queries))
-        chosen = rng.permutation(items)[:length]
-        clicks = rng.random(length) < 0.6 * (1 + chosen) / items / (1 + 0.3 * rng.permutation(length))
-        sessions.append(Session(f"{query}_0", [str(100 * query + item) for item in chosen], clicks.tolist()))
-    return sessions
+def random_sessions(seed: int, lists: int = 300) -> list[Session]:
+    """The lists on which `rankone.testing` tries click models."""
+    return [
+        Session(part["query"][0], part["item"].to_list(), part["clicked"].to_list())
+        for part in example_lists(seed, lists).partition_by("list", maintain_order=True)
+    ]
 
 
 def rpc_rows(sessions: list[Session]) -> bytes:
@@ -46,11 +39,3 @@ def long_table(sessions: list[Session]) -> pl.DataFrame:
         schema=["list", "query", "item", "position", "clicked"],
         orient="row",
     )
-
-
-COMPRESSIONS = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.ZstdCompressor().compress}
-
-
-def write(path: Path, data: bytes) -> Path:
-    path.write_bytes(COMPRESSIONS[path.suffix if path.suffix in COMPRESSIONS else ""](data))
-    return path

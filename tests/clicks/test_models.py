@@ -1,12 +1,13 @@
-"""What every click model must do; a new model is tested by itself."""
+"""What every click model must do (`rankone.testing`), a new one too, and what some of them do."""
 
 import numpy as np
 import polars as pl
 import pytest
 
-from rankone import RankOne, clicks
+from rankone import clicks
 from rankone.clicks.logs.held_out_lists import lists_of
 from rankone.errors import InputError
+from rankone.testing import ClickModelSuite
 from tests.clicks.logs import long_table, random_sessions
 from tests.oracles.list_models import browsing_attraction, cascade_attraction, ubm_probabilities, walk_probabilities
 
@@ -30,74 +31,10 @@ def held_out():
     return long_table(random_sessions(seed=7, lists=200))
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_learns_probabilities_and_says_so(name, counts, held_out):
-    model = clicks.MODELS.get(name)()
-    assert model.fit(counts) is model
-    assert model.attraction_["attraction"].is_between(0.0, 1.0).all()
-    assert model.attraction_.height == counts.n_items
-    assert model.summary()["query"].to_list() == sorted(counts.queries["query"])
-    assert name in repr(model).lower() or type(model).__name__ in repr(model)
-    scores = clicks.evaluate(model, held_out)
-    assert scores.lists == 200
-    assert -np.log(1e6) <= scores.log_likelihood < 0.0
-    assert 1.0 < scores.perplexity < 2.5
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_conditional_chances_of_all_click_patterns_add_up(name, counts):
-    """The product of P(click | above) over a list is a distribution over click patterns, and its margins are P(click)."""
-    model = clicks.MODELS.get(name)().fit(counts)
-    items = [f"{item}" for item in (0, 3, 5, 7)]
-    patterns = [[bool(pattern >> rank & 1) for rank in range(4)] for pattern in range(16)]
-    rows = [
-        (number, "0_0", item, rank, clicked)
-        for number, pattern in enumerate(patterns)
-        for rank, (item, clicked) in enumerate(zip(items, pattern, strict=True), 1)
-    ]
-    frame = pl.DataFrame(rows, schema=["list", "query", "item", "position", "clicked"], orient="row")
-    lists = lists_of(frame, model.cells_, 5)
-    conditional, marginal = model.predict(lists, model.attraction[lists.pair])
-    for chances in (conditional[:, :4], marginal[:, :4]):
-        assert ((chances >= 0.0) & (chances <= 1.0)).all()  # chances below 0 could add up to 1 too
-    chance = np.where(lists.clicked, conditional, 1.0 - conditional)[:, :4].prod(axis=1)
-    assert chance.sum() == pytest.approx(1.0, abs=1e-9)
-    margins = (chance[:, None] * lists.clicked[:, :4]).sum(axis=0)
-    assert margins == pytest.approx(marginal[0, :4], abs=1e-9)
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_refuses_what_it_cannot_use(name, counts):
-    kind = clicks.MODELS.get(name)
-    with pytest.raises(InputError, match="counts"):
-        kind().fit(counts.table)
-    with pytest.raises(InputError, match="before fit"):
-        kind().attraction_  # noqa: B018
-    with pytest.raises(InputError, match="lower min_impressions"):
-        kind(min_impressions=10_000).fit(counts)
-    if kind.needs_lists:
-        with pytest.raises(InputError, match="whole result lists"):
-            kind().fit(clicks.Counts(counts.cells))
-        with pytest.raises(InputError, match="rank-1 problem"):
-            kind().fit(counts).problem("0_0")
-
-
-@pytest.mark.parametrize("name", PRODUCTS)
-def test_problem_has_the_names_and_chances_of_the_query(name, counts):
-    model = clicks.MODELS.get(name)().fit(counts)
-    problem = model.problem("1_0")
-    assert isinstance(problem, RankOne)
-    assert problem.name == "1_0"
-    assert problem.row_names == counts.only(["1_0"]).cells["item"].unique().sort().to_list()
-    assert problem.col_names == [f"position {position}" for position in range(1, 6)]
-    cells = model.cells_
-    query = cells.query == 1
-    rows, cols = cells.pair[query] - cells.query_pairs[1], cells.position[query]
-    assert problem.means[rows, cols] == pytest.approx(model._cell_probabilities(cells)[query], abs=1e-9)
-    row = model.summary().row(1, named=True)
-    assert (row["mu"], row["p_max"], row["gamma"]) == pytest.approx((problem.mu, problem.p_max, problem.gamma))
-    with pytest.raises(InputError, match="a query that was fitted"):
-        model.problem("nope")
+class TestEveryModel(ClickModelSuite):
+    @pytest.fixture(autouse=True, params=MODELS)
+    def _each(self, request):
+        self.model = clicks.MODELS.get(request.param)
 
 
 def test_few_impressions_are_left_out_and_reported(counts):

@@ -6,7 +6,8 @@ import pytest
 from rankone import clicks
 from rankone.clicks.logs.sessions import OPEN_LISTS
 from rankone.errors import InputError
-from tests.clicks.logs import random_sessions, rpc_rows, write
+from rankone.testing.formats import write
+from tests.clicks.logs import random_sessions, rpc_rows
 from tests.oracles.list_models import count as slow_count
 
 

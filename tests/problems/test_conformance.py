@@ -1,41 +1,32 @@
-"""What every family of problems must do. A new file with `@family(...)` is tested by itself."""
+"""What every problem and every family must do (`rankone.testing`). A new file with `@family(...)` is tested by itself."""
 
-import numpy as np
 import pytest
 
-from rankone.errors import InputError
-from rankone.problems.registry import as_problem, known_families
+import rankone
+from rankone.problems.registry import known_families
+from rankone.testing import FamilySuite, ProblemSuite
+
+PROBLEMS = {
+    "named probabilities": rankone.RankOne([0.9, 0.5, 0.2], [0.8, 0.3]),
+    "a single pair": rankone.RankOne([0.5], [0.5]),
+    "never clicked": rankone.RankOne([0.0, 0.0], [1.0, 0.5]),
+    "more pairs than are looked at": rankone.needle(32, 32),
+}
 
 
-@pytest.fixture(params=sorted(known_families()))
-def family(request):
-    return known_families()[request.param]
+class TestEveryFamily(FamilySuite):
+    @pytest.fixture(autouse=True, params=sorted(known_families()))
+    def _each(self, request):
+        self.family = request.param
 
 
-@pytest.mark.parametrize("sizes", [(1, 1), (1, 5), (5, 1), (3, 4), (40, 2)])
-def test_makes_a_problem_of_any_size(family, sizes):
-    made = family.make(*sizes)
-    assert made.means.shape == sizes
-    assert np.all((made.rows >= 0) & (made.rows <= 1))
-    assert np.all((made.cols >= 0) & (made.cols <= 1))
+class TestProblems(ProblemSuite):
+    @pytest.fixture(autouse=True, params=PROBLEMS)
+    def _each(self, request):
+        self.problem = PROBLEMS[request.param]
 
 
-def test_is_the_same_every_time(family):
-    assert family.make(3, 4).digest == family.make(3, 4).digest
-
-
-def test_its_name_leads_back_to_it(family):
-    made = family.make(3, 4)
-    assert made.name.startswith(f"{family.name}:3x4")
-    assert as_problem(made.name).to_dict() == made.to_dict()
-
-
-def test_says_what_it_is(family):
-    assert family.explanation.endswith("."), "the docstring begins with one whole sentence"
-    assert all(default is not None for default in family.parameters.values()), "every parameter has a default"
-
-
-@pytest.mark.parametrize("text", ["", "3", "0x3", "3x-1", "3x3:nonsense=1"])
-def test_refuses_nonsense_in_one_voice(family, text):
-    with pytest.raises(InputError, match=r"expected .* - got .* - "):
-        as_problem(f"{family.name}:{text}")
+class TestProblemsOfFamilies(ProblemSuite):
+    @pytest.fixture(autouse=True, params=sorted(known_families()))
+    def _each(self, request):
+        self.problem = known_families()[request.param].make(3, 4)

@@ -112,8 +112,9 @@ class PostgresStorage(Storage):
             self.query("SELECT pg_advisory_xact_lock(?)", (_OPENING,))
 
     def hold_still(self) -> None:
-        """Read from one snapshot: the one that the next statement takes."""
+        """Read from one snapshot, which the first statement takes."""
         self._begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        self.query("SELECT 1")
 
     def _begin(self, statement: str) -> None:
         self.query(statement)

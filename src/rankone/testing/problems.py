@@ -1,0 +1,194 @@
+"""What every problem and its world must do (the contract: `rankone.kernels.world`), and every family of problems."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from typing import Any
+
+import numpy as np
+
+from rankone.compiling.compiled import compile_errors_explained, compiled
+from rankone.kernels.feedback import AtOnce, Scratch
+from rankone.kernels.play import play_through
+from rankone.kernels.policy import Ints
+from rankone.kernels.world import loss, move, observe, respond, steady
+from rankone.numerics.seeds import generator
+from rankone.policies import as_policy
+from rankone.problems import RankOne, as_problem, known_families
+from rankone.testing.suite import Suite, expect, expect_refusal
+
+_ROUNDING = 1e-9
+_LOOKED_AT = 200  # decisions whose loss is looked at, where there are many
+_TRIES = 2_000  # visitors to whom a decision is shown
+_ERRORS = 5.0  # standard errors by which a mean may be off
+
+
+class ProblemSuite(Suite):
+    """Tests of a problem and of the world that it starts.
+
+    Set `problem`; where the first of its `widths` is not the number of its sizes (a list is), define `decisions` too.
+    """
+
+    problem: Any
+    policy: str = "uniform"  # plays in the world, once
+
+    def decisions(self) -> list[tuple[int, ...]]:
+        """Return what may be shown, or a sample of it."""
+        sizes = tuple(self.problem.shape)
+        chosen = generator(0, "decisions").permutation(math.prod(sizes))[:_LOOKED_AT]
+        return [tuple(int(part) for part in np.unravel_index(number, sizes)) for number in sorted(chosen)]
+
+    def test_the_world_is_plain_arrays(self) -> None:
+        """Compiled code works on it, and no run may change the world of another."""
+        world, other = self.problem.start(), self.problem.start()
+        do = "return a NamedTuple of NumPy arrays of numbers from start()"
+        expect(isinstance(world, tuple) and hasattr(world, "_fields"), "a NamedTuple from start()", world, do)
+        for field, array, its in zip(world._fields, world, other, strict=True):
+            plain = isinstance(array, np.ndarray) and array.dtype.kind in "iufb"
+            expect(plain, f"an array of numbers as {field} of the world", array, do)
+            expect(
+                not array.flags.writeable or array.size == 0 or not np.shares_memory(array, its),
+                f"a new array {field} at every start(), or one that is read-only", "one that two runs share",
+                "make a copy in start()",
+            )  # fmt: skip
+
+    def test_losses_are_gaps_to_the_best(self) -> None:
+        """None is negative, and the best decision loses nothing."""
+        losses = self._losses(self.problem.start())
+        worst, best = min(losses.items(), key=lambda each: each[1]), min(losses.values())
+        do = "return the expected reward of the best decision minus that of the decision shown"
+        expect(all(map(math.isfinite, losses.values())), "losses that are numbers", losses, do)
+        expect(best >= -_ROUNDING, "no loss below 0", f"{worst[1]:g} for {worst[0]}", do)
+        if len(losses) < _LOOKED_AT:  # all there are
+            expect(best <= _ROUNDING, "a loss of 0 for the best decision", f"{best:g}", do)
+
+    def test_visitors_click_as_often_as_losses_say(self) -> None:
+        """The loss of a decision is what its clicks fall short of those of the best, on average."""
+        world, rng = self.problem.start(), generator(1, "conformance")
+        self._visit(world, self.decisions()[:1], rng)  # from here on the world stands still
+        losses = self._losses(world)
+        by_loss = sorted(losses, key=losses.__getitem__)
+        best, means, errors = by_loss[0], {}, {}
+        for shown in {best, by_loss[len(by_loss) // 2], by_loss[-1]}:
+            clicks = self._visit(world, [shown] * _TRIES, rng, moves=False)
+            expect(np.isin(clicks, (0, 1)).all(), "outcomes of 0 or 1", np.unique(clicks), "fill in what was clicked")
+            rewards = clicks.sum(axis=1)
+            means[shown], errors[shown] = rewards.mean(), (rewards.std() + 1.0 / _TRIES) / math.sqrt(_TRIES)
+        for shown in means:
+            gap, said = means[best] - means[shown], losses[shown] - losses[best]
+            room = _ERRORS * (errors[best] + errors[shown])
+            expect(
+                abs(gap - said) <= room, f"{shown} to lose {said:.3f} clicks, as `loss` says",
+                f"{gap:.3f} ± {room:.3f}, as `respond` clicks", "let both go by the same probabilities",
+            )  # fmt: skip
+
+    def test_a_seed_repeats_the_visitors(self) -> None:
+        """All that is random comes from the generator."""
+        one, other = (
+            self._visit(self.problem.start(), self.decisions(), generator(2, "conformance")) for _ in range(2)
+        )
+        expect(np.array_equal(one, other), "the same clicks from the same seed", "others", "draw from rng only")
+
+    def test_what_does_not_move_stays(self) -> None:
+        """The loop that plays leaves steady worlds alone once a policy is settled."""
+        world = self.problem.start()
+        if steady(world):
+            before = self._losses(world)
+            self._visit(world, self.decisions(), generator(3, "conformance"))
+            after = self._losses(world)
+            do = "change it in `move`, so that the loop knows"
+            expect(before == after, "losses that stay in a world that does not move", after, do)
+
+    def test_a_policy_plays_in_it(self) -> None:
+        """Compiled, and with a regret that never falls."""
+        state = as_policy(self.policy).start(*self.problem.shape)
+        checkpoints = np.array([10, 100, 1_000])
+        run = generator(4, "conformance"), checkpoints, Scratch.new(*self.problem.widths)
+        world = self.problem.start()
+        with compile_errors_explained(type(world).__module__):
+            regrets, _ = play_through(state, world, AtOnce(), *run)
+        kept = bool((np.diff(np.concatenate([[0.0], regrets])) >= -_ROUNDING).all())
+        expect(kept, "regret that never falls", regrets, "see what `loss` returns")
+
+    def _losses(self, world: Any) -> dict[tuple[int, ...], float]:
+        found = self.decisions()
+        losses = np.empty(len(found))
+        self._run(_losses, world, np.array(found), losses)
+        return dict(zip(found, losses.tolist(), strict=True))
+
+    def _visit(self, world: Any, decisions: list[tuple[int, ...]], rng: Any, moves: bool = True) -> Ints:
+        """Show a decision to each of some visitors; return what they click."""
+        _, n_outcomes, n_context = self.problem.widths
+        shown, context = np.array(decisions), np.zeros(n_context)
+        clicks = np.zeros((len(decisions), n_outcomes), np.int64)
+        self._run(_visit, world, shown, clicks, context, rng, moves)
+        same = bool((shown == decisions).all())
+        expect(same, "what is shown to stay as it is in `respond`", "it changed", "fill in `outcome`, nothing else")
+        expect(np.isfinite(context).all(), "a context of numbers", context, "fill it in `observe`")
+        return clicks
+
+    def _run(self, function: Any, world: Any, *arguments: Any) -> None:
+        """Compiled, as the loop that plays is: the kernels of a step are not made to be called from Python."""
+        module = type(world).__module__
+        with compile_errors_explained(module):
+            compiled(function, module)(world, *arguments)
+
+
+def _losses(world: Any, decisions: Any, losses: Any) -> None:
+    for place in range(len(decisions)):
+        losses[place] = loss(world, decisions[place])
+
+
+def _visit(world: Any, decisions: Any, clicks: Any, context: Any, rng: Any, moves: bool) -> None:
+    for step in range(len(decisions)):
+        if moves:
+            move(world, step, rng)
+            observe(world, step, rng, context)
+        respond(world, decisions[step], clicks[step], rng)
+
+
+class FamilySuite(Suite):
+    """Tests of a family of problems: set `family` to its name."""
+
+    family: str
+
+    def make(self, n_rows: int, n_cols: int) -> RankOne:
+        """Return a problem of the family."""
+        return known_families()[self.family].make(n_rows, n_cols)
+
+    def test_is_known_and_says_what_it_is(self) -> None:
+        """`rankone problems` and the reference list it."""
+        known, do = known_families(), f'write @family("{self.family}") above its function'
+        expect(self.family in known, f"a family '{self.family}'", "none", do)
+        found = known[self.family]
+        do = "begin the docstring of its function with one whole sentence"
+        expect(found.explanation.endswith("."), f"a sentence about '{self.family}'", found.explanation or "none", do)
+        missing = None, inspect.Parameter.empty
+        without = [name for name, default in found.parameters.items() if any(default is each for each in missing)]
+        expect(not without, "a default for every parameter", f"none for {without}", "give it one")
+
+    def test_makes_problems_of_any_size(self) -> None:
+        """One row or one column too; every probability in [0, 1]."""
+        for sizes in ((1, 1), (1, 5), (5, 1), (3, 4), (40, 2)):
+            made = self.make(*sizes)
+            expect(made.shape == sizes, f"a problem of {sizes[0]} x {sizes[1]}", made.shape, "go by n_rows and n_cols")
+
+    def test_is_the_same_every_time(self) -> None:
+        """A name stands for one problem."""
+        one, other = self.make(3, 4), self.make(3, 4)
+        do = "draw from rankone.numerics.seeds.generator(seed, ...), with the seed as a parameter"
+        expect(one.digest == other.digest, f"one problem '{one.name}'", "two different ones", do)
+
+    def test_its_name_leads_back_to_it(self) -> None:
+        """Studies and files know a problem by its name."""
+        made = self.make(3, 4)
+        found = as_problem(made.name)
+        expect(found.to_dict() == made.to_dict(), f"'{made.name}' to be read as {made}", found, "see @family")
+
+    def test_nonsense_is_refused(self) -> None:
+        """In one voice: what was expected, what came, what to do."""
+        for text in ("", "3", "0x3", "3x-1", "3x3:nonsense=1"):
+            spec = f"{self.family}:{text}"
+            expect_refusal(functools.partial(as_problem, spec), f"the problem '{spec}'")

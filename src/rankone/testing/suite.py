@@ -1,0 +1,54 @@
+"""What a suite is: a class whose methods `test_*` raise `ConformanceError` where a contract is not kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from rankone.errors import ConformanceError, ExplainedError, InputError
+
+
+class Suite:
+    """Base of all suites. What is tested is an attribute, said by a subclass or handed to `check`."""
+
+    @classmethod
+    def names(cls) -> Iterator[str]:
+        """Name the tests, in the order in which they are written."""
+        for kind in reversed(cls.__mro__):
+            yield from (name for name in vars(kind) if name.startswith("test_"))
+
+    @classmethod
+    def check(cls, **tested: Any) -> None:
+        """Run all tests, each on a suite of its own; the first that fails raises its error.
+
+        >>> from rankone import UCB1
+        >>> from rankone.testing import PolicySuite
+        >>> PolicySuite.check(policy=UCB1())
+        """
+        for name in dict.fromkeys(cls.names()):
+            suite = cls()
+            for attribute, value in tested.items():
+                setattr(suite, attribute, value)
+            getattr(suite, name)()
+
+
+def expect(kept: Any, expected: str, got: Any, do: str) -> None:
+    """Raise unless the condition holds."""
+    if not kept:
+        raise ConformanceError(expected, got, do)
+
+
+def expect_refusal(
+    call: Callable[[], Any], of: str, says: str = "", error: type[ExplainedError] = InputError
+) -> ExplainedError:
+    """Call what has to be refused, and return the error that refuses it."""
+    expected = f"{of} to be refused with {error.__name__}" + (f", which says '{says}'" if says else "")
+    do = f'raise rankone.errors.{error.__name__}("what is expected", got, "what to do")'
+    try:
+        call()
+    except error as refusal:
+        expect(says in str(refusal), expected, str(refusal), do)
+        return refusal
+    except Exception as other:
+        raise ConformanceError(expected, f"{type(other).__name__}: {other}", do) from other
+    raise ConformanceError(expected, "no error", do)
