@@ -164,10 +164,16 @@ def test_allowed_sites_may_call_and_others_may_not(tmp_path):
         ours, theirs = {"Origin": "https://shop.example"}, {"Origin": "https://evil.example"}
         asked = {"Access-Control-Request-Method": "POST"}
         before = api.on("homepage", "OPTIONS", "/ask", headers=ours | asked)
-        assert (before.status, before.headers["Access-Control-Allow-Origin"]) == (204, "https://shop.example")
-        assert api.on("homepage", "OPTIONS", "/ask", headers=theirs | asked).status == 405
+        assert (before.status, before.headers["Access-Control-Allow-Origin"]) == (200, "https://shop.example")
+        assert before.headers["Access-Control-Max-Age"] == "86400"
+        sent = {"Access-Control-Request-Headers": "authorization, content-type, idempotency-key"}
+        nearby = {"Access-Control-Request-Private-Network": "true"}  # the page came from the internet
+        assert api.on("homepage", "OPTIONS", "/ask", headers=ours | asked | sent | nearby).status == 200
+        stranger = api.on("homepage", "OPTIONS", "/ask", headers=theirs | asked)
+        assert (stranger.status, stranger.headers["Access-Control-Allow-Origin"]) == (400, None)
         answer = api.on("homepage", "POST", "/ask", headers=ours)
         assert (answer.status, answer.headers["Access-Control-Allow-Origin"]) == (200, "https://shop.example")
+        assert (answer.headers["Access-Control-Expose-Headers"], answer.headers["Vary"]) == ("Retry-After", "Origin")
         refused = api.on("homepage", "POST", "/ask", headers=theirs)
         assert (refused.status, refused.headers["Access-Control-Allow-Origin"]) == (403, None)
         for passed_on in (

@@ -14,7 +14,7 @@ from rankone.web.server.encoding import encode
 from rankone.web.server.limits import Limits
 from rankone.web.server.openapi import describe
 from rankone.web.server.operations import Endpoint, Operation
-from rankone.web.server.origins import Origins, checked_origin
+from rankone.web.server.origins import allow_origins, checked_origin
 from rankone.web.server.problem_json import Problem
 from rankone.web.server.service import Service
 
@@ -42,7 +42,7 @@ def create_app(
     service = Service(db, durability, limits or Limits(), require_token, origins)
     service.description = encode(describe(OPERATIONS))
     app = Application(service, OPERATIONS)
-    return Origins(app, origins) if origins else app
+    return allow_origins(app, origins) if origins else app
 
 
 class _PathNode:

@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp
 
 from rankone.errors import InputError
 
 _PORTS = {"http": 80, "https": 443}
-_ALLOWED = {
-    "Access-Control-Allow-Methods": "GET, POST, PUT",
-    "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key",
-    "Access-Control-Max-Age": "86400",
-}
 
 
 def checked_origin(text: str) -> str:
@@ -39,26 +33,14 @@ def checked_origin(text: str) -> str:
     return origin
 
 
-class Origins:
-    """Tells browsers which foreign pages may call."""
-
-    def __init__(self, app: ASGIApp, allowed: Sequence[str]) -> None:
-        self._app, self._allowed = app, frozenset(allowed)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        origin = Headers(scope=scope).get("origin") if self._allowed and scope["type"] == "http" else None
-        if origin is None or origin not in self._allowed:
-            await self._app(scope, receive, send)
-            return
-        ours = {"Access-Control-Allow-Origin": origin, "Vary": "Origin", "Access-Control-Expose-Headers": "Retry-After"}
-        if scope["method"] == "OPTIONS":
-            await Response(status_code=204, headers=ours | _ALLOWED)(scope, receive, send)
-            return
-
-        async def send_with(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(ours)
-            await send(message)
-
-        await self._app(scope, receive, send_with)
+def allow_origins(app: ASGIApp, allowed: Sequence[str]) -> ASGIApp:
+    """Return the application; browsers hear that pages of these sites may call it, also inside a private network."""
+    return CORSMiddleware(
+        app,
+        allow_origins=allowed,
+        allow_methods=("GET", "POST", "PUT"),
+        allow_headers=("Authorization", "Content-Type", "Idempotency-Key"),
+        allow_private_network=True,
+        expose_headers=("Retry-After",),
+        max_age=86_400,
+    )
