@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import copy
 import functools
-import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar, overload
 
 from rankone.errors import InputError
 from rankone.policies import Policy
+from rankone.serving.changes import draft_exclusion, draft_lines, draft_resume, draft_stop, draft_voids
 from rankone.serving.clock import Clock
 from rankone.serving.database import Database
-from rankone.serving.fold import Exclusion, Fold
-from rankone.serving.journal import BY_OPERATOR, Draft, Kind, Texts
+from rankone.serving.fold import Fold
+from rankone.serving.journal import Draft
 from rankone.serving.make_report import make_report
 from rankone.serving.messages import Ask, Decision, Outcome, Tell, Void, each_answered, id_of, tells
 from rankone.serving.names import checked_name
 from rankone.serving.report import Report
-from rankone.serving.settings import (
-    Lines,
-    Settings,
-    checked_number,
-    checked_pairs,
-    checked_seconds,
-    checked_settings,
-    shown_setting,
-)
+from rankone.serving.settings import Settings, checked_number, checked_seconds, checked_settings, shown_setting
 
 T = TypeVar("T")
 _VOIDED_AT_ONCE = 10_000  # decisions voided in one commit: others shall not wait long
@@ -172,8 +163,7 @@ class Experiment:
             still = [number for number in fold.open_for(age, draft.at, some) if number not in fold.held]
             if source is not None:
                 still = self._transactions.storage.asked_by(self._cached.number, still, source)
-            for number in still:
-                draft.add(Kind.VOID, number, fold.open[number].pair, BY_OPERATOR)
+            draft_voids(fold, draft, still)
             return len(still)
 
         old = self.look(lambda fold: fold.open_for(age, self._cached.time.now()))
@@ -216,29 +206,11 @@ class Experiment:
         Return the names of that pair. The stop lasts until `resume`, or until that pair's row or column is retired.
         """
         checked_name(why, "why")
-
-        def plan(fold: Fold, draft: Draft) -> tuple[str, str]:
-            if fold.learned == 0 and (row is None or col is None):
-                raise InputError("outcomes that tell which pair leads", "none yet", "name the pair: stop(row, col)")
-            report = make_report(fold)
-            pair = {
-                "row": _living(fold.rows, report.best_row if row is None else row),
-                "col": _living(fold.cols, report.best_col if col is None else col),
-            }
-            draft.add(Kind.STOP, -1, texts=Texts(note=json.dumps(pair | {"why": why})))
-            return fold.rows.names[pair["row"]], fold.cols.names[pair["col"]]
-
-        return self._transactions.change(self._cached, plan)
+        return self._transactions.change(self._cached, lambda fold, draft: draft_stop(fold, draft, row, col, why))
 
     def resume(self) -> None:
         """Experiment again after a stop, on all that is known."""
-
-        def plan(fold: Fold, draft: Draft) -> None:
-            if fold.stopped is None:
-                raise InputError("an experiment that is stopped", "one that runs", "nothing is to be done")
-            draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note("resumed", fold.rows, fold.cols, stopped=None)))
-
-        self._transactions.change(self._cached, plan)
+        self._transactions.change(self._cached, draft_resume)
 
     def exclude(
         self,
@@ -270,27 +242,11 @@ class Experiment:
         }
 
         def plan(fold: Fold, draft: Draft) -> tuple[int, int]:
-            asked_before = {
-                what: self._transactions.storage.decision_at(self._cached.number, time) for what, time in times.items()
-            }
-            fits: dict[str, Any] = {} if source is None else {"source": source}
-            fits |= {"first": asked_before["since"]} if "since" in times else {}
-            fits |= {"last": asked_before["until"] - 1} if "until" in times else {}
-            fits |= {} if row is None else {"row": _among(fold.rows.names, row)}
-            fits |= {} if col is None else {"col": _among(fold.cols.names, col)}
-            if not fits:
-                raise InputError(
-                    "something that tells which outcomes to exclude",
-                    "nothing",
-                    "pass source=, row=, col=, since= or until=",
-                )
-            held = [number for number in fold.held if Exclusion(2**62, **fits).fits_held(fold, number)]
-            for number in held:  # told, but their windows are still open: they will not be learned either
-                draft.add(Kind.VOID, number, fold.open[number].pair, BY_OPERATOR)
-            draft.add(
-                Kind.ERA, -1, texts=Texts(note=fold.era_note(why, fold.rows, fold.cols, forget=True, exclude=fits))
-            )
-            return fold.seq + len(draft), len(held)
+            storage, number = self._transactions.storage, self._cached.number
+            asked_before = {what: storage.decision_at(number, time) for what, time in times.items()}
+            first, last = asked_before.get("since"), asked_before["until"] - 1 if "until" in times else None
+            held = draft_exclusion(fold, draft, source=source, row=row, col=col, first=first, last=last, why=why)
+            return fold.seq + len(draft), held
 
         seq, held = self._transactions.change(self._cached, plan)
         return held + self.look(lambda fold: fold.excluded[seq])  # of the journal up to there, whoever tells meanwhile
@@ -316,16 +272,7 @@ class Experiment:
 
     def _change_lines(self, side: str, name: str, add: bool) -> int:
         checked_name(name, f"{side} name")
-
-        def plan(fold: Fold, draft: Draft) -> int:
-            lines = {"row": copy.deepcopy(fold.rows), "col": copy.deepcopy(fold.cols)}
-            number = _changed(lines[side], side, name, add)
-            checked_pairs(len(lines["row"].names), len(lines["col"].names))
-            why = f"{side} '{name}' {'added' if add else 'retired'}"
-            draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note(why, lines["row"], lines["col"])))
-            return number
-
-        return self._transactions.change(self._cached, plan)
+        return self._transactions.change(self._cached, lambda fold, draft: draft_lines(fold, draft, side, name, add))
 
     def __repr__(self) -> str:
         return f"<Experiment {self.name!r} in {self._transactions.storage.where}>"
@@ -340,37 +287,3 @@ class Experiment:
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-
-def _among(names: Sequence[str], name: str) -> int:
-    if name not in names:
-        raise InputError(f"one of {', '.join(names)}", name, "name a line that is there")
-    return names.index(name)
-
-
-def _living(lines: Lines, name: str) -> int:
-    _among(lines.names_living(), name)
-    return lines.names.index(name)
-
-
-def _changed(lines: Lines, side: str, name: str, add: bool) -> int:
-    """Add or retire a line; return its number. A retired name may come back, under its old number."""
-    if name not in lines.names:
-        if not add:
-            raise InputError(f"one of the {side}s {', '.join(lines.names_living())}", name, "retire one of these")
-        lines.names.append(name)
-        lines.live.append(True)
-        return len(lines.names) - 1
-    number = lines.names.index(name)
-    if lines.live[number] is add:
-        raise InputError(
-            f"a {side} that is {'not there yet' if add else 'still there'}",
-            name,
-            "see report() for the lines there are",
-        )
-    if not add and sum(lines.live) == 1:
-        raise InputError(
-            f"at least one {side} to remain", f"'{name}', the last one", f"add another {side} first, or stop()"
-        )
-    lines.live[number] = add
-    return number

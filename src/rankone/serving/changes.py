@@ -1,0 +1,122 @@
+"""What an operator changes in an experiment: which events a stop, an exclusion or another row adds to its journal.
+
+What visitors ask and tell is in `rankone.serving.planner`. Here as there the fold is read and never changed.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rankone.errors import InputError
+from rankone.serving.fold import Exclusion, Fold
+from rankone.serving.journal import BY_OPERATOR, Draft, Kind, Texts
+from rankone.serving.make_report import make_report
+from rankone.serving.settings import Lines, checked_pairs
+
+
+def draft_stop(fold: Fold, draft: Draft, row: str | None, col: str | None, why: str) -> tuple[str, str]:
+    """Draft a stop on a pair, None: on what leads; return the names of the pair."""
+    if fold.learned == 0 and (row is None or col is None):
+        raise InputError("outcomes that tell which pair leads", "none yet", "name the pair: stop(row, col)")
+    report = make_report(fold)
+    pair = {
+        "row": _living(fold.rows, report.best_row if row is None else row),
+        "col": _living(fold.cols, report.best_col if col is None else col),
+    }
+    draft.add(Kind.STOP, -1, texts=Texts(note=json.dumps(pair | {"why": why})))
+    return fold.rows.names[pair["row"]], fold.cols.names[pair["col"]]
+
+
+def draft_resume(fold: Fold, draft: Draft) -> None:
+    """Draft the end of a stop."""
+    if fold.stopped is None:
+        raise InputError("an experiment that is stopped", "one that runs", "nothing is to be done")
+    draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note("resumed", fold.rows, fold.cols, stopped=None)))
+
+
+def draft_exclusion(
+    fold: Fold,
+    draft: Draft,
+    *,
+    source: str | None,
+    row: str | None,
+    col: str | None,
+    first: int | None,
+    last: int | None,
+    why: str,
+) -> int:
+    """Draft the exclusion of outcomes that fit everything given, and voids of those that are held; return how many are.
+
+    `first` and `last` are the numbers of decisions.
+    """
+    fits: dict[str, Any] = {
+        "source": source,
+        "first": first,
+        "last": last,
+        "row": None if row is None else _among(fold.rows.names, row),
+        "col": None if col is None else _among(fold.cols.names, col),
+    }
+    fits = {what: value for what, value in fits.items() if value is not None}
+    if not fits:
+        raise InputError(
+            "something that tells which outcomes to exclude", "nothing", "pass source=, row=, col=, since= or until="
+        )
+    # Told, but their windows are still open: they will not be learned either.
+    held = [number for number in fold.held if Exclusion(2**62, **fits).fits_held(fold, number)]
+    draft_voids(fold, draft, held)
+    note = fold.era_note(why, fold.rows, fold.cols, forget=True, exclude=fits)
+    draft.add(Kind.ERA, -1, texts=Texts(note=note))
+    return len(held)
+
+
+def draft_voids(fold: Fold, draft: Draft, numbers: Iterable[int]) -> None:
+    """Draft the end of open decisions, of which nothing is learned."""
+    for number in numbers:
+        draft.add(Kind.VOID, number, fold.open[number].pair, BY_OPERATOR)
+
+
+def draft_lines(fold: Fold, draft: Draft, side: str, name: str, add: bool) -> int:
+    """Draft a row or column (`side`) more or less; return its number."""
+    lines = {"row": copy.deepcopy(fold.rows), "col": copy.deepcopy(fold.cols)}
+    number = _changed(lines[side], side, name, add)
+    checked_pairs(len(lines["row"].names), len(lines["col"].names))
+    why = f"{side} '{name}' {'added' if add else 'retired'}"
+    draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note(why, lines["row"], lines["col"])))
+    return number
+
+
+def _among(names: Sequence[str], name: str) -> int:
+    if name not in names:
+        raise InputError(f"one of {', '.join(names)}", name, "name a line that is there")
+    return names.index(name)
+
+
+def _living(lines: Lines, name: str) -> int:
+    _among(lines.names_living(), name)
+    return lines.names.index(name)
+
+
+def _changed(lines: Lines, side: str, name: str, add: bool) -> int:
+    """Add or retire a line; return its number. A retired name may come back, under its old number."""
+    if name not in lines.names:
+        if not add:
+            raise InputError(f"one of the {side}s {', '.join(lines.names_living())}", name, "retire one of these")
+        lines.names.append(name)
+        lines.live.append(True)
+        return len(lines.names) - 1
+    number = lines.names.index(name)
+    if lines.live[number] is add:
+        raise InputError(
+            f"a {side} that is {'not there yet' if add else 'still there'}",
+            name,
+            "see report() for the lines there are",
+        )
+    if not add and sum(lines.live) == 1:
+        raise InputError(
+            f"at least one {side} to remain", f"'{name}', the last one", f"add another {side} first, or stop()"
+        )
+    lines.live[number] = add
+    return number
