@@ -19,16 +19,15 @@ import re
 import secrets
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from rankone.errors import Contradiction, InputError, KeyReused, TooManyOpen, UnknownDecision
 from rankone.serving.clock import JournalTime
-from rankone.serving.fold import Fold, Open
+from rankone.serving.fold import Fold
 from rankone.serving.journal import (
     BY_AGE,
     BY_ASKER,
     CLOSING,
-    COL,
     DECISION,
     KIND,
     NO_TEXTS,
@@ -65,6 +64,22 @@ class PromisedDecisions:
         return [made[number] for number in range(self.first, self.first + self.count)]
 
 
+class KnownDecision(NamedTuple):
+    """A decision that was asked before, and what has become of it up to here."""
+
+    number: int
+    pair: Sequence[int]  # row, column and tag
+    open: bool  # before this group
+    so_far: list[tuple[int, int]]  # (kind, value) of every event since
+
+    def told(self) -> tuple[int, int] | None:
+        """Return the outcome that it was told, if it was: not what time or an operator made of it."""
+        for kind, value in self.so_far:
+            if kind not in (Kind.LEARN, Kind.EXPIRE) and (kind != Kind.VOID or value == BY_ASKER):
+                return kind, value
+        return None
+
+
 class Planner:
     """Turns requests that wait together into events; the answers are given once the events are applied and stored.
 
@@ -97,11 +112,11 @@ class Planner:
 
     def _outcome(self, request: Tell | Void) -> Outcome:
         """Draft the event of an outcome; return the answer, or raise why there is none."""
-        number, opened = self._decision(request.id)
+        decision = self._find(request.id)
         clicked = None if isinstance(request, Void) else bool(request.clicked)
-        told = self._told(number, opened)
+        told = decision.told()
         if told is None:
-            return self._first(request, number, opened, clicked)
+            return self._first(request, decision, clicked)
         kind, value = told
         before = None if kind == Kind.VOID else bool(value)
         if before != clicked:
@@ -170,54 +185,41 @@ class Planner:
             else:
                 self._add(Kind.LEARN, number, opened.pair, held.clicked, held.source)
 
-    def _decision(self, text: str) -> tuple[int, Open | list[Any]]:
-        """Find a decision by its id: open, or its events."""
-        match = _ID.fullmatch(text) if isinstance(text, str) else None
+    def _find(self, id: str) -> KnownDecision:
+        """Find a decision by its id, or raise that there is none."""
+        match = _ID.fullmatch(id) if isinstance(id, str) else None
         if match is not None:
             number, secret = int(match[1]), bytes.fromhex(match[2])
             opened = self._fold.open.get(number)
             if opened is not None:
                 if hmac.compare_digest(opened.secret, secret):
-                    return number, opened
+                    held = self._fold.held.get(number)
+                    so_far = [] if held is None else [(int(Kind.HOLD), held.clicked)]
+                    return KnownDecision(number, opened.pair, True, so_far + self._new.get(number, []))
             elif number < self._fold.decisions:
                 events = self._storage.of_decision(self._experiment, number)
                 if events and hmac.compare_digest(events[0][_SECRET] or b"", secret):
-                    return number, events
-        raise UnknownDecision("the id of a decision that ask() returned", text, "tell the experiment that was asked")
+                    so_far = [(event[KIND], event[VALUE]) for event in events if event[KIND] in OUTCOMES]
+                    pair = events[0][ROW : TAG + 1]
+                    return KnownDecision(number, pair, False, so_far + self._new.get(number, []))
+        raise UnknownDecision("the id of a decision that ask() returned", id, "tell the experiment that was asked")
 
-    def _told(self, number: int, opened: Open | list[Any]) -> tuple[int, int] | None:
-        """Return the outcome that a decision has been told, if it has: not what time or an operator made of it."""
-        if isinstance(opened, Open):
-            held = self._fold.held.get(number)
-            if held is None and number not in self._new:
-                return None
-            events = [] if held is None else [(int(Kind.HOLD), held.clicked)]
-        else:
-            events = [(event[KIND], event[VALUE]) for event in opened if event[KIND] in OUTCOMES]
-        told = [
-            (kind, value)
-            for kind, value in events + self._new.get(number, [])
-            if kind not in (Kind.LEARN, Kind.EXPIRE) and (kind != Kind.VOID or value == BY_ASKER)
-        ]
-        return told[0] if told else None
-
-    def _first(self, request: Tell | Void, number: int, opened: Open | list[Any], clicked: bool | None) -> Outcome:
+    def _first(self, request: Tell | Void, decision: KnownDecision, clicked: bool | None) -> Outcome:
         """Draft the first outcome told of a decision."""
-        expired = not isinstance(opened, Open) or number in self._new
+        ended = not decision.open or decision.number in self._new
         if isinstance(request, Void):
-            if isinstance(opened, list) and any(event[KIND] == Kind.VOID for event in opened):  # for its age, say
+            if not decision.open and any(kind == Kind.VOID for kind, _ in decision.so_far):  # for its age, say
                 return Outcome(request.id, None, *_STATUS[Kind.VOID], repeated=True)
-            if expired:
+            if ended:
                 raise Contradiction(
                     "a decision still open", "one whose window has ended", "void decisions within the window"
                 )
             kind, source = Kind.VOID, None
         else:
             kind, source = (Kind.HOLD if self._fold.settings.window else Kind.TELL), request.source
-            if expired:
+            if ended:
                 kind = Kind.LATE
-        pair = opened.pair if isinstance(opened, Open) else [opened[0][column] for column in (ROW, COL, TAG)]
-        self._add(kind, number, pair, int(bool(clicked)), source)
+        self._add(kind, decision.number, decision.pair, int(bool(clicked)), source)
         return Outcome(request.id, clicked, *_STATUS[kind])
 
     def _asked_before(self, request: Ask) -> PromisedDecisions | list[Decision] | None:
