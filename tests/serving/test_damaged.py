@@ -48,11 +48,11 @@ def test_it_is_read_again_now_and_then(both, monkeypatch):
     for _ in range(3):
         assert "a checksum that does not fit" in str(error_of(lambda: Experiment("broken", db=both)))
     assert read == [1]
-    both.transactions._cached[1].read_again = 0.0
+    both.transactions._folds.of(1).read_again = 0.0
     assert "a checksum that does not fit" in str(error_of(lambda: Experiment("broken", db=both)))
     assert read == [1, 1]
     both.transactions.storage.begin([1])
     both.transactions.storage.query("UPDATE rankone_journal SET at = at - 1 WHERE experiment = 1")
     both.transactions.storage.commit()
-    both.transactions._cached[1].read_again = 0.0
+    both.transactions._folds.of(1).read_again = 0.0
     assert Experiment("broken", db=both).ask().number == 0  # repaired

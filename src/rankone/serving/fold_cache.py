@@ -68,6 +68,11 @@ class FoldCache:
     ) -> None:
         self._storage, self._reader, self._read_only = storage, reader, read_only
         self._few = threading.Semaphore(_AT_ONCE)
+        self._cached: dict[int, CachedFold] = {}
+
+    def of(self, number: int) -> CachedFold:
+        """Return what is known of an experiment; all who ask get the same."""
+        return self._cached.setdefault(number, CachedFold(number))
 
     def read_whole(self, cached: CachedFold, reads: int) -> None:
         """Read a journal to its end on a connection of its own, unless another caller just has."""

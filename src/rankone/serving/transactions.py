@@ -58,7 +58,6 @@ class Transactions:
             at_work.register(self)
         self._folds = FoldCache(self.storage, self.reader, read_only)
         self._writer = Writer(self._carry_out)
-        self._cached: dict[int, CachedFold] = {}
 
     def enter(self, name: str, settings: Callable[[], Settings], clock: Clock | None = None) -> CachedFold:
         """Return an experiment by its name; all who ask get the same one. A new one is made with `settings()`."""
@@ -67,7 +66,7 @@ class Transactions:
             number = self.storage.find(name)
             if number is None:
                 number = self._create(name, settings(), clock or Clock())
-            found = self._cached.setdefault(number, CachedFold(number))
+            found = self._folds.of(number)
             if clock is not None:
                 found.time = JournalTime(clock)
             return found
@@ -134,7 +133,7 @@ class Transactions:
             cached.fold = begin(self.storage, cached.number)
             draft = Draft(0, clock.wall())
             draft.add(Kind.CREATE, -1, texts=Texts(note=settings.note()))
-            self._append(cached, draft.take(), restart=True)
+            self._append(cached, draft.take())
             number = cached.number
         self.storage.commit()
         return number
