@@ -1,4 +1,8 @@
-"""Requests to a service, sent again where that is safe and may help. Standard library only."""
+"""Requests to a service, sent again where that is safe and may help. Standard library only.
+
+What is sent again is decided here and not by a library: it depends on what the service may have begun with. Why
+`http.client` speaks the protocol is told, with figures, in `rankone.client.connection_pool`.
+"""
 
 from __future__ import annotations
 

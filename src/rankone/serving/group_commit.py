@@ -3,6 +3,9 @@
 There is no writer thread. A caller that finds nobody at work leads: it takes everything that waits, carries it out as
 one group and wakes the others. Callers that come meanwhile wait, and one of them leads next. With one caller nothing is
 handed over at all; with many, the cost of one durable commit is shared by all that wait for it.
+
+Home-made, as drivers and pools commit for each caller alone: 64 threads get 4,773 durable asks and tells a second each
+out of one SQLite file, 3.3 times what plain `sqlite3` gets with a transaction each (`python -m benchmarks experiment`).
 """
 
 from __future__ import annotations

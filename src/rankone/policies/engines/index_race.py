@@ -3,6 +3,9 @@
 For policies that choose the pair with the largest index, where the index depends on the pair's counts and grows, ever
 more slowly, with an exploration level f(t): UCB1, KL-UCB. Exact: the same pairs as looking at every index every step.
 
+Home-made, as no library has it: on 128 x 128 pairs UCB1 is 2,769 and KL-UCB 12,484 times as fast as with a plain loop
+over all indices, which itself is faster than the bandit libraries measured beside it (`python -m benchmarks engine`).
+
 ::
 
     index
