@@ -107,7 +107,7 @@ def _side(lines: list[dict[str, Any]], side: str) -> alt.LayerChart:
 
 def play_stages(seed: int = 1) -> Iterator[tuple[int, list[dict[str, Any]]]]:
     """Play Rank1ElimKL until one pair is left; yield for each stage the decisions so far and the lines in the race."""
-    agent = rankone.Rank1ElimKL(horizon=HORIZON, c=0).agent(PROBLEM.n_rows, PROBLEM.n_cols, seed)
+    agent = rankone.Rank1ElimKL(horizon=HORIZON, c=0).agent(PROBLEM.n_rows, PROBLEM.n_cols, seed=seed)
     world, state, lines = generator(seed, "visitors"), agent.state, []
     for number in range(HORIZON):
         decision = agent.ask()  # the first one after a stage's last outcome closes the stage

@@ -16,6 +16,7 @@ import numpy as np
 
 from rankone import RankOne, as_policy
 from rankone.kernels.advance import ASK, LEARN, Stretch, advance
+from rankone.kernels.decision import Layout
 from rankone.compiling.compiled import compiled
 from rankone.numerics.seeds import generator
 from rankone.simulation.work_unit import play_run
@@ -31,7 +32,7 @@ def pairs(count):
 
 def events(count):
     move, state, rng = compiled(advance, type(policy).__module__), policy.start(4, 4), generator(1)
-    event = Stretch.empty(2, 1, size=1)
+    event = Stretch.room(Layout(shown=2, outcome=1), size=1)
     for _ in range(count):
         event.what[0], event.shown[0] = ASK, -1
         move(state, rng, event)

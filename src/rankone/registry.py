@@ -1,4 +1,9 @@
-"""Kinds by name (policies, log formats, click models): defining the class in a file of its package registers it."""
+"""Things by name (policies, families of problems, log formats, click models), registered by being defined.
+
+There are two ways to register anything: a *kernel* is registered for a class of state or world
+(``@choose.register(MyState)``, see `rankone.compiling.dispatch`), and everything else goes by a name and is kept in a
+`Registry`. Nobody calls `add` but the base class or the decorator of what is registered: to write the file is enough.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,7 @@ from typing import Any, Generic, TypeVar
 from rankone.errors import InputError
 from rankone.specs import did_you_mean
 
-Kind = TypeVar("Kind")
+Thing = TypeVar("Thing")
 
 
 @functools.cache
@@ -22,33 +27,38 @@ def import_files(package: str) -> None:
         importlib.import_module(module.name)
 
 
-class Registry(Generic[Kind]):
-    """Classes by their `name`; the files of `package` are imported when the first name is looked up.
+class Registry(Generic[Thing]):
+    """Things by name; the files of `package` are imported when the first name is looked up.
 
     Args:
-        one: what one kind is called, ``"policy"``.
+        one: what one of them is called, ``"policy"``.
         several: what several are called, ``"policies"``.
         package: whose files define them.
     """
 
     def __init__(self, one: str, several: str, package: str) -> None:
         self._one, self._several, self._package = one, several, package
-        self._kinds: dict[str, type[Kind]] = {}
+        self._things: dict[str, Thing] = {}
+        self._origins: dict[str, Any] = {}
 
-    def add(self, kind: type[Any]) -> None:
-        """Register a class; a name that another class has is refused."""
-        other = self._kinds.get(kind.name)
-        if other is not None and (other.__module__, other.__qualname__) != (kind.__module__, kind.__qualname__):
-            raise InputError(f"a new {self._one} name", kind.name, f"choose another: {other.__qualname__} has it")
-        self._kinds[kind.name] = kind
+    def add(self, name: str, thing: Thing, origin: Any = None) -> None:
+        """Register a thing; a name that another has is refused.
 
-    def known(self) -> Mapping[str, type[Kind]]:
-        """Every kind by name."""
+        `origin` is the class or function that it was made of, unless it is one itself: defined again, in a notebook
+        say, it takes the place of what it was before.
+        """
+        origin, other = thing if origin is None else origin, self._origins.get(name)
+        if other is not None and (other.__module__, other.__qualname__) != (origin.__module__, origin.__qualname__):
+            raise InputError(f"a new {self._one} name", name, f"choose another: {other.__qualname__} has it")
+        self._things[name], self._origins[name] = thing, origin
+
+    def known(self) -> Mapping[str, Thing]:
+        """Everything by name."""
         import_files(self._package)
-        return MappingProxyType(self._kinds)
+        return MappingProxyType(self._things)
 
-    def get(self, name: str) -> type[Kind]:
-        """Return the kind of that name, or say which names there are."""
+    def get(self, name: str) -> Thing:
+        """Return what has that name, or say which names there are."""
         known = self.known()
         if name not in known:
             do = did_you_mean(name, known, "choose one of them")

@@ -24,7 +24,7 @@ def ready(name, horizon, problem=SHARP):
 
 def played_again(policy, problem, horizon, seed):
     """The run once more, by hand: after each decision its pair, its outcome and the state."""
-    agent = policy.agent(problem.n_rows, problem.n_cols, seed)
+    agent = policy.agent(problem.n_rows, problem.n_cols, seed=seed)
     rng = generator(seed, "explain", problem.digest, policy.label)
     for _ in range(horizon):
         decision = agent.ask()

@@ -20,7 +20,7 @@ def forget(monkeypatch):
     """Make a policy unknown, as it is in a process that did not import its module; call the answer to import it."""
 
     def forget(name):
-        kinds = base._POLICIES._kinds
+        kinds = base._POLICIES._things
         kind = kinds[name]
         monkeypatch.delitem(kinds, name)
         return lambda: monkeypatch.setitem(kinds, name, kind)

@@ -54,7 +54,7 @@ def loaded_loops():
 
     counts = collections.Counter()
     for module in ("rankone.policies.pairs.kl_ucb", "rankone.policies.pairs.rank1elim"):
-        stats = compiled(play, module).stats
+        stats = compiled(play, module, "rankone.problems.rank_one").stats
         for signature, count in (stats.cache_hits + stats.cache_misses).items():
             counts[str(signature[0])] += count
     return dict(counts)

@@ -19,7 +19,7 @@ WAYS = ["delay:steps=7", "delay:mean=12.5", "batch:size=64", "delay:steps=3,mean
 
 
 def compiled_late_play(policy, rng, late, problem=PROBLEM, checkpoints=CHECKPOINTS):
-    state, scratch = policy.start(*problem.shape), Scratch.new(*problem.widths)
+    state, scratch = policy.start(*problem.shape), Scratch.new(problem.layout)
     feedback = Late.new(scratch, late.steps, late.mean, late.size)
     return *play_through(state, problem.start(), feedback, rng, checkpoints, scratch), state
 

@@ -16,7 +16,8 @@ from rankone.testing import PolicySuite
 @pytest.fixture(autouse=True)
 def _forget(monkeypatch):
     """Names that are registered here are unknown elsewhere."""
-    monkeypatch.setattr(base._POLICIES, "_kinds", dict(base._POLICIES.known()))
+    monkeypatch.setattr(base._POLICIES, "_things", dict(base._POLICIES.known()))
+    monkeypatch.setattr(base._POLICIES, "_origins", dict(base._POLICIES._origins))
 
 
 def greedy(state, rng):

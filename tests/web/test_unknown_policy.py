@@ -15,7 +15,7 @@ def test_the_list_and_the_page_go_on_without_its_policy(sqlite_db, monkeypatch, 
         start(sqlite_db, policy, name=name).close()
     start(sqlite_db, name="damaged").close()
     damage(sqlite_db, 3)
-    monkeypatch.delitem(base._POLICIES._kinds, "uniform")
+    monkeypatch.delitem(base._POLICIES._things, "uniform")
     monkeypatch.setattr("rankone.web.server.service._TICK", 0.01)
     read, whole = [], fold_cache.read_whole
     monkeypatch.setattr(fold_cache, "read_whole", lambda storage, number: read.append(number) or whole(storage, number))

@@ -26,10 +26,9 @@ def hardness(
     as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
 ) -> None:
     """Say how hard a problem is: gaps, mu, p_max, gamma, Theorem 1's bound and the lower bound."""
-    from rankone.problems import as_problem
     from rankone.problems import hardness as measure
 
-    found = measure(as_problem(problem), horizon)
+    found = measure(problem, horizon)
     if as_json:
         print(json.dumps(found.to_dict(), indent=1))
     else:

@@ -100,13 +100,13 @@ def _in_a_sentence(text: str, module: str) -> InputError:
 
 
 @functools.cache
-def source_key(module: str) -> str:
-    """Hash of the package's sources and of the module (perhaps a user's) that defines a policy."""
+def source_key(*modules: str) -> str:
+    """Hash of the package's sources and of the modules (perhaps a user's) that define a policy or a problem."""
     digest = hashlib.sha256(numba.__version__.encode())
     rooms = ("compiling", "numerics", "kernels", "problems", "policies", "simulation", "clicks")
     files = [file for room in rooms for file in sorted(_PACKAGE.glob(f"{room}/**/*.py"))]
-    own = _users_file(module)
-    for file in files if own is None else [*files, own]:
+    own = [_users_file(module) for module in dict.fromkeys(modules)]
+    for file in [*files, *filter(None, own)]:
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -118,16 +118,15 @@ def _users_file(module: str) -> Path | None:
 
 
 @functools.cache
-def compiled(entry: Callable[..., Any], module: str) -> Callable[..., Any]:
-    """Compile `entry` for the policies of `module`, cached on disk under the hash of their sources."""
+def compiled(entry: Callable[..., Any], *modules: str) -> Callable[..., Any]:
+    """Compile `entry` for the policies and worlds of these modules, cached on disk under a hash of their sources."""
     function = numba.njit(nogil=True, **_SEMANTICS, **_BORROWED)(entry)
-    if module == "__main__":  # a script or a notebook: its types are new in every process, so a cache would only grow
+    if "__main__" in modules:  # a script or a notebook: its types are new in every process, so a cache would only grow
         return function
-    key = source_key(module)
-    if (
-        _users_file(module) is not None
-    ):  # its types are cached by the module's name: a file that is renamed needs another cache
-        key = hashlib.sha256(f"{key} {module}".encode()).hexdigest()[:16]
+    key = source_key(*modules)
+    own = [module for module in dict.fromkeys(modules) if _users_file(module) is not None]
+    if own:  # its types are cached by the module's name: a file that is renamed needs another cache
+        key = hashlib.sha256(f"{key} {' '.join(own)}".encode()).hexdigest()[:16]
     function._cache = KernelCache(entry, key)
     return function
 

@@ -38,15 +38,19 @@ class Dispatched(Generic[Parameters, Result]):
 
     Args:
         declaration: function with the kernel's name, its parameters (the state first) and its explanation.
-        is_default: True if the declaration is what states without an implementation of their own do.
+        default: from a class of state that has no implementation of its own to what it does; None: it must have one.
     """
 
     __name__: str
     __qualname__: str
 
-    def __init__(self, declaration: Callable[Parameters, Result], is_default: bool) -> None:
+    def __init__(
+        self,
+        declaration: Callable[Parameters, Result],
+        default: Callable[[type], Callable[Parameters, Result] | None],
+    ) -> None:
         functools.update_wrapper(self, declaration)
-        self._default = declaration if is_default else None
+        self._default = default
         self._attribute = f"_kernel_{self.__name__}"
 
         def typed(state, *others):  # type: ignore[no-untyped-def]
@@ -64,9 +68,14 @@ class Dispatched(Generic[Parameters, Result]):
 
         return keep
 
+    def has(self, state_class: type) -> bool:
+        """Tell whether a class of state has an implementation of its own, or inherits one."""
+        return hasattr(state_class, self._attribute)
+
     def of(self, state_class: type) -> Callable[Parameters, Result]:
         """Return the plain Python implementation for a class of state."""
-        found: Callable[Parameters, Result] | None = getattr(state_class, self._attribute, self._default)
+        own: Callable[Parameters, Result] | None = getattr(state_class, self._attribute, None)
+        found = self._default(state_class) if own is None else own
         if found is None:
             kind, kernel = state_class.__name__, self.__name__
             raise InputError(
@@ -89,9 +98,22 @@ def dispatched(declaration: Callable[Parameters, Result]) -> Dispatched[Paramete
     The function says its name, its parameters and what it returns; its body never runs. Where nothing is registered,
     `Dispatched.of` says so.
     """
-    return Dispatched(declaration, is_default=False)
+    return Dispatched(declaration, lambda state_class: None)
 
 
 def optional(declaration: Callable[Parameters, Result]) -> Dispatched[Parameters, Result]:
     """Declare a kernel that a class of state may register; for the others, the function itself is run."""
-    return Dispatched(declaration, is_default=True)
+    return Dispatched(declaration, lambda state_class: declaration)
+
+
+def derived(
+    default: Callable[[type], Callable[Parameters, Result] | None],
+) -> Callable[[Callable[Parameters, Result]], Dispatched[Parameters, Result]]:
+    """Declare a kernel whose default depends on what else a class of state has registered; None: there is no default.
+
+    Use it where a default is right only together with others, so that nobody has to remember which::
+
+        @derived(lambda world_class: _changes if move.has(world_class) else _stays)
+        def steady(world): ...
+    """
+    return lambda declaration: Dispatched(declaration, default)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from rankone.kernels.decision import Layout
 from rankone.kernels.policy import Floats, Ints, decide, learn, prepare, relearn, withdraw
 
 # What one event of a journal means to the policy.
@@ -32,10 +33,11 @@ class Stretch(NamedTuple):
         return cls(what, shown, tags, outcomes, np.zeros((len(what), 0)), np.zeros(shown.shape[1], np.int64))
 
     @classmethod
-    def empty(cls, n_shown: int, n_outcomes: int, size: int = 0) -> Self:
-        """Return room for so many events."""
-        shown, outcomes = np.zeros((size, n_shown), np.int64), np.zeros((size, n_outcomes), np.int64)
-        return cls.of(np.zeros(size, np.int64), shown, np.zeros(size, np.int64), outcomes)
+    def room(cls, layout: Layout, size: int = 0) -> Self:
+        """Return room for so many events of decisions laid out so."""
+        shown, outcomes = np.zeros((size, layout.shown), np.int64), np.zeros((size, layout.outcome), np.int64)
+        found = cls.of(np.zeros(size, np.int64), shown, np.zeros(size, np.int64), outcomes)
+        return found._replace(context=np.zeros((size, layout.context)))
 
     @classmethod
     def known(cls, pulls: Ints, clicks: Ints) -> Self:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from rankone.compiling.compiled import noalloc
 from rankone.compiling.dispatch import dispatched
+from rankone.kernels.decision import Layout
 from rankone.kernels.policy import learn, withdraw
 from rankone.numerics.heap import Records, drop_first, enter_last
 
@@ -37,10 +38,10 @@ class Scratch(NamedTuple):
     regret: Floats  # (1,) so far
 
     @classmethod
-    def new(cls, n_shown: int, n_outcomes: int, n_context: int) -> Self:
-        """Return the arrays before the first decision."""
-        shown, outcome, clock = (np.zeros(size, np.int64) for size in (n_shown, n_outcomes, 4))
-        return cls(shown, outcome, np.zeros(n_context), clock, np.zeros(1))
+    def new(cls, layout: Layout) -> Self:
+        """Return the arrays before the first decision, for decisions laid out so."""
+        shown, outcome, clock = (np.zeros(size, np.int64) for size in (layout.shown, layout.outcome, 4))
+        return cls(shown, outcome, np.zeros(layout.context), clock, np.zeros(1))
 
 
 @dispatched

@@ -48,7 +48,8 @@ def play_through(
     state: Any, world: Any, feedback: Any, rng: np.random.Generator, checkpoints: Ints, scratch: Scratch
 ) -> tuple[Floats, int]:
     """Play a run; return the regret at each checkpoint and how many decisions came after a new outcome."""
-    loop, regrets = compiled(play, type(state).__module__), np.empty(len(checkpoints))
+    loop = compiled(play, type(state).__module__, type(world).__module__)
+    regrets = np.empty(len(checkpoints))
     while not loop(state, world, feedback, rng, checkpoints, regrets, scratch):
         feedback = feedback.with_room()
     at_once = isinstance(feedback, AtOnce)  # every decision but the first comes after a new outcome

@@ -1,9 +1,12 @@
 """What a policy must answer: the whole contract, dispatched on the type of its state.
 
-A policy is a frozen dataclass of parameters (`rankone.policies.base.Policy`); ``policy.start(...)`` returns its state,
-a NamedTuple of arrays. The kernels are plain functions registered for the class of the state
-(``@choose.register(MyState)``). Compiled code that calls one gets the implementation for its state inlined, which is
-what lets one compiled loop play every policy and still be cached on disk.
+A policy is a frozen dataclass of parameters (`rankone.policies.base.Policy`) that says what it ``plays``: "pair" (the
+default), "combination" or "list". ``policy.start(*shape)`` returns its state, a NamedTuple of arrays; the shape is
+``n_rows, n_cols`` for pairs (`rankone.kernels.decision` has the others).
+
+The kernels are plain functions registered for the class of the state (``@choose.register(MyState)``). Compiled code
+that calls one gets the implementation for its state inlined, which is what lets one compiled loop play every policy and
+still be cached on disk.
 
 **To decide and to learn**, a policy on pairs registers `choose` and `update`::
 
@@ -11,8 +14,8 @@ what lets one compiled loop play every policy and still be cached on disk.
     update(state, row, col, tag, reward)            learn an outcome; in any order
     void(state, row, col, tag)                      the decision will never have an outcome (default: nothing happens)
 
-Any other kind of decision, a combination or a list, registers the general form instead, on arrays of whole numbers
-(`rankone.kernels.world` says what they hold)::
+Any other kind of decision, a combination or a list, registers the general form instead, on small arrays of whole
+numbers; so does a policy on pairs that looks at the context, an array of numbers known before the decision::
 
     decide(state, context, rng, shown) -> tag       fill in what to show (default: `choose`)
     learn(state, shown, tag, outcome)               learn what came of it (default: `update`)
@@ -27,8 +30,8 @@ Any other kind of decision, a combination or a list, registers the general form 
 **In a live experiment** the policy starts afresh when rows or columns come and go, on what is known::
 
     prepare(state, rng)                             lay the state out, where the first `choose` would (default: nothing)
-    recall(state, row, col, pulls, clicks)          outcomes of a pair known from before (default: `update` with tag 0,
-                                                    which is why a policy whose tags mean something must register it)
+    recall(state, row, col, pulls, clicks)          outcomes of a pair known from before (default: `update`, if that
+                                                    does not tell tags apart: tags are not known by then)
     relearn(state, shown, pulls, clicks)            the general form (default: `recall`)
     defeats(state, n_lines) -> lines                for each line the line that eliminated it (default: itself)
     adopt(state, defeated_by)                       start with these lines eliminated (where `defeats` is registered)
@@ -46,18 +49,20 @@ make arrays: keep scratch space in the state, or call a helper declared with `ra
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from rankone.compiling.dispatch import dispatched, optional
+from rankone.compiling.dispatch import derived, dispatched, optional
+from rankone.errors import InputError
+from rankone.kernels.tags import FILLER as FILLER
+from rankone.kernels.tags import tells_tags_apart
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
-
-FILLER = -1
 
 
 @dispatched
@@ -76,23 +81,41 @@ def void(state: Any, row: int, col: int, tag: int) -> None:
     """Note that a decision will never have an outcome."""
 
 
-@optional
-def decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
-    """Fill in what to show; return the tag."""
+def _decide_pair(state: Any, context: Any, rng: Any, shown: Any) -> int:
     shown[0], shown[1], tag = choose(state, rng)
     return tag
 
 
-@optional
-def learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    """Learn what came of a decision."""
+def _default_of_decide(state_class: type) -> Callable[[Any, Any, Any, Any], int] | None:
+    return _decide_pair if choose.has(state_class) or not learn.has(state_class) else None
+
+
+@derived(_default_of_decide)
+def decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
+    """Fill in what to show; return the tag."""
+    raise NotImplementedError
+
+
+def _learn_pair(state: Any, shown: Any, tag: int, outcome: Any) -> None:
     update(state, shown[0], shown[1], tag, outcome[0])
 
 
-@optional
+@derived(lambda state: _learn_pair if update.has(state) or not decide.has(state) else None)
+def learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
+    """Learn what came of a decision."""
+
+
+def _withdraw_pair(state: Any, shown: Any, tag: int) -> None:
+    void(state, shown[0], shown[1], tag)
+
+
+def _withdraw_nothing(state: Any, shown: Any, tag: int) -> None:
+    pass
+
+
+@derived(lambda state: _withdraw_pair if void.has(state) else _withdraw_nothing)
 def withdraw(state: Any, shown: Any, tag: int) -> None:
     """Note that what was shown will never have an outcome."""
-    void(state, shown[0], shown[1], tag)
 
 
 @optional
@@ -119,10 +142,33 @@ def recall(state: Any, row: int, col: int, pulls: int, clicks: int) -> None:
         update(state, row, col, 0, 1 if place < clicks else 0)
 
 
-@optional
+def _relearn_pair(state: Any, shown: Any, pulls: int, clicks: int) -> None:
+    recall(state, shown[0], shown[1], pulls, clicks)
+
+
+def _cannot_relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
+    raise NotImplementedError  # `check_relearns` is asked first
+
+
+@derived(lambda state: _relearn_pair if recall.has(state) or update.has(state) else _cannot_relearn)
 def relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
     """Take in outcomes of what was shown before the policy (re)started."""
-    recall(state, shown[0], shown[1], pulls, clicks)
+
+
+def check_relearns(state_class: type) -> None:
+    """Refuse a state that cannot start afresh on what is known, as in a live experiment whose rows come and go.
+
+    What is known by then are counts, not tags. So the default of `recall` is right for an `update` that does the same
+    for every tag but a filler's, and for no other.
+    """
+    if relearn.has(state_class) or recall.has(state_class):
+        return
+    kind, kernel, why = state_class.__name__, "recall", "none, and its 'update' tells tags apart"
+    if not update.has(state_class):
+        kernel, why = "relearn", "none"
+    elif not tells_tags_apart(update.of(state_class)):
+        return
+    raise InputError(f"a kernel '{kernel}' for the state {kind}", why, f"register one: @{kernel}.register({kind})")
 
 
 @optional

@@ -13,7 +13,10 @@ What is shown and what comes back are small arrays of whole numbers: a pair is `
     move(world, step, rng)                          before decision `step`: the world changes (default: it does not)
     observe(world, step, rng, context)              before decision `step`: what the policy may know of the visitor
                                                     (default: nothing)
-    steady(world) -> bool                           True if `loss` never changes (default); a world that moves says no
+
+`move` and `observe` are the only places where a world changes, or notes which visitor it has before it. A world that
+registers neither is *steady*: what a decision loses never changes, so that the loop may stop playing a policy whose
+choice never changes either. Nobody has to say so, and nobody can forget to.
 
 Like all kernels of a step they count no references, so they cannot make arrays.
 """
@@ -22,7 +25,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankone.compiling.dispatch import dispatched, optional
+from rankone.compiling.dispatch import derived, dispatched, optional
 
 
 @dispatched
@@ -47,7 +50,15 @@ def observe(world: Any, step: int, rng: Any, context: Any) -> None:
     """Fill in what is known before decision `step`."""
 
 
-@optional
-def steady(world: Any) -> bool:
-    """Tell whether the loss of a decision never changes."""
+def _always(world: Any) -> bool:
     return True
+
+
+def _never(world: Any) -> bool:
+    return False
+
+
+@derived(lambda world_class: _never if move.has(world_class) or observe.has(world_class) else _always)
+def steady(world: Any) -> bool:
+    """Tell whether the loss of a decision never changes. Read off the other kernels: there is nothing to register."""
+    raise NotImplementedError

@@ -20,7 +20,8 @@ from rankone.pages.narration import sizes
 from rankone.pages.recipes import speaks_for_itself
 from rankone.pages.recording import Frame, Recorder
 from rankone.policies import Policy, as_policy
-from rankone.problems import RankOne, as_problem
+from rankone.problems import RankOne
+from rankone.problems.registry import as_rank_one
 from rankone.specs import amount, whole_number
 from rankone.writing import write_file
 
@@ -158,11 +159,12 @@ def explain(
     """
     horizon = whole_number("horizon", horizon, most=MOST_STEPS)
     seed = whole_number("seed", seed, least=0)
-    world = example() if problem is None else as_problem(problem)
+    world = example() if problem is None else as_rank_one(problem, "with rows and columns to draw")
     if max(world.n_rows, world.n_cols) > MOST_LINES:
         size = f"{world.n_rows} x {world.n_cols}"
         raise InputError(f"at most {MOST_LINES} rows and columns to explain", size, "choose a smaller problem")
     player = as_policy(policy)
+    player.check_plays(world.asks_for, world.shape, "an explanation")
     recorder = Recorder(player.with_horizon(horizon).for_problem(*world.best_pairs[0]), world, horizon, seed)
     frames = recorder.play()
     text = problem if isinstance(problem, str) else world.name if speaks_for_itself(world) else None

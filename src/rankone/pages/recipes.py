@@ -8,14 +8,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rankone.errors import InputError
-from rankone.problems import RankOne, as_problem
+from rankone.problems import Problem, RankOne, as_problem
+from rankone.problems.base import problem_to_dict
 from rankone.problems.files import FORMAT, VERSION, is_problem_file
 from rankone.simulation.simulate import checkpoint_steps
 
 PROBLEM_FILE = "problems.json"
 
 
-def speaks_for_itself(world: RankOne) -> bool:
+def speaks_for_itself(world: Problem) -> bool:
     """Tell whether a problem's name, such as needle:8x8, is all that is needed to make it again.
 
     >>> import rankone
@@ -30,10 +31,12 @@ def speaks_for_itself(world: RankOne) -> bool:
         return False
 
 
-def problem_file(worlds: Sequence[RankOne]) -> str:
-    """Return the text of a file that holds these problems, for `rankone simulate -p problems.json#NAME`."""
+def problem_files(worlds: Sequence[Problem]) -> dict[str, str]:
+    """Return the file that holds these problems, for `rankone simulate -p problems.json#NAME`, if a file can."""
+    if not in_files(worlds):
+        return {}
     problems = [world.to_dict() for world in worlds]
-    return json.dumps({"format": FORMAT, "version": VERSION, "problems": problems}, indent=1)
+    return {PROBLEM_FILE: json.dumps({"format": FORMAT, "version": VERSION, "problems": problems}, indent=1)}
 
 
 def checkpoints_of(steps: list[int]) -> int | str | list[int]:
@@ -48,10 +51,10 @@ def checkpoints_of(steps: list[int]) -> int | str | list[int]:
     return steps
 
 
-def study_command(about: Mapping[str, Any], worlds: Sequence[RankOne], named: bool) -> str | None:
-    """Return the command that makes a study again; None if its checkpoints can be said in Python only."""
+def study_command(about: Mapping[str, Any], worlds: Sequence[Problem], named: bool) -> str | None:
+    """Return the command that makes a study again; None if its checkpoints or problems can be said in Python only."""
     marks = checkpoints_of(about["checkpoints"])
-    if marks not in ("log", min(100, about["horizon"])):
+    if marks not in ("log", min(100, about["horizon"])) or not (named or in_files(worlds)):
         return None
     texts = [world.name if named else f"{PROBLEM_FILE}#{world.name}" for world in worlds]
     words = ["rankone", "simulate"]
@@ -65,9 +68,11 @@ def study_command(about: Mapping[str, Any], worlds: Sequence[RankOne], named: bo
     return shlex.join(words + (["--log"] if marks == "log" else []) + ["--out", "study"])
 
 
-def study_python(about: Mapping[str, Any], worlds: Sequence[RankOne], named: bool) -> str:
+def study_python(about: Mapping[str, Any], worlds: Sequence[Problem], named: bool) -> str:
     """Return the Python that makes a study again."""
     problems = repr([world.name for world in worlds]) if named else f'rankone.load_problems("{PROBLEM_FILE}")'
+    if not named and not in_files(worlds):
+        problems = f"[{', '.join(_made(problem_to_dict(world)) for world in worlds)}]"
     late = {"feedback": about["feedback"]} if about.get("feedback") else {}
     settings = {name: about[name] for name in ("policies", "horizon", "runs", "seed")}
     settings |= {"checkpoints": checkpoints_of(about["checkpoints"]), **late}
@@ -78,7 +83,7 @@ def sweep_python(about: Mapping[str, Any]) -> str:
     """Return the Python that makes a sweep again."""
     settings = dict(about["settings"])
     given = settings.pop("problems")
-    problems = ", ".join(f"rankone.RankOne(**{one!r})" if isinstance(one, dict) else repr(one) for one in given)
+    problems = ", ".join(_made(one) if isinstance(one, dict) else repr(one) for one in given)
     rest = _said({**settings, "grid": about["grid"], "x": about["x"]})
     return _call("result", "sweep", [("problems", f"[{problems}]"), *rest], "result.table")
 
@@ -96,6 +101,18 @@ def arena_command(about: Mapping[str, Any]) -> str:
         for item in value if isinstance(value, list) else [value]:
             words += [option] if item is True else [option, str(item)]
     return shlex.join([*words, "--out", "arena"])
+
+
+def in_files(worlds: Sequence[Problem]) -> bool:
+    """Tell whether files can hold these problems: those with rows and columns."""
+    return all(isinstance(world, RankOne) for world in worlds)
+
+
+def _made(values: Mapping[str, Any]) -> str:
+    """Return the Python that makes a problem of its plain values; the module of another kind has to be imported."""
+    return (
+        f"rankone.problems.base.problem_from_dict({values!r})" if "kind" in values else f"rankone.RankOne(**{values!r})"
+    )
 
 
 def _given(about: Mapping[str, Any]) -> dict[str, Any]:

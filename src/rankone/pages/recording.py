@@ -69,7 +69,7 @@ class Recorder:
 
     def __init__(self, policy: Policy, problem: RankOne, horizon: int, seed: int) -> None:
         self.problem, self.horizon = problem, horizon
-        self.agent = Agent(policy, problem.n_rows, problem.n_cols, seed)
+        self.agent = Agent(policy, *problem.shape, seed=seed)
         self.frames: list[Frame] = []
         self._world = problem.start()
         self.interval = self.scored_by = ""

@@ -15,7 +15,6 @@ from rankone.charts.chart import Chart
 from rankone.charts.spread import spread_chart
 from rankone.errors import InputError
 from rankone.pages import recipes
-from rankone.problems import lower_bound_constant
 from rankone.simulation.arena import Arena
 from rankone.simulation.provenance import read_about
 from rankone.simulation.store import finished_runs
@@ -81,7 +80,7 @@ def study_part(directory: Path) -> Part:
         files={
             "summary.csv": summary.write_csv(),
             "curves.csv": _curves(study.table),
-            recipes.PROBLEM_FILE: recipes.problem_file(study.problems),
+            **recipes.problem_files(study.problems),
         },
         warning=" ".join(warnings),
     )  # fmt: skip
@@ -210,16 +209,10 @@ def _summary_for_people(summary: pl.DataFrame) -> pl.DataFrame:
 
 def _problems(study: Study) -> pl.DataFrame:
     rows = [
-        {
-            "problem": world.name, "rows": world.n_rows, "columns": world.n_cols, "best pair": " + ".join(
-                (world.row_names[world.best_pairs[0][0]], world.col_names[world.best_pairs[0][1]])
-            ), "click rate of the best": world.best_mean, "smallest row gap": world.min_row_gap,
-            "smallest column gap": world.min_col_gap, "mu": world.mu,
-            "lower bound / log n": lower_bound_constant(world),
-        }
+        {"problem": world.name, **world.description(), "lower bound / log n": world.lower_bound_constant()}
         for world in study.problems
-    ]  # fmt: skip
-    return pl.DataFrame(rows)
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)
 
 
 def _curves(table: pl.DataFrame) -> str:

@@ -51,7 +51,7 @@ def play_stages(problem: RankOne, policy: Rank1ElimKL, seed: int, run: int) -> S
     horizon = policy.horizon or 0
     state = policy.start(problem.n_rows, problem.n_cols)
     rng = generator(seed, "stages", problem.digest, policy.label, run)
-    play, scratch = compiled(finish_stage, type(policy).__module__), Scratch.new(*problem.widths)
+    play, scratch = compiled(finish_stage, type(policy).__module__), Scratch.new(problem.layout)
     clock, log, sides = state.clock, StageLog(), _Sides(problem)
     while horizon > 0 and clock[ROWS_LEFT] + clock[COLS_LEFT] > 2:
         remaining = _remaining(state)

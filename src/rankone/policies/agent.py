@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import inspect
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rankone.compiling.compiled import compile_errors_explained, compiled
-from rankone.deprecation import old_arguments
+from rankone.deprecation import old_arguments, warn
 from rankone.errors import DecisionError, InputError
 from rankone.kernels.advance import ASK, LEARN, VOID, Stretch, advance
+from rankone.kernels.decision import Layout, Shape
 from rankone.numerics.seeds import generator
 from rankone.policies.base import Policy, as_policy
-from rankone.specs import whole_number
+from rankone.specs import amount, whole_number
 
 
 class AgentDecision(NamedTuple):
@@ -24,19 +27,38 @@ class AgentDecision(NamedTuple):
     tag: int
 
     @property
+    def shown(self) -> tuple[int, ...]:
+        """What to show: row and column."""
+        return self[:2]
+
+    @property
     def filler(self) -> bool:
         """True if the policy will not learn from the outcome (it waits for earlier ones)."""
         return self.tag < 0
 
 
+class AgentChoice(NamedTuple):
+    """What to show where that is no pair: a combination, or a list from its first position to its last."""
+
+    shown: tuple[int, ...]
+    number: int
+    tag: int
+
+    @property
+    def filler(self) -> bool:
+        """True if the policy will not learn from the outcome."""
+        return self.tag < 0
+
+
 class Agent:
-    """Asks a policy for pairs and tells it outcomes.
+    """Asks a policy what to show and tells it outcomes.
 
     Args:
         policy: the policy to play, or its name.
-        n_rows: number of rows.
-        n_cols: number of columns.
+        shape: sizes of the decision, in the order of ``policy.start``: n_rows and n_cols for a policy that plays pairs.
+            They may be given by these names, too.
         seed: seed of the policy's own randomness.
+        n_context: how many numbers are known before each decision (`ask` takes them).
 
     >>> import rankone
     >>> agent = rankone.UCB1().agent(n_rows=8, n_cols=10, seed=7)
@@ -45,44 +67,60 @@ class Agent:
     >>> agent.tell(first, clicked=True)
     """
 
-    def __init__(self, policy: Policy | str, n_rows: int, n_cols: int, seed: int = 0) -> None:
-        self.policy, self.n_rows, self.n_cols = as_policy(policy), n_rows, n_cols
-        self.state = self.policy.start(n_rows, n_cols)
+    def __init__(self, policy: Policy | str, *shape: int, seed: int = 0, n_context: int = 0, **sizes: int) -> None:
+        self.policy = as_policy(policy)
+        if self.policy.plays == "pair" and len(shape) == 3:
+            warn("a seed after n_rows and n_cols", "seed=")
+            *shape, seed = shape  # type: ignore[assignment]
+        self.shape = _sizes(self.policy, shape, sizes)
+        self.state = self.policy.start(*self.shape)
         self.rng = generator(whole_number("seed", seed, least=0), "agent", self.policy.label)
         self._asked = 0
-        self._open: dict[int, AgentDecision] = {}
-        self._event = Stretch.empty(2, 1, size=1)
+        self._open: dict[int, AgentDecision | AgentChoice] = {}
+        self._event = Stretch.room(Layout.of(self.policy.plays, self.shape, n_context), size=1)
 
-    def ask(self) -> AgentDecision:
-        """Return the next decision; any number may be open at a time."""
-        self._advance(ASK, (-1, -1))
-        (row, col), tag = self._event.shown[0].tolist(), int(self._event.tags[0])
-        decision = AgentDecision(row, col, self._asked, tag)
+    def ask(self, context: Sequence[float] = ()) -> Any:
+        """Return the next decision; any number may be open at a time.
+
+        Returns:
+            An `AgentDecision` with row and column, or the `AgentChoice` of a policy that does not play pairs.
+        """
+        self._event.context[0] = self._checked_context(context)
+        self._advance(ASK, -1)
+        shown, tag = tuple(self._event.shown[0].tolist()), int(self._event.tags[0])
+        decision: AgentDecision | AgentChoice = AgentChoice(shown, self._asked, tag)
+        if self.policy.plays == "pair":
+            decision = AgentDecision(shown[0], shown[1], self._asked, tag)
         self._asked += 1
         self._open[decision.number] = decision
         return decision
 
     @old_arguments(reward="clicked")
-    def tell(self, decision: AgentDecision, clicked: bool | int) -> None:
-        """Learn the outcome of a decision: was it clicked? Once, in any order."""
-        if not isinstance(clicked, (int, float, np.integer, np.floating, np.bool_)) or clicked not in (0, 1):
-            raise InputError("clicked as True or False", clicked, "tell True for a click and False for none")
+    def tell(self, decision: AgentDecision | AgentChoice, clicked: Any) -> None:
+        """Learn the outcome of a decision: was it clicked? Of a list, one answer a position. Once, in any order."""
+        outcome = _clicks(clicked, self._event.outcomes.shape[1])
         self._close(decision)
-        self._advance(LEARN, decision[:2], decision.tag, int(clicked))
+        self._advance(LEARN, decision.shown, decision.tag, outcome)
 
-    def void(self, decision: AgentDecision) -> None:
+    def void(self, decision: AgentDecision | AgentChoice) -> None:
         """Close a decision that was never shown: nothing is learned from it."""
         self._close(decision)
-        self._advance(VOID, decision[:2], decision.tag)
+        self._advance(VOID, decision.shown, decision.tag)
 
-    def _advance(self, what: int, shown: tuple[int, int], tag: int = 0, clicked: int = 0) -> None:
+    def _advance(self, what: int, shown: Any, tag: int = 0, outcome: Any = 0) -> None:
         event, module = self._event, type(self.policy).__module__
-        event.what[0], event.shown[0], event.tags[0], event.outcomes[0, 0] = what, shown, tag, clicked
+        event.what[0], event.shown[0], event.tags[0], event.outcomes[0] = what, shown, tag, outcome
         with compile_errors_explained(module):
             compiled(advance, module)(self.state, self.rng, event)
 
-    def _close(self, decision: AgentDecision) -> None:
-        if not isinstance(decision, AgentDecision):
+    def _checked_context(self, context: Sequence[float]) -> Sequence[float]:
+        wanted = self._event.context.shape[1]
+        if len(context) != wanted:
+            raise InputError(f"{amount(wanted, 'number')} of context", len(context), "pass what n_context says")
+        return context
+
+    def _close(self, decision: AgentDecision | AgentChoice) -> None:
+        if not isinstance(decision, (AgentDecision, AgentChoice)):
             raise DecisionError("a decision that ask() returned", decision, "keep what ask() returns and tell that")
         asked = self._open.get(decision.number)
         if asked is None and 0 <= decision.number < self._asked:
@@ -92,3 +130,28 @@ class Agent:
         if asked != decision:
             raise DecisionError("a decision of this agent", decision, "tell the agent that was asked")
         del self._open[decision.number]
+
+
+def _sizes(policy: Policy, shape: Sequence[int], named: dict[str, int]) -> Shape:
+    """Return the sizes in the order of ``policy.start``, whether they were given in that order or by name."""
+    signature = inspect.signature(policy.start)
+    try:
+        return signature.bind(*shape, **named).args
+    except TypeError as error:
+        got = f"{amount(len(shape) + len(named), 'size')} ({error})"
+        raise InputError(
+            f"the sizes {signature.replace(return_annotation=inspect.Signature.empty)} of {policy.name}",
+            got,
+            "pass these",
+        ) from None
+
+
+def _clicks(clicked: Any, count: int) -> list[int]:
+    """Return the outcome of a decision as zeros and ones, one a position."""
+    given = clicked if count > 1 else [clicked]
+    if count > 1 and (isinstance(given, str) or not hasattr(given, "__len__") or len(given) != count):
+        raise InputError(f"clicked as {count} answers, one a position", clicked, "tell True or False of each")
+    for each in given:
+        if not isinstance(each, (int, float, np.integer, np.floating, np.bool_)) or each not in (0, 1):
+            raise InputError("clicked as True or False", each, "tell True for a click and False for none")
+    return [int(each) for each in given]

@@ -9,37 +9,51 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rankone.errors import InputError
+from rankone.kernels.decision import KINDS, SIZES, Plays, Shape, same_kind
 from rankone.registry import Registry
 from rankone.specs import is_number, parse_settings, value_text, whole_number
 
 if TYPE_CHECKING:
     from rankone.policies.agent import Agent
 
-_POLICIES: Registry[Policy] = Registry("policy", "policies", "rankone.policies")
+_POLICIES: Registry[type[Policy]] = Registry("policy", "policies", "rankone.policies")
 
 
 @dataclasses.dataclass(frozen=True)
 class Policy:
     """Base of all policies: a frozen dataclass of parameters.
 
-    A subclass states its `name`, says what it `suits`, implements `start`, and registers kernels for the state that
-    `start` returns (see `rankone.kernels.policy`). Defining the subclass is all the registration there is.
+    A subclass states its `name`, says what it `suits` and what it `plays`, implements `start`, and registers kernels
+    for the state that `start` returns (see `rankone.kernels.policy`). Defining the subclass is all the registration
+    there is.
     """
 
     name: ClassVar[str]
     suits: ClassVar[str] = ""  # when to use it, in a few words
+    plays: ClassVar[Plays] = "pair"  # the kind of decision it makes
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
+        if cls.plays not in KINDS:
+            raise InputError(f"{cls.__name__}.plays as one of {', '.join(KINDS)}", cls.plays, "say what it decides on")
         if "name" in cls.__dict__:
-            _POLICIES.add(cls)
+            _POLICIES.add(cls.name, cls)
 
-    def start(self, n_rows: int, n_cols: int) -> Any:
-        """Return the state before the first decision: a NamedTuple of NumPy arrays."""
+    def start(self, *shape: Any, **sizes: Any) -> Any:
+        """Return the state before the first decision: a NamedTuple of NumPy arrays.
+
+        The arguments are the shape of the decision: ``start(n_rows, n_cols)`` of a policy that plays pairs, one size a
+        factor of a combination, ``start(n_items, n_positions)`` of lists (`rankone.kernels.decision`).
+        """
         kind = type(self).__name__
-        raise InputError(
-            f"a method start(n_rows, n_cols) of {kind}", "none", "return the state before the first decision"
-        )
+        do = "return the state before the first decision"
+        raise InputError(f"a method start({SIZES[self.plays]}) of {kind}", "none", do)
+
+    def check_plays(self, asked: Plays, shape: Shape, whose: str) -> None:
+        """Refuse to play another kind of decision than is asked for, before anything is played."""
+        if not same_kind(self.plays, asked, shape):
+            got = f"{self.label}, which plays {KINDS[self.plays]}"
+            raise InputError(f"a policy that plays {KINDS[asked]}, as {whose} asks for", got, "choose another policy")
 
     @property
     def label(self) -> str:
@@ -57,15 +71,15 @@ class Policy:
             return dataclasses.replace(self, **{"horizon": horizon})
         return self
 
-    def for_problem(self, best_row: int, best_col: int) -> Self:
-        """Tell a yardstick which pair is best. Policies that have to find it do nothing here."""
+    def for_problem(self, *best: Any, **named: Any) -> Self:
+        """Tell a yardstick which decision is best. Policies that have to find it do nothing here."""
         return self
 
-    def agent(self, n_rows: int, n_cols: int, seed: int = 0) -> Agent:
-        """Return an agent that plays this policy one decision at a time."""
+    def agent(self, *shape: int, seed: int = 0, **more: Any) -> Agent:
+        """Return an agent that plays this policy one decision at a time; the arguments are those of `Agent`."""
         from rankone.policies.agent import Agent
 
-        return Agent(self, n_rows, n_cols, seed)
+        return Agent(self, *shape, seed=seed, **more)
 
     def __str__(self) -> str:
         return self.label

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankone.kernels.advance import ASK, LEARN
+from rankone.kernels.decision import Layout
 from rankone.kernels.feedback import Late, Scratch
 from rankone.kernels.play import play_through
 from rankone.kernels.policy import Floats, Ints
-from rankone.kernels.world import loss, respond, steady
+from rankone.kernels.world import loss, move, respond
 from rankone.policies.base import Policy
 
 _NEVER = 2**62
@@ -62,13 +63,17 @@ class CountingWorld(NamedTuple):
     asked: Ints  # (K, L)
     pulls: Ints  # (K, L)
     clicks: Ints  # (K, L)
-    number: Ints  # (1,) of the next decision
+    number: Ints  # (1,) of this decision
+
+
+@move.register(CountingWorld)
+def _move(world: CountingWorld, step: int, rng: Any) -> None:
+    world.number[0] = step
 
 
 @respond.register(CountingWorld)
 def _respond(world: CountingWorld, shown: Any, outcome: Any, rng: Any) -> bool:
     row, col, number = shown[0], shown[1], world.number[0]
-    world.number[0] += 1
     world.asked[row, col] += 1
     if not world.learned[number]:
         return False
@@ -83,11 +88,6 @@ def _loss(world: CountingWorld, shown: Any) -> float:
     return 0.0
 
 
-@steady.register(CountingWorld)
-def _steady(world: CountingWorld) -> bool:
-    return False  # every decision is to be counted
-
-
 def rehearse(policy: Policy, rates: Floats, schedule: Schedule, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
     """Play a policy where pair (i, j) is clicked with probability ``rates[i, j]``.
 
@@ -99,11 +99,12 @@ def rehearse(policy: Policy, rates: Floats, schedule: Schedule, rng: np.random.G
     >>> int(asked.sum()), bool((pulls == asked).all()), tuple(np.argwhere(asked == asked.max())[0].tolist())
     (500, True, (0, 0))
     """
+    policy.check_plays("pair", rates.shape, "a table of click rates")
     due, learned = schedule.due()
     asked, pulls, clicks = (np.zeros(rates.shape, np.int64) for _ in range(3))
     world = CountingWorld(np.ascontiguousarray(rates), learned, asked, pulls, clicks, np.zeros(1, np.int64))
     if len(due):
-        scratch = Scratch.new(2, 1, 0)
+        scratch = Scratch.new(Layout.of("pair", rates.shape))
         late, end = Late.new(scratch, schedule=due), np.array([len(due)])
         play_through(policy.start(*rates.shape), world, late, rng, end, scratch)
     return asked, pulls, clicks

@@ -1,8 +1,9 @@
-"""The world: rank-1 problems, how hard they are, and what theory says about regret on them."""
+"""Problems: worlds to play in, rank-1 ones above all, how hard they are, and what theory says about regret on them."""
 
 from typing import TYPE_CHECKING
 
 from rankone.deprecation import old_names
+from rankone.problems.base import Problem
 from rankone.problems.bounds import UpperBound, lower_bound, lower_bound_constant, upper_bound
 from rankone.problems.files import load_problem, load_problems, save_problem, save_problems
 from rankone.problems.hardness import Hardness, hardness
@@ -14,6 +15,7 @@ from rankone.problems.registry import Family, as_problem, family, known_families
 __all__ = [
     "Family",
     "Hardness",
+    "Problem",
     "RankOne",
     "UpperBound",
     "as_problem",

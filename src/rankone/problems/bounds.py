@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankone.problems.rank_one import RankOne, Vector
-from rankone.problems.registry import as_problem
+from rankone.problems.registry import as_rank_one
 from rankone.specs import whole_number
 
 PER_LINE = 6.0 * math.e + 82.0  # the constant C of Theorem 1
@@ -45,7 +45,7 @@ def upper_bound(problem: RankOne | str, horizon: int) -> UpperBound:
     >>> round(bound.total), round(bound.row_shares[1])
     (4217622, 65802)
     """
-    problem = as_problem(problem)
+    problem = as_rank_one(problem, "for which there is theory")
     log_horizon = math.log(whole_number("horizon", horizon))
     scale = 160.0 / (problem.mu * problem.gamma) * log_horizon if problem.mu > 0.0 else 0.0
     row_shares = scale / np.where(problem.row_gaps > 0.0, problem.row_gaps, problem.min_col_gap)
@@ -67,7 +67,7 @@ def lower_bound_constant(problem: RankOne | str) -> float:
     """
     from rankone.numerics.kl import bernoulli_kl
 
-    problem = as_problem(problem)
+    problem = as_rank_one(problem, "for which there is theory")
     best = problem.best_mean
     if best in (0.0, 1.0):
         return 0.0

@@ -8,7 +8,7 @@ from typing import Any
 
 from rankone.problems.bounds import UpperBound, lower_bound_constant, upper_bound
 from rankone.problems.rank_one import RankOne
-from rankone.problems.registry import as_problem
+from rankone.problems.registry import as_rank_one
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,7 +68,7 @@ def hardness(problem: RankOne | str, horizon: int = 2_000_000) -> Hardness:
     >>> round(found.lower_bound_constant, 2), round(found.lower_bound), round(found.most_regret)
     (78.29, 1136, 1000000)
     """
-    problem = as_problem(problem)
+    problem = as_rank_one(problem, "for which there is theory")
     bound = upper_bound(problem, horizon)
     return Hardness(problem, bound.horizon, bound, lower_bound_constant(problem))
 

@@ -6,13 +6,14 @@ import functools
 import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rankone.errors import InputError
 from rankone.kernels.world import loss, respond
+from rankone.problems.base import Problem
 
 Vector = npt.NDArray[np.float64]
 
@@ -36,7 +37,7 @@ def _loss(world: RankOneWorld, shown: Any) -> float:
     return world.best[0] - world.rows[shown[0]] * world.cols[shown[1]]
 
 
-class RankOne:
+class RankOne(Problem):
     """A problem: pair (i, j) is clicked with probability ``rows[i] * cols[j]``.
 
     Args:
@@ -53,7 +54,7 @@ class RankOne:
     (0.72, 0.9)
     """
 
-    widths = 2, 1, 0  # numbers that say what is shown, what came of it, and what is known before
+    kind: ClassVar[str] = "rank-one"
 
     def __init__(
         self,
@@ -111,6 +112,42 @@ class RankOne:
             return [(row, col) for row in range(self.n_rows) for col in range(self.n_cols)]
         rows, cols = np.flatnonzero(self.row_gaps == 0.0), np.flatnonzero(self.col_gaps == 0.0)
         return [(row, col) for row in rows.tolist() for col in cols.tolist()]
+
+    def best_decision(self) -> tuple[int, int]:
+        """Return the first of the best pairs."""
+        return self.best_pairs[0]
+
+    def loss_at_random(self) -> float:
+        """Return how much less a pair drawn at random is clicked than the best, on average."""
+        return self.best_mean - float(self.rows.mean() * self.cols.mean())
+
+    def lower_bound_constant(self) -> float:
+        """Return C(u, v) of Graves and Lai."""
+        from rankone.problems.bounds import lower_bound_constant
+
+        return lower_bound_constant(self)
+
+    def facts(self) -> dict[str, float]:
+        """Return sizes and hardness."""
+        return {
+            "lines": self.n_rows + self.n_cols,
+            "pairs": self.n_rows * self.n_cols,
+            "min_gap": min(self.min_row_gap, self.min_col_gap),
+            "mu": self.mu,
+        }
+
+    def description(self) -> dict[str, Any]:
+        """Return sizes, the best pair and how hard it is to find."""
+        row, col = self.best_decision()
+        return {
+            "rows": self.n_rows,
+            "columns": self.n_cols,
+            "best pair": f"{self.row_names[row]} + {self.col_names[col]}",
+            "click rate of the best": self.best_mean,
+            "smallest row gap": self.min_row_gap,
+            "smallest column gap": self.min_col_gap,
+            "mu": self.mu,
+        }
 
     @property
     def row_gaps(self) -> Vector:

@@ -17,16 +17,18 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, TypeVar, overload
 
 from rankone.errors import InputError
+from rankone.problems.base import Problem
 from rankone.problems.files import is_problem_file, load_problem
 from rankone.problems.rank_one import RankOne, Vector
-from rankone.registry import import_files
+from rankone.registry import Registry
 from rankone.specs import did_you_mean, parse_settings, parse_whole_number, value_text, whole_number
 
-_FAMILIES: dict[str, Family] = {}
+_FAMILIES: Registry[Family] = Registry("family", "families", "rankone.problems")
 _P = ParamSpec("_P")
+Some = TypeVar("Some", bound=Problem)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,8 +45,6 @@ def family(name: str) -> Callable[[Callable[_P, tuple[Vector, Vector]]], Callabl
     """Register a function of sizes and parameters as a family; it then returns problems with canonical names."""
 
     def register(draw: Callable[_P, tuple[Vector, Vector]]) -> Callable[_P, RankOne]:
-        if name in _FAMILIES:
-            raise InputError("a new family name", name, "choose another")
         signature = inspect.signature(draw)
         defaults = {
             key: value.default for key, value in signature.parameters.items() if key not in ("n_rows", "n_cols")
@@ -62,7 +62,7 @@ def family(name: str) -> Callable[[Callable[_P, tuple[Vector, Vector]]], Callabl
             return RankOne(rows, cols, name=":".join(filter(None, parts)))
 
         explanation = (inspect.getdoc(draw) or "").partition("\n")[0]
-        _FAMILIES[name] = Family(name, explanation, types.MappingProxyType(defaults), make)
+        _FAMILIES.add(name, Family(name, explanation, types.MappingProxyType(defaults), make), origin=draw)
         return make
 
     return register
@@ -70,11 +70,14 @@ def family(name: str) -> Callable[[Callable[_P, tuple[Vector, Vector]]], Callabl
 
 def known_families() -> Mapping[str, Family]:
     """Every family by name: those of the package and those the user's own modules register."""
-    import_files("rankone.problems")
-    return types.MappingProxyType(_FAMILIES)
+    return _FAMILIES.known()
 
 
-def as_problem(spec: str | Path | RankOne) -> RankOne:
+@overload
+def as_problem(spec: str | Path) -> RankOne: ...
+@overload
+def as_problem(spec: Some) -> Some: ...
+def as_problem(spec: str | Path | Problem) -> Problem:
     """Turn a text into a problem; a problem stays as it is.
 
     The text is a family with sizes and perhaps parameters (``needle:32x32``, ``random:8x10:seed=3``), a CSV or JSON
@@ -83,7 +86,7 @@ def as_problem(spec: str | Path | RankOne) -> RankOne:
     >>> as_problem("needle:32x32:p=0.1,gap=0.4")
     <RankOne needle:32x32:p=0.1,gap=0.4: 32 x 32, best 0.25>
     """
-    if isinstance(spec, RankOne):
+    if isinstance(spec, Problem):
         return spec
     if not isinstance(spec, (str, Path)):
         raise InputError("a problem, its name or its file", spec, "see `rankone problems`")
@@ -93,9 +96,19 @@ def as_problem(spec: str | Path | RankOne) -> RankOne:
         return _member(found, str(spec), rest)
     if is_problem_file(spec):
         return load_problem(spec)
-    families = ", ".join(sorted(_FAMILIES))
-    do = did_you_mean(name, _FAMILIES, "see `rankone problems`")
+    families = ", ".join(sorted(known_families()))
+    do = did_you_mean(name, known_families(), "see `rankone problems`")
     raise InputError(f"a family of problems ({families}) or a .csv or .json file", str(spec), do)
+
+
+def as_rank_one(spec: str | Path | Problem, why: str) -> RankOne:
+    """Turn a text into a rank-1 problem; refuse another kind, in words that end in `why`."""
+    found = as_problem(spec)
+    if not isinstance(found, RankOne):
+        raise InputError(
+            f"a rank-1 problem, {why}", f"{found!r}", "pass rankone.RankOne(rows, cols) or needle:8x8, say"
+        )
+    return found
 
 
 def _member(found: Family, spec: str, rest: str) -> RankOne:

@@ -19,7 +19,7 @@ import numpy as np
 
 from rankone.compiling.compiled import compile_errors_explained, compiled
 from rankone.kernels.advance import ASK, LEARN, NOTHING, RECALL, VOID, Stretch, advance
-from rankone.kernels.policy import FILLER, adopt, defeats
+from rankone.kernels.policy import FILLER, adopt, check_relearns, defeats
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy
 from rankone.serving.journal import (
@@ -328,6 +328,8 @@ class Fold:
         """
         if isinstance(self.policy, UnknownPolicy):
             raise self.policy.error()  # whom it has eliminated, it alone can tell
+        if self.state is not None:
+            check_relearns(type(self.state))  # of a journal that an older version began
         new_rows, new_cols = rows.numbers(), cols.numbers()
         places = {("row", line): place for place, line in enumerate(new_rows)}
         places |= {("col", line): len(new_rows) + place for place, line in enumerate(new_cols)}

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from rankone.errors import InputError, JournalError
+from rankone.kernels.policy import check_relearns
 from rankone.policies import Policy, as_policy
 from rankone.serving.journal import VERSION
 from rankone.serving.names import checked_lines
@@ -43,7 +44,8 @@ class Settings:
         """Return the settings of a new experiment: what was asked for (see `checked_settings`), else the defaults."""
         checked_pairs(len(asked["rows"]), len(asked["cols"]))
         chosen = checked_policy(asked["policy"] or DEFAULT_POLICY)
-        chosen.start(len(asked["rows"]), len(asked["cols"]))  # refuses what it cannot play before anything is written
+        state = chosen.start(len(asked["rows"]), len(asked["cols"]))  # refuses what it cannot play
+        check_relearns(type(state))  # now, before anything is written, and not when the first row comes or goes
         defaults = {"window": 0, "auto_stop": 0.0, "seed": secrets.randbits(62), "max_open": MAX_OPEN}
         given = {key: value for key, value in asked.items() if value is not None}
         return cls(name=name, **defaults | given | {"policy": chosen.label})
@@ -94,8 +96,9 @@ def checked_pairs(n_rows: int, n_cols: int) -> None:
 
 
 def checked_policy(spec: str | Policy) -> Policy:
-    """Refuse policies that their label does not describe whole: the journal keeps the label."""
+    """Refuse policies that do not play pairs, or that their label does not describe whole: the journal keeps it."""
     found = as_policy(spec)
+    found.check_plays("pair", (2, 2), "a live experiment")
     if as_policy(found.label) != found:
         raise InputError(
             "a policy that its label describes", repr(found), "give it simple parameters: numbers and texts"

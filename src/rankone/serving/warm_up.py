@@ -10,6 +10,7 @@ import numpy as np
 
 from rankone.compiling.compiled import compile_errors_explained, compiled
 from rankone.kernels.advance import Stretch, advance
+from rankone.kernels.decision import Layout
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy
 from rankone.serving import winner
@@ -50,7 +51,7 @@ def warm_up(policy: Policy) -> Callable[..., Any] | None:
         _compiled.add(_kind(policy))
         return None
     with compile_errors_explained(module):
-        run(state, generator(0, "warm"), Stretch.empty(2, 1))
+        run(state, generator(0, "warm"), Stretch.room(Layout(shown=2, outcome=1)))
     counts = np.zeros((2, 2), np.int64)
     winner.standing(counts, counts)  # every report asks who leads
     _compiled.add(_kind(policy))

@@ -19,7 +19,7 @@ import polars as pl
 from rankone.charts.chart import Chart
 from rankone.errors import InputError
 from rankone.policies import Policy, as_policy, known_policies
-from rankone.problems import RankOne, as_problem, load_problems, lower_bound
+from rankone.problems import Problem, as_problem, load_problems
 from rankone.simulation.arena_problems import PROBLEMS, ArenaProblem, Half
 from rankone.simulation.executors import local_pool, worker_count
 from rankone.simulation.feedback import Feedback, as_feedback
@@ -164,13 +164,13 @@ def arena(
     return Arena(pl.concat(lines), as_policy(against).label, settings)
 
 
-def _folder(world: RankOne, horizon: int, late: Feedback) -> str:
+def _folder(world: Problem, horizon: int, late: Feedback) -> str:
     """Return where the runs of a problem are kept; what comes late is kept apart."""
     return f"{world.digest}-{horizon}" + ("" if late.is_immediate else f"-{late.label.replace(':', '-')}")
 
 
-def _lines(summary: pl.DataFrame, entry: ArenaProblem, world: RankOne, horizon: int) -> pl.DataFrame:
-    bound = lower_bound(world, horizon)
+def _lines(summary: pl.DataFrame, entry: ArenaProblem, world: Problem, horizon: int) -> pl.DataFrame:
+    bound = (world.lower_bound_constant() or 0.0) * math.log(horizon)
     figures = [name for name in summary.columns if name.startswith("regret")]
     return summary.select(
         "problem", pl.lit(entry.half, pl.String).alias("half"), pl.lit(entry.trap).alias("trap"),
@@ -201,10 +201,14 @@ def _chosen(names: Sequence[str] | None, half: Half | None, models: str | Path |
 
 def _players(policies: Policy | str | Sequence[Policy | str] | None, against: str) -> list[Policy]:
     if policies is None:
-        policies = [name for name in sorted(known_policies()) if name not in _YARDSTICKS]
+        pairs = [name for name, kind in known_policies().items() if kind.plays == "pair"]
+        policies = [name for name in sorted(pairs) if name not in _YARDSTICKS]
     given = [as_policy(item) for item in listed(policies, (Policy, str), "policies", "ucb1")]
     reference = as_policy(against)
-    return given if reference in given else [reference, *given]
+    players = given if reference in given else [reference, *given]
+    for player in players:
+        player.check_plays("pair", (2, 2), "the arena")
+    return players
 
 
 def _horizon(entry: ArenaProblem, stretch: int, quick: bool) -> int:

@@ -12,7 +12,7 @@ import polars as pl
 
 from rankone.errors import InputError
 from rankone.policies import Policy, as_policy
-from rankone.problems import RankOne, as_problem
+from rankone.problems import Problem, as_problem
 from rankone.simulation.feedback import IMMEDIATE, Feedback, as_feedback
 from rankone.specs import parse_whole_number, value_text, whole_number
 
@@ -23,7 +23,7 @@ class Point(NamedTuple):
     """One policy on one problem for one horizon under one feedback, and the values of the grid that led there."""
 
     values: dict[str, Any]
-    problem: RankOne
+    problem: Problem
     policy: Policy
     horizon: int
     feedback: Feedback
@@ -37,9 +37,7 @@ class Point(NamedTuple):
         facts = {
             "problem_text": self.problem_text, "policy_text": self.policy_text,
             "problem": world.name, "policy": self.policy.label, "horizon": self.horizon, "feedback": late.label,
-            "lines": world.n_rows + world.n_cols, "pairs": world.n_rows * world.n_cols,
-            "min_gap": min(world.min_row_gap, world.min_col_gap), "mu": world.mu,
-            "delay": late.steps + late.mean, "batch": late.size,
+            **world.facts(), "delay": late.steps + late.mean, "batch": late.size,
         }  # fmt: skip
         return {**self.values, **facts, **self.values}
 
@@ -53,7 +51,7 @@ class Plan(NamedTuple):
 
 
 def plan(
-    problems: RankOne | str | Path | Sequence[RankOne | str | Path],
+    problems: Problem | str | Path | Sequence[Problem | str | Path],
     policies: Policy | str | Sequence[Policy | str],
     horizon: int | str | Sequence[int | str],
     grid: Grid,
@@ -90,7 +88,7 @@ def several(given: Any) -> list[Any]:
 
 def points(
     grid: Grid,
-    problems: Iterable[RankOne | str | Path],
+    problems: Iterable[Problem | str | Path],
     policies: Iterable[Policy | str],
     horizons: Iterable[int | str],
     feedbacks: Iterable[Feedback | str],
@@ -112,6 +110,7 @@ def points(
         values = dict(zip(grid, chosen, strict=True))
         for world_text, player_text, horizon, late in combined:
             world, player = made(as_problem, world_text, values), made(as_policy, player_text, values)
+            player.check_plays(world.asks_for, world.shape, f"the problem {world.name}")
             yield Point(
                 values,
                 world,

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rankone.policies import Policy
-from rankone.problems import RankOne
+from rankone.problems import Problem
 from rankone.simulation.feedback import Feedback
-from rankone.simulation.work_unit import Run, Unit, versions
+from rankone.simulation.work_unit import Run, Unit, modules_of, versions
 
 # A unit of work should take about this long.
 _UNIT_SECONDS = 1.0
@@ -30,7 +30,7 @@ class Units:
 
     def __init__(
         self,
-        problems: Sequence[RankOne],
+        problems: Sequence[Problem],
         policies: Sequence[Policy],
         steps: npt.NDArray[np.int64],
         feedback: Feedback,
@@ -61,7 +61,7 @@ class Units:
         while count < min(size, len(left)) and left[count] == first + count:  # a stored study may have holes
             count += 1
         del left[:count]
-        code = versions(type(player).__module__)
+        code = versions(*modules_of(player, world))
         return Unit(world, player, self._steps, self._seed, range(first, first + count), self._feedback, code)
 
     def learn(self, results: Sequence[Run]) -> None:

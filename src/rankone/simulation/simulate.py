@@ -14,14 +14,15 @@ import numpy.typing as npt
 from rankone.compiling.compiled import source_key
 from rankone.errors import InputError
 from rankone.policies import Policy, as_policy
-from rankone.problems import RankOne, as_problem
+from rankone.problems import Problem, as_problem
+from rankone.problems.base import problem_to_dict
 from rankone.simulation.executors import carry_out, worker_count
 from rankone.simulation.feedback import Feedback, as_feedback
 from rankone.simulation.provenance import made_with
 from rankone.simulation.scheduling import Units
 from rankone.simulation.store import RunStore
 from rankone.simulation.study import Study
-from rankone.simulation.work_unit import Run, ready_for
+from rankone.simulation.work_unit import Run, modules_of, ready_for
 from rankone.specs import whole_number
 
 Progress = Callable[[int, int], None]
@@ -30,7 +31,7 @@ MOST_STEPS = 10**15  # step numbers stay exact as floats
 
 
 def simulate(
-    problems: RankOne | str | Path | Sequence[RankOne | str | Path],
+    problems: Problem | str | Path | Sequence[Problem | str | Path],
     policies: Policy | str | Sequence[Policy | str],
     horizon: int,
     runs: int = 20,
@@ -74,7 +75,7 @@ def simulate(
     workers = worker_count(workers)
     for world in worlds:
         for player in players:  # bad parameters are refused here, not by a worker half-way
-            ready_for(player, world, horizon).start(world.n_rows, world.n_cols)
+            ready_for(player, world, horizon).start(*world.shape)
     done: dict[tuple[str, str, int], Run] = {}
     wanted = len(worlds) * len(players) * runs
     with contextlib.ExitStack() as stack:
@@ -84,17 +85,18 @@ def simulate(
                 "horizon": int(steps[-1]),
                 "seed": seed,
                 "checkpoints": steps.tolist(),
-                "problems": [world.to_dict() for world in worlds],
+                "problems": [problem_to_dict(world) for world in worlds],
                 "policies": [player.label for player in players],
                 "runs": runs,
                 **({} if late.is_immediate else {"feedback": late.label}),
                 **made_with(),
             }
-            store = stack.enter_context(
-                RunStore(
-                    Path(out), description, {player.label: source_key(type(player).__module__) for player in players}
-                )
-            )
+            code = {
+                (world.digest, player.label): source_key(*modules_of(player, world))
+                for world in worlds
+                for player in players
+            }
+            store = stack.enter_context(RunStore(Path(out), description, code))
             done = _already_done(store, worlds, players, runs)
         report = progress or (lambda finished, total: None)
         report(len(done), wanted)
@@ -115,7 +117,7 @@ def simulate(
 
 
 def _already_done(
-    store: RunStore, problems: Sequence[RankOne], policies: Sequence[Policy], runs: int
+    store: RunStore, problems: Sequence[Problem], policies: Sequence[Policy], runs: int
 ) -> dict[tuple[str, str, int], Run]:
     """Return the runs of this study that the store already has."""
     names = {world.digest: world.name for world in problems}
@@ -136,8 +138,8 @@ def listed(given: Any, one: tuple[type, ...], what: str, example: str) -> list[A
     return list(given)
 
 
-def _problems(given: RankOne | str | Path | Sequence[RankOne | str | Path]) -> list[RankOne]:
-    found = [as_problem(item) for item in listed(given, (RankOne, str, Path), "problems", "needle:8x8")]
+def _problems(given: Problem | str | Path | Sequence[Problem | str | Path]) -> list[Problem]:
+    found = [as_problem(item) for item in listed(given, (Problem, str, Path), "problems", "needle:8x8")]
     if not found:
         raise InputError("at least one problem", "none", "pass rankone.needle(32, 32), say")
     if len({world.name for world in found}) < len(found):

@@ -24,10 +24,11 @@ _ELSEWHERE = "choose another directory, or delete this one"
 class RunStore:
     """The runs of one study directory: ``study.json`` says what they are, ``runs.jsonl`` holds them."""
 
-    def __init__(self, directory: Path, description: dict[str, Any], code: Mapping[str, str]) -> None:
+    def __init__(self, directory: Path, description: dict[str, Any], code: Mapping[tuple[str, str], str]) -> None:
         """Open or continue a study; `description` must agree with what the directory already holds.
 
-        `code` names the sources behind each policy: runs of other sources are left alone and asked again.
+        `code` names the sources behind each problem and policy, by digest and label: runs of other sources are left
+        alone and asked again.
         """
         self.directory, self._code = directory, code
         description = {"format": _FORMAT, "version": __version__, **description}
@@ -74,7 +75,7 @@ class RunStore:
         for run in runs:
             entry = {
                 "digest": digest,
-                "code": self._code[run.policy],
+                "code": self._code[digest, run.policy],
                 **run._asdict(),
                 "regret": [float(value) for value in run.regret],
             }
@@ -90,10 +91,11 @@ class RunStore:
         self._file.close()
 
 
-def finished_runs(directory: Path, code: Mapping[str, str] | None = None) -> Iterator[tuple[str, str, Run]]:
+def finished_runs(directory: Path, code: Mapping[tuple[str, str], str] | None = None) -> Iterator[tuple[str, str, Run]]:
     """Yield every finished run with the digest of its problem and the key of the sources that played it.
 
-    With `code`, the sources behind each policy, only runs of these. Runs written before it was kept are left out.
+    With `code`, the sources behind each problem and policy, only runs of these. Runs written before it was kept are
+    left out.
     """
     path = directory / _RUNS
     if not path.exists():
@@ -104,9 +106,11 @@ def finished_runs(directory: Path, code: Mapping[str, str] | None = None) -> Ite
                 continue
             entry = _read(line, f"{path}, line {number}")
             key = entry.pop("code", None)
-            if key is None or (code is not None and key != code.get(entry.get("policy", ""))):
+            if key is None:
                 continue
             try:
+                if code is not None and key != code.get((entry["digest"], entry["policy"])):
+                    continue
                 digest, regret = entry.pop("digest"), np.array(entry.pop("regret"))
                 run = Run(**entry, regret=regret)
             except (KeyError, TypeError) as error:

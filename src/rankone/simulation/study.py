@@ -14,7 +14,8 @@ import polars as pl
 
 from rankone.charts.chart import Chart
 from rankone.errors import InputError
-from rankone.problems import RankOne, lower_bound_constant
+from rankone.problems import Problem
+from rankone.problems.base import problem_from_dict
 from rankone.simulation.feedback import AT_ONCE, Feedback, as_feedback
 from rankone.simulation.provenance import read_about
 from rankone.simulation.store import finished_runs
@@ -52,7 +53,7 @@ class Study:
 
     def __init__(
         self,
-        problems: Sequence[RankOne],
+        problems: Sequence[Problem],
         policies: Sequence[str],
         checkpoints: npt.NDArray[np.int64],
         runs: Sequence[Run],
@@ -69,7 +70,7 @@ class Study:
         """Return the study that ``rankone.simulate(..., out=directory)`` keeps there, as far as runs are finished."""
         directory = Path(directory)
         about = read_about(directory, "study")
-        problems = [RankOne(**values) for values in about["problems"]]
+        problems = [problem_from_dict(values) for values in about["problems"]]
         names = {problem.digest: problem.name for problem in problems}
         runs = {
             (digest, run.policy, run.run): run._replace(problem=names[digest])
@@ -177,7 +178,8 @@ class Study:
         """Return the picture: mean regret against time with a band of two standard errors, a panel per problem."""
         from rankone.charts.regret import regret_chart
 
-        bounds = {problem.name: lower_bound_constant(problem) for problem in self.problems} if lower_bound else {}
+        constants = {problem.name: problem.lower_bound_constant() for problem in self.problems if lower_bound}
+        bounds = {name: constant for name, constant in constants.items() if constant is not None}
         return regret_chart(self.table, bounds, log_steps=log_steps, log_regret=log_regret)
 
     def save(self, directory: str | Path) -> None:

@@ -16,7 +16,8 @@ from rankone.charts.chart import Chart
 from rankone.errors import InputError
 from rankone.numerics.power_law import fit_power_law
 from rankone.policies import Policy
-from rankone.problems import RankOne
+from rankone.problems import Problem
+from rankone.problems.base import problem_to_dict
 from rankone.simulation.executors import local_pool, worker_count
 from rankone.simulation.feedback import Feedback
 from rankone.simulation.grid import Grid, Point, checked_x, plan, several
@@ -118,7 +119,7 @@ class Sweep:
 
 
 def sweep(
-    problems: RankOne | str | Path | Sequence[RankOne | str | Path],
+    problems: Problem | str | Path | Sequence[Problem | str | Path],
     policies: Policy | str | Sequence[Policy | str],
     horizon: int | str | Sequence[int | str],
     grid: Grid,
@@ -184,10 +185,10 @@ def sweep(
     return Sweep(table, {name: list(values) for name, values in grid.items()}, x, settings)
 
 
-def _studies(found: list[Point]) -> list[tuple[list[RankOne], list[Policy], int, Feedback]]:
+def _studies(found: list[Point]) -> list[tuple[list[Problem], list[Policy], int, Feedback]]:
     """Group the points into as few studies as can play them all: every problem of a study meets every policy."""
     policies_of: dict[tuple[int, Feedback], dict[str, dict[str, Policy]]] = {}
-    worlds: dict[str, RankOne] = {}
+    worlds: dict[str, Problem] = {}
     for point in found:
         other = worlds.setdefault(point.problem.name, point.problem)
         if other.digest != point.problem.digest:
@@ -208,8 +209,8 @@ def _line(point: Point, summaries: dict[tuple[str, str, int, str], dict[str, Any
     """One line of the table."""
     world = point.problem
     summary = summaries[world.name, point.policy.label, point.horizon, point.feedback.label]
-    at_random = (world.best_mean - float(world.rows.mean() * world.cols.mean())) * point.horizon
-    cut_off = summary["regret_mean"] > CUT_OFF * at_random
+    at_random = world.loss_at_random()
+    cut_off = at_random is not None and summary["regret_mean"] > CUT_OFF * at_random * point.horizon
     return {**point.facts, **{name: summary[name] for name in MEASURED}, "cut_off": cut_off}
 
 
@@ -219,7 +220,7 @@ def _report_part(report: Progress, before: int, total: int, done: int, _: int) -
 
 def _plain(given: Any) -> list[Any]:
     """Return what JSON can hold and `rankone.sweep` takes again: texts, or the values of a problem."""
-    values = [item.to_dict() if isinstance(item, RankOne) else item for item in several(given)]
+    values = [problem_to_dict(item) if isinstance(item, Problem) else item for item in several(given)]
     values = [item.label if isinstance(item, (Policy, Feedback)) else item for item in values]
     return [str(item) if isinstance(item, Path) else item for item in values]
 

@@ -21,15 +21,16 @@ from rankone.kernels.play import play_through
 from rankone.kernels.policy import syncs
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy
-from rankone.problems import RankOne
+from rankone.problems import Problem
 from rankone.simulation.feedback import AT_ONCE, Feedback
 
 
 @functools.cache
-def versions(policy_module: str = "rankone") -> Mapping[str, str]:
+def versions(*modules: str) -> Mapping[str, str]:
     """What the numbers of a run depend on besides its unit: the versions of the code that plays it.
 
-    A policy of a user's module depends on its sources too; one of a script or notebook travels with the unit.
+    A policy or problem of a user's module depends on its sources too; one of a script or notebook travels with the
+    unit.
     """
     found = {
         "rankone": __version__,
@@ -37,16 +38,22 @@ def versions(policy_module: str = "rankone") -> Mapping[str, str]:
         "NumPy": np.__version__,
         "rankone sources": source_key("rankone"),  # last: other versions make other sources
     }
-    if policy_module.partition(".")[0] not in ("rankone", "__main__"):
-        found[f"{policy_module} sources"] = source_key(policy_module)
+    for module in modules:
+        if module.partition(".")[0] not in ("rankone", "__main__"):
+            found[f"{module} sources"] = source_key(module)
     return found
+
+
+def modules_of(policy: Policy, problem: Problem) -> tuple[str, str]:
+    """Return the modules whose sources decide what a policy does on a problem."""
+    return type(policy).__module__, type(problem).__module__
 
 
 @dataclass(frozen=True)
 class Unit:
     """What to play: everything a worker needs, and nothing that depends on where or when it runs."""
 
-    problem: RankOne
+    problem: Problem
     policy: Policy
     checkpoints: npt.NDArray[np.int64]
     seed: int
@@ -66,20 +73,25 @@ class Run(NamedTuple):
     sync_points: int | None = None  # unknown in studies written before they were counted
 
 
-def ready_for(policy: Policy, problem: RankOne, horizon: int) -> Policy:
-    """Return the policy with what a study tells it: the horizon, and to a yardstick the best pair."""
-    return policy.with_horizon(horizon).for_problem(*problem.best_pairs[0])
+def ready_for(policy: Policy, problem: Problem, horizon: int) -> Policy:
+    """Return the policy with what a study tells it: the horizon, and to a yardstick the best decision.
+
+    Refuses a policy that does not play what the problem asks for.
+    """
+    policy.check_plays(problem.asks_for, problem.shape, f"the problem {problem.name}")
+    ready, best = policy.with_horizon(horizon), problem.best_decision()
+    return ready if best is None else ready.for_problem(*best)
 
 
 def play_run(
     state: Any,
-    problem: RankOne,
+    problem: Problem,
     checkpoints: npt.NDArray[np.int64],
     rng: np.random.Generator,
     late: Feedback = AT_ONCE,
 ) -> tuple[npt.NDArray[np.float64], int]:
     """Play a policy's state on a problem; return the regret at each checkpoint, and how often it heard of outcomes."""
-    scratch = Scratch.new(*problem.widths)
+    scratch = Scratch.new(problem.layout)
     return play_through(state, problem.start(), late.start(scratch), rng, checkpoints, scratch)
 
 
@@ -116,7 +128,7 @@ def do(unit: Unit) -> list[Run]:
 
 def _check_versions(unit: Unit) -> None:
     """Refuse work from a study of other versions: its numbers would not be those of a local run."""
-    here = versions(type(unit.policy).__module__)
+    here = versions(*modules_of(unit.policy, unit.problem))
     for name, version in unit.versions.items():
         if here.get(name) != version:
             raise WorkerError(

@@ -14,6 +14,7 @@ import numpy as np
 
 from rankone.compiling.compiled import compile_errors_explained, compiled
 from rankone.kernels.advance import ASK, LEARN, VOID, Stretch, advance
+from rankone.kernels.decision import Layout
 from rankone.kernels.policy import race, settled, view
 from rankone.numerics.seeds import generator
 from rankone.policies import Agent, AgentDecision, Policy, as_policy, known_policies
@@ -224,7 +225,7 @@ class PolicySuite(Suite):
 
 
 def _stretch(events: list[tuple[int, AgentDecision, int]]) -> Stretch:
-    stretch = Stretch.empty(2, 1, size=len(events))
+    stretch = Stretch.room(Layout(shown=2, outcome=1), size=len(events))
     for place, (what, decision, reward) in enumerate(events):
         stretch.what[place], stretch.tags[place] = what, decision.tag
         stretch.shown[place], stretch.outcomes[place, 0] = decision[:2], reward

@@ -28,7 +28,7 @@ _ERRORS = 5.0  # standard errors by which a mean may be off
 class ProblemSuite(Suite):
     """Tests of a problem and of the world that it starts.
 
-    Set `problem`; where the first of its `widths` is not the number of its sizes (a list is), define `decisions` too.
+    Set `problem`; of one that asks for lists, define `decisions` too.
     """
 
     problem: Any
@@ -105,7 +105,7 @@ class ProblemSuite(Suite):
         """Compiled, and with a regret that never falls."""
         state = as_policy(self.policy).start(*self.problem.shape)
         checkpoints = np.array([10, 100, 1_000])
-        run = generator(4, "conformance"), checkpoints, Scratch.new(*self.problem.widths)
+        run = generator(4, "conformance"), checkpoints, Scratch.new(self.problem.layout)
         world = self.problem.start()
         with compile_errors_explained(type(world).__module__):
             regrets, _ = play_through(state, world, AtOnce(), *run)
@@ -120,9 +120,9 @@ class ProblemSuite(Suite):
 
     def _visit(self, world: Any, decisions: list[tuple[int, ...]], rng: Any, moves: bool = True) -> Ints:
         """Show a decision to each of some visitors; return what they click."""
-        _, n_outcomes, n_context = self.problem.widths
-        shown, context = np.array(decisions), np.zeros(n_context)
-        clicks = np.zeros((len(decisions), n_outcomes), np.int64)
+        layout = self.problem.layout
+        shown, context = np.array(decisions), np.zeros(layout.context)
+        clicks = np.zeros((len(decisions), layout.outcome), np.int64)
         self._run(_visit, world, shown, clicks, context, rng, moves)
         same = bool((shown == decisions).all())
         expect(same, "what is shown to stay as it is in `respond`", "it changed", "fill in `outcome`, nothing else")

@@ -8,7 +8,7 @@ from rankone.clicks.logs.collector import Collector
 from rankone.clicks.logs.source import Source
 from rankone.registry import Registry
 
-FORMATS: Registry[Format] = Registry("log format", "log formats", __package__)
+FORMATS: Registry[type[Format]] = Registry("log format", "log formats", __package__)
 
 
 class Format:
@@ -25,7 +25,7 @@ class Format:
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if "name" in cls.__dict__:
-            FORMATS.add(cls)
+            FORMATS.add(cls.name, cls)
 
     @classmethod
     def recognises(cls, head: bytes) -> bool:

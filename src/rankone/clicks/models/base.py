@@ -18,7 +18,7 @@ from rankone.problems import RankOne
 from rankone.registry import Registry
 from rankone.specs import parse_settings
 
-MODELS: Registry[ClickModel] = Registry("click model", "click models", __package__)
+MODELS: Registry[type[ClickModel]] = Registry("click model", "click models", __package__)
 
 #: Called while a model is fitted: steps done, steps in all.
 FitProgress = Callable[[int, int], None]
@@ -44,7 +44,7 @@ class ClickModel:
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if "name" in cls.__dict__:
-            MODELS.add(cls)
+            MODELS.add(cls.name, cls)
 
     def fit(self, counts: Counts, progress: FitProgress | None = None) -> Self:
         """Learn from counts; returns the model itself."""

@@ -1,0 +1,101 @@
+"""What a problem is: a world to play in, under a name that tables use and with a digest that seeds use.
+
+Studies, sweeps, reports and charts ask a problem what they need and know no class of problems. A new kind is a subclass
+of `Problem` that states its `kind`, says what it `asks_for`, and returns a world from `start` (`rankone.kernels.world`
+has the contract of worlds). What theory knows of it is optional: where a method returns None, nothing is said.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from rankone.errors import InputError
+from rankone.kernels.decision import Layout, Plays, Shape
+from rankone.registry import Registry
+
+_KINDS: Registry[type[Problem]] = Registry("kind of problem", "kinds of problems", "rankone.problems")
+_FIRST_KIND = "rank-one"  # what is stored without a kind
+
+
+class Problem:
+    """Base of all problems. A subclass with a `kind` of its own is known by it; stored studies are read again by it."""
+
+    kind: ClassVar[str]
+    asks_for: ClassVar[Plays] = "pair"  # what a policy has to play
+    n_context: int = 0  # numbers that a policy knows before each decision
+    name: str  # what tables and charts call it
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "kind" in cls.__dict__:
+            _KINDS.add(cls.kind, cls)
+
+    @property
+    def shape(self) -> Shape:
+        """What a policy starts with: see `rankone.kernels.decision`."""
+        raise self._unfinished("shape")
+
+    def start(self) -> Any:
+        """Return the world before the first decision: a NamedTuple of NumPy arrays, fresh where they change."""
+        raise self._unfinished("start")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that the class turns back into the same problem."""
+        raise self._unfinished("to_dict")
+
+    def _unfinished(self, method: str) -> InputError:
+        return InputError(f"{method} of {type(self).__name__}", "none", f"define it: see {__name__}")
+
+    @property
+    def layout(self) -> Layout:
+        """Lengths of the arrays of a decision."""
+        return Layout.of(self.asks_for, self.shape, self.n_context)
+
+    @property
+    def digest(self) -> str:
+        """Hash of the world: problems with the same digest are the same world, whatever they are called."""
+        found = hashlib.sha256(repr((self.kind, self.shape)).encode())
+        for array in self.start():
+            found.update(repr((array.shape, array.dtype.str)).encode() + array.tobytes())
+        return found.hexdigest()[:16]
+
+    def best_decision(self) -> tuple[int, ...] | None:
+        """Return what is best to show, for yardsticks; None: nobody knows, or it changes."""
+        return None
+
+    def loss_at_random(self) -> float | None:
+        """Return what a decision drawn at random loses on average; None: nobody knows, or it changes."""
+        return None
+
+    def lower_bound_constant(self) -> float | None:
+        """Return C where no good policy has less regret than about C log n; None: no bound is known."""
+        return None
+
+    def facts(self) -> dict[str, float]:
+        """Return numbers that a sweep can be drawn against."""
+        return {}
+
+    def description(self) -> dict[str, Any]:
+        """Return what a report says of the problem, by the title of the column."""
+        return {"asks for": self.asks_for, "sizes": " x ".join(map(str, self.shape))}
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}: {' x '.join(map(str, self.shape))}>"
+
+
+def problem_to_dict(problem: Problem) -> dict[str, Any]:
+    """Return the plain values of a problem, and its kind where it is not the usual one."""
+    values = problem.to_dict()
+    return values if problem.kind == _FIRST_KIND else {"kind": problem.kind, **values}
+
+
+def problem_from_dict(values: Mapping[str, Any]) -> Problem:
+    """Return the problem of such values.
+
+    >>> problem_from_dict({"rows": [0.9, 0.5], "cols": [0.8], "name": "mine"})
+    <RankOne mine: 2 x 1, best 0.72>
+    """
+    rest = {key: value for key, value in values.items() if key != "kind"}
+    return _KINDS.get(values.get("kind", _FIRST_KIND))(**rest)
