@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import rankone
-from rankone.clicks.counts.pair_counts import PairCounts, pair_counts
+from rankone.clicks.counts.pair_counts import PairCounts, as_pair_counts
 from rankone.clicks.rank1_test.check import Redraw, check_table
 from rankone.numerics.seeds import generator
 from rankone.policies.scheduled_play import Schedule, rehearse
@@ -96,7 +96,7 @@ def on_counts(name: str, departure: Departure = product) -> str:
         rows, cols = (np.sqrt(rng.uniform(low, high, lines)) for lines in (n_rows, n_cols))
         pulls = rng.poisson(mean, (n_rows, n_cols))
         clicks = rng.binomial(pulls, departure(rows, cols, rng))
-        found.append(rejected(pair_counts(pulls, clicks), rng))
+        found.append(rejected(as_pair_counts(pulls, clicks), rng))
     return share(found)
 
 
@@ -108,7 +108,7 @@ def on_collected(name: str) -> tuple[str, str]:
         rng = generator(number, "rank-1 level", name, n_rows)
         rates = np.outer(rng.uniform(0.1, 0.9, n_rows), rng.uniform(0.1, 0.9, n_cols))
         _, pulls, clicks = rehearse(policy, rates, schedule, rng)
-        table = pair_counts(pulls, clicks)
+        table = as_pair_counts(pulls, clicks)
         fixed.append(rejected(table, rng))
         again.append(rejected(table, rng, played_again(policy, schedule)))
     return share(fixed), share(again)

@@ -125,7 +125,7 @@ def throughput(name: str, db: str | Path) -> str:
 
 def fill(db: Path) -> None:
     """Make an experiment with a million decisions, as fast as it goes."""
-    database = Database(db, "off")
+    database = Database(db, durability="off")
     experiment = Experiment("bench", 8, 8, "uts", db=database, max_open=1_000_000)
     while (done := experiment.look(lambda fold: fold.decisions)) < MILLION:
         decisions = experiment.ask(1000)

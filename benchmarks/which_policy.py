@@ -66,7 +66,7 @@ def lost_elsewhere(name: str, runs: int) -> dict[str, float]:
 def played(runs: int, workers: int | None) -> dict[str, pl.DataFrame]:
     """Return the arena's table for each way in which outcomes come."""
     return {
-        title: rankone.arena(POLICIES, half="report", runs=runs, workers=workers, feedback=feedback).table
+        title: rankone.arena(policies=POLICIES, half="report", runs=runs, workers=workers, feedback=feedback).table
         for title, feedback in FEEDBACK.items()
     }
 

@@ -122,5 +122,23 @@ def old_positions(
     return decorate
 
 
+def old_order(*names: str, when: Callable[..., bool]) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Let a function go on taking its first arguments in the order of `names`, told by ``when(*arguments)``."""
+
+    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        now = ", ".join(list(inspect.signature(function).parameters)[: len(names)])
+
+        @functools.wraps(function)
+        def call(*args: _P.args, **keywords: _P.kwargs) -> _R:
+            if not args or not when(*args):
+                return function(*args, **keywords)
+            warn(f"{_name(function)}({', '.join(names)})", f"{_name(function)}({now})")
+            return function(**dict(zip(names, args, strict=False)), **keywords)  # type: ignore[arg-type,call-arg]
+
+        return call
+
+    return decorate
+
+
 def _name(function: Callable[..., Any]) -> str:
     return function.__qualname__.removesuffix(".__init__")

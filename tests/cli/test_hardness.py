@@ -49,7 +49,7 @@ def test_people_read_the_same_figures() -> None:
 
 def test_a_problem_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "models.json"
-    save_problems(path, [RankOne([0.5, 0.2], [0.4, 0.4], ["red", "blue"], name="shoes"), needle(2, 2)])
+    save_problems([RankOne([0.5, 0.2], [0.4, 0.4], row_names=["red", "blue"], name="shoes"), needle(2, 2)], path)
     text = output("hardness", f"{path}#shoes")
     assert "red with col 1; red with col 2" in text
     assert "none: all tie" in text

@@ -73,7 +73,7 @@ def test_what_follows_a_click_is_told_by_the_last_clicks():
 def test_predictions_agree_with_every_walk_down_the_list(name, counts, held_out):
     model = clicks.MODELS.get(name)().fit(counts)
     lists = lists_of(held_out.filter(pl.col("list") < 10), model.cells_, 5)
-    attraction = model.attraction[lists.pair]
+    attraction = model.item_attraction_[lists.pair]
     conditional, marginal = model.predict(lists, attraction)
     going_on = np.zeros_like(attraction) if name == "cascade" else model._going_on(lists)
     for number in range(len(attraction)):
@@ -88,10 +88,10 @@ def test_predictions_agree_with_every_walk_down_the_list(name, counts, held_out)
 def test_ubm_agrees_with_every_pattern(counts, held_out):
     model = clicks.UBM().fit(counts)
     lists = lists_of(held_out.filter(pl.col("list") < 10), model.cells_, 5)
-    attraction = model.attraction[lists.pair]
+    attraction = model.item_attraction_[lists.pair]
     conditional, marginal = model.predict(lists, attraction)
     for number in range(len(attraction)):
-        slow = ubm_probabilities(attraction[number], model.examination, lists.clicked[number])
+        slow = ubm_probabilities(attraction[number], model.curves_, lists.clicked[number])
         assert conditional[number] == pytest.approx(slow[0])
         assert marginal[number] == pytest.approx(slow[1])
     assert model.converged_
@@ -116,7 +116,7 @@ def test_comparison_ranks_all_models(counts, held_out):
 
 def test_comparison_takes_parameters_and_shows_progress(counts, held_out):
     specs, calls = ["pbm:scale=balanced", "pbm", "pbm:prior=0x0"], []
-    table = clicks.compare_models(counts, held_out, specs, progress=lambda *call: calls.append(call))
+    table = clicks.compare_models(counts, held_out, models=specs, progress=lambda *call: calls.append(call))
     scores = dict(zip(table["model"], table["log_likelihood"], strict=True))
     assert scores["pbm"] == pytest.approx(scores["pbm:scale=balanced"], abs=1e-9)  # a scale changes no probability
     assert scores["pbm"] != scores["pbm:prior=0x0"]

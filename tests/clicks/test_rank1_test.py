@@ -8,7 +8,7 @@ import pytest
 
 import rankone
 from rankone import clicks
-from rankone.clicks.counts.pair_counts import pair_counts
+from rankone.clicks.counts.pair_counts import as_pair_counts
 from rankone.clicks.rank1_test.check import check_table
 from rankone.clicks.rank1_test.fit import statistics
 from rankone.errors import InputError
@@ -47,7 +47,7 @@ def test_level_holds(case):
     """At 5 %, rejections of rank-1 tables stay within three standard errors; and p-values do not pile up at 1."""
     tables = 80
     rng = generator(2, case)
-    found = [check_table(pair_counts(*random_table(case, rng)), 199, rng) for _ in range(tables)]
+    found = [check_table(as_pair_counts(*random_table(case, rng)), 199, rng) for _ in range(tables)]
     p_values = np.array([check.p_value for check in found])
     standard_error = math.sqrt(0.05 * 0.95 / tables)
     assert np.mean(p_values <= 0.05) <= 0.05 + 3.0 * standard_error
@@ -75,13 +75,13 @@ def test_what_is_called_visible_is_seen_four_times_of_five():
     rng = generator(4, "visible")
     rates = np.outer(rng.uniform(0.3, 0.8, 5), rng.uniform(0.3, 0.8, 6))
     pulls = np.full(rates.shape, 150)
-    visible = check_table(pair_counts(pulls, rng.binomial(pulls, rates)), 400, rng).visible
+    visible = check_table(as_pair_counts(pulls, rng.binomial(pulls, rates)), 400, rng).visible
     seen = 0
     for _ in range(60):
         off = rates * (1.0 + visible * rng.choice([-1.0, 1.0], rates.shape))
-        seen += check_table(pair_counts(pulls, rng.binomial(pulls, off)), 99, rng).p_value <= 0.05
+        seen += check_table(as_pair_counts(pulls, rng.binomial(pulls, off)), 99, rng).p_value <= 0.05
     assert abs(seen / 60 - 0.8) <= 3.0 * math.sqrt(0.8 * 0.2 / 60)
-    many = check_table(pair_counts(100 * pulls, rng.binomial(100 * pulls, rates)), 100, rng).visible
+    many = check_table(as_pair_counts(100 * pulls, rng.binomial(100 * pulls, rates)), 100, rng).visible
     assert many == pytest.approx(visible / 10.0, rel=0.3)
 
 
@@ -121,7 +121,7 @@ def test_lines_at_the_bounds_are_there_exactly():
     assert (fitted[0, 2] == 0.0).all()
     assert (fitted[0, 0, :2] == 1.0).all()
     few = np.full((3, 3), 50)
-    check = check_table(pair_counts(few, np.rint(few * rates)), 60, generator(0))
+    check = check_table(as_pair_counts(few, np.rint(few * rates)), 60, generator(0))
     assert check.visible > 0.05, "fifty clicks of fifty do not show that a miss is impossible"
 
 
@@ -138,7 +138,7 @@ def test_anytime_p_value_is_the_mixture_over_the_rank_one_maximum():
     pulls, clicked = np.array([[30, 20], [25, 0]]), np.array([[25, 3], [4, 0]])
     full = np.array([[30, 20], [25, 60]]), np.array([[25, 3], [4, 55]])
     for shown, hits in ((pulls, clicked), full):
-        check = check_table(pair_counts(shown, hits), 20, generator(0))
+        check = check_table(as_pair_counts(shown, hits), 20, generator(0))
         rates = check.cells.select("outcomes", "clicks", "rank_one_rate").rows()
         null = sum(hit * math.log(p) + (n - hit) * math.log1p(-p) for n, hit, p in rates)
         mixture = sum(math.log(mixture_probability(n, hit)) for n, hit, _ in rates)

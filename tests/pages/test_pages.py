@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not CHROMIUM and not REQUIRED, reason="Chromium 
 @pytest.fixture
 def hostile_problem():
     rows = [0.95, *(0.3 for _ in HOSTILE[1:8])]
-    return rankone.RankOne(rows, [0.9, 0.1, 0.05], HOSTILE[:8], HOSTILE[8:11], name=HOSTILE[0])
+    return rankone.RankOne(rows, [0.9, 0.1, 0.05], row_names=HOSTILE[:8], col_names=HOSTILE[8:11], name=HOSTILE[0])
 
 
 @pytest.fixture

@@ -116,7 +116,7 @@ def test_a_study_loaded_is_the_study(folder):
 def test_sweeps_side_by_side(tmp_path):
     for name, feedback in (("size", "immediate"), ("wait", "delay:mean={k}")):
         found = rankone.sweep(
-            ["needle:{k}x{k}", rankone.RankOne([0.9, 0.1], [0.5])], ["uts", rankone.UCB1()], 100, {"k": [2, 3]}, 2,
+            ["needle:{k}x{k}", rankone.RankOne([0.9, 0.1], [0.5])], ["uts", rankone.UCB1()], 100, {"k": [2, 3]}, runs=2,
             feedback=feedback, x="k", workers=1, out=tmp_path / name,
         )  # fmt: skip
         found.save(tmp_path / name)
@@ -128,7 +128,7 @@ def test_sweeps_side_by_side(tmp_path):
 
 
 def test_an_arena(tmp_path):
-    found = rankone.arena(["ucb1"], ["two-by-two"], runs=2, quick=True, workers=1)
+    found = rankone.arena(["two-by-two"], ["ucb1"], runs=2, quick=True, workers=1)
     found.save(tmp_path)
     assert_frame_equal(Arena.load(tmp_path).scores(), found.scores())
     blocks, _ = code(rankone.report(tmp_path).read_text())

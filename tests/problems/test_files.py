@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rankone import RankOne, as_problem, load_problem, load_problems, needle, save_problem, save_problems
 from rankone.errors import InputError, StorageError
 
-PROBLEM = RankOne([0.9, 1 / 3], [0.1 + 0.2], ["red, dark", 'the "best"'], ["Grün"], name="a / b")
+PROBLEM = RankOne([0.9, 1 / 3], [0.1 + 0.2], row_names=["red, dark", 'the "best"'], col_names=["Grün"], name="a / b")
 
 
 def same_lines(one: RankOne, other: RankOne) -> bool:
@@ -61,7 +61,7 @@ def test_json_by_hand_needs_rows_and_cols_only(tmp_path: Path) -> None:
 def test_several_problems_in_one_file(tmp_path: Path) -> None:
     path = tmp_path / "models.json"
     saved = [PROBLEM, needle(2, 3), RankOne([0.5], [0.5], name="query#7.json#x")]
-    save_problems(path, saved, extra={"model": "pbm"}, each=[{"clicks": 12}, {}, {}])
+    save_problems(saved, path, extra={"model": "pbm"}, each=[{"clicks": 12}, {}, {}])
     assert [found.to_dict() for found in load_problems(path)] == [found.to_dict() for found in saved]
     for one in saved:
         assert as_problem(f"{path}#{one.name}").to_dict() == one.to_dict()
@@ -72,13 +72,13 @@ def test_several_problems_in_one_file(tmp_path: Path) -> None:
 
 
 def test_a_file_of_one_needs_no_name(tmp_path: Path) -> None:
-    save_problems(tmp_path / "one.json", [PROBLEM])
+    save_problems([PROBLEM], tmp_path / "one.json")
     assert load_problem(tmp_path / "one.json").name == PROBLEM.name
 
 
 def test_an_unknown_name_is_answered_with_near_ones(tmp_path: Path) -> None:
     path = tmp_path / "models.json"
-    save_problems(path, [RankOne([0.5], [0.5], name=name) for name in ("shoes", "red shoes", "hats")])
+    save_problems([RankOne([0.5], [0.5], name=name) for name in ("shoes", "red shoes", "hats")], path)
     with pytest.raises(InputError, match=r"got the name 'shoos' - did you mean shoes"):
         as_problem(f"{path}#shoos")
     with pytest.raises(InputError, match=r"the names are shoes, red shoes, hats"):
@@ -89,7 +89,7 @@ def test_an_unknown_name_is_answered_with_near_ones(tmp_path: Path) -> None:
 
 def test_long_lists_of_names_are_cut(tmp_path: Path) -> None:
     path = tmp_path / "models.json"
-    save_problems(path, [RankOne([0.5], [0.5], name=f"q{number}") for number in range(100)])
+    save_problems([RankOne([0.5], [0.5], name=f"q{number}") for number in range(100)], path)
     with pytest.raises(InputError, match=r"the names begin with q0, q1, q2, q3, q4, q5, q6, q7$"):
         as_problem(str(path))
 
@@ -169,7 +169,7 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"ends in .csv or .json - got \. - write problem.json, say"):
         PROBLEM.save("")
     with pytest.raises(InputError, match=r"expected a .json file for several problems"):
-        save_problems(tmp_path / "p.csv", [PROBLEM])
+        save_problems([PROBLEM], tmp_path / "p.csv")
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="expected to write"):
         PROBLEM.save(tmp_path / "file" / "p.json")
@@ -177,7 +177,7 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
 
 def test_several_problems_need_distinct_names_and_keys_for_all(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"expected distinct problem names"):
-        save_problems(tmp_path / "p.json", [PROBLEM, PROBLEM])
+        save_problems([PROBLEM, PROBLEM], tmp_path / "p.json")
     with pytest.raises(InputError, match=r"expected 1 sets of keys in each=, one a problem - got 2 - "):
-        save_problems(tmp_path / "p.json", [PROBLEM], each=[{}, {}])
+        save_problems([PROBLEM], tmp_path / "p.json", each=[{}, {}])
     assert not list(tmp_path.iterdir())

@@ -75,7 +75,7 @@ def test_unnamed_problems_are_called_after_their_numbers() -> None:
 
 
 def test_a_problem_is_rebuilt_from_its_values_and_travels_between_processes() -> None:
-    problem = RankOne([0.1, 1 / 3], [0.3], ["a", "b"], ["c"], name="x")
+    problem = RankOne([0.1, 1 / 3], [0.3], row_names=["a", "b"], col_names=["c"], name="x")
     for again in (RankOne(**problem.to_dict()), pickle.loads(pickle.dumps(problem))):
         assert again.to_dict() == problem.to_dict()
         assert again.digest == problem.digest
@@ -106,6 +106,8 @@ def test_probabilities_are_a_copy_and_cannot_change() -> None:
         ({"row_names": ["a", "a"]}, r"expected distinct row_names - got 'a' more than once - "),
         ({"col_names": "c"}, r"expected col_names as a list of texts - got c - "),
         ({"col_names": 7}, r"expected col_names as a list of texts - got 7 - "),
+        ({"row_names": ["a", 2]}, r"expected row_names as texts - got 2 - "),
+        ({"name": 7}, r"expected the name as a text - got 7 - "),
     ],
 )
 def test_bad_input_is_refused_in_three_parts(values: dict[str, Any], message: str) -> None:

@@ -156,7 +156,7 @@ def test_machines_whose_clocks_disagree_do_not_fill_the_journal(sqlite_db):
         for clock in clocks:
             clock.pass_seconds(seconds)
 
-    both = [start(Database(sqlite_db, "off"), clock=clock, window=600) for clock in clocks]
+    both = [start(Database(sqlite_db, durability="off"), clock=clock, window=600) for clock in clocks]
     for _ in range(30):
         for experiment in both:
             pass_seconds(1)

@@ -290,7 +290,7 @@ def test_bad_asks_are_refused(bad, sqlite_db):
 
 
 def test_experiments_of_one_database_are_independent(db):
-    database = Database(db, "off")
+    database = Database(db, durability="off")
     both = [start(database, name=name) for name in ("one", "two")]
     alone = start(database, name="three")
     for _ in range(30):

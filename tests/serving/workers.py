@@ -123,7 +123,7 @@ def _crowd(experiment, ends, threads=4):
 def close_under_load(db, tries):
     """Close a database while threads use it, again and again."""
     for number in range(tries):
-        database, ends = Database(db, "off"), []
+        database, ends = Database(db, durability="off"), []
         clients = _crowd(Experiment("homepage", db=database), ends)
         time.sleep(0.002 * (number % 10))
         database.close()
@@ -138,7 +138,7 @@ def close_by_signal(db, tries, answers):
     """Close in a signal handler, as programs do when they are told to end, while this thread asks and others do."""
     ends = []
     for number in range(tries):
-        database = Database(db, "off")
+        database = Database(db, durability="off")
         clients = _crowd(experiment := Experiment("homepage", db=database), ends, threads=number % 3)
         signal.signal(signal.SIGALRM, lambda *_, database=database: database.close())
         signal.setitimer(signal.ITIMER_REAL, 0.002 * (1 + number % 10))
@@ -159,7 +159,7 @@ def _error_of_asking(experiment):
 
 def fork_under_load(db, tries, answers):
     """Fork while threads write; each child opens, asks and tells. Put how the children ended."""
-    database, ends = Database(db, "off"), []
+    database, ends = Database(db, durability="off"), []
     experiment = Experiment("homepage", db=database)
     clients, codes = _crowd(experiment, ends), []
     for number in range(tries):

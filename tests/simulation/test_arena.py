@@ -36,7 +36,7 @@ def test_figures_are_those_of_the_runs():
     assert found.table.height == 4
     line = found.table.row(by_predicate=(pl.col("problem") == "trap-6") & (pl.col("policy") == "uts"), named=True)
     entry = next(entry for entry in PROBLEMS if entry.name == "trap-6")
-    study = rankone.simulate(entry.problem(), "uts", entry.horizon // 10, 20, workers=1, checkpoints=[2_000])
+    study = rankone.simulate(entry.problem(), "uts", entry.horizon // 10, runs=20, workers=1, checkpoints=[2_000])
     assert line["horizon"] == 2_000
     assert line["trap"]
     regret = study.table["regret"]
@@ -81,7 +81,7 @@ def test_the_reference_always_plays():
 
 def test_halves_models_and_stretch(tmp_path):
     path = tmp_path / "models.json"
-    save_problems(path, [RankOne([0.5, 0.2], [0.4, 0.1], name="a query")])
+    save_problems([RankOne([0.5, 0.2], [0.4, 0.1], name="a query")], path)
     found = arena(problems=SMALL, half="tune", models=path, stretch=2, policies="uts", runs=1)
     assert found.table["problem"].to_list() == ["trap-6", "two-by-two", "a query"]
     assert found.table["horizon"].to_list() == [4_000, 2_000, 20_000]

@@ -18,7 +18,7 @@ from tests.own_policies import own_policies
 )
 def test_every_answer_can_start(horizon, feedback, stages_only, guarantee, rank_one):
     advice = rankone.recommend(
-        horizon=horizon, feedback=feedback, stages_only=stages_only, guarantee=guarantee, rank_one=rank_one
+        horizon=horizon, feedback=feedback, stages_only=stages_only, guarantee=guarantee, rank1=rank_one
     )
     advice.policy.agent(3, 4).ask()  # no horizon is missing
     assert str(advice).startswith(f"{advice.policy.label}: ")
@@ -79,5 +79,5 @@ def test_what_it_recommends_is_what_was_measured():
     assert max(row["synchronisation points"] for name, row in table.items() if name.startswith(staged)) < 100
     worlds = [title for title in table[best] if title.startswith("lost")]
     worst = {name: max(row[world] for world in worlds) for name, row in table.items()}
-    assert rankone.recommend(rank_one=False).policy.label == min(worst, key=worst.__getitem__)
-    assert worst[rankone.recommend(rank_one=False, guarantee=True).policy.label] < worst[best]
+    assert rankone.recommend(rank1=False).policy.label == min(worst, key=worst.__getitem__)
+    assert worst[rankone.recommend(rank1=False, guarantee=True).policy.label] < worst[best]

@@ -79,7 +79,7 @@ def sweep():
 
 
 def arena():
-    return rankone.arena("uts", problems="two-by-two", runs=2, quick=True, workers=1)
+    return rankone.arena("two-by-two", "uts", runs=2, quick=True, workers=1)
 
 
 def reproduction():

@@ -28,7 +28,13 @@ def test_every_point_is_the_study_it_stands_for():
     assert result.table.height == 8 * 2 * 2 * 2
     for line in result.table.sample(6, seed=1).iter_rows(named=True):
         study = rankone.simulate(
-            f"needle:{line['k']}x3", line["policy"], line["horizon"], 3, 5, workers=1, feedback=line["feedback"]
+            f"needle:{line['k']}x3",
+            line["policy"],
+            line["horizon"],
+            runs=3,
+            seed=5,
+            workers=1,
+            feedback=line["feedback"],
         )
         expected = study.summary().row(0, named=True)
         for figure in ("regret_mean", "regret_se", "regret_median", "sync_points"):

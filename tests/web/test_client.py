@@ -87,7 +87,7 @@ def drive(experiment):
     said.append(experiment.void(decisions[5])._replace(id=""))
     said.append(experiment.add_row("Z"))
     said.append(experiment.retire_col("2"))
-    said.append(experiment.stop("Z", "1", "enough"))
+    said.append(experiment.stop("Z", "1", why="enough"))
     said.append(experiment.report())
     said.append(experiment.ask()._replace(id=""))
     experiment.resume()

@@ -327,7 +327,7 @@ def test_many_experiments_and_many_lines(tmp_path, open_page):
     from playwright.sync_api import expect
 
     db = tmp_path / "rankone.db"
-    database = Database(db, "off")
+    database = Database(db, durability="off")
     for number in range(9):
         Experiment(f"number {number}", 30, 24, "ucb1", db=database)
     with running(db) as url:

@@ -43,8 +43,9 @@ def arena(
         runs = 10 if quick else 100
     with progress_bar("runs", out=out, compiles=True) as progress:
         found = play(
-            policy or None, problem or None, half, models, runs, seed, stretch, quick,  # type: ignore[arg-type]
-            against, workers, out, progress, feedback,
+            problem or None, policy or None, half=half, models=models, runs=runs, seed=seed,  # type: ignore[arg-type]
+            stretch=stretch, quick=quick, against=against, workers=workers, out=out, progress=progress,
+            feedback=feedback,
         )  # fmt: skip
     found.save(out)
     if as_json:

@@ -47,7 +47,7 @@ def compare_models(
     if top:
         counts = counts.top(top)
     with progress_bar("models") as fitting:
-        table = clicks.compare_models(counts, lists, chosen, progress=fitting)
+        table = clicks.compare_models(counts, lists, models=chosen, progress=fitting)
     if as_json:
         print(json.dumps({"log": counts.report.to_dict(), "models": table.to_dicts()}, indent=1))
         return

@@ -35,7 +35,7 @@ def explain(
 
     chosen = rankone.as_policy(policy)  # a wrong name is refused before anything is said
     print(f"Playing {chosen}; the first time on a machine it is compiled before ...", file=sys.stderr)
-    told = rankone.explain(chosen, problem, horizon, seed)
+    told = rankone.explain(chosen, problem, horizon=horizon, seed=seed)
     paths = told.save(out)
     print(told.frames[-1].text)
     print(f"Written: {', '.join(str(path) for path in paths)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -153,10 +154,10 @@ def _facts(model: ClickModel, queries: int) -> dict[str, Any]:
     facts |= {"queries_left_out": queries - len(cells.queries)}
     facts |= {"items_left_out": cells.dropped_items, "impressions_left_out": cells.dropped_impressions}
     facts |= {"min_impressions": model.min_impressions}
+    settings = {field.name for field in dataclasses.fields(model)}
     for name in ("examination", "scale", "prior", "n_iter_", "converged_", "log_likelihood_"):
-        value = getattr(model, name, None)
-        if isinstance(value, str | int | float | tuple):
-            facts[name.rstrip("_")] = value
+        if name in settings or (name.endswith("_") and hasattr(model, name)):
+            facts[name.rstrip("_")] = getattr(model, name)
     return facts
 
 
@@ -191,4 +192,4 @@ def _save(model: ProductModel, queries: list[str], out: Path, facts: dict[str, A
             }
         )
     problems = [model.problem(query) for query in queries]
-    save_problems(out, problems, extra={"fit": facts, "log": log}, each=each)
+    save_problems(problems, out, extra={"fit": facts, "log": log}, each=each)

@@ -45,7 +45,7 @@ def generate_log(
             progress=progress,
         )  # fmt: skip
     if truth is not None:
-        save_problems(truth, log.problems, extra={"truth_of": out.name})
+        save_problems(log.problems, truth, extra={"truth_of": out.name})
     numbers = {"rows": log.rows, "lists": log.lists, "clicks": log.clicks} | (log.injected if edges else {})
     if as_json:
         print(json.dumps({"path": str(out), "format": format} | numbers, indent=1))

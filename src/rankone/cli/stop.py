@@ -21,5 +21,5 @@ def stop(
 ) -> None:
     """Stop an experiment: every visitor sees one pair from now on, the leading one unless another is named."""
     with experiment_of(db, name) as experiment:
-        experiment.stop(row, col, why)
+        experiment.stop(row, col, why=why)
         print(experiment.report().sentence)

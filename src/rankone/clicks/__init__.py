@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from rankone.clicks.counts.counts import Counts
 from rankone.clicks.counts.frames import count
-from rankone.clicks.counts.pair_counts import PairCounts, pair_counts, read_pair_counts
+from rankone.clicks.counts.pair_counts import PairCounts, as_pair_counts, read_pair_counts
 from rankone.clicks.formats.base import FORMATS, Format
 from rankone.clicks.logs.reading import read, read_split
 from rankone.clicks.models.base import MODELS, ClickModel, as_model
@@ -41,15 +41,17 @@ __all__ = [
     "Rank1Report",
     "RankCTR",
     "as_model",
+    "as_pair_counts",
     "compare_models",
     "count",
     "evaluate",
     "generate_log",
-    "pair_counts",
     "read",
     "read_pair_counts",
     "read_split",
 ]
 
 if not TYPE_CHECKING:  # to a type checker there are only the new names
-    __getattr__ = old_names("rankone.clicks", {"model": "rankone.clicks.as_model"})
+    __getattr__ = old_names(
+        "rankone.clicks", {"model": "rankone.clicks.as_model", "pair_counts": "rankone.clicks.as_pair_counts"}
+    )

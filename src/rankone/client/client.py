@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 from urllib.parse import quote
 
 from rankone.client.transport import Transport, problem_error
+from rankone.deprecation import old_arguments, old_positions
 from rankone.errors import InputError
 from rankone.serving.messages import Ask, Decision, Outcome, Tell, Void, checked_request, each_answered, id_of, tells
 from rankone.serving.names import checked_lines
@@ -119,9 +120,10 @@ class RemoteExperiment:
         decisions = [Decision(**decision) for decision in found]
         return decisions[0] if count is None else decisions
 
-    def tell(self, id: str | Decision, clicked: bool, *, source: str | None = None) -> Outcome:
+    @old_arguments(id="decision")
+    def tell(self, decision: str | Decision, clicked: bool, *, source: str | None = None) -> Outcome:
         """Tell the outcome of a decision, given whole or by its id: any order, any time later, once."""
-        told = _checked(Tell(id_of(id), clicked, source))
+        told = _checked(Tell(id_of(decision), clicked, source))
         return Outcome(**self._put(f"{_decision(told.id)}/outcome", _given(clicked=told.clicked, source=source)))
 
     def tell_many(
@@ -136,9 +138,10 @@ class RemoteExperiment:
 
         return each_answered(tells(outcomes, source), carry_out)
 
-    def void(self, id: str | Decision) -> Outcome:
+    @old_arguments(id="decision")
+    def void(self, decision: str | Decision) -> Outcome:
         """Close a decision that was never shown: nothing is learned from it."""
-        closed = _checked(Void(id_of(id)))
+        closed = _checked(Void(id_of(decision)))
         return Outcome(**self._put(f"{_decision(closed.id)}/void", None))
 
     def report(self) -> Report:
@@ -152,7 +155,8 @@ class RemoteExperiment:
         """Return all decisions, one row each, as csv, jsonl or parquet."""
         return self._transport.send("GET", f"{self._path}/export?format={quote(format)}", raw=True)
 
-    def stop(self, row: str | None = None, col: str | None = None, why: str = "by hand") -> tuple[str, str]:
+    @old_positions("why")
+    def stop(self, row: str | None = None, col: str | None = None, *, why: str = "by hand") -> tuple[str, str]:
         """Stop experimenting: from now on every decision is one pair, the leading one unless another is named.
 
         Return the names of that pair.

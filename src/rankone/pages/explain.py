@@ -14,6 +14,7 @@ import polars as pl
 from rankone.charts.chart import Chart
 from rankone.charts.page import filled, whole_page
 from rankone.charts.strip import strip_chart
+from rankone.deprecation import old_positions
 from rankone.errors import InputError
 from rankone.pages.ideas import idea
 from rankone.pages.narration import sizes
@@ -39,7 +40,8 @@ def example() -> RankOne:
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@old_positions()
+@dataclass(frozen=True, kw_only=True)
 class Explanation:
     """One run of a policy, ready to be looked at: `save` writes the page and the strip.
 
@@ -138,9 +140,11 @@ class Explanation:
         }  # fmt: skip
 
 
+@old_positions("horizon", "seed")
 def explain(
     policy: Policy | str = "rank1elim-kl",
     problem: RankOne | str | None = None,
+    *,
     horizon: int = 20_000,
     seed: int = 0,
 ) -> Explanation:
@@ -176,8 +180,9 @@ def explain(
         again = f"import rankone\n\nproblem = rankone.RankOne(**{world.to_dict()!r})\n"
         again += f'rankone.explain({player.label!r}, problem, horizon={horizon}, seed={seed}).save("explain")'
     return Explanation(
-        player, world, horizon, seed, frames, recorder.about_lines, recorder.interval, recorder.scored_by, again
-    )
+        policy=player, problem=world, horizon=horizon, seed=seed, frames=frames, about_lines=recorder.about_lines,
+        interval=recorder.interval, scored_by=recorder.scored_by, again=again,
+    )  # fmt: skip
 
 
 def _left(frame: Frame) -> int:

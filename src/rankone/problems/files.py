@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rankone.deprecation import old_order, old_positions
 from rankone.errors import InputError
 from rankone.problems.rank_one import RankOne, check_distinct
 from rankone.writing import write_file
@@ -83,17 +84,20 @@ def save_problem(problem: RankOne, path: str | Path) -> None:
     write_file(path, out.getvalue())
 
 
+@old_positions("extra", "each")
+@old_order("path", "problems", when=lambda first, *more: isinstance(first, (str, Path)))
 def save_problems(
-    path: str | Path,
     problems: Iterable[RankOne],
+    path: str | Path,
+    *,
     extra: Mapping[str, Any] | None = None,
     each: Sequence[Mapping[str, Any]] | None = None,
 ) -> None:
     """Write several problems to one JSON file; each is found again by ``path#NAME``.
 
     Args:
-        path: a file name that ends in ``.json``.
         problems: the problems, with distinct names.
+        path: a file name that ends in ``.json``.
         extra: more keys for the file (what model it is, what it was fitted on).
         each: more keys for each problem, in the same order.
     """
@@ -178,11 +182,18 @@ def _from_values(values: Any, default_name: str | None, where: str) -> RankOne:
     if not isinstance(values, dict) or "rows" not in values or "cols" not in values:
         got = f"the keys {', '.join(map(str, values))}" if isinstance(values, dict) else type(values).__name__
         raise InputError(f"rows and cols in {where}", got, 'write {"rows": [0.9, 0.5], "cols": [0.8, 0.3]}, say')
-    known = {key: values[key] for key in _KEYS if values.get(key) is not None}
+    known = {key: _with_texts(key, values[key]) for key in _KEYS if values.get(key) is not None}
     try:
         return RankOne(**({"name": default_name} | known))
     except InputError as error:
         raise InputError(f"{error.expected} in {where}", error.got, error.do) from None
+
+
+def _with_texts(key: str, value: Any) -> Any:
+    """Return names as texts: in a file, a number may be a name."""
+    if key.endswith("_names") and isinstance(value, list):
+        return [str(name) for name in value]
+    return str(value) if key == "name" else value
 
 
 def _some(names: list[str]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rankone.deprecation import old_positions
 from rankone.errors import InputError
 from rankone.problems.rank_one import Vector
 from rankone.problems.registry import family
@@ -16,8 +17,9 @@ from rankone.specs import Pair
 _ROUNDING = 1e-12  # 0.9 + 0.1 may come out a little above 1
 
 
+@old_positions("p", "gap")
 @family("needle")
-def needle(n_rows: int, n_cols: int, p: float | Pair = 0.25, gap: float | Pair = 0.5) -> tuple[Vector, Vector]:
+def needle(n_rows: int, n_cols: int, *, p: float | Pair = 0.25, gap: float | Pair = 0.5) -> tuple[Vector, Vector]:
     """All lines have probability p, but the first row and the first column have p + gap.
 
     Args:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rankone.deprecation import old_positions
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
 from rankone.problems.rank_one import Vector
@@ -9,9 +10,10 @@ from rankone.problems.registry import family
 from rankone.specs import whole_number
 
 
+@old_positions("seed", "low", "high")
 @family("random")
 def random_problem(
-    n_rows: int, n_cols: int, seed: int = 0, low: float = 0.0, high: float = 1.0
+    n_rows: int, n_cols: int, *, seed: int = 0, low: float = 0.0, high: float = 1.0
 ) -> tuple[Vector, Vector]:
     """Probabilities are drawn uniformly between low and high; one seed is one problem, everywhere.
 

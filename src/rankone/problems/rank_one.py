@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rankone.deprecation import old_positions
 from rankone.errors import InputError
 from rankone.kernels.world import loss, respond
 from rankone.problems.base import Problem
@@ -37,14 +38,25 @@ def _loss(world: RankOneWorld, shown: Any) -> float:
     return world.best[0] - world.rows[shown[0]] * world.cols[shown[1]]
 
 
+def _no_third_factor(names: Sequence[Any]) -> None:
+    """Refuse a third list of probabilities, which would otherwise be taken for names."""
+    if not all(isinstance(given, str | None) or _are_texts(given) for given in names):
+        do = "leave it out; names are given as row_names=['a', 'b']"
+        raise InputError("two factors, rows and cols: a problem has no third one here", names[0], do)
+
+
+def _are_texts(given: Any) -> bool:
+    return isinstance(given, Iterable) and all(isinstance(name, str) for name in given)
+
+
 class RankOne(Problem):
     """A problem: pair (i, j) is clicked with probability ``rows[i] * cols[j]``.
 
     Args:
         rows: ``(n_rows,)`` probabilities u, one a row.
         cols: ``(n_cols,)`` probabilities v, one a column.
-        row_names: optional names, one a row.
-        col_names: optional names, one a column.
+        row_names: optional texts, one a row.
+        col_names: optional texts, one a column.
         name: what tables and charts call the problem.
 
     >>> problem = RankOne(rows=[0.9, 0.5, 0.2], cols=[0.8, 0.3])
@@ -56,10 +68,12 @@ class RankOne(Problem):
 
     kind: ClassVar[str] = "rank-one"
 
+    @old_positions("row_names", "col_names", "name", check=_no_third_factor)
     def __init__(
         self,
         rows: Sequence[float] | Vector,
         cols: Sequence[float] | Vector,
+        *,
         row_names: Sequence[str] | None = None,
         col_names: Sequence[str] | None = None,
         name: str | None = None,
@@ -68,7 +82,9 @@ class RankOne(Problem):
         self.cols = _probabilities(cols, "cols")
         self.row_names = _names(row_names, self.n_rows, "row")
         self.col_names = _names(col_names, self.n_cols, "col")
-        self.name = str(name) if name is not None else f"rank-one:{self.n_rows}x{self.n_cols}:{self.digest[:6]}"
+        if not isinstance(name, str | None):
+            raise InputError("the name as a text", name, "pass name='shoes', say")
+        self.name = name if name is not None else f"rank-one:{self.n_rows}x{self.n_cols}:{self.digest[:6]}"
 
     @property
     def n_rows(self) -> int:
@@ -238,7 +254,10 @@ def _names(names: Sequence[str] | None, length: int, side: str) -> list[str]:
         return [f"{side} {index + 1}" for index in range(length)]
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InputError(f"{side}_names as a list of texts", names, f"pass {side}_names=['a', 'b'], say")
-    found = [str(name) for name in names]
+    found = list(names)
+    for name in found:
+        if not isinstance(name, str):
+            raise InputError(f"{side}_names as texts", name, f"pass {side}_names=['a', 'b'], say")
     if len(found) != length:
         raise InputError(f"{length} {side}_names, one each", len(found), f"leave {side}_names out, or name every one")
     check_distinct(f"{side}_names", found)

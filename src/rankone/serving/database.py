@@ -7,6 +7,7 @@ import functools
 from pathlib import Path
 from typing import Self
 
+from rankone.deprecation import old_positions
 from rankone.errors import StorageError
 from rankone.serving.journal import of_rows
 from rankone.serving.storage import open_storage
@@ -31,8 +32,9 @@ class Database:
     ['homepage', 'shop']
     """
 
+    @old_positions("durability", "patience", "read_only")
     def __init__(
-        self, db: str | Path, durability: str = "full", patience: float = 30.0, read_only: bool = False
+        self, db: str | Path, *, durability: str = "full", patience: float = 30.0, read_only: bool = False
     ) -> None:
         self.read_only = read_only
         self.transactions = Transactions(

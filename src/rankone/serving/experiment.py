@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar, overload
 
+from rankone.deprecation import old_arguments, old_positions
 from rankone.errors import InputError
 from rankone.policies import Policy
 from rankone.serving.changes import draft_exclusion, draft_lines, draft_resume, draft_stop, draft_voids
@@ -77,7 +78,7 @@ class Experiment:
             raise InputError("a rankone.serving.clock.Clock", clock, "pass an object of a subclass, or leave it out")
         asked = checked_settings(rows, cols, policy, window, auto_stop, seed, max_open, max_age)
         self._owns_database = not isinstance(db, Database)
-        self.database = db if isinstance(db, Database) else Database(db, durability)
+        self.database = db if isinstance(db, Database) else Database(db, durability=durability)
         self._transactions = self.database.transactions
         try:
             self._cached = self._transactions.enter(self.name, lambda: self._new_settings(asked), clock)
@@ -131,9 +132,10 @@ class Experiment:
             raise answer
         return answer[0] if count is None else answer
 
-    def tell(self, id: str | Decision, clicked: bool, *, source: str | None = None) -> Outcome:
+    @old_arguments(id="decision")
+    def tell(self, decision: str | Decision, clicked: bool, *, source: str | None = None) -> Outcome:
         """Tell the outcome of a decision, given whole or by its id: any order, any time later, once."""
-        return self._one(Tell(id_of(id), clicked, source))
+        return self._one(Tell(id_of(decision), clicked, source))
 
     def tell_many(
         self, outcomes: Iterable[tuple[str | Decision, bool]], *, source: str | None = None
@@ -141,9 +143,10 @@ class Experiment:
         """Tell many outcomes at once; each gets an outcome, or the error it would have raised."""
         return self.do(tells(outcomes, source))
 
-    def void(self, id: str | Decision) -> Outcome:
+    @old_arguments(id="decision")
+    def void(self, decision: str | Decision) -> Outcome:
         """Close a decision that was never shown: nothing is learned from it."""
-        return self._one(Void(id_of(id)))
+        return self._one(Void(id_of(decision)))
 
     def void_open(self, older_than: float, *, source: str | None = None) -> int:
         """Close all decisions that have been open for so many seconds or longer; return how many.
@@ -200,7 +203,8 @@ class Experiment:
     def _window_due(self, fold: Fold) -> bool:
         return bool(fold.due) and fold.open[fold.due[0]].at + fold.settings.window <= self._cached.time.now()
 
-    def stop(self, row: str | None = None, col: str | None = None, why: str = "by hand") -> tuple[str, str]:
+    @old_positions("why")
+    def stop(self, row: str | None = None, col: str | None = None, *, why: str = "by hand") -> tuple[str, str]:
         """Stop experimenting: from now on every decision is one pair, the leading one unless another is named.
 
         Return the names of that pair. The stop lasts until `resume`, or until that pair's row or column is retired.

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankone.clicks.counts.pair_counts import pair_counts
+from rankone.clicks.counts.pair_counts import as_pair_counts
 from rankone.clicks.rank1_test.check import FIXED, CheckProgress, Redraw, check_table, checked_level
 from rankone.clicks.rank1_test.report import Rank1Report
 from rankone.kernels.advance import LEARN, NOTHING
@@ -55,7 +55,7 @@ def check_experiment(
         number = storage.number(name)
         fold = begin(storage, number, with_policy=False)
         parts = [events.numbers for events in each_stretch(storage, number, fold)]
-    table = pair_counts(fold.pulls, fold.clicks, fold.rows.names, fold.cols.names, name)
+    table = as_pair_counts(fold.pulls, fold.clicks, row_names=fold.rows.names, col_names=fold.cols.names, name=name)
     redraw = played_again(fold.policy, *_schedule(np.concatenate(parts))) if len(fold.eras) == 1 else None
     rng = generator(whole_number("seed", seed, least=0), "check-rank1", name)
     method = FIXED if redraw is None else PLAYED_AGAIN

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 import polars as pl
 
 from rankone.charts.chart import Chart
+from rankone.deprecation import old_order, old_positions
 from rankone.errors import InputError
 from rankone.policies import Policy, as_policy, known_policies
 from rankone.problems import Problem, as_problem, load_problems
@@ -98,9 +100,29 @@ class Arena:
                 self.chart().save(directory / f"arena{suffix}")
 
 
+def _policies_first(first: Any, second: Any = None) -> bool:
+    """Whether arguments are in the order of 0.1: no policy is called like a problem of the arena."""
+    return _name_policies(first) or (first is None and _name_problems(second))
+
+
+def _name_policies(given: Any) -> bool:
+    items = [given] if isinstance(given, (str, Policy)) else given if isinstance(given, Sequence) else []
+    return any(isinstance(item, Policy) or str(item).partition(":")[0] in known_policies() for item in items)
+
+
+def _name_problems(given: Any) -> bool:
+    names = {entry.name for entry in PROBLEMS}
+    return any(item in names for item in ([given] if isinstance(given, str) else given or ()))
+
+
+@old_positions(
+    "half", "models", "runs", "seed", "stretch", "quick", "against", "workers", "out", "progress", "feedback"
+)  # fmt: skip
+@old_order("policies", "problems", when=_policies_first)
 def arena(
-    policies: Policy | str | Sequence[Policy | str] | None = None,
     problems: str | Sequence[str] | None = None,
+    policies: Policy | str | Sequence[Policy | str] | None = None,
+    *,
     half: Half | None = None,
     models: str | Path | None = None,
     runs: int = 100,
@@ -110,14 +132,15 @@ def arena(
     against: str = REFERENCE,
     workers: int | None = None,
     out: str | Path | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
     feedback: Feedback | str | None = None,
 ) -> Arena:
     """Play policies on the arena's named problems, each at its own horizon.
 
     Args:
-        policies: policies or their names; default: all but the yardstick `best`. The reference always plays.
         problems: one or several names of problems of the arena; default: all.
+        policies: policies or their names; default: all but the yardstick `best`. The reference always plays.
         half: ``"tune"`` or ``"report"`` for one of the two fixed halves of the named problems.
         models: JSON or CSV file of problems (fitted click models, say) that join the named ones.
         runs: runs of each policy on each problem.
@@ -127,10 +150,11 @@ def arena(
         against: the policy that ratios compare with.
         workers: processes to use (default: one a core).
         out: directory that keeps finished runs; an interrupted arena continues there.
+        executor: any `concurrent.futures.Executor` to use instead of local processes.
         progress: called with (finished runs, all runs).
         feedback: when outcomes come: ``"delay:mean=1000"``, ``"batch:size=1000"``; default: before the next decision.
 
-    >>> found = arena(["uts", "ucb1"], problems=["two-by-two"], runs=3, quick=True, workers=1)
+    >>> found = arena("two-by-two", ["uts", "ucb1"], runs=3, quick=True, workers=1)
     >>> found.table["policy"].to_list()
     ['uts', 'ucb1']
     """
@@ -144,7 +168,7 @@ def arena(
     each = len(players) * whole_number("runs", runs)
     workers = worker_count(workers)
     lines = []
-    with local_pool(workers) if workers > 1 else contextlib.nullcontext() as pool:
+    with local_pool(workers) if executor is None and workers > 1 else contextlib.nullcontext(executor) as pool:
         for place, (entry, world, horizon) in enumerate(worlds):
 
             def report(finished: int, total: int, before: int = place * each) -> None:
@@ -152,8 +176,9 @@ def arena(
                     progress(before + finished, each * len(worlds))
 
             study = simulate(
-                world, players, horizon, runs, seed, workers, checkpoints=[horizon], executor=pool, progress=report,
-                out=None if out is None else Path(out) / "runs" / _folder(world, horizon, late), feedback=late,
+                world, players, horizon, runs=runs, seed=seed, workers=workers, checkpoints=[horizon], executor=pool,
+                out=None if out is None else Path(out) / "runs" / _folder(world, horizon, late), progress=report,
+                feedback=late,
             )  # fmt: skip
             lines.append(_lines(study.summary(), entry, world, horizon))
     settings = {

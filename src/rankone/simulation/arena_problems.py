@@ -32,7 +32,7 @@ class ArenaProblem:
     def problem(self) -> RankOne:
         """Return the problem under its name in the arena."""
         made = self.make()
-        return RankOne(made.rows, made.cols, made.row_names, made.col_names, name=self.name)
+        return RankOne(made.rows, made.cols, row_names=made.row_names, col_names=made.col_names, name=self.name)
 
 
 def _spec(text: str) -> Callable[[], RankOne]:

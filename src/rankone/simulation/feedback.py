@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import get_type_hints
 
+from rankone.deprecation import old_positions
 from rankone.errors import InputError
 from rankone.kernels.feedback import AtOnce, Late, Scratch
 from rankone.specs import is_number, parse_settings, value_text, whole_number
@@ -21,7 +22,8 @@ IMMEDIATE = "immediate"
 _WORDS = {IMMEDIATE: (), "delay": ("steps", "mean"), "batch": ("size",)}
 
 
-@dataclass(frozen=True)
+@old_positions()
+@dataclass(frozen=True, kw_only=True)
 class Feedback:
     """When outcomes come back.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rankone.deprecation import old_arguments
 from rankone.policies import Policy, as_policy
 from rankone.simulation.feedback import Feedback, as_feedback
 from rankone.specs import whole_number
@@ -23,13 +24,14 @@ class Recommendation:
         return f"{self.policy}: {self.why}"
 
 
+@old_arguments(rank_one="rank1")
 def recommend(
     *,
     horizon: int | None = None,
     feedback: Feedback | str | None = None,
     stages_only: bool = False,
     guarantee: bool = False,
-    rank_one: bool = True,
+    rank1: bool = True,
 ) -> Recommendation:
     """Recommend a policy for what is known about its use.
 
@@ -40,7 +42,7 @@ def recommend(
         stages_only: decisions have to be laid out in a few large plans, each fixed before its first outcome. (Late
             outcomes, and outcomes in batches, are no reason for this.)
         guarantee: a bound on regret that holds at finite horizons is needed, not only little regret.
-        rank_one: False if a click does not need both a good row and a good column, each for itself.
+        rank1: False if a click does not need both a good row and a good column, each for itself.
 
     >>> print(recommend())
     uts: least regret of the proven policies in the arena, with or without a horizon
@@ -52,14 +54,14 @@ def recommend(
     if horizon is not None:
         whole_number("horizon", horizon)
     late = not as_feedback(feedback).is_immediate
-    if rank_one and (guarantee or stages_only) and horizon is not None:
+    if rank1 and (guarantee or stages_only) and horizon is not None:
         return _advice(f"rank1elim-kl:horizon={horizon}", "the paper's bound on regret, in a handful of fixed stages")
-    if rank_one and stages_only:
+    if rank1 and stages_only:
         return _advice("rank1elim-kl-anytime", "fixed stages that need no horizon")
     if guarantee and not late:
         return _advice("kl-ucb", "bounds its regret pair by pair, without a horizon and for pairs of any structure")
     unproven = "; no policy here has a bound for late outcomes and no horizon" if guarantee else ""
-    if not rank_one:
+    if not rank1:
         return _advice("thompson", f"needs no structure and no horizon; late outcomes cost it little{unproven}")
     if late:
         experience = "in ten batches it had an eighth of rank1elim-kl's regret"

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankone.compiling.compiled import source_key
+from rankone.deprecation import old_positions
 from rankone.errors import InputError
 from rankone.policies import Policy, as_policy
 from rankone.problems import Problem, as_problem
@@ -30,10 +31,12 @@ Progress = Callable[[int, int], None]
 MOST_STEPS = 10**15  # step numbers stay exact as floats
 
 
+@old_positions("runs", "seed", "workers", "checkpoints", "out", "executor", "progress", "feedback")
 def simulate(
     problems: Problem | str | Path | Sequence[Problem | str | Path],
     policies: Policy | str | Sequence[Policy | str],
     horizon: int,
+    *,
     runs: int = 20,
     seed: int = 0,
     workers: int | None = None,

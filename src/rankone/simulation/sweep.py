@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from rankone.charts.chart import Chart
+from rankone.deprecation import old_positions
 from rankone.errors import InputError
 from rankone.numerics.power_law import fit_power_law
 from rankone.policies import Policy
@@ -118,11 +119,13 @@ class Sweep:
             self.chart(title=title, theory=theory).save(directory / "sweep.png")
 
 
+@old_positions("runs", "seed", "feedback", "x", "workers", "out", "executor", "progress")
 def sweep(
     problems: Problem | str | Path | Sequence[Problem | str | Path],
     policies: Policy | str | Sequence[Policy | str],
     horizon: int | str | Sequence[int | str],
     grid: Grid,
+    *,
     runs: int = 20,
     seed: int = 0,
     feedback: Feedback | str | Sequence[Feedback | str] = "immediate",
@@ -170,8 +173,8 @@ def sweep(
             executor = stack.enter_context(local_pool(workers))
         for worlds, players, steps, late in parts:
             study = simulate(
-                worlds, players, steps, runs, seed, workers=workers, executor=executor, feedback=late, checkpoints=1,
-                out=None if out is None else Path(out) / _folder(steps, late),
+                worlds, players, steps, runs=runs, seed=seed, workers=workers, checkpoints=1, executor=executor,
+                feedback=late, out=None if out is None else Path(out) / _folder(steps, late),
                 progress=functools.partial(_report_part, report, finished, total),
             )  # fmt: skip
             finished += runs * len(worlds) * len(players)

@@ -60,12 +60,12 @@ class ClickModelSuite(Suite):
         counts, model = example_counts(), self.model()
         found = model.fit(counts)
         expect(found is model, "fit() to return the model itself", found, "return self")
-        size = len(model.attraction)
+        size = len(model.item_attraction_)
         expect(
             size == counts.n_items, f"an attraction for each of {counts.n_items} items", size,
-            "set self.attraction in learn(), one number a pair",
+            "set self.item_attraction_ in learn(), one number an item of a query",
         )  # fmt: skip
-        expect_chances("attraction", model.attraction)
+        expect_chances("attraction", model.item_attraction_)
         queries = model.summary()["query"].to_list()
         expect(queries == sorted(counts.queries["query"]), "a summary with every query", queries, "see summary()")
 
@@ -89,7 +89,7 @@ class ClickModelSuite(Suite):
             for rank, (item, clicked) in enumerate(zip("0357", pattern, strict=True), 1)
         ]
         lists = lists_of(pl.DataFrame(rows, schema=_COLUMNS, orient="row"), model.cells_, _LENGTH)
-        conditional, marginal = (chances[:, :4] for chances in model.predict(lists, model.attraction[lists.pair]))
+        conditional, marginal = (chances[:, :4] for chances in model.predict(lists, model.item_attraction_[lists.pair]))
         expect_chances("P(click | clicks above)", conditional)
         expect_chances("P(click)", marginal)
         clicked = lists.clicked[:, :4]
@@ -125,7 +125,7 @@ class ClickModelSuite(Suite):
         positions = [f"position {position}" for position in range(1, _LENGTH + 1)]
         expect(problem.col_names == positions, f"columns named {positions}", problem.col_names, "see problem()")
         lists = lists_of(example_lists(7, 50).filter(query="1_0"), model.cells_, _LENGTH)
-        _, marginal = model.predict(lists, model.attraction[lists.pair])
+        _, marginal = model.predict(lists, model.item_attraction_[lists.pair])
         rows = lists.pair - model.cells_.query_pairs[1]
         means = problem.means[rows, np.arange(_LENGTH)]
         same = np.allclose(means, marginal, atol=_CLOSE, rtol=0.0)

@@ -13,6 +13,7 @@ import polars as pl
 from rankone.clicks.counts.count_arrays import Ints
 from rankone.clicks.counts.counts import Counts, as_names
 from rankone.clicks.counts.frames import ONLY_QUERY
+from rankone.deprecation import old_positions
 from rankone.errors import InputError
 
 #: Names that the columns of a file of counts may have.
@@ -35,16 +36,18 @@ class PairCounts(NamedTuple):
     clicks: Ints
 
 
-def pair_counts(
+@old_positions("row_names", "col_names", "name")
+def as_pair_counts(
     shown: object,
     clicked: object,
+    *,
     row_names: Sequence[str] | None = None,
     col_names: Sequence[str] | None = None,
     name: str = ONLY_QUERY,
 ) -> PairCounts:
     """Name the lines of two (K, L) arrays of counts.
 
-    >>> pair_counts([[10, 20]], [[1, 5]]).col_names
+    >>> as_pair_counts([[10, 20]], [[1, 5]]).col_names
     ['column 1', 'column 2']
     """
     try:
@@ -133,7 +136,8 @@ def _pivoted(name: str, rows: pl.Series, cols: pl.Series, shown: pl.Series, clic
     tables = np.zeros((2, len(names[0]), len(names[1])))
     for table, numbers in zip(tables, (shown, clicks), strict=True):
         table[places] = numbers.to_numpy()
-    return pair_counts(tables[0], tables[1], names[0].to_list(), names[1].to_list(), name)
+    row_names, col_names = (side.to_list() for side in names)
+    return as_pair_counts(tables[0], tables[1], row_names=row_names, col_names=col_names, name=name)
 
 
 @contextlib.contextmanager

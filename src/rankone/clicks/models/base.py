@@ -13,6 +13,7 @@ import polars as pl
 from rankone.clicks.counts.count_arrays import Cells, Floats, cells_of, summed
 from rankone.clicks.counts.counts import Counts
 from rankone.clicks.logs.held_out_lists import Lists
+from rankone.deprecation import OldAttribute, old_positions
 from rankone.errors import InputError
 from rankone.problems import RankOne
 from rankone.registry import Registry
@@ -24,15 +25,17 @@ MODELS: Registry[type[ClickModel]] = Registry("click model", "click models", __p
 FitProgress = Callable[[int, int], None]
 
 
-@dataclasses.dataclass(eq=False)
+@old_positions()
+@dataclasses.dataclass(eq=False, kw_only=True)
 class ClickModel:
     """Base of all click models. Parameters go into the constructor, which does nothing else.
 
     Args:
         min_impressions: items that a query showed less often are left out; 0 keeps all, as the paper does.
 
-    A subclass states `name` and `title`, implements `learn` and `predict`, and sets `attraction` and whatever else it
-    learns. Models that look at the clicks above in the list set `needs_lists`.
+    A subclass states `name` and `title`, implements `learn` and `predict`, and sets `item_attraction_` and whatever
+    else it learns. What was learned ends in an underscore, settings do not. Models that look at the clicks above in the
+    list set `needs_lists`.
     """
 
     name: ClassVar[str]
@@ -46,19 +49,22 @@ class ClickModel:
         if "name" in cls.__dict__:
             MODELS.add(cls.name, cls)
 
-    def fit(self, counts: Counts, progress: FitProgress | None = None) -> Self:
+    @old_positions("progress")
+    def fit(self, counts: Counts, *, progress: FitProgress | None = None) -> Self:
         """Learn from counts; returns the model itself."""
         if not isinstance(counts, Counts):
             raise InputError(
                 "counts", type(counts).__name__, "make them with rankone.clicks.count or rankone.clicks.read"
             )
         self.cells_: Cells = cells_of(counts, self.min_impressions, self.needs_lists)
-        self.attraction: Floats = np.zeros(0)
+        self.item_attraction_: Floats = np.zeros(0)
         self.learn(self.cells_, progress or (lambda done, total: None))
         return self
 
+    attraction = OldAttribute("item_attraction_")
+
     def learn(self, cells: Cells, progress: FitProgress) -> None:
-        """Learn from numbered cells; must set `self.attraction`, one number a pair."""
+        """Learn from numbered cells; must set `self.item_attraction_`, one number an item of a query."""
         raise TypeError(f"{type(self).__name__} must define learn(cells, progress)")
 
     def predict(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
@@ -69,11 +75,11 @@ class ClickModel:
     def attraction_(self) -> pl.DataFrame:
         """One row an item of a query: impressions, clicks and attraction."""
         self._check_fitted()
-        return self.cells_.pairs.with_columns(attraction=self.attraction)
+        return self.cells_.pairs.with_columns(attraction=self.item_attraction_)
 
     def typical_attraction(self, attraction: Floats | None = None) -> Floats:
         """Per query, the attraction of its average impression: what an item that was not seen is taken for."""
-        values = self.attraction if attraction is None else attraction
+        values = self.item_attraction_ if attraction is None else attraction
         shown = self.cells_.pairs["impressions"].to_numpy()
         starts = self.cells_.query_pairs[:-1]
         typical: Floats = np.add.reduceat(values * shown, starts) / np.add.reduceat(shown, starts)

@@ -14,9 +14,11 @@ from rankone.clicks.counts.count_arrays import Cells, Floats
 from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import ClickModel, FitProgress, per_pair, smoothed_share
 from rankone.clicks.models.pbm import check_prior
+from rankone.deprecation import old_positions
 
 
-@dataclasses.dataclass(eq=False)
+@old_positions()
+@dataclasses.dataclass(eq=False, kw_only=True)
 class Cascade(ClickModel):
     """Cascade model.
 
@@ -34,7 +36,7 @@ class Cascade(ClickModel):
         """Count clicks and impressions up to the first click."""
         reached = cells.previous == 0
         clicks, shown = per_pair(cells, cells.clicks, reached), per_pair(cells, cells.impressions, reached)
-        self.attraction = smoothed_share(clicks, shown, check_prior(self.prior))
+        self.item_attraction_ = smoothed_share(clicks, shown, check_prior(self.prior))
 
     def predict(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
         """Nothing is examined after a click."""

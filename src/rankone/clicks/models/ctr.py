@@ -10,9 +10,11 @@ from rankone.clicks.counts.count_arrays import Cells, Floats
 from rankone.clicks.models.base import FitProgress, per_pair, per_position, smoothed_share
 from rankone.clicks.models.pbm import check_prior
 from rankone.clicks.models.product import ProductModel
+from rankone.deprecation import old_positions
 
 
-@dataclasses.dataclass(eq=False)
+@old_positions()
+@dataclasses.dataclass(eq=False, kw_only=True)
 class CTRModel(ProductModel):
     """A click-through rate that ignores the item, the position or both.
 

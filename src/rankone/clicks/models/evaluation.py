@@ -19,11 +19,13 @@ from rankone.clicks.counts.count_arrays import Floats
 from rankone.clicks.counts.counts import Counts
 from rankone.clicks.logs.held_out_lists import lists_of
 from rankone.clicks.models.base import MODELS, ClickModel, FitProgress, as_model, parameters
+from rankone.deprecation import old_positions
 
 _KEPT_OFF = 1e-6
 
 
-@dataclasses.dataclass(frozen=True)
+@old_positions()
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Evaluation:
     """What a model scored on held-out lists."""
 
@@ -41,7 +43,7 @@ def evaluate(model: ClickModel, lists: Any) -> Evaluation:
     cells = model.cells_
     held_out = lists_of(lists, cells, cells.n_positions)
     typical = model.typical_attraction()[held_out.query][:, None]
-    attraction = np.where(held_out.pair >= 0, model.attraction[held_out.pair], typical)
+    attraction = np.where(held_out.pair >= 0, model.item_attraction_[held_out.pair], typical)
     conditional, marginal = model.predict(held_out, attraction)
     shown = held_out.shown
     per_list = np.where(shown, np.log(_chance(conditional, held_out.clicked)), 0.0).sum(axis=1) / shown.sum(axis=1)
@@ -59,9 +61,11 @@ def evaluate(model: ClickModel, lists: Any) -> Evaluation:
     )
 
 
+@old_positions("models", "progress")
 def compare_models(
     counts: Counts,
     lists: Any,
+    *,
     models: Iterable[str | ClickModel] | None = None,
     progress: FitProgress | None = None,
 ) -> pl.DataFrame:

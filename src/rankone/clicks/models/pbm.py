@@ -17,13 +17,15 @@ from rankone.clicks.models.base import FitProgress
 from rankone.clicks.models.em import HIGHEST, LOWEST, Fit, fit_groups, start_fit
 from rankone.clicks.models.product import ProductModel
 from rankone.compiling.compiled import compiled
+from rankone.deprecation import old_positions
 from rankone.errors import InputError
 
 _GROUPS_AT_ONCE = 500
 _ITERATIONS_AT_ONCE = 25
 
 
-@dataclasses.dataclass(eq=False)
+@old_positions()
+@dataclasses.dataclass(eq=False, kw_only=True)
 class PBM(ProductModel):
     """Position-based model by accelerated EM.
 

@@ -18,13 +18,15 @@ from rankone.clicks.models.base import FitProgress
 from rankone.clicks.models.em import LOWEST
 from rankone.clicks.models.product import ProductModel
 from rankone.clicks.models.uncertainty import eliminate
+from rankone.deprecation import old_positions
 
 _BARRIERS = 10.0 ** -np.arange(0.0, 11.0)
 _STEPS = 50
 _HALVINGS = 30
 
 
-@dataclasses.dataclass(eq=False)
+@old_positions()
+@dataclasses.dataclass(eq=False, kw_only=True)
 class PBMDirect(ProductModel):
     """Position-based model by direct maximum likelihood.
 

@@ -13,6 +13,7 @@ from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import ClickModel, per_pair
 from rankone.clicks.models.components import place_components
 from rankone.clicks.models.uncertainty import log_errors, with_interval
+from rankone.deprecation import OldAttribute, old_positions
 from rankone.errors import InputError
 from rankone.problems import RankOne
 
@@ -20,7 +21,8 @@ CURVES = ("per-query", "shared")
 SCALES = ("exam1", "balanced", "as-is")
 
 
-@dataclasses.dataclass(eq=False)
+@old_positions()
+@dataclasses.dataclass(eq=False, kw_only=True)
 class ProductModel(ClickModel):
     """A click model with P(click) = attraction of the item times examination of the position.
 
@@ -40,7 +42,7 @@ class ProductModel(ClickModel):
     def _learned(self, cells: Cells, attraction: Floats, examination: Floats) -> None:
         """Take what was learned, one attraction a pair and one curve a group, to the scale of the convention."""
         self._labels = place_components(self._pair_starts(cells), cells.pair_cells, cells.position, cells.n_positions)
-        self.attraction, self.curves = attraction.copy(), examination.copy()
+        self.item_attraction_, self.curves_ = attraction.copy(), examination.copy()
         if self.scale != "as-is":
             self._rescale(cells)
         product = self._cell_probabilities(cells)
@@ -66,14 +68,16 @@ class ProductModel(ClickModel):
     def _cell_probabilities(self, cells: Cells) -> Floats:
         """Click probability of each cell, kept off 0 and 1."""
         group = self._group_of_pair(cells)[cells.pair]
-        product: Floats = self.attraction[cells.pair] * self.curves[group, cells.position]
+        product: Floats = self.item_attraction_[cells.pair] * self.curves_[group, cells.position]
         return np.clip(product, 1e-12, 1.0 - 1e-12)
 
     def predict(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
         """Clicks above change nothing in these models."""
         group = np.zeros_like(lists.query) if self.examination == "shared" else lists.query
-        product = attraction * self.curves[group]
+        product = attraction * self.curves_[group]
         return product, product
+
+    curves = OldAttribute("curves_")
 
     @property
     def examination_(self) -> pl.DataFrame:
@@ -83,7 +87,7 @@ class ProductModel(ClickModel):
         table = pl.DataFrame(
             {
                 "position": position + 1,
-                "examination": self.curves[group, position],
+                "examination": self.curves_[group, position],
                 "component": self._labels[group, position] + 1,
             }
         )
@@ -96,7 +100,7 @@ class ProductModel(ClickModel):
         self._check_fitted()
         cells = self.cells_
         starts = self._pair_starts(cells)
-        error_a, error_g = np.zeros(cells.n_pairs), np.zeros_like(self.curves)
+        error_a, error_g = np.zeros(cells.n_pairs), np.zeros_like(self.curves_)
         for group in range(len(starts) - 1):
             pairs = slice(starts[group], starts[group + 1])
             inside = slice(cells.pair_cells[pairs.start], cells.pair_cells[pairs.stop])
@@ -104,16 +108,16 @@ class ProductModel(ClickModel):
                 cells.pair[inside] - pairs.start,
                 cells.position[inside],
                 cells.impressions[inside],
-                self.attraction[pairs],
-                self.curves[group],
+                self.item_attraction_[pairs],
+                self.curves_[group],
                 self._labels[group],
                 balanced=self.scale == "balanced",
             )
         place = self._group_of_pair(cells)[cells.pair] * cells.n_positions + cells.position
         seen = (self._labels >= 0).ravel()
-        clicks_g = summed(place, cells.clicks, self.curves.size)[seen]
-        exposure_g = summed(place, cells.impressions * self.attraction[cells.pair], self.curves.size)[seen]
-        exposure_a = per_pair(cells, cells.impressions * self.curves.ravel()[place])
+        clicks_g = summed(place, cells.clicks, self.curves_.size)[seen]
+        exposure_g = summed(place, cells.impressions * self.item_attraction_[cells.pair], self.curves_.size)[seen]
+        exposure_a = per_pair(cells, cells.impressions * self.curves_.ravel()[place])
         attraction = with_interval(
             self.attraction_, "attraction", error_a, per_pair(cells, cells.clicks), exposure_a, level
         )
@@ -128,13 +132,15 @@ class ProductModel(ClickModel):
             np.zeros(len(cells.queries), np.int64) if self.examination == "shared" else np.arange(len(cells.queries))
         )
         seen = self._labels[group] >= 0
-        curves = self.curves[group]
-        mean_a = np.add.reduceat(self.attraction, starts) / np.diff(cells.query_pairs)
+        curves = self.curves_[group]
+        mean_a = np.add.reduceat(self.item_attraction_, starts) / np.diff(cells.query_pairs)
         mean_g = np.where(seen, curves, 0.0).sum(axis=1) / seen.sum(axis=1)
-        best_a, best_g = np.maximum.reduceat(self.attraction, starts), np.where(seen, curves, 0.0).max(axis=1)
+        best_a, best_g = np.maximum.reduceat(self.item_attraction_, starts), np.where(seen, curves, 0.0).max(axis=1)
         mu, p_max = np.minimum(mean_a, mean_g), np.maximum(best_a, best_g)
         own = self._labels[group] == np.arange(self._labels.shape[1])
-        best_pairs = [int(self.attraction[start:stop].argmax()) + start for start, stop in pairwise(cells.query_pairs)]
+        best_pairs = [
+            int(self.item_attraction_[start:stop].argmax()) + start for start, stop in pairwise(cells.query_pairs)
+        ]
         return super().summary().with_columns(
             best_item=cells.pairs["item"].gather(best_pairs),
             best_position=np.where(seen, curves, -1.0).argmax(axis=1) + 1,
@@ -155,8 +161,8 @@ class ProductModel(ClickModel):
         group = 0 if self.examination == "shared" else number
         positions = np.flatnonzero(self._labels[group] >= 0)
         return RankOne(
-            rows=self.attraction[pairs],
-            cols=self.curves[group, positions],
+            rows=self.item_attraction_[pairs],
+            cols=self.curves_[group, positions],
             row_names=self.cells_.pairs["item"][pairs.start : pairs.stop].to_list(),
             col_names=[f"position {position + 1}" for position in positions],
             name=str(query),
@@ -174,11 +180,11 @@ class ProductModel(ClickModel):
         seen = self._labels >= 0
         component_g = (np.arange(len(self._labels))[:, None] * n_places + self._labels)[seen]
         best_a, best_g = np.zeros(self._labels.size), np.zeros(self._labels.size)
-        np.maximum.at(best_a, component, self.attraction)
-        np.maximum.at(best_g, component_g, self.curves[seen])
+        np.maximum.at(best_a, component, self.item_attraction_)
+        np.maximum.at(best_g, component_g, self.curves_[seen])
         factor = best_g if self.scale == "exam1" else np.sqrt(best_g / np.where(best_a > 0.0, best_a, 1.0))
-        self.attraction *= factor[component]
-        self.curves[seen] /= factor[component_g]
+        self.item_attraction_ *= factor[component]
+        self.curves_[seen] /= factor[component_g]
 
 
 def _perplexities(cells: Cells, gain: Floats) -> Floats:

@@ -17,9 +17,11 @@ from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import ClickModel, FitProgress
 from rankone.clicks.models.em import start_fit
 from rankone.clicks.models.pbm import check_prior, check_stopping, run_em
+from rankone.deprecation import OldAttribute, old_positions
 
 
-@dataclasses.dataclass(eq=False)
+@old_positions()
+@dataclasses.dataclass(eq=False, kw_only=True)
 class UBM(ClickModel):
     """User browsing model; the examination probabilities are shared by all queries.
 
@@ -48,27 +50,29 @@ class UBM(ClickModel):
         trace = run_em(fit, check_prior(self.prior), self.tolerance, True, progress)
         self.n_iter_, self.converged_ = int(fit.iterations[0]), bool(fit.converged[0])
         self.log_likelihoods_ = trace[: self.n_iter_ + 1]
-        self.attraction = fit.attraction
-        self.examination = fit.examination.reshape(cells.n_positions, places)
+        self.item_attraction_ = fit.attraction
+        self.curves_ = fit.examination.reshape(cells.n_positions, places)
+
+    examination = OldAttribute("curves_")
 
     @property
     def examination_(self) -> pl.DataFrame:
         """One row a position and position of the click before (0: none above)."""
         self._check_fitted()
-        position, previous = np.tril_indices(len(self.examination))
+        position, previous = np.tril_indices(len(self.curves_))
         return pl.DataFrame(
-            {"position": position + 1, "previous": previous, "examination": self.examination[position, previous]}
+            {"position": position + 1, "previous": previous, "examination": self.curves_[position, previous]}
         )
 
     def predict(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
         """Follow the distribution of the latest click down the list for the chances without knowledge of clicks."""
         positions = np.arange(attraction.shape[1])
-        conditional = attraction * self.examination[positions, lists.previous]
+        conditional = attraction * self.curves_[positions, lists.previous]
         latest = np.zeros((len(attraction), len(positions) + 1))  # P(the latest click so far is at position k)
         latest[:, 0] = 1.0
         marginal = np.empty_like(attraction)
         for position in positions:
-            click = attraction[:, position, None] * self.examination[position] * lists.shown[:, position, None]
+            click = attraction[:, position, None] * self.curves_[position] * lists.shown[:, position, None]
             marginal[:, position] = (latest * click).sum(axis=1)
             latest *= 1.0 - click
             latest[:, position + 1] = marginal[:, position]

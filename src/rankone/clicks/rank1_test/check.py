@@ -22,7 +22,7 @@ import polars as pl
 
 from rankone.clicks.counts.count_arrays import Floats, Ints
 from rankone.clicks.counts.counts import Counts
-from rankone.clicks.counts.pair_counts import PairCounts, pair_counts, query_counts
+from rankone.clicks.counts.pair_counts import PairCounts, as_pair_counts, query_counts
 from rankone.clicks.models.components import place_components
 from rankone.clicks.models.uncertainty import eliminate
 from rankone.clicks.rank1_test.fit import EXACT_TO, deviances, fit_tables, statistics
@@ -58,7 +58,7 @@ def check_rank1(
 
     Args:
         counts: counts of a click log, whose queries are tested one by one; or a pair of (K, L) arrays: how often each
-            pair was shown, and how often it was clicked; or tables with names (`rankone.clicks.counts.pair_counts`).
+            pair was shown, and how often it was clicked; or tables with names (`rankone.clicks.as_pair_counts`).
         simulations: tables to simulate; default 999, and more with many queries. Fewer are made where the p-value is
             large, as is soon clear.
         level: error rate at which the report speaks of doubt, for all queries together (Holm's rule).
@@ -235,6 +235,6 @@ def _tables(counts: Counts | Sequence[PairCounts] | tuple[object, object]) -> li
         if tables and len(tables) == len(counts):
             return tables
         if len(counts) == 2:
-            return [pair_counts(*counts)]
+            return [as_pair_counts(*counts)]
     expected = "counts, or a pair of arrays (shown, clicked)"
     raise InputError(expected, type(counts).__name__, "see rankone.clicks.count and rankone.clicks.read")

@@ -9,12 +9,13 @@ from typing import Any
 import polars as pl
 
 from rankone.charts.chart import Chart
-from rankone.deprecation import OldAttribute
+from rankone.deprecation import OldAttribute, old_positions
 
 _MOST_NAMED = 5
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@old_positions()
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class Rank1Check:
     """The check of one table of pairs."""
 

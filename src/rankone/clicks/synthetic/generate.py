@@ -32,6 +32,7 @@ from rankone.clicks.synthetic.log_writer import (
     write_sessions,
 )
 from rankone.compiling.compiled import compiled
+from rankone.deprecation import old_positions
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
 from rankone.problems import RankOne
@@ -62,7 +63,8 @@ FORMATS = ("yandex-rpc", "yandex-pwsc")
 _SESSIONS_AT_ONCE = 4096
 
 
-@dataclasses.dataclass(frozen=True)
+@old_positions()
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class GeneratedLog:
     """A log, what is true in it, and what it holds."""
 
@@ -142,8 +144,9 @@ def generate_log(
                 progress(last, lists)
     injected = {name: int(number) for name, number in zip(EDGES, tally[:N_EDGES], strict=True)}
     return GeneratedLog(
-        target, world, "" if paired else "_0", int(tally[N_ROWS]), int(tally[N_LISTS]), int(tally[N_CLICKS]), injected
-    )
+        path=target, world=world, suffix="" if paired else "_0", rows=int(tally[N_ROWS]), lists=int(tally[N_LISTS]),
+        clicks=int(tally[N_CLICKS]), injected=injected,
+    )  # fmt: skip
 
 
 def _truth(place: int, items: int | None, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -222,7 +225,7 @@ def _problem(world: World, query: int, name: str) -> RankOne:
     own = slice(world.starts[query], world.starts[query + 1])
     names = [f"position {position}" for position in range(1, POSITIONS + 1)]
     items = [str(item) for item in world.items[own]]
-    return RankOne(world.attraction[own], world.examination[query], items, names, name)
+    return RankOne(world.attraction[own], world.examination[query], row_names=items, col_names=names, name=name)
 
 
 @contextlib.contextmanager

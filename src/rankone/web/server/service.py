@@ -45,7 +45,7 @@ class Service:
         self, db: str | Path, durability: str, limits: Limits, require_token: bool, allowed_origins: Sequence[str]
     ) -> None:
         self.db, self.limits = db, limits
-        self.database = Database(db, durability)
+        self.database = Database(db, durability=durability)
         try:
             make_table(self.database)
             self.reader = Database(db, read_only=True)
