@@ -14,7 +14,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from rankone.errors import StorageError
 from rankone.serving.storage.sql import UNSURE
@@ -24,15 +24,11 @@ from rankone.serving.storage.sql import UNSURE
 _LINGER, _LONGEST = 0.5, 0.1
 
 
-T = TypeVar("T")
-
-
-class Job(Generic[T]):
+class Job:
     """Something to carry out for a caller who waits for it. Its kinds say what (`rankone.serving.jobs`)."""
 
-    __slots__ = ("error", "lead", "ready", "result")
+    __slots__ = ("error", "lead", "ready")
     alone: ClassVar[bool] = False  # in no group with others
-    result: T  # once it is carried out without an error
 
     def __init__(self) -> None:
         self.error: Exception | None = None
@@ -41,13 +37,16 @@ class Job(Generic[T]):
         self.ready.acquire()
 
 
-class Writer:
+J = TypeVar("J", bound=Job)
+
+
+class Writer(Generic[J]):
     """Carries out jobs in groups; `carry_out(jobs)` fills in results or errors and never runs twice at once."""
 
-    def __init__(self, carry_out: Callable[[list[Job[Any]]], None]) -> None:
+    def __init__(self, carry_out: Callable[[list[J]], None]) -> None:
         self._carry_out = carry_out
         self._mutex = threading.Lock()
-        self._waiting: list[Job[Any]] = []
+        self._waiting: list[J] = []
         self._busy = False
         self._inside: set[int] = set()  # threads whose calls are not finished
         self._last_size, self._last_time = 1, 0.0
@@ -58,18 +57,18 @@ class Writer:
         """Return whether this thread is within a call: in a signal handler, or in what is carried out for it."""
         return threading.get_ident() in self._inside
 
-    def run(self, job: Job[T]) -> T:
-        """Carry out a job, now or with others; return its result or raise its error."""
+    def run(self, job: J) -> None:
+        """Carry out a job, now or with others; raise its error, if it has one."""
         if self.inside():  # it would wait for itself
             do = "call it afterwards; signal handlers may close experiments, or set a flag"
             raise StorageError("one call after the other", "a call from within another one of the same thread", do)
         try:
             self._inside.add(threading.get_ident())
-            return self._run(job)
+            self._run(job)
         finally:
             self._inside.discard(threading.get_ident())
 
-    def _run(self, job: Job[T]) -> T:
+    def _run(self, job: J) -> None:
         with self._mutex:
             self._waiting.append(job)
             lead, self._busy = not self._busy, True
@@ -86,9 +85,8 @@ class Writer:
             self._lead()
         if job.error is not None:
             raise job.error
-        return job.result
 
-    def _leave(self, job: Job[Any]) -> None:
+    def _leave(self, job: J) -> None:
         with self._mutex:
             if not job.lead and job in self._waiting:
                 self._waiting.remove(job)
@@ -96,7 +94,7 @@ class Writer:
             self._lead()
 
     def _lead(self) -> None:
-        group: list[Job[Any]] = []
+        group: list[J] = []
         began = time.monotonic()
         try:
             try:
@@ -118,11 +116,11 @@ class Writer:
             self._hand_over(group)
 
     @staticmethod
-    def _fail(group: list[Job[Any]], error: Exception) -> None:
+    def _fail(group: list[J], error: Exception) -> None:
         for job in group:
             job.error = job.error or error
 
-    def _hand_over(self, group: list[Job[Any]]) -> None:
+    def _hand_over(self, group: list[J]) -> None:
         with self._mutex:
             heir = self._waiting[0] if self._waiting else None
             self._busy = heir is not None
@@ -141,7 +139,7 @@ class Writer:
         self._enough.acquire(timeout=min(_LINGER * self._last_time, _LONGEST))
 
     @staticmethod
-    def _first_group(waiting: list[Job[Any]]) -> tuple[list[Job[Any]], list[Job[Any]]]:
+    def _first_group(waiting: list[J]) -> tuple[list[J], list[J]]:
         """Split off the jobs that go together: all up to the first that must go alone."""
         for place, job in enumerate(waiting):
             if job.alone:

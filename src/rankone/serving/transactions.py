@@ -16,7 +16,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from rankone.errors import JournalError, StorageError
 from rankone.serving import snapshot
@@ -24,8 +24,8 @@ from rankone.serving.clock import Clock, JournalTime
 from rankone.serving.fold import Fold, Stale
 from rankone.serving.fold_cache import CachedFold, FoldCache, MoreToRead
 from rankone.serving.forks import at_work
-from rankone.serving.group_commit import Job, Writer
-from rankone.serving.jobs import Alone, Look, Write
+from rankone.serving.group_commit import Writer
+from rankone.serving.jobs import Alone, AnyJob, Look, Write
 from rankone.serving.journal import AT, Draft, Events, Kind, Texts
 from rankone.serving.journal_reading import begin
 from rankone.serving.make_report import winning_note
@@ -38,6 +38,7 @@ from rankone.serving.warm_up import NotCompiled, check_compiled, warm_up
 from rankone.serving.winner import look_due
 
 T = TypeVar("T")
+J = TypeVar("J", bound=AnyJob)
 _SNAPSHOT_EVERY = 20_000  # events; less often where the state is large
 _BYTES_PER_EVENT = 64  # a snapshot may cost this much writing for each event it saves reading
 
@@ -75,15 +76,15 @@ class Transactions:
 
     def write(self, of: CachedFold, requests: Sequence[Request]) -> list[Answer]:
         """Carry out requests to an experiment in one commit; return their answers. None: only windows end."""
-        return self._run(of, lambda: Write(of, requests))
+        return self._run(of, lambda: Write(of, requests)).result
 
     def look(self, of: CachedFold, at: Callable[[Fold], T]) -> T:
         """Return `at(fold)` of an experiment's newest state."""
-        return self._run(of, lambda: Look(of, at))
+        return self._run(of, lambda: Look(of, at)).result
 
     def alone(self, do: Callable[[], T]) -> T:
         """Call `do()` while nobody else of this process uses the database; return its result."""
-        return self._take_turn(Alone(do))
+        return self._take_turn(Alone(do)).result
 
     @contextlib.contextmanager
     def reader(self) -> Iterator[Storage]:
@@ -117,9 +118,11 @@ class Transactions:
         """Let nobody in a forked process wait for threads of its parent."""
         self._writer = Writer(self._carry_out)
 
-    def _take_turn(self, job: Job[T]) -> T:
+    def _take_turn(self, job: J) -> J:
+        """Carry out a job in the writer's turn; return it with its result."""
         try:
-            return self._writer.run(job)
+            self._writer.run(job)
+            return job
         finally:
             if self._to_close and not self._writer.inside():
                 self._to_close = False
@@ -151,9 +154,9 @@ class Transactions:
             self.storage.commit()
             return result
 
-        return self._run(of, lambda: Alone(carry_out, of))
+        return self._run(of, lambda: Alone(carry_out, of)).result
 
-    def _run(self, of: CachedFold, job: Callable[[], Job[T]]) -> T:
+    def _run(self, of: CachedFold, job: Callable[[], J]) -> J:
         """Run a job in the writer's turn; what it finds unread or not compiled comes first, outside the turn."""
         while True:
             try:
@@ -164,7 +167,7 @@ class Transactions:
                 with at_work:
                     warm_up(found.policy)
 
-    def _carry_out(self, group: list[Job[Any]]) -> None:
+    def _carry_out(self, group: list[AnyJob]) -> None:
         with at_work:
             self._check_open()
             self._carry_out_open(group)
@@ -173,27 +176,23 @@ class Transactions:
         if self._closed:
             raise StorageError(f"{self.storage.where} to be open", "an experiment that was closed", "open it again")
 
-    def _carry_out_open(self, group: list[Job[Any]]) -> None:
-        writes = [job for job in group if isinstance(job, Write)]
-        looks = [job for job in group if isinstance(job, Look)]
-        alone = [job for job in group if isinstance(job, Alone)]  # if there is one, there is nothing else
-        jobs: list[Write | Look[Any] | Alone[Any]] = [*writes, *looks, *alone]
-        involved = {job.of.number: job.of for job in jobs if job.of is not None}
+    def _carry_out_open(self, group: list[AnyJob]) -> None:
+        first, involved = group[0], {job.of.number: job.of for job in group if job.of is not None}
         try:
-            for job in alone:
-                job.result = job.do()
-            if not alone:
-                self._write_together(writes, looks, involved)
+            if isinstance(first, Alone):
+                first.result = first.do()
+            else:
+                self._write_together(group, involved)
         except BaseException:
             self.storage.rollback()
             for cached in involved.values():
                 cached.fold = None
             raise
-        self._after(looks, involved)
+        self._after(group, involved)
 
-    def _write_together(self, writes: list[Write], looks: list[Look[Any]], involved: dict[int, CachedFold]) -> None:
+    def _write_together(self, group: list[AnyJob], involved: dict[int, CachedFold]) -> None:
         """Bring folds up to date and write what is asked for, as one commit. What cannot be read is not involved."""
-        waiting: list[Write | Look[Any]] = [*writes, *looks]
+        writes = [job for job in group if isinstance(job, Write)]
         if writes:
             self.storage.begin(involved)
         for number, cached in list(involved.items()):
@@ -203,16 +202,16 @@ class Transactions:
                     check_compiled(fold.policy)
             except (JournalError, MoreToRead, NotCompiled) as error:  # nothing to those who only wait together with it
                 del involved[number]
-                for job in waiting:
+                for job in group:
                     if job.of is cached:
                         job.error = error
         if writes:
             self._write([job for job in writes if job.error is None], involved)
 
-    def _after(self, looks: list[Look[Any]], involved: dict[int, CachedFold]) -> None:
+    def _after(self, group: list[AnyJob], involved: dict[int, CachedFold]) -> None:
         """Serve those who only look, and keep snapshots: nothing here may harm what is committed."""
-        for job in looks:
-            if job.error is None:
+        for job in group:
+            if isinstance(job, Look) and job.error is None:
                 try:
                     job.result = job.at(_known(job.of))
                 except Exception as error:
