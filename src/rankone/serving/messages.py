@@ -8,12 +8,13 @@ from __future__ import annotations
 import dataclasses
 import numbers
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from rankone.errors import InputError
 from rankone.serving.names import checked_name
 from rankone.specs import whole_number
 
+T = TypeVar("T")
 MAX_BATCH = 1_000  # decisions or outcomes in one request
 
 
@@ -86,7 +87,9 @@ def tells(outcomes: Iterable[tuple[str | Decision, bool]], source: str | None) -
     return requests
 
 
-def each_answered(requests: Iterable[object], carry_out: Callable[[list[Any]], Iterable[Any]]) -> list[Any]:
+def each_answered(
+    requests: Iterable[object], carry_out: Callable[[list[Request]], Iterable[T]]
+) -> list[T | InputError]:
     """Return for each request its answer; one that makes no sense is answered by its error and not carried out."""
     checked = [checked_request(request) for request in requests]
     sound = [request for request in checked if not isinstance(request, InputError)]
