@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
-from tests.golden.record import FEEDBACKS, FILE, labels, live_choices, regrets
+from tests.golden.record import FEEDBACKS, FILE, live_choices, regrets
+
+with np.load(FILE) as file:  # a policy that came later has nothing to compare with until it is recorded
+    LABELS = sorted(name.removeprefix("live ") for name in file.files if name.startswith("live "))
 
 
 @pytest.fixture(scope="module")
@@ -12,12 +15,12 @@ def recorded():
         return dict(found)
 
 
-@pytest.mark.parametrize("label", labels())
+@pytest.mark.parametrize("label", LABELS)
 def test_studies_play_as_recorded(recorded, label):
     for feedback in FEEDBACKS:
         assert np.array_equal(regrets(label, feedback), recorded[f"{feedback} {label}"])
 
 
-@pytest.mark.parametrize("label", labels())
+@pytest.mark.parametrize("label", LABELS)
 def test_live_experiments_choose_as_recorded(recorded, label):
     assert np.array_equal(live_choices(label), recorded[f"live {label}"])

@@ -127,6 +127,6 @@ def postgres_db(postgres):
 def db(request, tmp_path):
     """An empty database of each kind: a fixture of ours where a server has to run, else a file of that kind."""
     try:
-        return request.getfixturevalue(f"{request.param}_db")
+        return request.getfixturevalue(f"{request.param.replace('-', '_')}_db")
     except pytest.FixtureLookupError:
         return f"{known_storages()[request.param].schemes[0]}://{tmp_path / 'rankone.db'}"

@@ -28,6 +28,8 @@ def old(db, release):
 
         with psycopg.connect(db, autocommit=True) as connection:
             connection.execute((record.FOLDER / f"release-{release}.postgres.sql").read_text())
+    elif "://" in str(db):
+        pytest.skip("no older release kept experiments in this kind of database")
     else:
         with sqlite3.connect(db) as connection:
             connection.executescript((record.FOLDER / f"release-{release}.sqlite.sql").read_text())

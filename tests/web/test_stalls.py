@@ -39,6 +39,8 @@ def frozen(db):
             yield
             other.execute("ROLLBACK")
         return
+    if not db.startswith("postgresql"):
+        pytest.skip("nobody has said how to freeze this kind of database")
     import psycopg
 
     with psycopg.connect(db, autocommit=True) as connection:

@@ -1,0 +1,99 @@
+"""Every recipe of CONTRIBUTING.md works as it is written: one file in a copy of the project, and its tests pass there."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rankone.testing import PolicySuite, StorageSuite
+from tests.test_docs import ROOT, blocks
+
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+WRITTEN = Path(__file__).parent / "recipes"
+COPIED = (".ci", "src", "tests", "docs", "benchmarks")
+ROW = re.compile(r"^\| an? ([^|]+) \| `(src/[^`]+)` \| [^|]+ \| ([^|]+) \|$", re.MULTILINE)
+# Tests of whole folders of classes: of these only the tests of what is new, the others are as they were.
+ONLY = {
+    "tests/policies/test_conformance.py": ("TestEveryPolicy", PolicySuite, "epsilon-greedy"),
+    "tests/serving/test_storages.py": ("TestEveryStorage", StorageSuite, "my-database"),
+}
+# What else looks at every class of a kind, and is quick. A newcomer's file must not fail there either.
+ALSO = (
+    "tests/simulation/test_recommend.py::test_every_policy_says_what_it_suits[epsilon-greedy]",
+    "tests/golden/test_golden.py::test_studies_play_as_recorded[ucb1]", "src/rankone/serving/storage/__init__.py",
+    "tests/test_package.py", "tests/test_public_api.py", "tests/test_paths.py", "tests/test_site.py::"
+    "test_every_public_name_is_in_the_reference", "tests/test_site.py::test_every_policy_and_its_parameters_are_in_the_reference",
+    "tests/test_site.py::test_every_named_thing_has_its_row", "tests/test_site.py::"
+    "test_every_command_and_option_is_in_the_reference", "tests/test_site.py::test_every_public_name_explains_itself",
+)  # fmt: skip
+
+
+def recipes():
+    """What each recipe adds: the file that it says, what stands in it, and the tests that it names."""
+    text = CONTRIBUTING.read_text()
+    (path,) = re.findall(r"^1\. Write `(src/rankone/policies/[^`]+)`", text, re.MULTILINE)
+    (code,) = blocks(CONTRIBUTING, "python")
+    found = {"policy": (path, code, re.findall(r"^3\. `(tests/[^`]+)`", text, re.MULTILINE))}
+    for what, path, tested_by in ROW.findall(text):
+        found[what] = (
+            path,
+            (WRITTEN / Path(path).name).read_text(),
+            re.findall(r"`(tests/\w+/test_\w+\.py)`", tested_by),
+        )
+    return found
+
+
+def named(tests):
+    """The tests of what is new, by the names that pytest has for them."""
+    for file in tests:
+        if file in ONLY:
+            group, suite, new = ONLY[file]
+            yield from (f"{file}::{group}::{name}[{new}]" for name in suite.names())
+        else:
+            yield file
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """The project with one more file for every recipe."""
+    folder = tmp_path_factory.mktemp("copy")
+    for name in COPIED:
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "_build"))
+    for file in (*ROOT.glob("*.md"), ROOT / "pyproject.toml", ROOT / "Makefile"):
+        shutil.copy(file, folder)
+    for path, code, _ in recipes().values():
+        assert not (folder / path).exists()
+        assert (folder / path).parent.is_dir(), f"CONTRIBUTING.md: there is no folder for {path}"
+        (folder / path).write_text(code)
+    return folder
+
+
+def run(copy, *command):
+    """Run a program in the copy, on the package that is there."""
+    environment = os.environ | {"PYTHONPATH": f"{copy / 'src'}{os.pathsep}{copy}"}
+    done = subprocess.run([sys.executable, "-m", *command], cwd=copy, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, f"{command[:2]}:\n{done.stdout[-6_000:]}\n{done.stderr[-3_000:]}"
+
+
+def test_there_is_a_recipe_for_everything():
+    assert {"policy", "family of problems", "click model", "log format", "storage", "chart", "command"} == set(
+        recipes()
+    )
+    assert all(tests for _, _, tests in recipes().values()), "a recipe names the tests that run by themselves"
+
+
+def test_what_the_recipes_tell_to_write_passes_its_tests(copy):
+    tests = [test for _, _, tests in recipes().values() for test in named(tests)]
+    assert "`python -m tests.test_public_api` writes it down" in CONTRIBUTING.read_text()
+    run(copy, "tests.test_public_api")
+    run(copy, "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *dict.fromkeys(tests), *ALSO)
+
+
+def test_what_the_recipes_tell_to_write_is_in_style(copy):
+    files = [path for path, _, _ in recipes().values()]
+    run(copy, "ruff", "check", "--no-cache", *files)
+    run(copy, "ruff", "format", "--no-cache", "--check", *files)
