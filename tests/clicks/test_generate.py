@@ -47,11 +47,11 @@ def test_round_trip_recovers_click_probabilities(tmp_path):
     counts = clicks.read(made.path)
     model = clicks.PBM().fit(counts)
     cells = model.cells_
-    truth = np.empty(len(cells.pair))
+    truth = np.empty(len(cells.item))
     for query, problem in enumerate(made.problems):
         rows = {name: place for place, name in enumerate(problem.row_names)}
         inside = cells.query == query
-        items = cells.pairs["item"].gather(cells.pair[inside])
+        items = cells.items["item"].gather(cells.item[inside])
         truth[inside] = problem.means[[rows[item] for item in items], cells.position[inside]]
     often = cells.impressions * truth >= 5
     se = np.sqrt(truth * (1 - truth) / cells.impressions)[often]

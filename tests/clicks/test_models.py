@@ -73,7 +73,7 @@ def test_what_follows_a_click_is_told_by_the_last_clicks():
 def test_predictions_agree_with_every_walk_down_the_list(name, counts, held_out):
     model = clicks.MODELS.get(name)().fit(counts)
     lists = lists_of(held_out.filter(pl.col("list") < 10), model.cells_, 5)
-    attraction = model.item_attraction_[lists.pair]
+    attraction = model.item_attraction_[lists.item]
     conditional, marginal = model.predict(lists, attraction)
     going_on = np.zeros_like(attraction) if name == "cascade" else model._going_on(lists)
     for number in range(len(attraction)):
@@ -88,7 +88,7 @@ def test_predictions_agree_with_every_walk_down_the_list(name, counts, held_out)
 def test_ubm_agrees_with_every_pattern(counts, held_out):
     model = clicks.UBM().fit(counts)
     lists = lists_of(held_out.filter(pl.col("list") < 10), model.cells_, 5)
-    attraction = model.item_attraction_[lists.pair]
+    attraction = model.item_attraction_[lists.item]
     conditional, marginal = model.predict(lists, attraction)
     for number in range(len(attraction)):
         slow = ubm_probabilities(attraction[number], model.curves_, lists.clicked[number])

@@ -150,7 +150,7 @@ def _some(queries: list[str], total: int) -> str:
 def _facts(model: ClickModel, queries: int) -> dict[str, Any]:
     """Return what the fit says about itself."""
     cells = model.cells_
-    facts: dict[str, Any] = {"model": model.name, "queries": len(cells.queries), "items": cells.n_pairs}
+    facts: dict[str, Any] = {"model": model.name, "queries": len(cells.queries), "items": cells.n_items}
     facts |= {"queries_left_out": queries - len(cells.queries)}
     facts |= {"items_left_out": cells.dropped_items, "impressions_left_out": cells.dropped_impressions}
     facts |= {"min_impressions": model.min_impressions}

@@ -89,7 +89,7 @@ class ClickModelSuite(Suite):
             for rank, (item, clicked) in enumerate(zip("0357", pattern, strict=True), 1)
         ]
         lists = lists_of(pl.DataFrame(rows, schema=_COLUMNS, orient="row"), model.cells_, _LENGTH)
-        conditional, marginal = (chances[:, :4] for chances in model.predict(lists, model.item_attraction_[lists.pair]))
+        conditional, marginal = (chances[:, :4] for chances in model.predict(lists, model.item_attraction_[lists.item]))
         expect_chances("P(click | clicks above)", conditional)
         expect_chances("P(click)", marginal)
         clicked = lists.clicked[:, :4]
@@ -125,8 +125,8 @@ class ClickModelSuite(Suite):
         positions = [f"position {position}" for position in range(1, _LENGTH + 1)]
         expect(problem.col_names == positions, f"columns named {positions}", problem.col_names, "see problem()")
         lists = lists_of(example_lists(7, 50).filter(query="1_0"), model.cells_, _LENGTH)
-        _, marginal = model.predict(lists, model.item_attraction_[lists.pair])
-        rows = lists.pair - model.cells_.query_pairs[1]
+        _, marginal = model.predict(lists, model.item_attraction_[lists.item])
+        rows = lists.item - model.cells_.query_items[1]
         means = problem.means[rows, np.arange(_LENGTH)]
         same = np.allclose(means, marginal, atol=_CLOSE, rtol=0.0)
         expect(same, "the click probabilities that predict() says", "others", "make problem() of the same numbers")

@@ -24,13 +24,13 @@ def summed(groups: Ints, numbers: Floats, size: int) -> Floats:
 
 @dataclasses.dataclass(frozen=True)
 class Cells:
-    """Cells in the order query, item, position; a *pair* is a (query, item), and pairs of a query stand together."""
+    """Cells in the order query, item, position; an *item* is one of a query, and items of a query stand together."""
 
     queries: list[str]
-    pairs: pl.DataFrame  # query, item, impressions, clicks
-    query_pairs: Ints  # (queries + 1,): where the pairs of each query start
-    pair_cells: Ints  # (pairs + 1,): where the cells of each pair start
-    pair: Ints  # per cell
+    items: pl.DataFrame  # query, item, impressions, clicks
+    query_items: Ints  # (queries + 1,): where the items of each query start
+    item_cells: Ints  # (items + 1,): where the cells of each item start
+    item: Ints  # per cell
     position: Ints  # per cell, from 0
     previous: Ints  # per cell, position of the click before from 1, or 0
     impressions: Floats
@@ -46,9 +46,9 @@ class Cells:
         return {query: number for number, query in enumerate(self.queries)}
 
     @property
-    def n_pairs(self) -> int:
-        """Number of (query, item) pairs."""
-        return len(self.pairs)
+    def n_items(self) -> int:
+        """Number of items, each counted in its query."""
+        return len(self.items)
 
     @property
     def n_positions(self) -> int:
@@ -58,16 +58,16 @@ class Cells:
     @property
     def query(self) -> Ints:
         """Per cell: the number of its query."""
-        return self.query_of_pair[self.pair]
+        return self.query_of_item[self.item]
 
     @property
-    def query_of_pair(self) -> Ints:
-        """Per pair: the number of its query."""
-        return np.repeat(np.arange(len(self.queries)), np.diff(self.query_pairs))
+    def query_of_item(self) -> Ints:
+        """Per item: the number of its query."""
+        return np.repeat(np.arange(len(self.queries)), np.diff(self.query_items))
 
 
 def cells_of(counts: Counts, min_impressions: int, by_previous: bool) -> Cells:
-    """Number the queries and pairs of counts; items with few impressions are left out."""
+    """Number the queries and items of counts; items with few impressions are left out."""
     if min_impressions < 0:
         raise InputError("min_impressions of at least 0", min_impressions, "pass min_impressions=20, say")
     if by_previous and not counts.has_lists:
@@ -83,23 +83,23 @@ def cells_of(counts: Counts, min_impressions: int, by_previous: bool) -> Cells:
             f"items with at least {min_impressions} impressions", f"at most {most!s}", "lower min_impressions"
         )
     new_query = _changes(table["query"])
-    new_pair = new_query | _changes(table["item"])
-    starts = np.flatnonzero(new_pair)
-    pair = np.cumsum(new_pair) - 1
+    new_item = new_query | _changes(table["item"])
+    starts = np.flatnonzero(new_item)
+    item = np.cumsum(new_item) - 1
     numbers = {
         name: table[name].to_numpy().astype(np.float64) if name in table.columns else np.zeros(0)
         for name in LIST_NUMBERS
     }
-    totals = {name: summed(pair, numbers[name], len(starts)).astype(np.int64) for name in ("impressions", "clicks")}
+    totals = {name: summed(item, numbers[name], len(starts)).astype(np.int64) for name in ("impressions", "clicks")}
     names = table.select("query", "item")[starts].with_columns(
         **{name: pl.Series(total) for name, total in totals.items()}
     )
     return Cells(
         queries=table["query"].gather(np.flatnonzero(new_query)).to_list(),
-        pairs=names,
-        query_pairs=np.append(np.flatnonzero(new_query[starts]), len(starts)),
-        pair_cells=np.append(starts, len(table)),
-        pair=pair,
+        items=names,
+        query_items=np.append(np.flatnonzero(new_query[starts]), len(starts)),
+        item_cells=np.append(starts, len(table)),
+        item=item,
         position=table["position"].to_numpy().astype(np.int64) - 1,
         previous=table["previous"].to_numpy().astype(np.int64) if by_previous else np.zeros(0, np.int64),
         dropped_items=counts.n_items - len(starts),

@@ -115,7 +115,7 @@ class Counts:
 
     @functools.cached_property
     def n_items(self) -> int:
-        """Number of (query, item) pairs."""
+        """Number of items, each counted in its query."""
         return int(self.queries["items"].sum())
 
     def __repr__(self) -> str:

@@ -22,7 +22,7 @@ class Lists:
     """Lists whose query was fitted; `left_out` others were not."""
 
     query: Ints  # (lists,): number of the query in the fitted cells
-    pair: Ints  # (lists, positions): number of the pair in the fitted cells, -1 if it was not fitted
+    item: Ints  # (lists, positions): number of the item in the fitted cells, -1 if it was not fitted
     shown: Mask  # (lists, positions): whether the position shows an item
     clicked: Mask  # (lists, positions)
     left_out: int
@@ -36,7 +36,7 @@ class Lists:
 
 
 def lists_of(frame: Any, cells: Cells, n_positions: int) -> Lists:
-    """Turn a long table with the columns list, query, item, position, clicked into matrices of numbered pairs."""
+    """Turn a long table with the columns list, query, item, position, clicked into matrices of numbered items."""
     table = to_polars(known_frame(frame))
     needed = ["list", "query", "item", "position", "clicked"]
     for column in needed:
@@ -48,8 +48,8 @@ def lists_of(frame: Any, cells: Cells, n_positions: int) -> Lists:
         pl.col("list"), *as_names(table.schema, ["query", "item"]), pl.col("position", "clicked").cast(pl.Int64)
     ).filter(pl.col("position") <= n_positions)
     numbers = pl.DataFrame({"query": cells.queries, "query_number": np.arange(len(cells.queries))})
-    pairs = cells.pairs.select("query", "item").with_row_index("pair")
-    rows = table.join(numbers, on="query").join(pairs, on=["query", "item"], how="left", maintain_order="left")
+    items = cells.items.select("query", "item").with_row_index("item_number")
+    rows = table.join(numbers, on="query").join(items, on=["query", "item"], how="left", maintain_order="left")
     if rows.is_empty():
         raise InputError("held-out lists of queries that were fitted", "none", "hold out lists of the same log")
     keys = rows.select(pl.struct("list", "query").rank("dense")).to_series().to_numpy().astype(np.int64) - 1
@@ -57,10 +57,10 @@ def lists_of(frame: Any, cells: Cells, n_positions: int) -> Lists:
     place = (keys, rows["position"].to_numpy() - 1)
     query = np.zeros(shape[0], np.int64)
     query[keys] = rows["query_number"].to_numpy()
-    pair = np.full(shape, -1, np.int64)
-    pair[place] = rows["pair"].cast(pl.Int64).fill_null(-1).to_numpy()
+    item = np.full(shape, -1, np.int64)
+    item[place] = rows["item_number"].cast(pl.Int64).fill_null(-1).to_numpy()
     shown, clicked = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
     shown[place] = True
     clicked[place] = rows["clicked"].to_numpy() > 0
     left_out = table.select(pl.struct("list", "query").n_unique()).item() - shape[0]
-    return Lists(query, pair, shown, clicked, left_out)
+    return Lists(query, item, shown, clicked, left_out)

@@ -75,20 +75,20 @@ class ClickModel:
     def attraction_(self) -> pl.DataFrame:
         """One row an item of a query: impressions, clicks and attraction."""
         self._check_fitted()
-        return self.cells_.pairs.with_columns(attraction=self.item_attraction_)
+        return self.cells_.items.with_columns(attraction=self.item_attraction_)
 
     def typical_attraction(self, attraction: Floats | None = None) -> Floats:
         """Per query, the attraction of its average impression: what an item that was not seen is taken for."""
         values = self.item_attraction_ if attraction is None else attraction
-        shown = self.cells_.pairs["impressions"].to_numpy()
-        starts = self.cells_.query_pairs[:-1]
+        shown = self.cells_.items["impressions"].to_numpy()
+        starts = self.cells_.query_items[:-1]
         typical: Floats = np.add.reduceat(values * shown, starts) / np.add.reduceat(shown, starts)
         return typical
 
     def summary(self) -> pl.DataFrame:
         """One row a query: what was seen and what was learned."""
         self._check_fitted()
-        return self.cells_.pairs.group_by("query", maintain_order=True).agg(
+        return self.cells_.items.group_by("query", maintain_order=True).agg(
             pl.len().alias("items"), pl.col("impressions", "clicks").sum()
         ).with_columns(attraction=self.typical_attraction())  # fmt: skip
 
@@ -138,10 +138,10 @@ def smoothed_share(successes: Floats, trials: Floats, prior: tuple[float, float]
     return np.where(bottom > 0.0, top / np.where(bottom > 0.0, bottom, 1.0), 0.5)
 
 
-def per_pair(cells: Cells, numbers: Floats, mask: Any = None) -> Floats:
-    """Sum a number of the cells (where `mask` holds) over each pair."""
+def per_item(cells: Cells, numbers: Floats, mask: Any = None) -> Floats:
+    """Sum a number of the cells (where `mask` holds) over each item."""
     weights = numbers if mask is None else np.where(mask, numbers, 0.0)
-    return summed(cells.pair, weights, cells.n_pairs)
+    return summed(cells.item, weights, cells.n_items)
 
 
 def per_position(cells: Cells, numbers: Floats) -> Floats:

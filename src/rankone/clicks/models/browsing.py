@@ -13,7 +13,7 @@ import numpy as np
 
 from rankone.clicks.counts.count_arrays import Cells, Floats
 from rankone.clicks.logs.held_out_lists import Lists
-from rankone.clicks.models.base import ClickModel, FitProgress, per_pair, smoothed_share
+from rankone.clicks.models.base import ClickModel, FitProgress, per_item, smoothed_share
 from rankone.clicks.models.pbm import check_prior
 from rankone.deprecation import old_positions
 
@@ -34,7 +34,7 @@ class BrowsingModel(ClickModel):
     def learn(self, cells: Cells, progress: FitProgress) -> None:
         """Estimate attraction, then what follows a click."""
         prior = check_prior(self.prior)
-        self.item_attraction_ = smoothed_share(per_pair(cells, cells.clicks), per_pair(cells, cells.examined), prior)
+        self.item_attraction_ = smoothed_share(per_item(cells, cells.clicks), per_item(cells, cells.examined), prior)
         self._learn_continuation(cells, prior)
 
     def _learn_continuation(self, cells: Cells, prior: tuple[float, float]) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from rankone.clicks.counts.count_arrays import Cells, Floats
 from rankone.clicks.logs.held_out_lists import Lists
-from rankone.clicks.models.base import ClickModel, FitProgress, per_pair, smoothed_share
+from rankone.clicks.models.base import ClickModel, FitProgress, per_item, smoothed_share
 from rankone.clicks.models.pbm import check_prior
 from rankone.deprecation import old_positions
 
@@ -35,7 +35,7 @@ class Cascade(ClickModel):
     def learn(self, cells: Cells, progress: FitProgress) -> None:
         """Count clicks and impressions up to the first click."""
         reached = cells.previous == 0
-        clicks, shown = per_pair(cells, cells.clicks, reached), per_pair(cells, cells.impressions, reached)
+        clicks, shown = per_item(cells, cells.clicks, reached), per_item(cells, cells.impressions, reached)
         self.item_attraction_ = smoothed_share(clicks, shown, check_prior(self.prior))
 
     def predict(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:

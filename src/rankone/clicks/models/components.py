@@ -14,23 +14,23 @@ from rankone.compiling.compiled import compiled
 Ints = npt.NDArray[np.int64]
 
 
-def place_components(pair_starts: Ints, pair_cells: Ints, place: Ints, n_places: int) -> Ints:
+def place_components(item_starts: Ints, item_cells: Ints, place: Ints, n_places: int) -> Ints:
     """Return per group and place the lowest place it is connected with; -1 for a place without impressions.
 
     >>> place_components(np.array([0, 2]), np.array([0, 2, 3]), np.array([0, 2, 1]), 4)
     array([[ 0,  1,  0, -1]])
     """
-    labels = np.full((len(pair_starts) - 1, n_places), -1, np.int64)
-    compiled(_label, __name__)(pair_starts, pair_cells, place, labels)
+    labels = np.full((len(item_starts) - 1, n_places), -1, np.int64)
+    compiled(_label, __name__)(item_starts, item_cells, place, labels)
     return labels
 
 
-def _label(pair_starts: Ints, pair_cells: Ints, place: Ints, labels: Ints) -> None:
+def _label(item_starts: Ints, item_cells: Ints, place: Ints, labels: Ints) -> None:
     for group in range(len(labels)):
         label = labels[group]
-        for pair in range(pair_starts[group], pair_starts[group + 1]):
+        for item in range(item_starts[group], item_starts[group + 1]):
             first = -1
-            for cell in range(pair_cells[pair], pair_cells[pair + 1]):
+            for cell in range(item_cells[item], item_cells[item + 1]):
                 if label[place[cell]] < 0:
                     label[place[cell]] = place[cell]
                 if first < 0:

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from rankone.clicks.counts.count_arrays import Cells, Floats
-from rankone.clicks.models.base import FitProgress, per_pair, per_position, smoothed_share
+from rankone.clicks.models.base import FitProgress, per_item, per_position, smoothed_share
 from rankone.clicks.models.pbm import check_prior
 from rankone.clicks.models.product import ProductModel
 from rankone.deprecation import old_positions
@@ -32,7 +32,7 @@ class CTRModel(ProductModel):
         self._learned(cells, np.clip(attraction, 1e-6, 1.0), np.clip(examination, 1e-6, 1.0)[None, :])
 
     def _rates(self, cells: Cells, prior: tuple[float, float]) -> tuple[Floats, Floats]:
-        """Return one attraction a pair and one examination a position."""
+        """Return one attraction an item and one examination a position."""
         raise TypeError(f"{type(self).__name__} must define _rates(cells, prior)")
 
 
@@ -45,7 +45,7 @@ class GlobalCTR(CTRModel):
     def _rates(self, cells: Cells, prior: tuple[float, float]) -> tuple[Floats, Floats]:
         """Return the rate of the whole log."""
         share = smoothed_share(cells.clicks.sum(), cells.impressions.sum(), prior)
-        return np.full(cells.n_pairs, share), np.ones(cells.n_positions)
+        return np.full(cells.n_items, share), np.ones(cells.n_positions)
 
 
 class RankCTR(CTRModel):
@@ -57,7 +57,7 @@ class RankCTR(CTRModel):
     def _rates(self, cells: Cells, prior: tuple[float, float]) -> tuple[Floats, Floats]:
         """Return the rate of each position."""
         shown = per_position(cells, cells.impressions)
-        return np.ones(cells.n_pairs), smoothed_share(per_position(cells, cells.clicks), shown, prior)
+        return np.ones(cells.n_items), smoothed_share(per_position(cells, cells.clicks), shown, prior)
 
 
 class DocumentCTR(CTRModel):
@@ -68,5 +68,5 @@ class DocumentCTR(CTRModel):
 
     def _rates(self, cells: Cells, prior: tuple[float, float]) -> tuple[Floats, Floats]:
         """Return the rate of each item."""
-        share = smoothed_share(per_pair(cells, cells.clicks), per_pair(cells, cells.impressions), prior)
+        share = smoothed_share(per_item(cells, cells.clicks), per_item(cells, cells.impressions), prior)
         return share, np.ones(cells.n_positions)

@@ -27,41 +27,41 @@ LOWEST, HIGHEST = 1e-6, 1.0 - 1e-6
 
 
 class Fit(NamedTuple):
-    """Data, settings and result of a fit; group k has its own places and the pairs of `pair_starts[k:k + 2]`."""
+    """Data, settings and result of a fit; group k has its own places and the items of `item_starts[k:k + 2]`."""
 
-    pair_starts: Ints  # (groups + 1,)
-    pair_cells: Ints  # (pairs + 1,)
+    item_starts: Ints  # (groups + 1,)
+    item_cells: Ints  # (items + 1,)
     place: Ints  # per cell
     impressions: Floats
     clicks: Floats
-    attraction: Floats  # (pairs,)
+    attraction: Floats  # (items,)
     examination: Floats  # (groups, places)
     trace: Floats  # (iterations + 1,): objective at the start of each iteration, summed over groups
     iterations: Ints  # (groups,)
     converged: npt.NDArray[np.bool_]  # (groups,)
-    points_a: Floats  # (4, pairs of the largest group): room for the steps of an iteration
+    points_a: Floats  # (4, items of the largest group): room for the steps of an iteration
     points_g: Floats  # (4, places)
     work: Floats  # (2, places)
 
 
 def start_fit(
-    pair_starts: Ints, pair_cells: Ints, place: Ints, impressions: Floats, clicks: Floats, n_places: int, start: float,
+    item_starts: Ints, item_cells: Ints, place: Ints, impressions: Floats, clicks: Floats, n_places: int, start: float,
     max_iterations: int,
 ) -> Fit:  # fmt: skip
     """Return a fit before its first iteration, every parameter at `start`."""
-    groups = len(pair_starts) - 1
+    groups = len(item_starts) - 1
     return Fit(
-        pair_starts=pair_starts,
-        pair_cells=pair_cells,
+        item_starts=item_starts,
+        item_cells=item_cells,
         place=place,
         impressions=impressions,
         clicks=clicks,
-        attraction=np.full(len(pair_cells) - 1, start),
+        attraction=np.full(len(item_cells) - 1, start),
         examination=np.full((groups, n_places), start),
         trace=np.zeros(max_iterations + 1),
         iterations=np.zeros(groups, np.int64),
         converged=np.zeros(groups, np.bool_),
-        points_a=np.empty((4, int(np.diff(pair_starts).max()))),
+        points_a=np.empty((4, int(np.diff(item_starts).max()))),
         points_g=np.empty((4, n_places)),
         work=np.empty((2, n_places)),
     )
@@ -75,16 +75,16 @@ def _step(
 
     `work` holds two numbers a place; `prior` the pseudo-counts of clicks and impressions.
     """
-    first = fit.pair_starts[group]
+    first = fit.item_starts[group]
     objective = 0.0
     for place in range(len(g)):
         new_g[place] = prior[0]
         work[0, place] = prior[1]
         work[1, place] = prior[0]
-    for pair in range(len(a)):
+    for item in range(len(a)):
         numerator, denominator, clicks = prior[0], prior[1], prior[0]
-        attraction = a[pair]
-        for cell in range(fit.pair_cells[first + pair], fit.pair_cells[first + pair + 1]):
+        attraction = a[item]
+        for cell in range(fit.item_cells[first + item], fit.item_cells[first + item + 1]):
             place, n, c = fit.place[cell], fit.impressions[cell], fit.clicks[cell]
             product = attraction * g[place]
             missed = (n - c) / (1.0 - product)
@@ -95,7 +95,7 @@ def _step(
             work[1, place] += c
             clicks += c
             objective += (n - c) * math.log(1.0 - product)
-        new_a[pair] = min(max(numerator / denominator, LOWEST), HIGHEST)
+        new_a[item] = min(max(numerator / denominator, LOWEST), HIGHEST)
         objective += clicks * math.log(attraction) + (prior[1] - prior[0]) * math.log(1.0 - attraction)
     for place in range(len(g)):
         if work[0, place] > prior[1]:
@@ -135,11 +135,11 @@ def _copy(source: Floats, target: Floats) -> None:
 def _largest_change(fit: Fit, group: int, a: Floats, g: Floats, new_a: Floats, new_g: Floats) -> float:
     """Largest change of a click probability between two sets of parameters."""
     largest = 0.0
-    first = fit.pair_starts[group]
-    for pair in range(len(a)):
-        for cell in range(fit.pair_cells[first + pair], fit.pair_cells[first + pair + 1]):
+    first = fit.item_starts[group]
+    for item in range(len(a)):
+        for cell in range(fit.item_cells[first + item], fit.item_cells[first + item + 1]):
             place = fit.place[cell]
-            largest = max(largest, abs(new_a[pair] * new_g[place] - a[pair] * g[place]))
+            largest = max(largest, abs(new_a[item] * new_g[place] - a[item] * g[place]))
     return largest
 
 
@@ -152,7 +152,7 @@ def fit_groups(fit: Fit, begin: int, end: int, prior: Floats, tolerance: float, 
     most = len(fit.trace) - 1
     work, points_g = fit.work, fit.points_g
     for group in range(begin, end):
-        first, last = fit.pair_starts[group], fit.pair_starts[group + 1]
+        first, last = fit.item_starts[group], fit.item_starts[group + 1]
         a, g = fit.attraction[first:last], fit.examination[group]
         points_a = fit.points_a[:, : last - first]
         iteration = 0

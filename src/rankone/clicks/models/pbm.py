@@ -71,7 +71,7 @@ class PBM(ProductModel):
             raise InputError("a start between 0 and 1", self.start, "pass start=0.5")
         check_stopping(self.tolerance, self.max_iterations)
         fit = start_fit(
-            self._pair_starts(cells), cells.pair_cells, cells.position, cells.impressions, cells.clicks,
+            self._item_starts(cells), cells.item_cells, cells.position, cells.impressions, cells.clicks,
             cells.n_positions, self.start, self.max_iterations,
         )  # fmt: skip
         trace = run_em(fit, prior, self.tolerance, self.accelerate, progress)

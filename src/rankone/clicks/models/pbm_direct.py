@@ -44,21 +44,21 @@ class PBMDirect(ProductModel):
     def learn(self, cells: Cells, progress: FitProgress) -> None:
         """Climb in each query (or in all together, with a shared curve)."""
         self._check_settings()
-        starts = self._pair_starts(cells)
+        starts = self._item_starts(cells)
         groups = len(starts) - 1
-        a, g = np.zeros(cells.n_pairs), np.full((groups, cells.n_positions), 0.5)
+        a, g = np.zeros(cells.n_items), np.full((groups, cells.n_positions), 0.5)
         self.log_likelihoods_ = np.zeros(len(_BARRIERS))
         for group in range(groups):
-            pairs = slice(starts[group], starts[group + 1])
-            inside = slice(cells.pair_cells[pairs.start], cells.pair_cells[pairs.stop])
+            items = slice(starts[group], starts[group + 1])
+            inside = slice(cells.item_cells[items.start], cells.item_cells[items.stop])
             climb = _Climb(
-                cells.pair[inside] - pairs.start, cells.position[inside],
+                cells.item[inside] - items.start, cells.position[inside],
                 cells.impressions[inside], cells.clicks[inside], cells.n_positions,
             )  # fmt: skip
             for stage, tau in enumerate(_BARRIERS):
                 climb.run(tau)
                 self.log_likelihoods_[stage] += climb.value(climb.x, climb.y, 0.0)
-            a[pairs], g[group] = np.exp(climb.x), np.exp(climb.y)
+            a[items], g[group] = np.exp(climb.x), np.exp(climb.y)
             progress(group + 1, groups)
         self._learned(cells, a, g)
 
@@ -66,19 +66,19 @@ class PBMDirect(ProductModel):
 class _Climb:
     """The climb of one group; items and positions without clicks stay at the lowest value, which is best for them."""
 
-    def __init__(self, pair: Ints, place: Ints, n: Floats, c: Floats, n_places: int) -> None:
-        self.pair, self.place, self.n, self.c = pair, place, n, c
-        n_pairs = int(pair.max()) + 1
-        clicks = summed(pair, c, n_pairs)
+    def __init__(self, item: Ints, place: Ints, n: Floats, c: Floats, n_places: int) -> None:
+        self.item, self.place, self.n, self.c = item, place, n, c
+        n_items = int(item.max()) + 1
+        clicks = summed(item, c, n_items)
         self.free_x, self.free_y = clicks > 0.0, summed(place, c, n_places) > 0.0
-        self.x = np.where(self.free_x, np.log((clicks + 0.5) / (summed(pair, n, n_pairs) + 1.0)) / 2.0, np.log(LOWEST))
+        self.x = np.where(self.free_x, np.log((clicks + 0.5) / (summed(item, n, n_items) + 1.0)) / 2.0, np.log(LOWEST))
         self.y: Floats = np.where(self.free_y, float(np.log(0.5)), float(np.log(LOWEST)))
 
     def value(self, x: Floats, y: Floats, tau: float) -> float:
         """Log-likelihood plus barrier; minus infinity outside of the bounds."""
         if x.max() >= 0.0 or y.max() >= 0.0:
             return -np.inf
-        z = x[self.pair] + y[self.place]
+        z = x[self.item] + y[self.place]
         likelihood = np.sum(self.c * z + (self.n - self.c) * np.log(-np.expm1(z)))
         return float(likelihood + tau * (np.log(-x[self.free_x]).sum() + np.log(-y[self.free_y]).sum()))
 
@@ -98,13 +98,13 @@ class _Climb:
 
     def _step(self, tau: float) -> tuple[Floats, Floats]:
         """Solve the information matrix for the slope; both are those of the likelihood plus the barrier."""
-        odds = 1.0 / np.expm1(-(self.x[self.pair] + self.y[self.place]))
+        odds = 1.0 / np.expm1(-(self.x[self.item] + self.y[self.place]))
         slope = self.c - (self.n - self.c) * odds
-        up_x = summed(self.pair, slope, len(self.x)) + tau / self.x
+        up_x = summed(self.item, slope, len(self.x)) + tau / self.x
         up_y = summed(self.place, slope, len(self.y)) + tau / self.y
-        weight = np.where(self.free_x[self.pair] & self.free_y[self.place], self.n * odds, 0.0)
+        weight = np.where(self.free_x[self.item] & self.free_y[self.place], self.n * odds, 0.0)
         parts = eliminate(
-            self.pair, self.place, weight, len(self.x), len(self.y), np.flatnonzero(~self.free_y),
+            self.item, self.place, weight, len(self.x), len(self.y), np.flatnonzero(~self.free_y),
             tau / self.x**2, tau / self.y**2,
         )  # fmt: skip
         step_y = parts.places @ (up_y - parts.border.T @ (up_x / parts.diagonal))

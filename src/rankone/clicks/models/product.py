@@ -10,7 +10,7 @@ import polars as pl
 
 from rankone.clicks.counts.count_arrays import Cells, Floats, Ints, summed
 from rankone.clicks.logs.held_out_lists import Lists
-from rankone.clicks.models.base import ClickModel, per_pair
+from rankone.clicks.models.base import ClickModel, per_item
 from rankone.clicks.models.components import place_components
 from rankone.clicks.models.uncertainty import log_errors, with_interval
 from rankone.deprecation import OldAttribute, old_positions
@@ -40,8 +40,8 @@ class ProductModel(ClickModel):
     scale: str = "exam1"
 
     def _learned(self, cells: Cells, attraction: Floats, examination: Floats) -> None:
-        """Take what was learned, one attraction a pair and one curve a group, to the scale of the convention."""
-        self._labels = place_components(self._pair_starts(cells), cells.pair_cells, cells.position, cells.n_positions)
+        """Take what was learned, one attraction an item and one curve a group, to the scale of the convention."""
+        self._labels = place_components(self._item_starts(cells), cells.item_cells, cells.position, cells.n_positions)
         self.item_attraction_, self.curves_ = attraction.copy(), examination.copy()
         if self.scale != "as-is":
             self._rescale(cells)
@@ -57,18 +57,18 @@ class ProductModel(ClickModel):
             if value not in choices:
                 raise InputError(f"{what} as one of {', '.join(choices)}", value, f"pass {what}='{choices[0]}'")
 
-    def _pair_starts(self, cells: Cells) -> Ints:
-        """Where the pairs of each group start: a group is a query, or all queries if the curve is shared."""
-        return np.array([0, cells.n_pairs]) if self.examination == "shared" else cells.query_pairs
+    def _item_starts(self, cells: Cells) -> Ints:
+        """Where the items of each group start: a group is a query, or all queries if the curve is shared."""
+        return np.array([0, cells.n_items]) if self.examination == "shared" else cells.query_items
 
-    def _group_of_pair(self, cells: Cells) -> Ints:
-        """Group of each pair."""
-        return np.zeros(cells.n_pairs, np.int64) if self.examination == "shared" else cells.query_of_pair
+    def _group_of_item(self, cells: Cells) -> Ints:
+        """Group of each item."""
+        return np.zeros(cells.n_items, np.int64) if self.examination == "shared" else cells.query_of_item
 
     def _cell_probabilities(self, cells: Cells) -> Floats:
         """Click probability of each cell, kept off 0 and 1."""
-        group = self._group_of_pair(cells)[cells.pair]
-        product: Floats = self.item_attraction_[cells.pair] * self.curves_[group, cells.position]
+        group = self._group_of_item(cells)[cells.item]
+        product: Floats = self.item_attraction_[cells.item] * self.curves_[group, cells.position]
         return np.clip(product, 1e-12, 1.0 - 1e-12)
 
     def predict(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
@@ -99,27 +99,27 @@ class ProductModel(ClickModel):
         """`attraction_` and `examination_` with standard errors and intervals (columns se, low, high)."""
         self._check_fitted()
         cells = self.cells_
-        starts = self._pair_starts(cells)
-        error_a, error_g = np.zeros(cells.n_pairs), np.zeros_like(self.curves_)
+        starts = self._item_starts(cells)
+        error_a, error_g = np.zeros(cells.n_items), np.zeros_like(self.curves_)
         for group in range(len(starts) - 1):
-            pairs = slice(starts[group], starts[group + 1])
-            inside = slice(cells.pair_cells[pairs.start], cells.pair_cells[pairs.stop])
-            error_a[pairs], error_g[group] = log_errors(
-                cells.pair[inside] - pairs.start,
+            items = slice(starts[group], starts[group + 1])
+            inside = slice(cells.item_cells[items.start], cells.item_cells[items.stop])
+            error_a[items], error_g[group] = log_errors(
+                cells.item[inside] - items.start,
                 cells.position[inside],
                 cells.impressions[inside],
-                self.item_attraction_[pairs],
+                self.item_attraction_[items],
                 self.curves_[group],
                 self._labels[group],
                 balanced=self.scale == "balanced",
             )
-        place = self._group_of_pair(cells)[cells.pair] * cells.n_positions + cells.position
+        place = self._group_of_item(cells)[cells.item] * cells.n_positions + cells.position
         seen = (self._labels >= 0).ravel()
         clicks_g = summed(place, cells.clicks, self.curves_.size)[seen]
-        exposure_g = summed(place, cells.impressions * self.item_attraction_[cells.pair], self.curves_.size)[seen]
-        exposure_a = per_pair(cells, cells.impressions * self.curves_.ravel()[place])
+        exposure_g = summed(place, cells.impressions * self.item_attraction_[cells.item], self.curves_.size)[seen]
+        exposure_a = per_item(cells, cells.impressions * self.curves_.ravel()[place])
         attraction = with_interval(
-            self.attraction_, "attraction", error_a, per_pair(cells, cells.clicks), exposure_a, level
+            self.attraction_, "attraction", error_a, per_item(cells, cells.clicks), exposure_a, level
         )
         return attraction, with_interval(
             self.examination_, "examination", error_g.ravel()[seen], clicks_g, exposure_g, level
@@ -127,22 +127,22 @@ class ProductModel(ClickModel):
 
     def summary(self) -> pl.DataFrame:
         """One row a query: what was seen, its best pair, the fit, how hard it is (mu, p_max, gamma of the paper)."""
-        cells, starts = self.cells_, self.cells_.query_pairs[:-1]
+        cells, starts = self.cells_, self.cells_.query_items[:-1]
         group = (
             np.zeros(len(cells.queries), np.int64) if self.examination == "shared" else np.arange(len(cells.queries))
         )
         seen = self._labels[group] >= 0
         curves = self.curves_[group]
-        mean_a = np.add.reduceat(self.item_attraction_, starts) / np.diff(cells.query_pairs)
+        mean_a = np.add.reduceat(self.item_attraction_, starts) / np.diff(cells.query_items)
         mean_g = np.where(seen, curves, 0.0).sum(axis=1) / seen.sum(axis=1)
         best_a, best_g = np.maximum.reduceat(self.item_attraction_, starts), np.where(seen, curves, 0.0).max(axis=1)
         mu, p_max = np.minimum(mean_a, mean_g), np.maximum(best_a, best_g)
         own = self._labels[group] == np.arange(self._labels.shape[1])
-        best_pairs = [
-            int(self.item_attraction_[start:stop].argmax()) + start for start, stop in pairwise(cells.query_pairs)
+        best_items = [
+            int(self.item_attraction_[start:stop].argmax()) + start for start, stop in pairwise(cells.query_items)
         ]
         return super().summary().with_columns(
-            best_item=cells.pairs["item"].gather(best_pairs),
+            best_item=cells.items["item"].gather(best_items),
             best_position=np.where(seen, curves, -1.0).argmax(axis=1) + 1,
             best_click_rate=best_a * best_g,
             positions=seen.sum(axis=1),
@@ -157,13 +157,13 @@ class ProductModel(ClickModel):
     def problem(self, query: str | int) -> RankOne:
         """Return one query as a problem: rows are its items, columns its positions."""
         number = self._query_number(query)
-        pairs = slice(self.cells_.query_pairs[number], self.cells_.query_pairs[number + 1])
+        items = slice(self.cells_.query_items[number], self.cells_.query_items[number + 1])
         group = 0 if self.examination == "shared" else number
         positions = np.flatnonzero(self._labels[group] >= 0)
         return RankOne(
-            rows=self.item_attraction_[pairs],
+            rows=self.item_attraction_[items],
             cols=self.curves_[group, positions],
-            row_names=self.cells_.pairs["item"][pairs.start : pairs.stop].to_list(),
+            row_names=self.cells_.items["item"][items.start : items.stop].to_list(),
             col_names=[f"position {position + 1}" for position in positions],
             name=str(query),
         )
@@ -175,8 +175,8 @@ class ProductModel(ClickModel):
 
     def _rescale(self, cells: Cells) -> None:
         n_places = cells.n_positions
-        group = self._group_of_pair(cells)
-        component = group * n_places + self._labels[group, cells.position[cells.pair_cells[:-1]]]
+        group = self._group_of_item(cells)
+        component = group * n_places + self._labels[group, cells.position[cells.item_cells[:-1]]]
         seen = self._labels >= 0
         component_g = (np.arange(len(self._labels))[:, None] * n_places + self._labels)[seen]
         best_a, best_g = np.zeros(self._labels.size), np.zeros(self._labels.size)

@@ -11,7 +11,7 @@ import polars as pl
 
 from rankone.clicks.counts.count_arrays import Cells, Floats
 from rankone.clicks.logs.held_out_lists import Lists
-from rankone.clicks.models.base import per_pair, smoothed_share
+from rankone.clicks.models.base import per_item, smoothed_share
 from rankone.clicks.models.browsing import BrowsingModel
 
 
@@ -23,15 +23,15 @@ class SDBN(BrowsingModel):
 
     def _learn_continuation(self, cells: Cells, prior: tuple[float, float]) -> None:
         """Share of clicks that are the last, per item of a query."""
-        self._satisfaction = smoothed_share(per_pair(cells, cells.last_clicks), per_pair(cells, cells.clicks), prior)
+        self._satisfaction = smoothed_share(per_item(cells, cells.last_clicks), per_item(cells, cells.clicks), prior)
 
     @property
     def satisfaction_(self) -> pl.DataFrame:
         """One row an item of a query: probability that a click on it ends the search."""
         self._check_fitted()
-        return self.cells_.pairs.with_columns(satisfaction=self._satisfaction)
+        return self.cells_.items.with_columns(satisfaction=self._satisfaction)
 
     def _going_on(self, lists: Lists) -> Floats:
         """One minus the satisfaction of the item; the query's average where the item was not fitted."""
         typical = self.typical_attraction(self._satisfaction)[lists.query][:, None]
-        return 1.0 - np.where(lists.pair >= 0, self._satisfaction[lists.pair], typical)
+        return 1.0 - np.where(lists.item >= 0, self._satisfaction[lists.item], typical)

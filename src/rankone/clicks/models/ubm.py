@@ -44,7 +44,7 @@ class UBM(ClickModel):
         check_stopping(self.tolerance, self.max_iterations)
         places = cells.n_positions + 1
         fit = start_fit(
-            np.array([0, cells.n_pairs]), cells.pair_cells, cells.position * places + cells.previous,
+            np.array([0, cells.n_items]), cells.item_cells, cells.position * places + cells.previous,
             cells.impressions, cells.clicks, cells.n_positions * places, 0.5, self.max_iterations,
         )  # fmt: skip
         trace = run_em(fit, check_prior(self.prior), self.tolerance, True, progress)

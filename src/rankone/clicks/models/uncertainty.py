@@ -20,29 +20,29 @@ from rankone.errors import InputError
 
 
 class Elimination(NamedTuple):
-    """Inverse of an information matrix, in parts: ``diagonal`` of the pairs, ``border``, inverse for the places."""
+    """Inverse of an information matrix, in parts: ``diagonal`` of the items, ``border``, inverse for the places."""
 
-    diagonal: Floats  # (pairs,)
-    border: Floats  # (pairs, places)
+    diagonal: Floats  # (items,)
+    border: Floats  # (items, places)
     places: Floats  # (places, places); zero rows and columns for places that are fixed
 
 
 def eliminate(
-    pair: Ints,
+    item: Ints,
     place: Ints,
     weight: Floats,
-    n_pairs: int,
+    n_items: int,
     n_places: int,
     fixed: Ints,
-    more_pairs: Floats | float = 0.0,
+    more_items: Floats | float = 0.0,
     more_places: Floats | float = 0.0,
 ) -> Elimination:
-    """Take the pairs out of the information matrix of one group and invert what is left, but for the fixed places.
+    """Take the items out of the information matrix of one group and invert what is left, but for the fixed places.
 
-    `more_pairs` and `more_places` are added to the diagonal.
+    `more_items` and `more_places` are added to the diagonal.
     """
-    border = summed(pair * n_places + place, weight, n_pairs * n_places).reshape(n_pairs, n_places)
-    diagonal = np.maximum(border.sum(axis=1) + more_pairs, 1e-300)
+    border = summed(item * n_places + place, weight, n_items * n_places).reshape(n_items, n_places)
+    diagonal = np.maximum(border.sum(axis=1) + more_items, 1e-300)
     own = border.sum(axis=0) + more_places
     schur = np.diag(own) - border.T @ (border / diagonal[:, None])
     free = np.setdiff1d(np.flatnonzero(own > 0.0), fixed)
@@ -52,21 +52,21 @@ def eliminate(
 
 
 def log_errors(
-    pair: Ints, place: Ints, impressions: Floats, a: Floats, g: Floats, labels: Ints, balanced: bool
+    item: Ints, place: Ints, impressions: Floats, a: Floats, g: Floats, labels: Ints, balanced: bool
 ) -> tuple[Floats, Floats]:
     """Return the standard errors of log attraction and log examination in one group."""
-    product = np.minimum(a[pair] * g[place], 1.0 - 1e-9)
+    product = np.minimum(a[item] * g[place], 1.0 - 1e-9)
     components = np.unique(labels[labels >= 0])
     references = np.array([np.argmax(np.where(labels == label, g, -1.0)) for label in components])
-    parts = eliminate(pair, place, impressions * product / (1.0 - product), len(a), len(g), references)
+    parts = eliminate(item, place, impressions * product / (1.0 - product), len(a), len(g), references)
     slopes = parts.border / parts.diagonal[:, None]
     variance_a = 1.0 / parts.diagonal + np.einsum("ij,jk,ik->i", slopes, parts.places, slopes)
     variance_g = np.diag(parts.places).copy()
     if balanced:
-        label_of_pair = np.empty(len(a), np.int64)
-        label_of_pair[pair] = labels[place]
+        label_of_item = np.empty(len(a), np.int64)
+        label_of_item[item] = labels[place]
         for label in components:
-            members = np.flatnonzero(label_of_pair == label)
+            members = np.flatnonzero(label_of_item == label)
             best = members[np.argmax(a[members])]
             with_best = slopes[members] @ parts.places @ slopes[best]
             own = 1.0 / parts.diagonal[best] + slopes[best] @ parts.places @ slopes[best]
