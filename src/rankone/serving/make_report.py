@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import math
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from rankone.serving.journal import Kind
 from rankone.serving.report import LineReport, Report
 from rankone.serving.settings import Lines
 from rankone.serving.unknown_policy import UnknownPolicy
-from rankone.serving.winner import intervals, standing
+from rankone.serving.winner import Floats, Ints, intervals, standing
 
 ERROR_RATE = 0.05  # of the report's statements where the experiment does not say
 
@@ -21,32 +21,25 @@ ERROR_RATE = 0.05  # of the report's statements where the experiment does not sa
 def make_report(fold: Fold) -> Report:
     """Return the report of a fold."""
     known = np.ix_(fold.live_rows, fold.live_cols)
-    pulls, clicks, asked = fold.pulls[known], fold.clicks[known], fold.asked
+    pulls, clicks = fold.pulls[known], fold.clicks[known]
     state = standing(pulls, clicks)
     error = fold.settings.auto_stop or ERROR_RATE
     low, high = intervals(pulls, clicks, error)
     best = state.row, state.col
     with np.errstate(invalid="ignore", divide="ignore"):
         rates = clicks / pulls
+    counts, estimates = (fold.asked, fold.pulls, fold.clicks), (rates, low, high)
     rows = _line_reports(
         fold.rows,
-        asked,
-        fold.pulls,
-        fold.clicks,
-        rates[:, best[1]],
-        low[:, best[1]],
-        high[:, best[1]],
+        np.stack([each.sum(axis=1) for each in counts]),
+        np.stack([each[:, state.col] for each in estimates]),
         state.row_doubts,
         error,
     )
     cols = _line_reports(
         fold.cols,
-        asked.T,
-        fold.pulls.T,
-        fold.clicks.T,
-        rates[best[0]],
-        low[best[0]],
-        high[best[0]],
+        np.stack([each.sum(axis=0) for each in counts]),
+        np.stack([each[state.row] for each in estimates]),
         state.col_doubts,
         error,
     )
@@ -117,19 +110,29 @@ def survivors(fold: Fold) -> tuple[list[str] | None, list[str] | None, int | Non
 
 
 def _line_reports(
-    lines: Lines, asked: Any, pulls: Any, clicks: Any, rates: Any, low: Any, high: Any, doubts: Any, error: float
+    lines: Lines, counts: Ints, estimates: Floats, doubts: Floats, error: float
 ) -> tuple[LineReport, ...]:
+    """Return what is to be said of the rows, or of the columns.
+
+    Args:
+        lines: all of them, with their names.
+        counts: decisions, outcomes and clicks of each.
+        estimates: rate, low and high of each that lives, with the leading partner.
+        doubts: each that lives is beaten at any error rate above its doubt.
+        error: the error rate of the report.
+    """
     place_of = {number: place for place, number in enumerate(lines.numbers())}
-    total = max(1, int(asked.sum()))
+    total = max(1, int(counts[0].sum()))
     found = []
     for number, name in enumerate(lines.names):
-        shown = int(asked[number].sum())
-        counts = (shown, shown / total, int(pulls[number].sum()), int(clicks[number].sum()))
+        decisions, outcomes, clicks = counts[:, number].tolist()
+        traffic = (decisions, decisions / total, outcomes, clicks)
         place = place_of.get(number)
         if place is None:
-            found.append(LineReport(name, False, *counts, None, 0.0, 1.0, False, 0.0))
+            found.append(LineReport(name, False, *traffic, None, 0.0, 1.0, False, 0.0))
             continue
-        rate = None if np.isnan(rates[place]) else float(rates[place])
+        rate, low, high = estimates[:, place].tolist()
         doubt = float(doubts[place])
-        found.append(LineReport(name, True, *counts, rate, float(low[place]), float(high[place]), doubt > error, doubt))
+        known = None if math.isnan(rate) else rate
+        found.append(LineReport(name, True, *traffic, known, low, high, doubt > error, doubt))
     return tuple(found)
