@@ -1,4 +1,4 @@
-"""Things by name (policies, families of problems, log formats, click models), registered by being defined.
+"""Things by name (policies, families of problems, log formats, click models, commands), registered by being defined.
 
 There are two ways to register anything: a *kernel* is registered for a class of state or world
 (``@choose.register(MyState)``, see `rankone.compiling.dispatch`), and everything else goes by a name and is kept in a
@@ -22,9 +22,13 @@ Thing = TypeVar("Thing")
 
 @functools.cache
 def import_files(package: str) -> None:
-    """Import every file of a package and of the rooms in it, once, so that what they define is registered."""
+    """Import every file of a package and of the rooms in it, once, so that what they define is registered.
+
+    Files whose names begin with an underscore define nothing that others choose, and may be heavy.
+    """
     for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
-        importlib.import_module(module.name)
+        if not module.name.rpartition(".")[2].startswith("_"):
+            importlib.import_module(module.name)
 
 
 class Registry(Generic[Thing]):

@@ -6,12 +6,10 @@ import json
 
 import typer
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("my-command", epilog="Example: rankone my-command needle:3x3")(my_command)
+from rankone.cli._commands import command
 
 
+@command("my-command", example="needle:3x3")
 def my_command(
     problem: str = typer.Argument(help="A problem: needle:32x32, FILE.csv or FILE.json."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),

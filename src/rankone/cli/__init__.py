@@ -1,14 +1,11 @@
-"""The command ``rankone``. One command is one file in this folder; the file's name is found by itself.
+"""The command ``rankone``. One command is one file in this folder: a function under `@command` (`_commands.py`).
 
-A command file defines ``register(app)``, which adds its command(s) to the Typer application. Files import heavy parts
-inside the command's function, so that ``rankone --help`` answers at once.
+Files import heavy parts inside the command's function, so that ``rankone --help`` answers at once.
 """
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import pkgutil
 import sys
 from pathlib import Path
 
@@ -16,6 +13,7 @@ import typer
 from typer.models import OptionInfo
 
 from rankone._version import __version__
+from rankone.cli._commands import join_all
 from rankone.cli._own_files import import_file
 from rankone.cli._wording import in_options
 from rankone.errors import ExplainedError, RankoneError, sentence
@@ -30,9 +28,7 @@ def build_app() -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback()(_common_options)
-    for module in pkgutil.iter_modules(__path__):
-        if not module.name.startswith("_"):
-            importlib.import_module(f"{__name__}.{module.name}").register(app)
+    join_all(app)
     _name_no_type_of_flags(app)
     return app
 

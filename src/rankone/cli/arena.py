@@ -7,15 +7,12 @@ from pathlib import Path
 
 import typer
 
+from rankone.cli._commands import command
 from rankone.cli._executors import WORKERS
 from rankone.cli._options import policy_names
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog="Example: rankone arena --quick --policy uts --policy ucb1")(arena)
-
-
+@command("arena", example="--quick --policy uts --policy ucb1")
 def arena(
     policy: list[str] = typer.Option(
         [], "--policy", "-P", autocompletion=policy_names, help="A policy; repeatable. Default: every policy."

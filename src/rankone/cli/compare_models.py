@@ -7,14 +7,11 @@ import json
 import typer
 
 from rankone.cli import _logs
+from rankone.cli._commands import command
 from rankone.cli._options import model_names
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(name="compare-models", epilog="Example: rankone compare-models log.tsv.gz --top 5")(compare_models)
-
-
+@command("compare-models", example="log.tsv.gz --top 5")
 def compare_models(
     log: list[str] = _logs.LOGS,
     format: str | None = _logs.FORMAT,

@@ -7,17 +7,12 @@ import sys
 
 import typer
 
+from rankone.cli._commands import command
 from rankone.cli._experiments import DB, NAME
 from rankone.cli._options import policy_names
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "create", epilog="Example: rankone create rankone.db homepage --row A --row B --col x --col y --window 600"
-    )(create)
-
-
+@command("create", example="rankone.db homepage --row A --row B --col x --col y --window 600")
 def create(
     db: str = DB,
     name: str = NAME,

@@ -6,14 +6,11 @@ import json
 
 import typer
 
+from rankone.cli._commands import command
 from rankone.cli._experiments import DB
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("doctor", epilog="Example: rankone doctor rankone.db")(doctor)
-
-
+@command("doctor", example="rankone.db")
 def doctor(
     db: str = DB,
     as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from rankone.cli._commands import command
 from rankone.cli._experiments import DB
 from rankone.errors import JournalError
 
@@ -15,11 +16,7 @@ if TYPE_CHECKING:
     from rankone.serving.report import Report
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("experiments", epilog="Example: rankone experiments rankone.db")(experiments)
-
-
+@command("experiments", example="rankone.db")
 def experiments(
     db: str = DB,
     as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),

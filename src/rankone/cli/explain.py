@@ -7,14 +7,11 @@ from pathlib import Path
 
 import typer
 
+from rankone.cli._commands import command
 from rankone.cli._options import policy_names, whole_number
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog="Example: rankone explain --policy uts --out out/explain")(explain)
-
-
+@command("explain", example="--policy uts --out out/explain")
 def explain(
     policy: str = typer.Option(
         "rank1elim-kl",

@@ -7,14 +7,11 @@ from pathlib import Path
 
 import typer
 
+from rankone.cli._commands import command
 from rankone.cli._experiments import DB, NAME
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("export", epilog="Example: rankone export rankone.db homepage --out decisions.csv")(export)
-
-
+@command("export", example="rankone.db homepage --out decisions.csv")
 def export(
     db: str = DB,
     name: str = NAME,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rankone.cli import _logs
+from rankone.cli._commands import command
 from rankone.cli._options import json_file, model_names
 from rankone.cli._wording import told_as_format_options
 from rankone.errors import InputError
@@ -21,11 +22,7 @@ if TYPE_CHECKING:
     from rankone.clicks.models.product import ProductModel
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog="Example: rankone fit log.tsv.gz --top 5 --out models.json")(fit)
-
-
+@command("fit", example="log.tsv.gz --top 5 --out models.json")
 def fit(
     log: list[str] = _logs.LOGS,
     format: str | None = _logs.FORMAT,

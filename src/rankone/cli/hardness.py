@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from rankone.cli._commands import command
 from rankone.cli._options import whole_number
 
 if TYPE_CHECKING:
@@ -15,11 +16,7 @@ if TYPE_CHECKING:
 _SHOWN_PAIRS = 5
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog="Example: rankone hardness needle:32x32 --horizon 1e6")(hardness)
-
-
+@command("hardness", example="needle:32x32 --horizon 1e6")
 def hardness(
     problem: str = typer.Argument(help="A problem: needle:32x32, FILE.csv, FILE.json or FILE.json#NAME."),
     horizon: int = typer.Option(2_000_000, parser=whole_number, help="Decisions; 2e6 is fine.", metavar="N"),

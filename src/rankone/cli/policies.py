@@ -6,12 +6,10 @@ import json
 
 import typer
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog="Example: rankone policies")(policies)
+from rankone.cli._commands import command
 
 
+@command("policies")
 def policies(as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else.")) -> None:
     """List the policies: parameters, what each does and what it suits."""
     found = policy_facts()

@@ -6,17 +6,15 @@ import json
 
 import typer
 
+from rankone.cli._commands import command
+
 FILES = """A problem can also be a file:
   FILE.csv         columns side (row or col), name, probability: a line for each row and column
   FILE.json        {"rows": [0.9, 0.5], "cols": [0.8, 0.3]}, and row_names, col_names, name where wanted
   FILE.json#NAME   one of the problems of {"format": "rankone-problems", "version": 1, "problems": [...]}"""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog="Example: rankone problems")(problems)
-
-
+@command("problems")
 def problems(as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else.")) -> None:
     """List the families of problems, their parameters and a line of explanation."""
     found = family_facts()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from rankone.cli._commands import command
 from rankone.cli._executors import WORKERS
 from rankone.cli._options import format_names
 
@@ -19,18 +20,10 @@ _QUICK = typer.Option(False, "--quick", help="A quick look: fewer runs (and for 
 _LOG = typer.Option(None, "--log", help="Your click log; without one, a generated log is used and labelled so.")
 _FORMAT = typer.Option(None, "--format", "-f", autocompletion=format_names, help="Format of the log; found by itself.")
 _TRUTH = typer.Option(False, "--truth", help="Play on the truth of the generated log instead of on its fit.")
+_ABOUT = "Reproduce the paper's figures and check its claims."
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command group."""
-    group = typer.Typer(no_args_is_help=True, help="Reproduce the paper's figures and check its claims.")
-    group.command(epilog="Example: rankone reproduce fig1 --quick")(fig1)
-    group.command(epilog="Example: rankone reproduce fig2 --quick")(fig2)
-    group.command(epilog="Example: rankone reproduce fig3 --quick")(fig3)
-    group.command(epilog="Example: rankone reproduce theory --quick")(theory)
-    app.add_typer(group, name="reproduce")
-
-
+@command("reproduce fig1", example="--quick", group=_ABOUT)
 def fig1(
     quick: bool = _QUICK,
     out: Path = typer.Option(Path("out/fig1"), help="Directory for runs, tables and the figure."),
@@ -46,6 +39,7 @@ def fig1(
     show_reproduction(result, out, "fig1", quick=quick, today=today)
 
 
+@command("reproduce fig2", example="--quick", group=_ABOUT)
 def fig2(
     log: str | None = _LOG,
     format: str | None = _FORMAT,
@@ -60,6 +54,7 @@ def fig2(
     _from_log("fig2", reproduce, out, log=log, format=format, truth=truth, quick=quick, workers=workers)
 
 
+@command("reproduce fig3", example="--quick", group=_ABOUT)
 def fig3(
     log: str | None = _LOG,
     format: str | None = _FORMAT,
@@ -74,6 +69,7 @@ def fig3(
     _from_log("fig3", reproduce, out, log=log, format=format, truth=truth, quick=quick, workers=workers)
 
 
+@command("reproduce theory", example="--quick", group=_ABOUT)
 def theory(
     quick: bool = _QUICK,
     out: Path = typer.Option(Path("out/theory"), help="Directory for tables and the figure."),

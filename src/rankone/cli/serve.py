@@ -6,12 +6,10 @@ import sys
 
 import typer
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("serve", epilog="Example: rankone serve --db rankone.db --port 8000")(serve)
+from rankone.cli._commands import command
 
 
+@command("serve", example="--db rankone.db --port 8000")
 def serve(
     db: str = typer.Option("rankone.db", "--db", help="SQLite file or postgresql:// address; made if it is missing."),
     host: str = typer.Option("127.0.0.1", help="Address to listen on; a public one needs a token first."),

@@ -8,17 +8,12 @@ from pathlib import Path
 
 import typer
 
+from rankone.cli._commands import command
 from rankone.cli._executors import CLUSTER, WORKERS, executor_of
 from rankone.cli._options import policy_names, whole_number
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        epilog="Example: rankone simulate --problem needle:8x8 --policy uts --policy ucb1 --horizon 1e5 --out out/study"
-    )(simulate)
-
-
+@command("simulate", example="--problem needle:8x8 --policy uts --policy ucb1 --horizon 1e5 --out out/study")
 def simulate(
     problem: list[str] = typer.Option(
         ..., "--problem", "-p", help="A problem: needle:32x32, a file, models.json#QUERY; repeatable."

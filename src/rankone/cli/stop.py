@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import typer
 
+from rankone.cli._commands import command
 from rankone.cli._experiments import DB, NAME, experiment_of
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("stop", epilog="Example: rankone stop rankone.db homepage --row A --col x")(stop)
-
-
+@command("stop", example="rankone.db homepage --row A --col x")
 def stop(
     db: str = DB,
     name: str = NAME,

@@ -9,18 +9,13 @@ from pathlib import Path
 
 import typer
 
+from rankone.cli._commands import command
+
 _DB = typer.Option("rankone.db", "--db", help="SQLite file or postgresql:// address.")
+_ABOUT = "Tokens: who may ask, tell, read or administer which experiment."
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command and its three parts."""
-    tokens = typer.Typer(help="Tokens: who may ask, tell, read or administer which experiment.", no_args_is_help=True)
-    tokens.command("create", epilog="Example: rankone token create --scope read --note Ann")(create)
-    tokens.command("list", epilog="Example: rankone token list --db rankone.db")(list_)
-    tokens.command("revoke", epilog="Example: rankone token revoke ID --db rankone.db")(revoke)
-    app.add_typer(tokens, name="token")
-
-
+@command("token create", example="--scope read --note Ann", group=_ABOUT)
 def create(
     scope: list[str] = typer.Option(..., "--scope", help="ask, tell, read or admin; repeatable."),
     experiment: str = typer.Option("*", help="Name of the experiment it is for; * is every one."),
@@ -44,6 +39,7 @@ def create(
     print(text)
 
 
+@command("token list", example="--db rankone.db", group=_ABOUT)
 def list_(db: str = _DB, as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else.")) -> None:
     """List tokens: their ids and what they allow, never their secrets."""
     import time
@@ -78,6 +74,7 @@ def list_(db: str = _DB, as_json: bool = typer.Option(False, "--json", help="Pri
     show_table(pl.DataFrame(rows, schema={**columns, "rate": pl.Int64}, orient="row"))
 
 
+@command("token revoke", example="ID --db rankone.db", group=_ABOUT)
 def revoke(
     id: str = typer.Argument(..., help="Id of the token, as `rankone token list` shows it."), db: str = _DB
 ) -> None:

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import typer
 
+from rankone.cli._commands import command
 from rankone.cli._experiments import DB, NAME, experiment_of
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "void-open", epilog="Example: rankone void-open rankone.db homepage --older-than 600 --source newsletter"
-    )(void_open)
-
-
+@command("void-open", example="rankone.db homepage --older-than 600 --source newsletter")
 def void_open(
     db: str = DB,
     name: str = NAME,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from rankone.cli._commands import command
 from rankone.cli._options import policy_names
 from rankone.cli._progress import stopped_by_hand
 
@@ -15,11 +16,7 @@ if TYPE_CHECKING:
     from rankone.policies import Policy
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("warm-up", epilog="Example: rankone warm-up --policy uts --policy top-two")(warm_up)
-
-
+@command("warm-up", example="--policy uts --policy top-two")
 def warm_up(
     policy: list[str] = typer.Option(
         [], "--policy", "-P", autocompletion=policy_names, help="A policy to compile, repeatable; all if left out."
