@@ -169,8 +169,8 @@ def test_a_bad_snapshot_is_noticed_set_aside_and_rebuilt(harm, healthy, tmp_path
 
 def test_a_newer_journal_is_refused_with_a_sentence(healthy, tmp_path):
     for statement in (
-        "UPDATE rankone_version SET version = 2",
-        """UPDATE rankone_journal SET note = replace(note, '"version": 1', '"version": 2') WHERE seq = 1""",
+        "UPDATE rankone_version SET version = 3",
+        """UPDATE rankone_journal SET note = replace(note, '"version": 2', '"version": 3') WHERE seq = 1""",
     ):
         copy = tmp_path / "newer.db"
         shutil.copy(healthy, copy)
@@ -181,7 +181,7 @@ def test_a_newer_journal_is_refused_with_a_sentence(healthy, tmp_path):
             connection.execute("DELETE FROM rankone_snapshots")
         error = error_of(Experiment, "homepage", db=copy)
         assert isinstance(error, JournalError)
-        assert "version 2" in str(error)
+        assert "version 3" in str(error)
         assert "upgrade rankone" in str(error)
 
 
@@ -194,7 +194,7 @@ def _fit_checksums(path, connection):
     ).fetchall()
     chain = b""
     for row in rows:
-        chain = Events(np.array([row[:8]], np.int64), [Texts(*row[8:12])]).checksum(chain)
+        chain = Events(np.array([row[:8]], np.int64), [Texts(*row[8:-1])]).checksum(chain)
         connection.execute("UPDATE rankone_journal SET chain = ? WHERE experiment = 1 AND seq = ?", (chain, row[0]))
 
 

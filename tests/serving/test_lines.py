@@ -143,7 +143,7 @@ def test_what_is_told_meanwhile_is_not_in_the_count(sqlite_db):
         for decision in experiment.ask(count) if count else ():
             experiment.tell(decision, True, source="bot")
         assert experiment.exclude(source="bot") == count
-    assert others.look(lambda fold: list(fold.excluded.values())) == [3, 0, 5]
+    assert others.look(lambda fold: list(fold.exclusions.taken.values())) == [3, 0, 5]
     assert saved(Experiment("homepage", db=sqlite_db)) == saved(others)
 
 

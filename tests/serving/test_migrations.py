@@ -1,15 +1,23 @@
 """Databases of older releases: opened, brought up to date and continued as if nothing had happened."""
 
+import contextlib
 import json
+import signal
 import sqlite3
 
 import pytest
 
-from rankone.serving import Database
+from rankone.errors import JournalError, StorageError
+from rankone.serving import Ask, Database, Experiment
 from rankone.serving.doctor import examine
+from rankone.serving.export import decisions_table
+from rankone.serving.storage import open_storage
+from rankone.serving.storage.schema import SCHEMA, version_of
 from rankone.web.server.tokens import list_tokens
 
+from .helpers import error_of
 from .journals import record
+from .workers import CONTEXT, continue_at_once, migrate_and_die
 
 RELEASES = sorted(path.stem.removeprefix("release-") for path in record.FOLDER.glob("release-*.json"))
 
@@ -42,3 +50,111 @@ def test_an_older_database_goes_on_bit_for_bit(old, release):
     assert [finding for finding in examine(old) if not finding.ok] == []
     with Database(old) as database:
         assert [token.note for token in list_tokens(database)] == ["", "the shop's page"]
+
+
+def version(db):
+    """The version that stands in a database."""
+    with contextlib.closing(open_storage(db, read_only=True)) as storage:
+        return version_of(storage)
+
+
+def test_what_is_only_read_is_not_migrated(old, release):
+    """Reading an older schema needs no rights: what is said of it is what is said after the migration."""
+    before = version(old)
+    assert before < SCHEMA
+    with Database(old, read_only=True) as database:
+        tables = [decisions_table(database, name).to_dicts() for name in database.names()]
+        outcomes = Experiment("homepage", db=database).report().outcomes
+        assert len(list_tokens(database)) == 2
+    findings = examine(old)
+    assert [finding for finding in findings if not finding.ok] == []
+    assert any(finding.detail == "equals the replay, bit for bit" for finding in findings)  # the snapshot is read too
+    assert version(old) == before
+    Database(old).close()
+    assert version(old) == SCHEMA
+    with Database(old, read_only=True) as database:
+        assert [decisions_table(database, name).to_dicts() for name in database.names()] == tables
+        assert Experiment("homepage", db=database).report().outcomes == outcomes
+    assert [finding for finding in examine(old) if not finding.ok] == []
+
+
+def test_a_reader_that_was_there_first_sees_what_comes_after_the_migration(old):
+    with Database(old, read_only=True) as watching:
+        seen = Experiment("shop", db=watching)
+        before = seen.report().decisions
+        with Experiment("shop", db=old) as migrated:
+            (asked,) = migrated.do([Ask(token="a token")])
+            assert len(asked) == 1
+        assert seen.report().decisions == before + 1
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_newer_schema_is_refused_in_words(db, read_only):
+    Database(db).close()
+    with contextlib.closing(open_storage(db)) as storage:
+        storage.query("UPDATE rankone_version SET version = {}", (SCHEMA + 1,))
+    error = error_of(Database, db, read_only=read_only)
+    assert isinstance(error, JournalError)
+    assert f"got version {SCHEMA + 1} - upgrade rankone" in str(error)
+
+
+def test_tables_without_a_version_are_those_of_the_first_release(old):
+    """It made them first and entered the version then; a program may have ended between."""
+    storage = open_storage(old, read_only=True)
+    storage.close()
+    storage._read_only = False  # not to migrate it yet
+    storage.query("DELETE FROM rankone_version")
+    storage.close()
+    assert record.go_on(old) == json.loads((record.FOLDER / "release-0.1.0.json").read_text())
+    assert version(old) == SCHEMA
+
+
+def test_an_old_database_is_migrated_once_by_many_at_once(old):
+    barrier, answers = CONTEXT.Barrier(12), CONTEXT.Queue()
+    processes = [CONTEXT.Process(target=continue_at_once, args=(str(old), barrier, answers)) for _ in range(12)]
+    for process in processes:
+        process.start()
+    found = [answers.get(timeout=300) for _ in processes]
+    for process in processes:
+        process.join()
+    assert found == [None] * 12
+    assert version(old) == SCHEMA
+    assert [finding for finding in examine(old) if not finding.ok] == []
+
+
+def test_a_program_killed_while_it_migrates_leaves_all_or_nothing(tmp_path, release):
+    """At every statement of a migration."""
+    whole = json.loads((record.FOLDER / f"release-{release}.json").read_text())
+    seen = set()
+    for after in range(1, 12):
+        path = tmp_path / f"{after}.db"
+        with sqlite3.connect(path) as connection:
+            connection.executescript((record.FOLDER / f"release-{release}.sqlite.sql").read_text())
+        process = CONTEXT.Process(target=migrate_and_die, args=(str(path), after))
+        process.start()
+        process.join()
+        assert process.exitcode == -signal.SIGKILL
+        seen.add(version(path))
+    assert seen == {1, SCHEMA}
+    for after in (4, 11):
+        assert record.go_on(tmp_path / f"{after}.db") == whole
+
+
+def test_a_user_who_may_not_change_tables_is_told_what_to_do(postgres):
+    import psycopg
+
+    schema = (db := postgres.new_database()).rpartition("%3D")[2]
+    with psycopg.connect(db, autocommit=True) as owner:
+        owner.execute((record.FOLDER / "release-0.1.0.postgres.sql").read_text())
+        owner.execute(f"CREATE ROLE {schema}_user LOGIN")
+        owner.execute(f"GRANT USAGE ON SCHEMA {schema} TO {schema}_user")
+        owner.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {schema}_user")
+    limited = db.replace("//rankone@", f"//{schema}_user@")
+    error = error_of(Database, limited)
+    assert isinstance(error, StorageError)
+    assert "got those of schema 1, which this user may not change - run `rankone migrate` once" in str(error)
+    with Database(limited, read_only=True) as database:
+        assert database.names() == ["homepage", "shop"]
+    Database(db).close()
+    with Experiment("shop", db=limited) as experiment:
+        assert experiment.ask().filler

@@ -13,7 +13,7 @@ from rankone.errors import InputError, StorageError
 from rankone.serving import Database, Experiment
 from rankone.serving.doctor import examine
 from rankone.serving.storage import open_storage
-from rankone.web.server.tokens import create_token, make_table
+from rankone.web.server.tokens import create_token
 
 from .helpers import error_of, start
 from .workers import CONTEXT, freeze_in_a_transaction
@@ -85,8 +85,7 @@ def test_a_transaction_does_not_go_on_on_another_connection(postgres_db):
 
 def test_a_role_that_may_make_no_tables_can_run_everything_once_they_are_there(postgres):
     schema = (db := postgres.new_database()).rpartition("%3D")[2]
-    with Database(db) as database:
-        make_table(database)
+    Database(db).close()
     with psycopg.connect(db, autocommit=True) as owner:
         owner.execute(f"CREATE ROLE {schema}_user LOGIN")
         owner.execute(f"GRANT USAGE ON SCHEMA {schema} TO {schema}_user")
@@ -97,7 +96,7 @@ def test_a_role_that_may_make_no_tables_can_run_everything_once_they_are_there(p
         experiment.tell(experiment.ask().id, True, source="bot")
         assert experiment.exclude(source="bot") == 1
         create_token(database, ["ask"])
-        database.transactions.alone(lambda: database.transactions.storage.keep_snapshot(1, 1, b""))
+        database.use(lambda storage: storage.keep_snapshot(1, 1, b""))
     with Experiment("homepage", db=limited) as again:
         assert again.report().decisions == 1
 

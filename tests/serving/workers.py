@@ -12,7 +12,9 @@ from rankone.errors import StorageError
 from rankone.serving import Database, Experiment, transactions
 from rankone.serving.fold import Fold
 from rankone.serving.storage.sql import Storage
+from rankone.serving.storage.sqlite import SQLiteStorage
 
+_LOOKS = 3  # statements before a migration: the mode of the log, whether there is a version, and which
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload([f"{__package__}.warm"])
 # The fork server imports by name: it must find this package wherever it is started.
@@ -79,6 +81,33 @@ def open_and_use(db, barrier, answers, number):
         answers.put(None)
     except BaseException as error:
         answers.put(f"{type(error).__name__}: {error}")
+
+
+def continue_at_once(db, barrier, answers):
+    """Open an older database at the same moment as others do, and go on with an experiment."""
+    try:
+        barrier.wait()
+        with Experiment("shop", db=db, durability="normal") as experiment:
+            experiment.tell(experiment.ask().id, True)
+        answers.put(None)
+    except BaseException as error:
+        answers.put(f"{type(error).__name__}: {error}")
+
+
+def migrate_and_die(db, after):
+    """Open an older database, and kill this process behind the `after`-th statement."""
+    query, passed = SQLiteStorage.query, [0]
+
+    def wrapped(self, statement, parameters=()):
+        found = query(self, statement, parameters)
+        passed[0] += 1
+        if passed[0] == after + _LOOKS:
+            _die()
+        return found
+
+    SQLiteStorage.query = wrapped
+    Database(db).close()
+    _die()
 
 
 def fill_the_disk(db, limit, answers):

@@ -6,8 +6,10 @@ import time
 
 import pytest
 
+from rankone.client.client import Client
 from rankone.errors import InputError, StorageError
-from rankone.serving import Database
+from rankone.serving import Database, Experiment
+from rankone.serving.export import decisions_table
 from rankone.web.server import service
 from rankone.web.server.app import create_app
 from rankone.web.server.auth import Authenticator, RateLimiter, is_loopback
@@ -272,3 +274,34 @@ def test_a_clock_set_back_locks_nobody_out():
     assert limiter.take(6_400.0)
     assert not limiter.take(6_400.0)
     assert limiter.take(6_400.5)
+
+
+def test_one_tokens_traffic_is_undone_whatever_source_it_names(db):
+    """By REST and by the client: what it asked, and what it told."""
+    with Database(db) as database:
+        good, bad, admin = (create_token(database, scopes) for scopes in (["ask", "tell"], ["ask", "tell"], ["admin"]))
+    ids = [token.split("_")[1] for token in (good, bad)]
+    with running(db) as url, Client(url, token=admin) as client:
+        assert Api(url, admin)("POST", "/v1/experiments", HOMEPAGE).status == 201
+        for token, sources in ((good, ("page",)), (bad, ("page", "mail", None))):
+            api = Api(url, token)
+            for source in sources:
+                asked = api.on("homepage", "POST", "/ask", {"count": 3, "source": source}).json()["decisions"]
+                one, many = asked[0]["id"], [{"id": asked[1]["id"], "clicked": True}]
+                told = {"clicked": True, "source": source}
+                assert api.on("homepage", "PUT", f"/decisions/{one}/outcome", told).status == 200
+                assert api.on("homepage", "POST", "/tell", {"outcomes": many, "source": source}).status == 200
+        operator = client.experiment("homepage")
+        assert Api(url, admin).on("homepage", "POST", "/exclude", {"token": ids[1], "source": "mail"}).json() == {
+            "excluded": 2
+        }
+        assert operator.exclude(token=ids[1]) == 4
+        voided = Api(url, admin).on(
+            "homepage", "POST", "/void-open", {"older_than": 1e-6, "token": ids[1], "source": "mail"}
+        )
+        assert voided.json() == {"voided": 1}
+        assert operator.void_open(1e-6, token=ids[1]) == 2
+    with Experiment("homepage", db=db) as experiment:
+        outcomes = experiment.report().outcomes
+        assert (outcomes["clicked"], outcomes["open"], outcomes["void"]) == (2, 1, 3)
+        assert set(decisions_table(experiment.database, "homepage")["token"]) == set(ids)

@@ -149,7 +149,9 @@ def test_a_long_journal_is_counted_in_stretches(tmp_path, monkeypatch):
         whole.catch_up()
         monkeypatch.setattr(timeline_module, "_STRETCH", 7)
         spans, count = [], parts._count
-        monkeypatch.setattr(parts, "_count", lambda upto: (spans.append(upto - parts._seq), count(upto)))
+        monkeypatch.setattr(
+            parts, "_count", lambda upto, storage: (spans.append(upto - parts._seq), count(upto, storage))
+        )
         parts.catch_up()
     assert max(spans) == 7
     assert parts.to_dict() == whole.to_dict()

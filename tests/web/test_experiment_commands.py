@@ -1,11 +1,14 @@
 """``rankone create``, ``stop`` and ``resume``: no program is needed, and a running service takes note."""
 
 import json
+import sqlite3
 
 from typer.testing import CliRunner
 
 from rankone.cli import build_app
-from rankone.serving import Experiment
+from rankone.serving import Ask, Experiment, Tell
+from rankone.serving.storage.schema import SCHEMA
+from tests.serving.journals.record import FOLDER
 
 from .helpers import Api, running
 
@@ -53,6 +56,28 @@ def test_open_decisions_are_voided_in_bulk(tmp_path):
     assert command("void-open", db, "homepage", "--older-than", 600).output == "0 decisions of 'homepage' voided.\n"
     found = command("void-open", db, "homepage", "--older-than", 0.001, "--source", "page")
     assert found.output == "3 decisions of 'homepage' voided.\n"
+
+
+def test_one_tokens_traffic_is_undone(tmp_path):
+    db = tmp_path / "rankone.db"
+    with Experiment("homepage", 2, 2, "ucb1", db=db) as experiment:
+        ((told, _),) = experiment.do([Ask(2, source="page", token="4f1c09ab77d2")])
+        experiment.do([Tell(told.id, True, token="4f1c09ab77d2"), Ask(3)])
+    voided = command("void-open", db, "homepage", "--older-than", 0.000001, "--token", "4f1c09ab77d2")
+    assert voided.output == "1 decision of 'homepage' voided.\n"
+    excluded = command("exclude", db, "homepage", "--token", "4f1c09ab77d2", "--why", "robots")
+    assert excluded.output == "1 outcome of 'homepage' excluded.\n"
+    assert "pass source=, token=" in str(command("exclude", db, "homepage").exception)
+
+
+def test_tables_are_brought_up_to_date_on_request(tmp_path):
+    db = tmp_path / "rankone.db"
+    with sqlite3.connect(db) as connection:
+        connection.executescript((FOLDER / "release-0.1.0.sqlite.sql").read_text())
+    assert f"schema 1, now {SCHEMA}" in "".join(command("migrate", db).output.splitlines())
+    assert "nothing to do" in "".join(command("migrate", db).output.splitlines())
+    assert command("migrate", tmp_path / "no.db").exit_code != 0
+    assert not (tmp_path / "no.db").exists()
 
 
 def test_slips_of_the_pen_are_refused_and_make_nothing(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from rankone.errors import InputError, StorageError
 from rankone.serving import Database, Experiment
 from rankone.web.server.app import OPERATIONS
-from rankone.web.server.tokens import SCOPES, create_token, list_tokens, make_table, revoke_token
+from rankone.web.server.tokens import SCOPES, create_token, list_tokens, revoke_token
 
 from .helpers import HOMEPAGE, Api, running
 
@@ -220,5 +220,4 @@ def test_a_role_that_may_not_make_tables_serves_tokens(postgres_db):
         owner.execute(f"GRANT USAGE ON SCHEMA {schema} TO clerk_{schema}")
         owner.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO clerk_{schema}")
     with Database(postgres_db.replace("rankone@", f"clerk_{schema}@"), read_only=True) as database:
-        make_table(database)
         assert len(list_tokens(database)) == 1

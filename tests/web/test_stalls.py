@@ -220,10 +220,9 @@ def test_ready_writes_and_leaves_nothing(db):
 
 
 def test_ready_is_a_write_to_the_disk(sqlite_db):
-    from rankone.web.server.tokens import make_table, write_and_forget
+    from rankone.web.server.tokens import write_and_forget
 
     with Database(sqlite_db) as database:
-        make_table(database)
         log = sqlite_db.with_name(f"{sqlite_db.name}-wal")
         before = log.read_bytes()
         write_and_forget(database)

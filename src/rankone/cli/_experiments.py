@@ -21,6 +21,6 @@ def experiment_of(db: str, name: str) -> Iterator[Experiment]:
     from rankone.serving import Database, Experiment
 
     with Database(db, read_only=True) as database:
-        database.transactions.storage.number(name)
+        database.number(name)
     with Experiment(name, db=db) as experiment:
         yield experiment

@@ -41,7 +41,7 @@ def create(
     from rankone.serving import Database, Experiment
 
     with Database(db) as database:
-        where = database.transactions.storage.where  # without a password
+        where = database.where
         if name in database.names():
             do = f"see it: rankone experiments {shlex.quote(where)}, or choose another name"
             raise InputError("the name of a new experiment", name, do)

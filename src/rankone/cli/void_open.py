@@ -14,9 +14,11 @@ def void_open(
     name: str = NAME,
     older_than: float = typer.Option(..., help="Seconds that a decision must have been open."),
     source: str | None = typer.Option(None, help="Only decisions asked with this source."),
+    token: str | None = typer.Option(None, help="Only decisions asked with this token, by its id."),
 ) -> None:
-    """Close open decisions by age and source: nothing is learned from them, and there is room for new ones."""
+    """Close open decisions by age, source and token: nothing is learned from them, and there is room for new ones."""
     from rankone.specs import amount
 
     with experiment_of(db, name) as experiment:
-        print(f"{amount(experiment.void_open(older_than, source=source), 'decision')} of '{name}' voided.")
+        voided = experiment.void_open(older_than, source=source, token=token)
+        print(f"{amount(voided, 'decision')} of '{name}' voided.")

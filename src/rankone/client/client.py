@@ -172,19 +172,23 @@ class RemoteExperiment:
         self,
         *,
         source: str | None = None,
+        token: str | None = None,
         row: str | None = None,
         col: str | None = None,
         since: float | None = None,
         until: float | None = None,
         why: str = "outcomes excluded",
     ) -> int:
-        """Undo false clicks: outcomes so far that fit everything given no longer count. Return how many."""
-        fits = _given(source=source, row=row, col=col, since=since, until=until, why=why)
+        """Undo false clicks: outcomes so far that fit everything given no longer count. Return how many.
+
+        `token` is the id of a token, as `rankone token list` shows it: what it asked and told is undone.
+        """
+        fits = _given(source=source, token=token, row=row, col=col, since=since, until=until, why=why)
         return self._post("exclude", fits)["excluded"]
 
-    def void_open(self, older_than: float, *, source: str | None = None) -> int:
+    def void_open(self, older_than: float, *, source: str | None = None, token: str | None = None) -> int:
         """Close all decisions that have been open for so many seconds or longer; return how many."""
-        return self._post("void-open", _given(older_than=older_than, source=source))["voided"]
+        return self._post("void-open", _given(older_than=older_than, source=source, token=token))["voided"]
 
     def add_row(self, name: str) -> int:
         """Add a row; return its number."""

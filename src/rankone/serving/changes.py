@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rankone.errors import InputError
-from rankone.serving.fold import Exclusion, Fold
+from rankone.serving.exclusions import Exclusion
+from rankone.serving.fold import Fold
 from rankone.serving.journal import BY_OPERATOR, Draft, Kind, Texts
 from rankone.serving.make_report import make_report
 from rankone.serving.settings import Lines, checked_pairs
@@ -42,6 +43,7 @@ def draft_exclusion(
     draft: Draft,
     *,
     source: str | None,
+    token: str | None,
     row: str | None,
     col: str | None,
     first: int | None,
@@ -54,6 +56,7 @@ def draft_exclusion(
     """
     fits: dict[str, Any] = {
         "source": source,
+        "token": token,
         "first": first,
         "last": last,
         "row": None if row is None else _among(fold.rows.names, row),
@@ -62,10 +65,12 @@ def draft_exclusion(
     fits = {what: value for what, value in fits.items() if value is not None}
     if not fits:
         raise InputError(
-            "something that tells which outcomes to exclude", "nothing", "pass source=, row=, col=, since= or until="
+            "something that tells which outcomes to exclude",
+            "nothing",
+            "pass source=, token=, row=, col=, since= or until=",
         )
     # Told, but their windows are still open: they will not be learned either.
-    held = [number for number in fold.held if Exclusion(2**62, **fits).fits_held(fold, number)]
+    held = [number for number in fold.held if fold.held_fits(number, Exclusion(2**62, **fits))]
     draft_voids(fold, draft, held)
     note = fold.era_note(why, fold.rows, fold.cols, forget=True, exclude=fits)
     draft.add(Kind.ERA, -1, texts=Texts(note=note))

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import functools
+from collections.abc import Callable
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 from rankone.deprecation import old_positions
 from rankone.errors import StorageError
 from rankone.serving.journal import of_rows
-from rankone.serving.storage import open_storage
+from rankone.serving.storage import Storage, open_storage
 from rankone.serving.transactions import Transactions
+
+Found = TypeVar("Found")
 
 
 class Database:
@@ -41,22 +44,45 @@ class Database:
             functools.partial(open_storage, db, durability, patience, read_only), read_only
         )
 
+    @property
+    def where(self) -> str:
+        """The database as people may see it: without a password."""
+        return self.transactions.storage.where
+
+    @property
+    def schema(self) -> int:
+        """The version of its tables."""
+        return self.transactions.storage.schema
+
     def names(self) -> list[str]:
         """Return the names of the experiments, oldest first."""
-        return list(self.transactions.alone(lambda: self.transactions.storage.names()))
+        return list(self.use(lambda storage: storage.names()))
+
+    def number(self, name: str) -> int:
+        """Return the number of an experiment, which there must be."""
+        return self.use(lambda storage: storage.number(name))
+
+    def use(self, do: Callable[[Storage], Found]) -> Found:
+        """Return `do(storage)`, called while nobody else of this process uses the connection: for what is quick."""
+        found: Found = self.transactions.alone(lambda: do(self.transactions.storage))
+        return found
+
+    def reader(self) -> contextlib.AbstractContextManager[Storage]:
+        """Open a connection of its own, to read however long it takes; nobody waits for it."""
+        return self.transactions.reader()
 
     def policies(self) -> set[str]:
         """Return the policies that the experiments have now, as far as their journals can be read."""
-        storage, found = self.transactions.storage, set()
+        found = set()
         with contextlib.suppress(StorageError):
-            for rows in self.transactions.alone(lambda: [storage.marks(each) for each in storage.names().values()]):
+            for rows in self.use(lambda storage: [storage.marks(each) for each in storage.names().values()]):
                 with contextlib.suppress(Exception):  # damaged, in whatever way; that is told when it is opened
                     notes = [texts.details() for texts in of_rows(rows).texts]
                     found.add(str([note for note in notes if "policy" in note][-1]["policy"]))
         return found
 
     def __repr__(self) -> str:
-        return f"<Database {self.transactions.storage.where}>"
+        return f"<Database {self.where}>"
 
     def close(self) -> None:
         """Close the connection; experiments that share it can no longer be used."""

@@ -8,15 +8,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from rankone.errors import RankoneError
 from rankone.serving import snapshot
-from rankone.serving.fold import Diverged, Exclusion, Fold
+from rankone.serving.fold import Diverged, Fold
 from rankone.serving.forks import at_work
-from rankone.serving.journal import LEARNED, as_sql
 from rankone.serving.journal_reading import from_snapshot, read_tail, replay
 from rankone.serving.report import NOT_KNOWN
 from rankone.serving.storage import Storage, open_storage
@@ -24,8 +23,6 @@ from rankone.serving.unknown_policy import PolicyNotKnown
 from rankone.specs import amount
 
 _PATIENCE = 3600.0  # seconds for one statement: a recount of a long journal takes its time
-_RECOUNT = f"""SELECT row, col, count(*), sum(value) FROM rankone_journal
-    WHERE experiment = ? AND kind IN ({as_sql(LEARNED)})"""  # noqa: S608 - constants
 
 
 class Finding(NamedTuple):
@@ -100,25 +97,11 @@ def _examine_one(storage: Storage, name: str, number: int) -> Iterator[Finding]:
 def _recount(storage: Storage, name: str, number: int, fold: Fold) -> Finding:
     """Count outcomes once more, by the database itself and not by the fold."""
     pulls, clicks = np.zeros_like(fold.pulls), np.zeros_like(fold.clicks)
-    conditions = [_excluded(exclusion) for exclusion in fold.exclusions]
-    statement = "".join([_RECOUNT, *(f" AND NOT ({text})" for text, _ in conditions), " GROUP BY row, col"])
-    values = [value for _, some in conditions for value in some]
-    for row, col, count, clicked in storage.query(statement, (number, *values)):
+    for row, col, count, clicked in storage.recount(number, [each._asdict() for each in fold.exclusions]):
         pulls[row, col], clicks[row, col] = count, clicked
     same = np.array_equal(pulls, fold.pulls) and np.array_equal(clicks, fold.clicks)
     counted = f"{amount(int(pulls.sum()), 'outcome')}, {amount(int(clicks.sum()), 'click')}"
     return Finding(name, "recount", same, counted + ("" if same else ", not as replayed"))
-
-
-def _excluded(exclusion: Exclusion) -> tuple[str, list[Any]]:
-    """Return the condition under which the database finds an outcome excluded, and its values."""
-    parts = ["seq < ?", "decision >= ?", "decision <= ?"]
-    values: list[Any] = [exclusion.seq, exclusion.first, exclusion.last]
-    for column, value in (("row", exclusion.row), ("col", exclusion.col), ("source", exclusion.source)):
-        if value is not None:
-            parts.append(f"{column} IS NOT NULL AND {column} = ?")
-            values.append(value)
-    return " AND ".join(parts), values
 
 
 def _compare(storage: Storage, name: str, number: int, seq: int, body: bytes, replayed: Fold) -> Finding:

@@ -148,7 +148,7 @@ class Experiment:
         """Close a decision that was never shown: nothing is learned from it."""
         return self._one(Void(id_of(decision)))
 
-    def void_open(self, older_than: float, *, source: str | None = None) -> int:
+    def void_open(self, older_than: float, *, source: str | None = None, token: str | None = None) -> int:
         """Close all decisions that have been open for so many seconds or longer; return how many.
 
         Nothing is learned from them, and what is told of them later is recorded as late. Outcomes that are held until
@@ -157,15 +157,17 @@ class Experiment:
         Args:
             older_than: seconds since they were asked.
             source: only those asked with this `source`.
+            token: only those that a service was asked with this token, by its id, whatever source it named.
         """
         age = checked_seconds(older_than, "older_than", "older_than=600")
-        if source is not None:
-            checked_name(source, "source")
+        for what, text in (("source", source), ("token", token)):
+            if text is not None:
+                checked_name(text, what)
 
         def plan(some: list[int], fold: Fold, draft: Draft) -> int:
             still = [number for number in fold.open_for(age, draft.at, some) if number not in fold.held]
-            if source is not None:
-                still = self._transactions.storage.asked_by(self._cached.number, still, source)
+            if source is not None or token is not None:
+                still = self._transactions.storage.asked_by(self._cached.number, still, source, token)
             draft_voids(fold, draft, still)
             return len(still)
 
@@ -220,6 +222,7 @@ class Experiment:
         self,
         *,
         source: str | None = None,
+        token: str | None = None,
         row: str | None = None,
         col: str | None = None,
         since: float | None = None,
@@ -232,6 +235,8 @@ class Experiment:
 
         Args:
             source: told with this `source`.
+            token: told to a service with this token, by its id, or of decisions that it was asked with this token,
+                whatever source they named.
             row: of this row.
             col: of this column.
             since: asked at this time (seconds since 1970) or later.
@@ -249,11 +254,13 @@ class Experiment:
             storage, number = self._transactions.storage, self._cached.number
             asked_before = {what: storage.decision_at(number, time) for what, time in times.items()}
             first, last = asked_before.get("since"), asked_before["until"] - 1 if "until" in times else None
-            held = draft_exclusion(fold, draft, source=source, row=row, col=col, first=first, last=last, why=why)
+            fits: dict[str, Any] = {"source": source, "token": token, "row": row, "col": col}
+            held = draft_exclusion(fold, draft, **fits, first=first, last=last, why=why)
             return fold.seq + len(draft), held
 
         seq, held = self._transactions.change(self._cached, plan)
-        return held + self.look(lambda fold: fold.excluded[seq])  # of the journal up to there, whoever tells meanwhile
+        taken = self.look(lambda fold: fold.exclusions.taken[seq])  # up to there, whoever tells meanwhile
+        return held + taken
 
     def add_row(self, name: str) -> int:
         """Add a row; return its number. What is known of the other rows stays known."""
@@ -279,7 +286,7 @@ class Experiment:
         return self._transactions.change(self._cached, lambda fold, draft: draft_lines(fold, draft, side, name, add))
 
     def __repr__(self) -> str:
-        return f"<Experiment {self.name!r} in {self._transactions.storage.where}>"
+        return f"<Experiment {self.name!r} in {self.database.where}>"
 
     def close(self) -> None:
         """Close the database if this experiment opened it; what was answered is stored already."""

@@ -34,12 +34,13 @@ def decisions_table(database: Database, name: str) -> pl.DataFrame:
     """Return the decisions of an experiment; outcomes are open, held, told, expired, late or void.
 
     `learned` says whether the outcome counts: not if it is open, held, late, void or excluded.
-    Where it came late, what closed its decision stands: silence, which counts, or a void.
+    Where it came late, what closed its decision stands: silence, which counts, or a void. `token` is the id of the
+    token that asked a service for the decision, `chance` the probability with which it was chosen, where that is known.
     """
     import polars as pl
 
     asks, outcomes = [], []
-    with database.transactions.reader() as storage:
+    with database.reader() as storage:
         number = storage.number(name)
         fold = begin(storage, number, with_policy=False)
         for events in each_stretch(storage, number, fold):
@@ -63,6 +64,8 @@ def decisions_table(database: Database, name: str) -> pl.DataFrame:
         pl.when(pl.col("outcome").is_in(["told", "held", "late", "expired"])).then(pl.col("clicked")),
         pl.col("learned").fill_null(False),
         pl.from_epoch("outcome_at", time_unit="us").dt.replace_time_zone("UTC"),
+        "token",
+        "chance",
     )
 
 
@@ -117,6 +120,8 @@ def _asks(events: Events) -> pl.DataFrame:
             "filler": numbers[:, TAG] < 0,
             "asked_at": numbers[:, AT],
             "source": pl.Series([text.source for text in texts], dtype=pl.String),
+            "token": pl.Series([text.token for text in texts], dtype=pl.String),
+            "chance": pl.Series([text.chance for text in texts], dtype=pl.Float64),
         }
     )
 

@@ -22,6 +22,7 @@ from rankone.kernels.advance import ASK, LEARN, NOTHING, RECALL, VOID, Stretch, 
 from rankone.kernels.policy import FILLER, adopt, check_relearns, defeats
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy
+from rankone.serving.exclusions import Exclusion, Exclusions
 from rankone.serving.journal import (
     AT,
     BY_AGE,
@@ -67,6 +68,7 @@ class Open(NamedTuple):
     tag: int
     at: int
     secret: bytes
+    token: str | None = None  # that asked
 
     @property
     def pair(self) -> tuple[int, int, int]:
@@ -79,34 +81,7 @@ class Held(NamedTuple):
 
     clicked: int
     source: str | None
-
-
-class Exclusion(NamedTuple):
-    """Outcomes not to count: those of events before `seq` that fit everything that is given."""
-
-    seq: int
-    first: int = 0
-    last: int = 2**62
-    row: int | None = None
-    col: int | None = None
-    source: str | None = None
-
-    def fits(self, events: Events) -> Any:
-        """Return for each event whether its outcome is excluded."""
-        numbers = events.numbers
-        fits = (numbers[:, SEQ] < self.seq) & (numbers[:, DECISION] >= self.first) & (numbers[:, DECISION] <= self.last)
-        for column, line in ((ROW, self.row), (COL, self.col)):
-            if line is not None:
-                fits &= numbers[:, column] == line
-        if self.source is not None:
-            fits &= np.array([texts.source == self.source for texts in events.texts], bool)
-        return fits
-
-    def fits_held(self, fold: Fold, decision: int) -> bool:
-        """Return whether the outcome of a decision, held until its window ends, is excluded."""
-        opened, source = fold.open[decision], fold.held[decision].source
-        numbers = np.array([[0, 0, 0, decision, *opened.pair, 0]], np.int64)
-        return bool(self.fits(Events(numbers, [Texts(source=source)]))[0])
+    token: str | None = None  # that told
 
 
 class Fold:
@@ -126,12 +101,7 @@ class Fold:
         self.stopped: dict[str, Any] | None = None
         self.resumed: str | None = None  # why it experiments again although nobody resumed it
         self.eras: list[str] = []  # why each began
-        self.exclusions = [
-            Exclusion(int(seq), **texts.details()["exclude"])
-            for seq, texts in zip(marks.numbers[:, SEQ], marks.texts, strict=True)
-            if "exclude" in texts.details()
-        ]
-        self.excluded = {exclusion.seq: 0 for exclusion in self.exclusions}  # outcomes that each takes out
+        self.exclusions = Exclusions(marks)
         starts = marks.numbers[marks.numbers[:, KIND] != Kind.STOP, SEQ]
         self._last_era = int(starts.max()) if with_policy and len(starts) else 2**62
         self.state: Any = None
@@ -149,6 +119,13 @@ class Fold:
         still = self.open if among is None else [number for number in among if number in self.open]
         return [number for number in still if age <= now - self.open[number].at < longest]
 
+    def held_fits(self, decision: int, exclusion: Exclusion) -> bool:
+        """Return whether the outcome of a decision, held until its window ends, is excluded."""
+        opened, held = self.open[decision], self.held[decision]
+        numbers = np.array([[0, 0, 0, decision, *opened.pair, 0]], np.int64)
+        asked = {decision} if opened.token is not None and opened.token == exclusion.token else set()
+        return bool(exclusion.fits(Events(numbers, [Texts(source=held.source, token=held.token)]), asked)[0])
+
     def apply(self, events: Events, restart: bool = False) -> None:
         """Move over events that follow the ones seen so far; choices still to be made (row -1) are filled in.
 
@@ -156,6 +133,7 @@ class Fold:
         """
         if restart:
             self._last_era = self.seq + 1
+        self.exclusions.follow(events, self.seq)
         for plain, mark in each_mark(events):
             if len(plain):
                 self._apply_plain(plain)
@@ -186,22 +164,13 @@ class Fold:
         self.seq, self.at = int(numbers[-1, SEQ]), int(numbers[-1, AT])
 
     def counted(self, events: Events) -> Any:
-        """Return for each event whether it is an outcome that counts."""
-        return self._sift(events)[0]
-
-    def _sift(self, events: Events) -> tuple[Any, dict[int, int]]:
-        """Return for each event whether it is an outcome that counts, and how many each exclusion takes out."""
-        counted, taken = _LEARNED[events.numbers[:, KIND]], {}
-        for exclusion in self.exclusions:
-            out = counted & exclusion.fits(events)
-            taken[exclusion.seq] = int(np.count_nonzero(out))
-            counted &= ~out
-        return counted, taken
+        """Return for each of the events that were just applied whether it is an outcome that counts."""
+        return self.exclusions.sift(events, _LEARNED[events.numbers[:, KIND]])[0]
 
     def _learn(self, events: Events) -> None:
-        counted, taken = self._sift(events)
+        counted, taken = self.exclusions.sift(events, _LEARNED[events.numbers[:, KIND]])
         for seq, count in taken.items():
-            self.excluded[seq] += count
+            self.exclusions.taken[seq] += count
         outcomes = events.numbers[counted]
         self.learned += len(outcomes)
         self.expired += int(np.count_nonzero(outcomes[:, KIND] == _EXPIRE))
@@ -249,14 +218,16 @@ class Fold:
             asked = zip(asks.tolist(), numbers[asks, DECISION].tolist(), strict=True)
             still = [place for place, decision in asked if decision not in closed]  # reading a journal, few are
             for place, (_, _, at, decision, row, col, tag, _) in zip(still, numbers[still].tolist(), strict=True):
-                self.open[decision] = Open(row, col, tag, at, events.texts[place].secret or b"")
+                texts = events.texts[place]
+                self.open[decision] = Open(row, col, tag, at, texts.secret or b"", texts.token)
                 if self.settings.window:
                     self.due.append(decision)
         if counts[_HOLD]:
             for place in np.flatnonzero(kinds == _HOLD).tolist():
                 decision = int(numbers[place, DECISION])
                 if decision not in closed:
-                    self.held[decision] = Held(int(numbers[place, VALUE]), events.texts[place].source)
+                    texts = events.texts[place]
+                    self.held[decision] = Held(int(numbers[place, VALUE]), texts.source, texts.token)
 
     def _apply_mark(self, mark: Events) -> None:
         kind, details = Kind(int(mark.numbers[0, KIND])), mark.texts[0].details()
@@ -274,7 +245,7 @@ class Fold:
             )
             self._begin_era("created", [])
             return
-        if "exclude" in details and not any(known.seq == self.seq for known in self.exclusions):
+        if "exclude" in details and not self.exclusions.known(self.seq):
             raise Stale
         self.rows, self.cols = Lines(*details["rows"]), Lines(*details["cols"])
         self.policy = policy_of(details["policy"])

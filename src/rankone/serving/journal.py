@@ -9,7 +9,7 @@ kind      meaning (`value` in brackets)
 CREATE    the experiment begins; `note` holds its settings
 ERA       the policy starts afresh on what is known; `note` says why, and with which lines
 STOP      from here on every decision is the winner named in `note`
-ASK       a pair was chosen (size of the batch in its first decision, else 0)
+ASK       something was chosen to be shown (size of the batch in its first decision, else 0)
 TELL      its outcome came and was learned at once (clicked)
 HOLD      its outcome came and waits for the end of the window (clicked)
 LEARN     the window ended, the held outcome was learned (clicked)
@@ -21,16 +21,24 @@ CLOCK     the journal's time is ahead of the machine's clock (by so many microse
           with the machine's clock
 ========  ==============================================================================================
 
+A decision is a pair: its row and its column are numbers. Journals of version 2 can hold more, in columns that are null
+where there is nothing to say: `shown` (something else than a pair, any number of choices), `context` (JSON: what was
+known before), `chance` (the probability with which it was chosen) and `token` (whose request it was). Where a list was
+shown, "clicked" is a mask (`rankone.serving.packing`).
+
 Outcomes repeat the pair and the tag of their decision, so every row can be read on its own. Events committed together
-form a group; the last event of a group carries the checksum of the group chained to the one before it.
+form a group; the last event of a group carries the checksum of the group chained to the one before it. The events of
+version 1, and those of version 2 that need no new column, have the checksums that version 1 gave them.
 """
 
 from __future__ import annotations
 
 import enum
+import functools
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+import struct
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,14 +46,16 @@ import numpy.typing as npt
 
 from rankone.errors import JournalError
 
-VERSION = 1  # of the journal's meaning; a program reads its own version and all older ones
+VERSION = 2  # of the journal's meaning; a program reads its own version and all older ones
 
 Ints = npt.NDArray[np.int64]
 
 # Columns of numbers, in the order they are stored.
 SEQ, KIND, AT, DECISION, ROW, COL, TAG, VALUE = range(8)
 NUMBERS = ("seq", "kind", "at", "decision", "row", "col", "tag", "value")
-TEXTS = ("secret", "key", "source", "note")
+# Columns that most events do not need. Checksums of version 2 count on their order: add new ones behind.
+TEXTS = ("secret", "key", "source", "note", "shown", "context", "chance", "token")
+SINCE_2 = TEXTS[4:]
 COLUMNS = (*NUMBERS, *TEXTS, "chain")
 
 
@@ -73,12 +83,16 @@ def as_sql(kinds: Sequence[Kind]) -> str:
 
 
 class Texts(NamedTuple):
-    """The texts of an event; most have none."""
+    """The texts of an event, and what else only some events have; most have none."""
 
     secret: bytes | None = None
     key: str | None = None
     source: str | None = None
     note: str | None = None
+    shown: bytes | None = None  # see `rankone.serving.packing`; None: a pair
+    context: str | None = None
+    chance: float | None = None
+    token: str | None = None  # the id of the token with which it was requested
 
     def details(self) -> Any:
         """Return what the note holds."""
@@ -86,20 +100,38 @@ class Texts(NamedTuple):
 
 
 NO_TEXTS = Texts()
-_NO_OTHERS = [None, None, None]  # texts besides the secret
+_NO_OTHERS = [None, None, None]  # texts of version 1 besides the secret
+_NONE_SINCE_2 = NO_TEXTS[4:]
+
+
+def _same(data: bytes) -> bytes:
+    return data
+
+
+# How the checksums of version 2 see each of `TEXTS`.
+_AS_BYTES: tuple[Callable[[Any], bytes], ...] = (
+    *(_same, str.encode, str.encode, str.encode),
+    *(_same, str.encode, struct.Struct("<d").pack, str.encode),
+)
+_UNFIT = (TypeError, ValueError, OverflowError, struct.error)  # what values raise that nobody wrote
 
 
 class Events:
-    """A stretch of the journal: ``numbers`` is an (n, 8) array, ``texts`` a list of n `Texts`."""
+    """A stretch of the journal: ``numbers`` is an (n, 8) array, ``texts`` a list of n `Texts`.
 
-    def __init__(self, numbers: Ints, texts: list[Texts]) -> None:
-        self.numbers, self.texts = numbers, texts
+    ``plain`` says that none of them has what came with version 2; None: nobody has looked yet.
+    """
+
+    __slots__ = ("numbers", "plain", "texts")
+
+    def __init__(self, numbers: Ints, texts: list[Texts], plain: bool | None = None) -> None:
+        self.numbers, self.texts, self.plain = numbers, texts, plain
 
     def __len__(self) -> int:
         return len(self.texts)
 
     def __getitem__(self, span: slice) -> Events:
-        return Events(self.numbers[span], self.texts[span])
+        return Events(self.numbers[span], self.texts[span], self.plain or None)  # some of them may be plain
 
     def rows(self, chain: bytes) -> list[tuple[Any, ...]]:
         """Return the rows to store for one group, whose checksum is `chain`."""
@@ -109,15 +141,37 @@ class Events:
 
     def checksum(self, before: bytes) -> bytes:
         """Return the checksum of these events as one group, chained to the checksum before it."""
-        parts = [before, np.ascontiguousarray(self.numbers).tobytes()]
-        for texts in self.texts:
-            if texts == NO_TEXTS:
-                continue
-            secret, *others = texts
-            parts += (b"%d" % len(secret or b""), secret or b"")
-            if others != _NO_OTHERS:
-                parts.append(json.dumps(others).encode())
-        return hashlib.blake2b(b"".join(parts), digest_size=16).digest()
+        if self.plain is None:
+            self.plain = all(texts is NO_TEXTS or texts[4:] == _NONE_SINCE_2 for texts in self.texts)
+        return (_checksum_1 if self.plain else _checksum_2)(before, self.numbers.tobytes(), self.texts)
+
+
+def _checksum_1(before: bytes, numbers: bytes, each: Sequence[Texts]) -> bytes:
+    """Return the checksum of a group as version 1 knew it: with texts up to the note."""
+    parts = [before, numbers]
+    for texts in each:
+        if texts is NO_TEXTS or texts == NO_TEXTS:
+            continue
+        secret, *others = texts[:4]
+        parts += (b"%d" % len(secret or b""), secret or b"")
+        if others != _NO_OTHERS:
+            parts.append(json.dumps(others).encode())
+    return hashlib.blake2b(b"".join(parts), digest_size=16).digest()
+
+
+def _checksum_2(before: bytes, numbers: bytes, each: Sequence[Texts]) -> bytes:
+    """Return the checksum of a group that version 1 cannot hold: no two groups give the same bytes to it.
+
+    Each value stands behind the place of its event, the place of its column and its own length. The name keeps these
+    checksums apart from those of version 1.
+    """
+    parts = [struct.pack("<QQ", len(before), len(each)), before, numbers]
+    for place, texts in enumerate(each):
+        for column, value in enumerate(texts):
+            if value is not None:
+                data = _AS_BYTES[column](value)
+                parts += (struct.pack("<QBQ", place, column, len(data)), data)
+    return hashlib.blake2b(b"".join(parts), digest_size=16, person=b"rankone journal2").digest()
 
 
 class Draft:
@@ -149,9 +203,18 @@ class Draft:
 def of_rows(rows: Sequence[tuple[Any, ...]]) -> Events:
     """Return stored rows as events; column by column, which is quicker for the many rows of a whole journal."""
     columns = list(zip(*rows, strict=True)) or [()] * len(COLUMNS)
-    numbers = np.stack([np.array(column, np.int64) for column in columns[: len(NUMBERS)]], axis=1)
-    texts = zip(*columns[len(NUMBERS) : -1], strict=True)
-    return Events(numbers, [NO_TEXTS if each == NO_TEXTS else Texts._make(each) for each in texts])
+    numbers = np.stack([np.fromiter(column, np.int64, len(rows)) for column in columns[: len(NUMBERS)]], axis=1)
+    secrets, *others = columns[len(NUMBERS) : -1]
+    empty = [column.count(None) == len(rows) for column in others]
+    if all(empty):  # the most usual: decisions have secrets, outcomes have nothing
+        texts = [NO_TEXTS if secret is None else _texts_of((secret, *NO_TEXTS[1:])) for secret in secrets]
+    else:
+        each_texts = zip(secrets, *others, strict=True)
+        texts = [NO_TEXTS if each == NO_TEXTS else _texts_of(each) for each in each_texts]
+    return Events(numbers, texts, plain=all(empty[3:]))
+
+
+_texts_of: Callable[[tuple[Any, ...]], Texts] = functools.partial(tuple.__new__, Texts)  # `_make`, and half its time
 
 
 def read_groups(rows: Sequence[tuple[Any, ...]], seq: int, chain: bytes) -> tuple[Events, bytes]:
@@ -162,14 +225,16 @@ def read_groups(rows: Sequence[tuple[Any, ...]], seq: int, chain: bytes) -> tupl
     ends = [place + 1 for place, row in enumerate(rows) if row[-1] is not None]
     try:
         events = of_rows(rows[: ends[-1]] if ends else [])
-    except (TypeError, ValueError, OverflowError):
+    except _UNFIT:
         raise damaged(seq) from None
-    start = 0
+    start, numbers = 0, events.numbers.tobytes()
+    width = len(NUMBERS) * events.numbers.itemsize
     for end in ends:
-        group = events[slice(start, end)]
+        group = events.texts[start:end]
+        plain = events.plain or all(texts[4:] == _NONE_SINCE_2 for texts in group)
         try:
-            found = group.checksum(chain)
-        except (TypeError, ValueError, UnicodeError):
+            found = (_checksum_1 if plain else _checksum_2)(chain, numbers[width * start : width * end], group)
+        except _UNFIT:
             raise damaged(seq + start + 1) from None
         if found != rows[end - 1][-1] or events.numbers[end - 1, SEQ] != seq + end:
             raise damaged(seq + start + 1)

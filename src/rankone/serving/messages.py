@@ -42,11 +42,15 @@ class Outcome(NamedTuple):
 
 @dataclasses.dataclass
 class Ask:
-    """Ask for `count` decisions; the same `key` again gets the same decisions."""
+    """Ask for `count` decisions; the same `key` again gets the same decisions.
+
+    `token` is the id of the token with which a service was asked, here and below.
+    """
 
     count: int = 1
     key: str | None = None
     source: str | None = None
+    token: str | None = None
 
 
 @dataclasses.dataclass
@@ -56,6 +60,7 @@ class Tell:
     id: str
     clicked: bool | int
     source: str | None = None
+    token: str | None = None
 
 
 @dataclasses.dataclass
@@ -63,6 +68,7 @@ class Void:
     """Close a decision that was never shown."""
 
     id: str
+    token: str | None = None
 
 
 Request = Ask | Tell | Void
@@ -113,6 +119,8 @@ def checked_request(request: Any) -> Request | InputError:
             request = dataclasses.replace(request, clicked=_checked_click(request.clicked))
         if not isinstance(request, Void) and request.source is not None:
             checked_name(request.source, "source")
+        if request.token is not None:
+            checked_name(request.token, "token")
         return request
     except InputError as error:
         return error

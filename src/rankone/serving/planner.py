@@ -138,7 +138,8 @@ class Planner:
             raise TooManyOpen(f"at most {most} open decisions", waiting, _advice(fold.settings))
         noise = secrets.token_bytes(16 * request.count)
         for place in range(request.count):
-            texts = Texts(noise[16 * place : 16 * place + 16], None if place else request.key, request.source)
+            secret, key = noise[16 * place : 16 * place + 16], None if place else request.key
+            texts = Texts(secret, key, request.source, token=request.token)
             self.draft.add(Kind.ASK, first + place, value=0 if place else request.count, texts=texts)
         self._asked += request.count
         if request.key is not None:
@@ -164,9 +165,9 @@ class Planner:
             if number not in self._new:
                 yield number
 
-    def _add(self, kind: Kind, number: int, pair: Sequence[int], value: int, source: str | None = None) -> None:
+    def _add(self, kind: Kind, number: int, pair: Sequence[int], value: int, texts: Texts = NO_TEXTS) -> None:
         """Draft an event of a decision that was asked before."""
-        self.draft.add(kind, number, pair, value, Texts(source=source) if source else NO_TEXTS)
+        self.draft.add(kind, number, pair, value, texts)
         self._new.setdefault(number, []).append((kind, value))
         self._closed += kind in CLOSING
 
@@ -183,7 +184,7 @@ class Planner:
             if held is None:
                 self._add(Kind.EXPIRE, number, opened.pair, 0)
             else:
-                self._add(Kind.LEARN, number, opened.pair, held.clicked, held.source)
+                self._add(Kind.LEARN, number, opened.pair, held.clicked, Texts(source=held.source, token=held.token))
 
     def _find(self, id: str) -> KnownDecision:
         """Find a decision by its id, or raise that there is none."""
@@ -214,12 +215,14 @@ class Planner:
                 raise Contradiction(
                     "a decision still open", "one whose window has ended", "void decisions within the window"
                 )
-            kind, source = Kind.VOID, None
+            kind, texts = Kind.VOID, Texts(token=request.token)
         else:
-            kind, source = (Kind.HOLD if self._fold.settings.window else Kind.TELL), request.source
+            kind, texts = Kind.TELL, Texts(source=request.source or None, token=request.token)
             if ended:
                 kind = Kind.LATE
-        self._add(kind, decision.number, decision.pair, int(bool(clicked)), source)
+            elif self._fold.settings.window:
+                kind = Kind.HOLD
+        self._add(kind, decision.number, decision.pair, int(bool(clicked)), texts)
         return Outcome(request.id, clicked, *_STATUS[kind])
 
     def _asked_before(self, request: Ask) -> PromisedDecisions | list[Decision] | None:

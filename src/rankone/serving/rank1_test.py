@@ -51,7 +51,7 @@ def check_experiment(
     """
     simulations = whole_number("simulations", _SIMULATIONS if simulations is None else simulations, least=20)
     checked_level(level)
-    with database.transactions.reader() as storage:
+    with database.reader() as storage:
         number = storage.number(name)
         fold = begin(storage, number, with_policy=False)
         parts = [events.numbers for events in each_stretch(storage, number, fold)]

@@ -20,7 +20,8 @@ from rankone.serving.journal import VERSION, Events
 from rankone.serving.settings import Lines, Settings
 from rankone.serving.unknown_policy import policy_of
 
-LAYOUT = 2  # of a snapshot; one of another layout is set aside
+LAYOUT = 3  # of a snapshot; one of a layout that is not read is set aside
+_ALSO_READ = ([1, 2],)  # versions of the journal and layouts: release 0.1.0 knew no tokens, that is all
 _COUNTS = ("asked", "pulls", "clicks", "tallies")
 
 
@@ -36,10 +37,11 @@ def contents(fold: Fold) -> dict[str, Any]:
         "chain": fold.chain.hex(),
         "decisions": fold.decisions,
         "amounts": [fold.fillers, fold.learned, fold.expired, fold.voided_by_age],
+        "tokens": {number: opened.token for number, opened in fold.open.items() if opened.token is not None},
         "held": [[number, *held] for number, held in fold.held.items()],
         "stopped": fold.stopped,
         "resumed": fold.resumed,
-        "excluded": list(fold.excluded.items()),
+        "excluded": list(fold.exclusions.taken.items()),
         "clock": [fold.clock_ahead, fold.clock_jumped],
         "eras": fold.eras,
         "era_first": fold.era_first,
@@ -77,11 +79,11 @@ def load(body: bytes, seq: int, marks: Events, chain_at: Callable[[int], bytes |
         if chain_at(seq) != bytes.fromhex(facts["chain"]):
             return None
         fold = Fold(marks)
-        if any(exclusion.seq > facts["seq"] for exclusion in fold.exclusions):
+        if fold.exclusions.after(facts["seq"]):
             return None  # it counts outcomes that were excluded since
         fold.seq, fold.at, fold.chain = facts["seq"], facts["at"], bytes.fromhex(facts["chain"])
         fold.decisions, fold.stopped, fold.resumed = facts["decisions"], facts["stopped"], facts["resumed"]
-        (fold.clock_ahead, fold.clock_jumped), fold.excluded = facts["clock"], dict(facts["excluded"])
+        (fold.clock_ahead, fold.clock_jumped), fold.exclusions.taken = facts["clock"], dict(facts["excluded"])
         fold.fillers, fold.learned, fold.expired, fold.voided_by_age = facts["amounts"]
         fold.eras, fold.era_first = facts["eras"], facts["era_first"]
         fold.settings = Settings.of_note(json.loads(facts["settings"]))
@@ -100,20 +102,21 @@ def load(body: bytes, seq: int, marks: Events, chain_at: Callable[[int], bytes |
         fold.state = type(fresh)(*stored)
         fold.rng = np.random.Generator(np.random.PCG64())
         fold.rng.bit_generator.state = facts["rng"]
-        secrets = arrays["secrets"].tobytes()
+        secrets, tokens = arrays["secrets"].tobytes(), facts.get("tokens", {})
         for place, (number, row, col, tag, at) in enumerate(arrays["open"].tolist()):
-            fold.open[number] = Open(row, col, tag, at, secrets[16 * place : 16 * place + 16])
-        fold.held = {number: Held(clicked, source) for number, clicked, source in facts["held"]}
+            secret, token = secrets[16 * place : 16 * place + 16], tokens.get(str(number))
+            fold.open[number] = Open(row, col, tag, at, secret, token)
+        fold.held = {number: Held(*held) for number, *held in facts["held"]}
         fold.due = deque(fold.open) if fold.settings.window else deque()
     return fold
 
 
 def of_another_version(body: bytes) -> bool:
-    """Return whether a snapshot is as it was made, but by a program with another layout."""
+    """Return whether a snapshot is as it was made, but by a program whose layout is not read here."""
     if not _intact(body):
         return False
     with np.load(io.BytesIO(body[32:]), allow_pickle=False) as arrays:
-        return json.loads(arrays["facts"].tobytes())["version"] != [VERSION, LAYOUT]
+        return json.loads(arrays["facts"].tobytes())["version"] not in ([VERSION, LAYOUT], *_ALSO_READ)
 
 
 def _intact(body: bytes) -> bool:

@@ -17,6 +17,7 @@ from unittest import mock
 
 from rankone.serving import Database, Experiment, transactions
 from rankone.serving.storage.postgres import PostgresStorage
+from rankone.serving.storage.schema import statements
 from rankone.web.server.tokens import create_token
 from tests.serving.helpers import Audience, Clock
 
@@ -116,11 +117,7 @@ def for_sqlite(path):
 
 def for_postgres(path):
     """The same rows, with the tables as this program makes them in PostgreSQL."""
-    storage = PostgresStorage.__new__(PostgresStorage)  # its statements, without a server
-    lines = [f"{statement};" for statement in storage.tables().values()]
-    lines.append("""CREATE TABLE rankone_tokens (
-        id TEXT PRIMARY KEY, digest BYTEA NOT NULL, note TEXT NOT NULL, scopes TEXT NOT NULL,
-        experiment TEXT NOT NULL, rate BIGINT, created BIGINT NOT NULL, expires BIGINT, revoked BIGINT);""")
+    lines = [f"{PostgresStorage.dialect.text(statement)};" for statement in statements()]
     with contextlib.closing(sqlite3.connect(path)) as connection:
         for table in TABLES:
             for row in connection.execute(f"SELECT * FROM {table}"):

@@ -15,12 +15,15 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankone.errors import InputError, MissingExtra, StorageError
-from rankone.serving.storage.sql import UNSURE, Row, Storage
+from rankone.serving.storage.dialect import Dialect, places
+from rankone.serving.storage.driver import UNSURE, NotPermitted, Row
+from rankone.serving.storage.schema import see_to
+from rankone.serving.storage.sql import Storage
 
 if TYPE_CHECKING:
     import psycopg
 
-_OPENING = 7_266_266_303  # the advisory lock under which the tables are made ("rankone" on a telephone)
+_OPENING = 7_266_266_303  # the advisory lock under which tables are made and changed ("rankone" on a telephone)
 _KEYWORDS = re.compile(r"\s*(host|hostaddr|port|dbname|user|service)\s*=")
 _IDLE_SHARE = 1 / 3  # of our patience: how long a transaction may send nothing before the server ends it
 _GRACE = 1.0  # seconds by which one limit follows the other, so that the server can say which it was
@@ -34,7 +37,9 @@ class PostgresStorage(Storage):
 
     name = "postgres"
     schemes = ("postgresql", "postgres")
-    kinds = {"integer": "BIGINT", "bytes": "BYTEA", "clustered": ""}  # noqa: RUF012 - constant
+    dialect = Dialect(
+        "%s", {"integer": "BIGINT", "bytes": "BYTEA", "real": "DOUBLE PRECISION", "clustered": ""}, escapes={"%": "%%"}
+    )
 
     def __init__(self, url: str, durability: str = "full", patience: float = 30.0, read_only: bool = False) -> None:
         given = _parts(url)
@@ -49,9 +54,7 @@ class PostgresStorage(Storage):
         limit = max(2, min(_CONNECTING, int(patience)))
         self._address: dict[str, Any] = {**_TCP, "connect_timeout": limit, "tcp_user_timeout": limit * 1000, **given}
         try:
-            if not read_only:
-                self.make(self.tables())
-            self.check_version()
+            self.schema = see_to(self, read_only)
         except BaseException:
             self.close()
             raise
@@ -87,7 +90,7 @@ class PostgresStorage(Storage):
 
     def has(self, name: str) -> bool:
         """Look along the search path."""
-        return bool(self.query("SELECT to_regclass(?) IS NOT NULL", (name,))[0][0])
+        return bool(self.query("SELECT to_regclass({}) IS NOT NULL", (name,))[0][0])
 
     @contextlib.contextmanager
     def _explained(self, do: str = _TRY_AGAIN) -> Iterator[None]:
@@ -95,7 +98,9 @@ class PostgresStorage(Storage):
             yield
         except self._psycopg.Error as error:
             text = " ".join(str(error).split())
-            raise StorageError(f"the database {self.where} to answer", text, do) from error
+            forbidden = isinstance(error, self._psycopg.errors.InsufficientPrivilege)
+            kind = NotPermitted if forbidden else StorageError
+            raise kind(f"the database {self.where} to answer", text, do) from error
 
     def reader(self) -> PostgresStorage:
         """Open another connection, to read only."""
@@ -106,10 +111,11 @@ class PostgresStorage(Storage):
         numbers = sorted(experiments)
         self._begin("BEGIN")
         if numbers:
-            places = ", ".join("?" for _ in numbers)
-            self.query(f"SELECT id FROM rankone_experiments WHERE id IN ({places}) ORDER BY id FOR UPDATE", numbers)  # noqa: S608
+            locked = f"id IN ({places(len(numbers))}) ORDER BY id FOR UPDATE"
+            statement = f"SELECT id FROM rankone_experiments WHERE {locked}"  # noqa: S608 - constants
+            self.query(statement, numbers)
         else:  # a new experiment is about to be entered
-            self.query("SELECT pg_advisory_xact_lock(?)", (_OPENING,))
+            self.query("SELECT pg_advisory_xact_lock({})", (_OPENING,))
 
     def hold_still(self) -> None:
         """Read from one snapshot, which the first statement takes."""
@@ -138,13 +144,13 @@ class PostgresStorage(Storage):
     def query(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Run a statement and return its rows."""
         with self._explained():
-            cursor = self._connect().execute(statement.replace("?", "%s"), tuple(parameters))
+            cursor = self._connect().execute(self.dialect.text(statement), tuple(parameters))
             return cursor.fetchall() if cursor.description else []
 
     def insert_many(self, statement: str, rows: Sequence[Row]) -> None:
         """Run a statement once per row, in one exchange with the server."""
         with self._explained():
-            self._connect().cursor().executemany(statement.replace("?", "%s"), rows)
+            self._connect().cursor().executemany(self.dialect.text(statement), rows)
 
     def damage(self) -> None:
         """PostgreSQL reports damaged pages as errors when they are read."""

@@ -17,7 +17,10 @@ from typing import Any
 from urllib.parse import quote
 
 from rankone.errors import ExplainedError, JournalError, StorageError
-from rankone.serving.storage.sql import UNSURE, Row, Storage
+from rankone.serving.storage.dialect import Dialect
+from rankone.serving.storage.driver import UNSURE, NotPermitted, Row
+from rankone.serving.storage.schema import see_to, statements
+from rankone.serving.storage.sql import Storage
 
 _ERRORS = (sqlite3.Error, UnicodeError)  # damaged texts cannot be decoded
 _REPAIR = "restore it from a backup, or name another file"
@@ -25,14 +28,14 @@ _FIRST_PAUSE, _LAST_PAUSE = 0.002, 0.0005  # seconds between tries for a lock, a
 # One who had to wait in the last second knows that it is not alone: after its turn it leaves the lock to others, long
 # enough for them to try.
 _CROWDED, _TURN, _COURTESY = 1.0, 0.03, 0.002
-_DAMAGE = ("malformed", "not a database", "corrupt")
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 class SQLiteStorage(Storage):
     """A SQLite file; it is made if it is missing, unless it is opened to be read only."""
 
     name = "sqlite"
-    kinds = {"integer": "INTEGER", "bytes": "BLOB", "clustered": "WITHOUT ROWID"}  # noqa: RUF012 - constant
+    dialect = Dialect("?", {"integer": "INTEGER", "bytes": "BLOB", "real": "REAL", "clustered": "WITHOUT ROWID"})
 
     def __init__(
         self, path: str | Path, durability: str = "full", patience: float = 30.0, read_only: bool = False
@@ -46,10 +49,10 @@ class SQLiteStorage(Storage):
         self._connection: sqlite3.Connection | None = None
         self._check_place(read_only)
         try:
-            if read_only:
-                self.check_version()
-            else:
-                self._prepare()
+            if not read_only:
+                self.query("PRAGMA journal_mode = WAL")
+                self._file = self._path.stat()
+            self.schema = see_to(self, read_only)
         except BaseException:
             self.close()
             raise
@@ -82,23 +85,18 @@ class SQLiteStorage(Storage):
         if read_only and not self._path.exists():
             raise StorageError(f"a database at {self.where}", "no such file", "see that its name is right")
 
-    def _prepare(self) -> None:
-        self.query("PRAGMA journal_mode = WAL")
-        self._file = self._path.stat()
-        self.make(self.tables())
-        self.check_version()
-
     def has(self, name: str) -> bool:
         """Look into SQLite's own table of tables."""
-        return bool(self.query("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)))
+        return bool(self.query("SELECT 1 FROM sqlite_master WHERE name = {}", (name,)))
 
     def _explain(self, error: Exception) -> ExplainedError:
-        if isinstance(error, UnicodeError) or any(word in str(error) for word in _DAMAGE):
+        code = _code(error)
+        if isinstance(error, UnicodeError) or code in _DAMAGE:
             return JournalError(f"an undamaged SQLite file at {self.where}", str(error), _REPAIR)
-        do = "nothing was half written: make room or give access, then try again"
-        if "readonly" in str(error):
-            do = "open it for writing, and see that the file may be written"
-        return StorageError(f"the database {self.where} to answer", str(error), do)
+        expected = f"the database {self.where} to answer"
+        if code == sqlite3.SQLITE_READONLY:
+            return NotPermitted(expected, str(error), "open it for writing, and see that the file may be written")
+        return StorageError(expected, str(error), "nothing was half written: make room or give access, then try again")
 
     def reader(self) -> SQLiteStorage:
         """Open the file once more, to read only."""
@@ -146,11 +144,13 @@ class SQLiteStorage(Storage):
 
     def query(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Run a statement and return its rows."""
-        return self._patiently(lambda connection: connection.execute(statement, parameters).fetchall())
+        text = self.dialect.text(statement)
+        return self._patiently(lambda connection: connection.execute(text, parameters).fetchall())
 
     def insert_many(self, statement: str, rows: Sequence[Row]) -> None:
         """Run a statement once per row."""
-        self._patiently(lambda connection: connection.executemany(statement, rows))
+        text = self.dialect.text(statement)
+        self._patiently(lambda connection: connection.executemany(text, rows))
 
     def _patiently(self, do: Callable[[sqlite3.Connection], Any]) -> Any:
         """Carry out a statement, and try again while others have the lock it needs: it has then done nothing.
@@ -163,7 +163,7 @@ class SQLiteStorage(Storage):
             try:
                 return do(self._connect())
             except _ERRORS as error:
-                if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
+                if _code(error) != sqlite3.SQLITE_BUSY:
                     raise self._explain(error) from error
                 now = time.monotonic()
                 deadline = deadline or now + self._patience
@@ -174,14 +174,32 @@ class SQLiteStorage(Storage):
             pause = max(_LAST_PAUSE, 0.9 * pause)
 
     def damage(self) -> list[str]:
-        """Return the findings of SQLite's own integrity check."""
+        """Return the findings of SQLite's own integrity check, and tables that are not as they were made."""
         try:
-            return [row[0] for row in self.query("PRAGMA integrity_check") if row[0] != "ok"]
+            found = [row[0] for row in self.query("PRAGMA integrity_check") if row[0] != "ok"]
+            tables = _definitions(self.query)
         except JournalError as error:
             return [error.got]
+        with contextlib.closing(sqlite3.connect(":memory:")) as fresh:
+            for statement in statements(self.schema):
+                fresh.execute(self.dialect.text(statement))
+            made = _definitions(lambda statement: fresh.execute(statement).fetchall())
+        return found + [f"{name} is not as it was made" for name in made if tables.get(name) != made[name]]
 
     def close(self) -> None:
         """Close the file; the next statement opens it again."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _code(error: Exception) -> int:
+    """Return what SQLite calls an error, without the details; 0: it does not come from SQLite."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def _definitions(query: Callable[[str], list[Row]]) -> dict[str, str]:
+    """Return how each table and index was made, without spaces."""
+    return {
+        name: "".join(text.split()) for name, text in query("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+    }

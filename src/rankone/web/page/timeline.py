@@ -10,25 +10,19 @@ import functools
 from typing import Any
 
 from rankone.serving.database import Database
-from rankone.serving.journal import LEARNED, Kind, as_sql
+from rankone.serving.journal import Kind
+from rankone.serving.storage import Storage
 
 MAX_POINTS = 240
 SIMULATED = "simulated"  # the source that a simulated audience gives
-# `at / width` divides whole numbers in SQLite and PostgreSQL alike.
-_COUNT = f"""SELECT at / ?, kind, count(*), sum(value), sum(CASE WHEN source = ? THEN 1 ELSE 0 END)
-    FROM rankone_journal WHERE experiment = ? AND seq > ? AND seq <= ?
-    AND kind IN ({as_sql((Kind.ASK, *LEARNED))}) GROUP BY 1, 2"""  # noqa: S608 - constants
 _STRETCH = 500_000  # events counted by one statement: the database ends those that take long
-_END = "(SELECT max(seq) FROM rankone_journal WHERE experiment = ?)"
-_SPAN = f"SELECT min(at), max(at) FROM rankone_journal WHERE experiment = ? AND seq IN (1, {_END})"  # noqa: S608 - constants
 
 
 class Timeline:
     """Counts per stretch of time; the stretches double when there are too many of them."""
 
     def __init__(self, database: Database, name: str) -> None:
-        self._transactions = database.transactions
-        self._number: int = self._transactions.alone(lambda: self._transactions.storage.number(name))
+        self._database, self._number = database, database.number(name)
         self._width = 1_000_000  # microseconds
         self._seq = 0
         self._points: dict[int, list[int]] = {}  # stretch -> [decisions, outcomes, clicks]
@@ -36,18 +30,16 @@ class Timeline:
 
     def catch_up(self) -> None:
         """Count what the journal has by now."""
-        query = self._transactions.storage.query
-        end = int(self._transactions.alone(lambda: query(f"SELECT {_END}", (self._number,)))[0][0] or 0)
+        end = self._database.use(lambda storage: storage.last_event(self._number))
         while self._seq < end:
-            self._transactions.alone(functools.partial(self._count, min(end, self._seq + _STRETCH)))
+            self._database.use(functools.partial(self._count, min(end, self._seq + _STRETCH)))
 
-    def _count(self, upto: int) -> None:
-        query = self._transactions.storage.query
+    def _count(self, upto: int, storage: Storage) -> None:
         if self._seq == 0:
-            first, last = query(_SPAN, (self._number, self._number))[0]
-            while (last or 0) // self._width - (first or 0) // self._width >= MAX_POINTS:
+            first, last = storage.span(self._number)
+            while last // self._width - first // self._width >= MAX_POINTS:
                 self._width *= 2
-        counted = query(_COUNT, (self._width, SIMULATED, self._number, self._seq, upto))
+        counted = storage.course(self._number, self._seq, upto, self._width, SIMULATED)
         for stretch, kind, count, value, simulated in counted:
             point = self._points.setdefault(int(stretch), [0, 0, 0])
             if kind == Kind.ASK:

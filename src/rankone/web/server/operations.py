@@ -49,6 +49,11 @@ class Call:
         key = self.headers.get("idempotency-key")
         return None if key is None else checked_name(key, "Idempotency-Key")
 
+    @property
+    def token(self) -> str | None:
+        """The id of the token that let it in; None: none is needed."""
+        return self.caller.id or None
+
 
 Handler = Callable[[Call], Awaitable[Response]]
 Answers = dict[int, type[BaseModel] | tuple[str, ...]]  # by status: a model in JSON, or media types

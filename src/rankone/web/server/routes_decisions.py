@@ -22,20 +22,20 @@ async def ask(call: Call) -> Response:
     The same Idempotency-Key with the same body is answered by the same decisions; with another body it is an error.
     """
     served = await call.service.experiment(call.name)
-    decisions = await served.one(Ask(call.body.count, call.key, call.body.source))
+    decisions = await served.one(Ask(call.body.count, call.key, call.body.source, call.token))
     return answer({"decisions": [decision._asdict() for decision in decisions]})
 
 
 @operation("PUT", f"{_DECISION}/outcome", "tell", body=OutcomeBody, answers=_OUTCOME, problems=(409,))
 async def tell(call: Call) -> Response:
     """Tell whether the pair of a decision was clicked: once, at any time; 202 means too late to be learned."""
-    return await _tell(call, Tell(call.id, call.body.clicked, call.body.source))
+    return await _tell(call, Tell(call.id, call.body.clicked, call.body.source, call.token))
 
 
 @operation("PUT", f"{_DECISION}/void", "tell", answers={200: OutcomeAnswer}, problems=(409,))
 async def void(call: Call) -> Response:
     """Close a decision that was never shown: nothing is learned from it."""
-    return await _tell(call, Void(call.id))
+    return await _tell(call, Void(call.id, call.token))
 
 
 async def _tell(call: Call, request: Tell | Void) -> Response:
@@ -51,7 +51,9 @@ async def _tell(call: Call, request: Tell | Void) -> Response:
 async def tell_many(call: Call) -> Response:
     """Tell many outcomes at once; each is answered by what became of it, or by the error it deserves."""
     served = await call.service.experiment(call.name)
-    answers = await served.do([Tell(told.id, told.clicked, call.body.source) for told in call.body.outcomes])
+    answers = await served.do(
+        [Tell(told.id, told.clicked, call.body.source, call.token) for told in call.body.outcomes]
+    )
     call.service.meters.told(call.name, answers)
     shown = [found._asdict() if isinstance(found, Outcome) else Problem.of(found).to_dict() for found in answers]
     return answer({"outcomes": shown})

@@ -111,6 +111,7 @@ class ExcludeBody(Body):
     """Which outcomes shall no longer count: those that fit everything given."""
 
     source: Text | None = None
+    token: Text | None = Field(None, description="id of a token: what was asked or told with it")
     row: Text | None = None
     col: Text | None = None
     since: Annotated[float, Field(ge=0, le=1e11)] | None = Field(None, description="seconds since 1970")
@@ -119,10 +120,11 @@ class ExcludeBody(Body):
 
 
 class VoidOpenBody(Body):
-    """Which open decisions to close: those asked so long ago, by this source if one is given."""
+    """Which open decisions to close: those asked so long ago, by this source and with this token if they are given."""
 
     older_than: Seconds = Field(description="seconds since they were asked")
     source: Text | None = None
+    token: Text | None = Field(None, description="id of a token: what was asked with it")
 
 
 class LineBody(Body):

@@ -26,7 +26,7 @@ from rankone.web.server.request_batching import ServedExperiment
 from rankone.web.server.request_body import BodyReader
 from rankone.web.server.single_flight import SingleFlight
 from rankone.web.server.subprocess_tasks import run_in_subprocess
-from rankone.web.server.tokens import Token, make_table, read_tokens, write_and_forget
+from rankone.web.server.tokens import Token, read_tokens, write_and_forget
 
 T = TypeVar("T")
 log = logging.getLogger("rankone.web")
@@ -47,7 +47,6 @@ class Service:
         self.db, self.limits = db, limits
         self.database = Database(db, durability=durability)
         try:
-            make_table(self.database)
             self.reader = Database(db, read_only=True)
         except BaseException:
             self.database.close()

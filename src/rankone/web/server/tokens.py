@@ -11,7 +11,7 @@ import hmac
 import secrets
 import time
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rankone.errors import InputError
 from rankone.serving.database import Database
@@ -19,8 +19,6 @@ from rankone.serving.names import checked_name
 
 SCOPES = ("ask", "tell", "read", "admin")
 EVERY = "*"  # every experiment
-_COLUMNS = "id, digest, note, scopes, experiment, rate, created, expires, revoked"
-_INSERT = f"INSERT INTO rankone_tokens ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - constants
 
 
 class Token(NamedTuple):
@@ -76,21 +74,19 @@ def create_token(
     expires = None if days is None else created + int(days * 86_400)
     digest = hashlib.sha256(secret.encode()).digest()
     row = (id, digest, note, " ".join(wanted), experiment, rate, created, expires, None)
-    make_table(database)
-    _query(database, _INSERT, row)
+    database.use(lambda storage: storage.add_token(row))
     return f"rk_{id}_{secret}"
 
 
 def list_tokens(database: Database) -> list[Token]:
     """Return all tokens, also those that are no longer valid, oldest first."""
-    transactions = database.transactions
-    made = transactions.alone(lambda: transactions.storage.has("rankone_tokens"))
+    made = database.use(lambda storage: storage.has_tokens())
     return read_tokens(database) if made else []
 
 
 def read_tokens(database: Database) -> list[Token]:
     """Return all tokens where a service runs: a table that is missing or closed to it does not mean "no tokens"."""
-    rows = _query(database, f"SELECT {_COLUMNS} FROM rankone_tokens ORDER BY created, id")  # noqa: S608 - constants
+    rows = database.use(lambda storage: storage.tokens())
     return [Token(row[0], bytes(row[1]), row[2], tuple(row[3].split()), *row[4:]) for row in rows]
 
 
@@ -100,35 +96,10 @@ def revoke_token(database: Database, id: str, now: float | None = None) -> None:
     if id not in known:
         raise InputError(f"the id of a token ({', '.join(known) or 'there are none'})", id, "see `rankone token list`")
     at = int(time.time() if now is None else now)
-    _query(database, "UPDATE rankone_tokens SET revoked = ? WHERE id = ? AND revoked IS NULL", (at, id))
-
-
-def make_table(database: Database) -> None:
-    """Make the table of tokens where there is none: who serves need not be allowed to make tables."""
-    storage = database.transactions.storage
-    integer, data = storage.kinds["integer"], storage.kinds["bytes"]
-    table = f"""CREATE TABLE IF NOT EXISTS rankone_tokens (
-        id TEXT PRIMARY KEY, digest {data} NOT NULL, note TEXT NOT NULL, scopes TEXT NOT NULL,
-        experiment TEXT NOT NULL, rate {integer}, created {integer} NOT NULL, expires {integer}, revoked {integer})"""
-    database.transactions.alone(lambda: storage.make({"rankone_tokens": table}))
+    database.use(lambda storage: storage.revoke_token(id, at))
 
 
 def write_and_forget(database: Database) -> None:
     """Write something durably and leave no trace of it: a token comes and goes in one transaction."""
-    transactions = database.transactions
-
-    def write() -> None:
-        storage, nobody = transactions.storage, f"nobody-{secrets.token_hex(6)}"
-        row = (nobody, b"", "", "", EVERY, None, 0, 0, 0)
-        storage.begin(())
-        storage.query(_INSERT, row)
-        storage.query("DELETE FROM rankone_tokens WHERE id = ?", (nobody,))
-        storage.commit()
-
-    transactions.alone(write)
-
-
-def _query(database: Database, statement: str, parameters: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Run a statement in the database's turn."""
-    transactions = database.transactions
-    return transactions.alone(lambda: transactions.storage.query(statement, parameters))
+    nobody = (f"nobody-{secrets.token_hex(6)}", b"", "", "", EVERY, None, 0, 0, 0)
+    database.use(lambda storage: storage.write_and_forget(nobody))

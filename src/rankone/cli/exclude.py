@@ -1,0 +1,28 @@
+"""``rankone exclude``: undo false clicks."""
+
+from __future__ import annotations
+
+import typer
+
+from rankone.cli._commands import command
+from rankone.cli._experiments import DB, NAME, experiment_of
+
+
+@command("exclude", example="rankone.db homepage --token 4f1c09ab77d2 --why robots")
+def exclude(
+    db: str = DB,
+    name: str = NAME,
+    source: str | None = typer.Option(None, help="Outcomes told with this source."),
+    token: str | None = typer.Option(None, help="What was asked or told with this token, by its id."),
+    row: str | None = typer.Option(None, help="Outcomes of this row."),
+    col: str | None = typer.Option(None, help="Outcomes of this column."),
+    since: float | None = typer.Option(None, help="Asked at this time (seconds since 1970) or later."),
+    until: float | None = typer.Option(None, help="Asked before this time (seconds since 1970)."),
+    why: str = typer.Option("outcomes excluded", help="A note for the journal."),
+) -> None:
+    """Undo false clicks: outcomes so far that fit everything given no longer count."""
+    from rankone.specs import amount
+
+    with experiment_of(db, name) as experiment:
+        taken = experiment.exclude(source=source, token=token, row=row, col=col, since=since, until=until, why=why)
+        print(f"{amount(taken, 'outcome')} of '{name}' excluded.")

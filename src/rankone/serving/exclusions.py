@@ -1,0 +1,85 @@
+"""Outcomes that no longer count: which ones an exclusion takes out of the fold of a journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankone.serving.journal import COL, DECISION, KIND, ROW, SEQ, Events, Kind
+
+_ASK = int(Kind.ASK)
+_LAST = 2**62
+
+
+class Exclusion(NamedTuple):
+    """Outcomes not to count: those of events before `seq` that fit everything that is given."""
+
+    seq: int
+    first: int = 0
+    last: int = _LAST
+    row: int | None = None
+    col: int | None = None
+    source: str | None = None
+    token: str | None = None  # that told the outcome, or asked for its decision
+
+    def fits(self, events: Events, asked: set[int]) -> Any:
+        """Return for each event whether its outcome is excluded; `asked` are the decisions that its token asked for."""
+        numbers = events.numbers
+        fits = (numbers[:, SEQ] < self.seq) & (numbers[:, DECISION] >= self.first) & (numbers[:, DECISION] <= self.last)
+        for column, line in ((ROW, self.row), (COL, self.col)):
+            if line is not None:
+                fits &= numbers[:, column] == line
+        if self.source is not None:
+            fits &= np.array([texts.source == self.source for texts in events.texts], bool)
+        if self.token is not None:
+            decisions = zip(numbers[:, DECISION].tolist(), events.texts, strict=True)
+            fits &= np.array([number in asked or texts.token == self.token for number, texts in decisions], bool)
+        return fits
+
+
+class Exclusions:
+    """The exclusions of a journal, all known before it is read, and what they take out of it as it is."""
+
+    def __init__(self, marks: Events) -> None:
+        self._all = [
+            Exclusion(int(seq), **texts.details()["exclude"])
+            for seq, texts in zip(marks.numbers[:, SEQ], marks.texts, strict=True)
+            if "exclude" in texts.details()
+        ]
+        self.taken = {exclusion.seq: 0 for exclusion in self._all}  # outcomes that each takes out
+        # Decisions asked by tokens that are excluded further on; until then only.
+        self._asked: dict[str, set[int]] = {each.token: set() for each in self._all if each.token is not None}
+
+    def __iter__(self) -> Iterator[Exclusion]:
+        return iter(self._all)
+
+    def known(self, seq: int) -> bool:
+        """Return whether the exclusion at an event was known when the journal began to be read."""
+        return seq in self.taken
+
+    def after(self, seq: int) -> bool:
+        """Return whether there is an exclusion behind an event."""
+        return any(exclusion.seq > seq for exclusion in self._all)
+
+    def follow(self, events: Events, seq: int) -> None:
+        """Note who asked, of events behind event `seq`, as far as an exclusion further on wants to know."""
+        if not self._asked:
+            return
+        still = {exclusion.token for exclusion in self._all if exclusion.seq > seq}
+        self._asked = {token: asked for token, asked in self._asked.items() if token in still}
+        for place in np.flatnonzero(events.numbers[:, KIND] == _ASK).tolist() if self._asked else ():
+            token = events.texts[place].token
+            if token is not None and token in self._asked:
+                self._asked[token].add(int(events.numbers[place, DECISION]))
+
+    def sift(self, events: Events, counted: Any) -> tuple[Any, dict[int, int]]:
+        """Return which of the `counted` events still count, and how many each exclusion takes out."""
+        taken = {}
+        for exclusion in self._all:
+            if len(events) and events.numbers[0, SEQ] < exclusion.seq:
+                out = counted & exclusion.fits(events, self._asked.get(exclusion.token or "", set()))
+                taken[exclusion.seq] = int(np.count_nonzero(out))
+                counted = counted & ~out
+        return counted, taken

@@ -1,0 +1,58 @@
+"""What the database itself counts in a journal, which neither holds up this program nor its writers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rankone.serving.journal import LEARNED, Kind, as_sql
+from rankone.serving.storage.driver import Driver, Row
+
+# `at / width` divides whole numbers in SQLite and PostgreSQL alike.
+_COURSE = f"""SELECT at / {{}}, kind, count(*), sum(value), sum(CASE WHEN source = {{}} THEN 1 ELSE 0 END)
+    FROM rankone_journal WHERE experiment = {{}} AND seq > {{}} AND seq <= {{}}
+    AND kind IN ({as_sql((Kind.ASK, *LEARNED))}) GROUP BY 1, 2"""  # noqa: S608 - constants
+_END = "(SELECT max(seq) FROM rankone_journal WHERE experiment = {})"
+_SPAN = f"SELECT min(at), max(at) FROM rankone_journal WHERE experiment = {{}} AND seq IN (1, {_END})"  # noqa: S608 - constants
+_RECOUNT = f"""SELECT row, col, count(*), sum(value) FROM rankone_journal
+    WHERE experiment = {{}} AND kind IN ({as_sql(LEARNED)})"""  # noqa: S608 - constants
+_ASKED_BY = (
+    f"""SELECT decision FROM rankone_journal WHERE experiment = {{}} AND kind = {int(Kind.ASK)} AND token = {{}}"""  # noqa: S608 - constants
+)
+
+
+class Counting(Driver):
+    """Counts of a journal's events."""
+
+    def last_event(self, experiment: int) -> int:
+        """Return the number of the last event; 0: there is none."""
+        return int(self.query(f"SELECT {_END}", (experiment,))[0][0] or 0)
+
+    def span(self, experiment: int) -> tuple[int, int]:
+        """Return when the first event happened and when the last one did."""
+        first, last = self.query(_SPAN, (experiment, experiment))[0]
+        return first or 0, last or 0
+
+    def course(self, experiment: int, after: int, upto: int, width: int, source: str) -> list[Row]:
+        """Count events `after` to `upto` by time and kind: (stretch of `width`, kind, count, clicks, of `source`)."""
+        return self.query(_COURSE, (width, source, experiment, after, upto))
+
+    def recount(self, experiment: int, exclusions: Sequence[Mapping[str, Any]]) -> list[Row]:
+        """Count (row, col, outcomes that count, clicks), but for those that fit everything an exclusion names."""
+        conditions = [_excluded(experiment, exclusion) for exclusion in exclusions]
+        statement = "".join([_RECOUNT, *(f" AND NOT ({text})" for text, _ in conditions), " GROUP BY row, col"])
+        return self.query(statement, (experiment, *(value for _, values in conditions for value in values)))
+
+
+def _excluded(experiment: int, exclusion: Mapping[str, Any]) -> tuple[str, list[Any]]:
+    """Return the condition under which the database finds an outcome excluded, and its values."""
+    parts = ["seq < {}", "decision >= {}", "decision <= {}"]
+    values = [exclusion["seq"], exclusion["first"], exclusion["last"]]
+    for column in ("row", "col", "source"):
+        if exclusion[column] is not None:
+            parts.append(f"{column} IS NOT NULL AND {column} = {{}}")
+            values.append(exclusion[column])
+    if exclusion["token"] is not None:  # who told it, or who asked for the decision
+        parts.append(f"((token IS NOT NULL AND token = {{}}) OR decision IN ({_ASKED_BY}))")
+        values += [exclusion["token"], experiment, exclusion["token"]]
+    return " AND ".join(parts), values

@@ -1,0 +1,115 @@
+"""The statements on experiments, their journals and their snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rankone.errors import InputError
+from rankone.serving.journal import COLUMNS, MARKS, SINCE_2, Kind, as_sql
+from rankone.serving.storage.dialect import places
+from rankone.serving.storage.driver import Driver, Row
+from rankone.serving.storage.schema import SCHEMA, version_of
+
+_SOUGHT_AT_ONCE = 500  # decisions looked for in one statement
+_INSERT = f"INSERT INTO rankone_journal (experiment, {', '.join(COLUMNS)}) VALUES ({places(1 + len(COLUMNS))})"  # noqa: S608 - constants
+
+
+def _select(columns: Sequence[str]) -> str:
+    return f"SELECT {', '.join(columns)} FROM rankone_journal WHERE experiment = {{}}"  # noqa: S608 - constants
+
+
+_SELECT = _select(COLUMNS)
+_SELECT_1 = _select(["NULL" if name in SINCE_2 else name for name in COLUMNS])  # where schema 1 is only read
+_ASKED = "SELECT decision FROM rankone_journal WHERE experiment = {} AND kind = {}"
+_LAST_ASKED = "SELECT coalesce(max(decision), -1) FROM rankone_journal WHERE experiment = {} AND kind = {}"
+
+
+class JournalTables(Driver):
+    """Experiments, journals, snapshots."""
+
+    schema: int  # of the tables; older than `SCHEMA` only where they are only read
+
+    def names(self) -> dict[str, int]:
+        """Return the experiments by name."""
+        return dict(self.query("SELECT name, id FROM rankone_experiments ORDER BY id"))
+
+    def find(self, name: str) -> int | None:
+        """Return the number of an experiment, if there is one of that name."""
+        found = self.query("SELECT id FROM rankone_experiments WHERE name = {}", (name,))
+        return int(found[0][0]) if found else None
+
+    def number(self, name: str) -> int:
+        """Return the number of an experiment that there must be."""
+        number = self.find(name)
+        if number is None:
+            known = ", ".join(self.names()) or "none"
+            raise InputError(f"an experiment of this database ({known})", name, "see `rankone experiments`")
+        return number
+
+    def add(self, name: str) -> int:
+        """Enter a new experiment inside a transaction; the caller knows that there is none of that name."""
+        number = int(self.query("SELECT coalesce(max(id), 0) + 1 FROM rankone_experiments")[0][0])
+        self.query("INSERT INTO rankone_experiments (id, name) VALUES ({}, {})", (number, name))
+        return number
+
+    def append(self, experiment: int, rows: Sequence[Row]) -> None:
+        """Add events to the journal."""
+        self.insert_many(_INSERT, [(experiment, *row) for row in rows])
+
+    def tail(self, experiment: int, after: int, limit: int) -> list[Row]:
+        """Return the events behind event `after`, oldest first."""
+        return self._events("seq > {} ORDER BY seq LIMIT {}", (experiment, after, limit))
+
+    def of_decision(self, experiment: int, decision: int) -> list[Row]:
+        """Return the events of one decision, oldest first."""
+        return self._events("decision = {} ORDER BY seq", (experiment, decision))
+
+    def of_key(self, experiment: int, key: str) -> list[Row]:
+        """Return the first decision that was asked with an idempotency key."""
+        return self._events("key = {}", (experiment, key))
+
+    def marks(self, experiment: int) -> list[Row]:
+        """Return the rare events that change what the others mean. They are those without a decision."""
+        return self._events(f"decision = -1 AND kind IN ({as_sql(MARKS)}) ORDER BY seq", (experiment,))
+
+    def _events(self, condition: str, parameters: Row) -> list[Row]:
+        if self.schema < SCHEMA:  # another program may have migrated it since
+            self.schema = version_of(self)
+        select = _SELECT_1 if self.schema < SCHEMA else _SELECT
+        return self.query(f"{select} AND {condition}", parameters)
+
+    def asked_by(
+        self, experiment: int, decisions: Sequence[int], source: str | None = None, token: str | None = None
+    ) -> list[int]:
+        """Return those of the decisions that were asked with this source, and with this token."""
+        given = {column: text for column, text in (("source", source), ("token", token)) if text is not None}
+        statement = _ASKED + "".join(f" AND {column} = {{}}" for column in given)
+        found: list[int] = []
+        for first in range(0, len(decisions), _SOUGHT_AT_ONCE):
+            some = decisions[first : first + _SOUGHT_AT_ONCE]
+            among = f"{statement} AND decision IN ({places(len(some))}) ORDER BY decision"
+            values = (experiment, int(Kind.ASK), *given.values(), *some)
+            found += [number for (number,) in self.query(among, values)]
+        return found
+
+    def decision_at(self, experiment: int, at: int) -> int:
+        """Return the number of decisions asked before the time `at`."""
+        found = self.query(f"{_LAST_ASKED} AND at < {{}}", (experiment, int(Kind.ASK), at))
+        return int(found[0][0]) + 1
+
+    def snapshots(self, experiment: int) -> list[tuple[int, Any]]:
+        """Return (seq, body) of the snapshots, newest first."""
+        statement = "SELECT seq, body FROM rankone_snapshots WHERE experiment = {} ORDER BY seq DESC"
+        return [(seq, body) for seq, body in self.query(statement, (experiment,))]
+
+    def keep_snapshot(self, experiment: int, seq: int, body: bytes) -> None:
+        """Store a snapshot and forget all but the one before it."""
+        self.query("DELETE FROM rankone_snapshots WHERE experiment = {} AND seq >= {}", (experiment, seq))
+        older = "seq < (SELECT max(seq) FROM rankone_snapshots WHERE experiment = {})"
+        self.query(f"DELETE FROM rankone_snapshots WHERE experiment = {{}} AND {older}", (experiment, experiment))  # noqa: S608 - constants
+        self.query("INSERT INTO rankone_snapshots VALUES ({}, {}, {})", (experiment, seq, body))
+
+    def drop_snapshot(self, experiment: int, seq: int) -> None:
+        """Set a bad snapshot aside: it is a convenience, the journal is the truth."""
+        self.query("DELETE FROM rankone_snapshots WHERE experiment = {} AND seq = {}", (experiment, seq))

@@ -1,0 +1,35 @@
+"""The statements on the table of tokens (`rankone.web.server.tokens` says what one is)."""
+
+from __future__ import annotations
+
+from rankone.serving.storage.dialect import places
+from rankone.serving.storage.driver import Driver, Row
+
+_COLUMNS = ("id", "digest", "note", "scopes", "experiment", "rate", "created", "expires", "revoked")
+_INSERT = f"INSERT INTO rankone_tokens ({', '.join(_COLUMNS)}) VALUES ({places(len(_COLUMNS))})"  # noqa: S608 - constants
+
+
+class TokenTable(Driver):
+    """Tokens; a row is (id, digest, note, scopes, experiment, rate, created, expires, revoked)."""
+
+    def has_tokens(self) -> bool:
+        """Return whether there is a table of tokens: a database of schema 1 has one since its first token."""
+        return self.has("rankone_tokens")
+
+    def tokens(self) -> list[Row]:
+        """Return all tokens, oldest first."""
+        return self.query(f"SELECT {', '.join(_COLUMNS)} FROM rankone_tokens ORDER BY created, id")  # noqa: S608 - constants
+
+    def add_token(self, row: Row) -> None:
+        """Enter a token."""
+        self.query(_INSERT, row)
+
+    def revoke_token(self, id: str, at: int) -> None:
+        """Say that a token was revoked, unless that was said before."""
+        self.query("UPDATE rankone_tokens SET revoked = {} WHERE id = {} AND revoked IS NULL", (at, id))
+
+    def write_and_forget(self, row: Row) -> None:
+        """Enter a token and take it out again, in one durable transaction: to see whether that can be done."""
+        with self.transaction():
+            self.add_token(row)
+            self.query("DELETE FROM rankone_tokens WHERE id = {}", (row[0],))

@@ -1,0 +1,154 @@
+"""Rows and checksums of the journal: what version 2 adds, and that version 1 stays what it was."""
+
+import hashlib
+import json
+import random
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rankone
+from rankone.errors import InputError, JournalError
+from rankone.serving.journal import COLUMNS, NO_TEXTS, NUMBERS, SINCE_2, TEXTS, Events, Texts, of_rows, read_groups
+from rankone.serving.packing import MAX_CHOICE, MAX_LIST, pack_clicks, pack_shown, unpack_clicks, unpack_shown
+
+from .helpers import error_of
+
+WORDS = st.none() | st.text(st.characters(codec="utf-8"), max_size=6)
+BYTES = st.none() | st.binary(max_size=6)
+OLD = st.tuples(BYTES, WORDS, WORDS, WORDS).map(lambda values: Texts(*values))
+NEW = st.tuples(BYTES, WORDS, WORDS, WORDS, BYTES, WORDS, st.none() | st.floats(0, 1), WORDS).map(Texts._make)
+
+
+def group(texts, first=1):
+    numbers = np.arange(len(NUMBERS) * len(texts)).reshape(-1, len(NUMBERS))
+    numbers[:, 0] = np.arange(first, first + len(texts))
+    return Events(numbers, list(texts))
+
+
+def version_1(events, before):
+    """The checksum as release 0.1.0 computed it."""
+    parts = [before, np.ascontiguousarray(events.numbers).tobytes()]
+    for texts in events.texts:
+        secret, *others = texts[:4]
+        if (secret, *others) == (None,) * 4:
+            continue
+        parts += (b"%d" % len(secret or b""), secret or b"")
+        if others != [None, None, None]:
+            parts.append(json.dumps(others).encode())
+    return hashlib.blake2b(b"".join(parts), digest_size=16).digest()
+
+
+@given(st.lists(OLD, min_size=1, max_size=4), st.binary(min_size=16, max_size=16))
+def test_what_version_1_can_hold_has_its_checksums(texts, before):
+    assert group(texts).checksum(before) == version_1(group(texts), before)
+
+
+@given(st.lists(NEW, min_size=1, max_size=4), st.data())
+def test_a_value_that_goes_or_moves_changes_the_checksum(texts, data):
+    """To another column, to another event or to nothing, wherever a group has something that version 1 cannot hold."""
+    texts[0] = texts[0]._replace(token=texts[0].token or "t")
+    whole = group(texts).checksum(b"")
+    cells = [(place, name) for place in range(len(texts)) for name in TEXTS]
+    place, name = data.draw(st.sampled_from([cell for cell in cells if _at(texts, cell) is not None]))
+    value = _at(texts, (place, name))
+    texts[place] = texts[place]._replace(**{name: None})
+    assert group(texts).checksum(b"") != whole
+    free = [
+        cell for cell in cells if cell != (place, name) and _at(texts, cell) is None and _KIND[cell[1]] is _KIND[name]
+    ]
+    if free:
+        other, into = data.draw(st.sampled_from(free))
+        texts[other] = texts[other]._replace(**{into: value})
+        assert group(texts).checksum(b"") != whole
+
+
+_KIND = dict.fromkeys(TEXTS, str) | {"secret": bytes, "shown": bytes, "chance": float}
+
+
+def _at(texts, cell):
+    return getattr(texts[cell[0]], cell[1])
+
+
+@given(st.lists(st.lists(NEW, min_size=1, max_size=3), min_size=1, max_size=4))
+def test_groups_old_and_new_are_read_back(groups):
+    rows, chain, seq = [], b"", 0
+    for texts in groups:
+        events = group(texts, seq + 1)
+        chain, seq = events.checksum(chain), seq + len(texts)
+        rows += events.rows(chain)
+    events, found = read_groups(rows, 0, b"")
+    assert events.texts == [each for texts in groups for each in texts]
+    assert found == chain
+    place = random.Random(len(rows)).randrange(len(rows))
+    row = rows[place]
+    where = COLUMNS.index("token")
+    rows[place] = (*row[:where], "another token", *row[where + 1 :])
+    if row[where] != "another token":
+        with pytest.raises(JournalError):
+            read_groups(rows, 0, b"")
+
+
+@pytest.mark.parametrize("column", SINCE_2)
+@pytest.mark.parametrize("wrong", [5, "x", b"x", [1]])
+def test_values_of_a_wrong_kind_are_damage(column, wrong):
+    """As a flipped byte can make them in SQLite, where any column holds any kind."""
+    events = group([NO_TEXTS._replace(token="t")])
+    (row,) = events.rows(events.checksum(b""))
+    where = COLUMNS.index(column)
+    with pytest.raises(JournalError):
+        read_groups([(*row[:where], wrong, *row[where + 1 :])], 0, b"")
+
+
+def test_rows_become_events_whatever_they_hold():
+    rows = [tuple(range(8)) + texts + (None,) for texts in ((None,) * 8, (b"s", *(None,) * 7), (*(None,) * 7, "t"))]
+    assert of_rows(rows[:2]).texts == [NO_TEXTS, Texts(b"s")]
+    assert of_rows(rows).texts == [NO_TEXTS, Texts(b"s"), Texts(token="t")]
+    assert of_rows([]).numbers.shape == (0, len(NUMBERS))
+
+
+@given(st.lists(st.integers(0, MAX_CHOICE), max_size=70))
+def test_what_was_shown_is_read_back(choices):
+    assert unpack_shown(pack_shown(choices)) == choices
+    assert len(pack_shown(choices)) == 2 * len(choices)
+
+
+@given(st.lists(st.booleans(), max_size=MAX_LIST))
+def test_clicks_of_a_list_are_read_back(clicked):
+    assert unpack_clicks(pack_clicks(clicked), len(clicked)) == clicked
+    assert 0 <= pack_clicks(clicked) < 2**62  # databases keep whole numbers of 64 bits, with a sign
+    assert pack_clicks(clicked[:1]) == int(any(clicked[:1]))  # one thing: as a pair is told
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: pack_shown([-1]),
+        lambda: pack_shown([MAX_CHOICE + 1]),
+        lambda: pack_clicks([True] * (MAX_LIST + 1)),
+        lambda: unpack_clicks(4, 2),
+        lambda: unpack_clicks(-1, 2),
+        lambda: unpack_clicks(0, MAX_LIST + 1),
+    ],
+)
+def test_what_does_not_fit_is_refused(wrong):
+    assert isinstance(error_of(wrong), InputError)
+
+
+def test_sql_is_written_in_one_place():
+    """Whoever looks for a statement looks into serving/storage."""
+    source = Path(rankone.__file__).parent
+    sql = re.compile(
+        r"\b(SELECT .* FROM|INSERT INTO|UPDATE \w+ SET|DELETE FROM|(CREATE|ALTER|DROP) (TABLE|INDEX)|PRAGMA)\b"
+    )
+    storage = source / "serving" / "storage"
+    found = [file for file in sorted(source.rglob("*.py")) if sql.search(file.read_text())]
+    assert {file.relative_to(storage).name for file in found if file.is_relative_to(storage)} >= {
+        "schema.py",
+        "sqlite.py",
+    }
+    assert [str(file) for file in found if not file.is_relative_to(storage)] == []
