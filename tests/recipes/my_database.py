@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rankone.errors import StorageError
+from rankone.serving.storage.dialect import Dialect
+from rankone.serving.storage.schema import see_to
 from rankone.serving.storage.sql import Row, Storage
 
 
@@ -16,17 +18,14 @@ class MyDatabase(Storage):
 
     name = "my-database"
     schemes = ("my-database",)
-    kinds = {"integer": "INTEGER", "bytes": "BLOB", "clustered": ""}  # noqa: RUF012 - constant
+    dialect = Dialect("?", {"integer": "INTEGER", "bytes": "BLOB", "real": "REAL", "clustered": ""})
 
     def __init__(self, address: str, durability: str, patience: float, read_only: bool) -> None:
         self.where, self._read_only, self._patience = address, read_only, patience
         self._connection: sqlite3.Connection | None = None
-        if read_only:
-            self.check_version()
-        else:
+        if not read_only:
             self.query("PRAGMA journal_mode = WAL")
-            self.make(self.tables())
-            self.check_version()
+        self.schema = see_to(self, read_only)
 
     def _connect(self) -> sqlite3.Connection:
         if self._connection is None:
@@ -38,7 +37,7 @@ class MyDatabase(Storage):
 
     def has(self, name: str) -> bool:
         """Look into the table of tables."""
-        return bool(self.query("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)))
+        return bool(self.query("SELECT 1 FROM sqlite_master WHERE name = {}", (name,)))
 
     def reader(self) -> MyDatabase:
         """Open the file once more."""
@@ -66,7 +65,7 @@ class MyDatabase(Storage):
     def query(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Run a statement and return its rows."""
         try:
-            return self._connect().execute(statement, parameters).fetchall()
+            return self._connect().execute(self.dialect.text(statement), parameters).fetchall()
         except sqlite3.Error as error:
             raise StorageError(f"the database {self.where} to answer", str(error), "try again") from error
 

@@ -31,6 +31,8 @@ def release(request):
 @pytest.fixture
 def old(db, release):
     """The database as that release wrote it, in each kind of database."""
+    if "://" in str(db) and not str(db).startswith("postgres"):
+        pytest.skip("that release knew no such database")
     if str(db).startswith("postgres"):
         import psycopg
 
