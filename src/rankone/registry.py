@@ -1,4 +1,4 @@
-"""Things by name (policies, families of problems, log formats, click models, commands), registered by being defined.
+"""Things by name, registered by being defined: policies, families, log formats, click models, databases, commands.
 
 There are two ways to register anything: a *kernel* is registered for a class of state or world
 (``@choose.register(MyState)``, see `rankone.compiling.dispatch`), and everything else goes by a name and is kept in a

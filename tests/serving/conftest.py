@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rankone.serving.storage import known_storages
+from rankone.serving.storage import STORAGES
 
 REQUIRED = os.environ.get("RANKONE_REQUIRE_POSTGRES") == "1"
 
@@ -123,10 +123,10 @@ def postgres_db(postgres):
     return postgres.new_database()
 
 
-@pytest.fixture(params=sorted(known_storages()))
+@pytest.fixture(params=sorted(STORAGES.known()))
 def db(request, tmp_path):
     """An empty database of each kind: a fixture of ours where a server has to run, else a file of that kind."""
     try:
         return request.getfixturevalue(f"{request.param.replace('-', '_')}_db")
     except pytest.FixtureLookupError:
-        return f"{known_storages()[request.param].schemes[0]}://{tmp_path / 'rankone.db'}"
+        return f"{STORAGES.get(request.param).schemes[0]}://{tmp_path / 'rankone.db'}"

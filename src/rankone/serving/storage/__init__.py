@@ -7,21 +7,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from rankone.errors import InputError
-from rankone.registry import import_files
-from rankone.serving.storage.sql import Storage
+from rankone.serving.storage.sql import STORAGES, Storage
 
 DURABILITIES = ("full", "normal", "off")
 _PLAIN_FILE = "sqlite"
-
-
-def known_storages() -> dict[str, type[Storage]]:
-    """Return every kind of database by name.
-
-    >>> known_storages()["sqlite"].__name__
-    'SQLiteStorage'
-    """
-    import_files(__name__)
-    return {kind.name: kind for kind in Storage.__subclasses__()}
 
 
 def open_storage(db: str | Path, durability: str = "full", patience: float = 30.0, read_only: bool = False) -> Storage:
@@ -41,7 +30,7 @@ def shown(db: str | Path) -> str:
 
 
 def _kind(address: str) -> type[Storage]:
-    kinds = known_storages()
+    kinds = STORAGES.known()
     for kind in kinds.values():
         if kind.takes(address):
             return kind
@@ -53,4 +42,4 @@ def _kind(address: str) -> type[Storage]:
     return kinds[_PLAIN_FILE]
 
 
-__all__ = ["DURABILITIES", "Storage", "known_storages", "open_storage", "shown"]
+__all__ = ["DURABILITIES", "STORAGES", "Storage", "open_storage", "shown"]

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from rankone.registry import Registry
 from rankone.serving.storage.counting import Counting
 from rankone.serving.storage.driver import UNSURE, Row
 from rankone.serving.storage.journal_tables import JournalTables
 from rankone.serving.storage.tokens import TokenTable
 
+STORAGES: Registry[type[Storage]] = Registry("kind of database", "kinds of databases", __package__)
+
 
 class Storage(JournalTables, TokenTable, Counting):
     """A database that holds experiments. A subclass in a file of this folder is another kind of database."""
 
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "name" in cls.__dict__:
+            STORAGES.add(cls.name, cls)
 
-__all__ = ["UNSURE", "Row", "Storage"]
+
+__all__ = ["STORAGES", "UNSURE", "Row", "Storage"]
