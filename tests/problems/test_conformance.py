@@ -5,6 +5,7 @@ import pytest
 import rankone
 from rankone.problems.registry import known_families
 from rankone.testing import FamilySuite, ProblemSuite
+from tests import kinds
 
 PROBLEMS = {
     "named probabilities": rankone.RankOne([0.9, 0.5, 0.2], [0.8, 0.3]),
@@ -24,6 +25,23 @@ class TestProblems(ProblemSuite):
     @pytest.fixture(autouse=True, params=PROBLEMS)
     def _each(self, request):
         self.problem = PROBLEMS[request.param]
+
+
+class TestOtherKinds(ProblemSuite):
+    """What is not a pair in a rank-1 world keeps the same contract."""
+
+    @pytest.fixture(autouse=True, params=["combination", "list", "drifting", "visitors"])
+    def _each(self, request):
+        rates = [[0.9, 0.5, 0.2], [0.3, 0.8, 0.4], [0.6, 0.1, 0.7]]
+        self.problem, self.policy = {
+            "combination": (kinds.Factors(rates), kinds.FactorsGreedy()),
+            "list": (kinds.Cascade([0.6, 0.1, 0.4, 0.3, 0.5]), kinds.Ranking()),
+            "drifting": (kinds.Drifting(rates), "uniform"),
+            "visitors": (kinds.Visitors([rates, rates[::-1], rates]), "uniform"),
+        }[request.param]
+
+    def rewards(self, clicks):
+        return clicks.max(axis=1)  # of a list: whether it was clicked at all
 
 
 class TestProblemsOfFamilies(ProblemSuite):

@@ -8,7 +8,7 @@ import numpy as np
 
 from rankone.clicks.counts.count_arrays import Cells, Floats
 from rankone.clicks.logs.held_out_lists import Lists
-from rankone.clicks.models.base import ClickModel, FitProgress, per_pair, smoothed_share
+from rankone.clicks.models.base import ClickModel, FitProgress, per_item, smoothed_share
 
 
 @dataclasses.dataclass(eq=False)
@@ -21,7 +21,9 @@ class MyModel(ClickModel):
 
     def learn(self, cells: Cells, progress: FitProgress) -> None:
         """Count clicks and impressions."""
-        self.attraction = smoothed_share(per_pair(cells, cells.clicks), per_pair(cells, cells.impressions), (1.0, 2.0))
+        self.item_attraction_ = smoothed_share(
+            per_item(cells, cells.clicks), per_item(cells, cells.impressions), (1.0, 2.0)
+        )
         progress(1, 1)
 
     def predict(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:

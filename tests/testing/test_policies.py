@@ -99,6 +99,15 @@ def test_outcomes_that_are_filed_under_the_last_decision():
     assert "let `update` go by its row, column and tag, not by the last decision" in said
 
 
+def test_tags_that_nobody_remembers():
+    def by_tag(state, row, col, tag, reward):
+        state.pulls[row, col] += tag
+
+    policy = make("forgetful", updating=by_tag)[0]()
+    said = failure(policy, "test_starts_afresh_on_what_is_known", error=InputError)
+    assert "a kernel 'recall' for the state ForgetfulState - got none" in said
+
+
 def test_waiting_for_an_outcome_that_never_comes():
     def patient(state, rng):
         if state.last[0] > state.last[1]:  # more asked than told

@@ -15,7 +15,7 @@ import numpy as np
 from rankone.compiling.compiled import compile_errors_explained, compiled
 from rankone.kernels.advance import ASK, LEARN, VOID, Stretch, advance
 from rankone.kernels.decision import Layout
-from rankone.kernels.policy import race, settled, view
+from rankone.kernels.policy import check_relearns, race, settled, view
 from rankone.numerics.seeds import generator
 from rankone.policies import Agent, AgentDecision, Policy, as_policy, known_policies
 from rankone.problems import RankOne
@@ -30,7 +30,7 @@ _VOID = 0.1  # share of the decisions that never have an outcome, then
 
 
 class PolicySuite(Suite):
-    """Tests of a policy.
+    """Tests of a policy that plays pairs.
 
     Set `policy`, and for a yardstick, which has nothing to find, `learns` or `draws_ties` to False.
     """
@@ -163,6 +163,19 @@ class PolicySuite(Suite):
         if self.draws_ties:
             firsts = {self.agent(seed=seed).ask()[:2] for seed in range(20)}
             expect(len(firsts) > 1, "ties broken at random", f"{firsts} first, with 20 seeds", "draw among equals")
+
+    def test_starts_afresh_on_what_is_known(self) -> None:
+        """A live experiment does so when rows or columns come and go; what is known then are counts, not tags."""
+        agent = self.agent(horizon=self.horizon)
+        check_relearns(type(agent.state))
+        pulls = np.full((3, 4), 20)
+        pulls[1, 2] = 2_000
+        known, module = Stretch.known(pulls, (pulls * _CERTAIN).astype(np.int64)), type(self.policy).__module__
+        with compile_errors_explained(module):
+            compiled(advance, module)(agent.state, agent.rng, known)
+        if self.learns:
+            pairs = play(agent, self.horizon, _CERTAIN, 11)
+            self._expect_found(pairs, "see that `recall` files outcomes under their row and column")
 
     def test_once_settled_it_stays(self) -> None:
         """A study stops playing a policy that says it is settled."""

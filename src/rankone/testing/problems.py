@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
+import json
 import math
 from typing import Any
 
+import cloudpickle
 import numpy as np
 
 from rankone.compiling.compiled import compile_errors_explained, compiled
@@ -15,8 +18,9 @@ from rankone.kernels.play import play_through
 from rankone.kernels.policy import Ints
 from rankone.kernels.world import loss, move, observe, respond, steady
 from rankone.numerics.seeds import generator
-from rankone.policies import as_policy
-from rankone.problems import RankOne, as_problem, known_families
+from rankone.policies import Policy, as_policy
+from rankone.problems import Problem, RankOne, as_problem, known_families
+from rankone.problems.base import problem_from_dict, problem_to_dict
 from rankone.testing.suite import Suite, expect, expect_refusal
 
 _ROUNDING = 1e-9
@@ -28,17 +32,25 @@ _ERRORS = 5.0  # standard errors by which a mean may be off
 class ProblemSuite(Suite):
     """Tests of a problem and of the world that it starts.
 
-    Set `problem`; of one that asks for lists, define `decisions` too.
+    Set `problem`; where it asks for something else than pairs, also a `policy` that plays it. Define `rewards` where
+    what counts is not the number of clicks.
     """
 
-    problem: Any
-    policy: str = "uniform"  # plays in the world, once
+    problem: Problem
+    policy: Policy | str = "uniform"  # plays in the world, once
 
     def decisions(self) -> list[tuple[int, ...]]:
         """Return what may be shown, or a sample of it."""
-        sizes = tuple(self.problem.shape)
-        chosen = generator(0, "decisions").permutation(math.prod(sizes))[:_LOOKED_AT]
+        sizes, rng = self.problem.shape, generator(0, "decisions")
+        if self.problem.asks_for == "list":
+            lists = itertools.islice(itertools.permutations(rng.permutation(sizes[0]).tolist(), sizes[1]), _LOOKED_AT)
+            return list(lists)
+        chosen = rng.permutation(math.prod(sizes))[:_LOOKED_AT]
         return [tuple(int(part) for part in np.unravel_index(number, sizes)) for number in sorted(chosen)]
+
+    def rewards(self, clicks: Ints) -> Any:
+        """Return what each of these outcomes is worth, ``(visitors, outcomes)`` to ``(visitors,)``."""
+        return clicks.sum(axis=1)
 
     def test_the_world_is_plain_arrays(self) -> None:
         """Compiled code works on it, and no run may change the world of another."""
@@ -53,6 +65,17 @@ class ProblemSuite(Suite):
                 f"a new array {field} at every start(), or one that is read-only", "one that two runs share",
                 "make a copy in start()",
             )  # fmt: skip
+
+    def test_plain_values_lead_back_to_it(self) -> None:
+        """Stored studies keep them, and workers get the problem from another process."""
+        values = problem_to_dict(self.problem)
+        do = "return from to_dict() what __init__ takes, in numbers, texts and lists"
+        kept = json.loads(json.dumps(values)) == values
+        expect(kept, f"plain values of {self.problem}", values, do)
+        pickled = cloudpickle.loads(cloudpickle.dumps(self.problem))
+        for what, found in (("its plain values", problem_from_dict(values)), ("a pickle", pickled)):
+            same = found.digest == self.problem.digest and found.name == self.problem.name
+            expect(same, f"{self.problem} again from {what}", found, do)
 
     def test_losses_are_gaps_to_the_best(self) -> None:
         """None is negative, and the best decision loses nothing."""
@@ -74,7 +97,7 @@ class ProblemSuite(Suite):
         for shown in {best, by_loss[len(by_loss) // 2], by_loss[-1]}:
             clicks = self._visit(world, [shown] * _TRIES, rng, moves=False)
             expect(np.isin(clicks, (0, 1)).all(), "outcomes of 0 or 1", np.unique(clicks), "fill in what was clicked")
-            rewards = clicks.sum(axis=1)
+            rewards = self.rewards(clicks)
             means[shown], errors[shown] = rewards.mean(), (rewards.std() + 1.0 / _TRIES) / math.sqrt(_TRIES)
         for shown in means:
             gap, said = means[best] - means[shown], losses[shown] - losses[best]
@@ -103,10 +126,12 @@ class ProblemSuite(Suite):
 
     def test_a_policy_plays_in_it(self) -> None:
         """Compiled, and with a regret that never falls."""
-        state = as_policy(self.policy).start(*self.problem.shape)
+        policy, problem = as_policy(self.policy), self.problem
+        policy.check_plays(problem.asks_for, problem.shape, problem.name)
+        state = policy.start(*problem.shape)
         checkpoints = np.array([10, 100, 1_000])
-        run = generator(4, "conformance"), checkpoints, Scratch.new(self.problem.layout)
-        world = self.problem.start()
+        run = generator(4, "conformance"), checkpoints, Scratch.new(problem.layout)
+        world = problem.start()
         with compile_errors_explained(type(world).__module__):
             regrets, _ = play_through(state, world, AtOnce(), *run)
         kept = bool((np.diff(np.concatenate([[0.0], regrets])) >= -_ROUNDING).all())
