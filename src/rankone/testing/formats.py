@@ -17,6 +17,7 @@ from rankone.clicks.logs.reading import read
 from rankone.clicks.logs.source import Source
 from rankone.errors import ConformanceError, InputError
 from rankone.testing.suite import Suite, expect, expect_refusal
+from rankone.writing import write_file
 
 COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
@@ -29,7 +30,7 @@ _ACCOUNT = "read every row, or hand it to `collector.bad` with its line and a re
 
 def write(path: Path, data: bytes) -> Path:
     """Write a log, compressed as its name says."""
-    path.write_bytes(COMPRESSIONS[path.suffix if path.suffix in COMPRESSIONS else ""](data))
+    write_file(path, COMPRESSIONS[path.suffix if path.suffix in COMPRESSIONS else ""](data))
     return path
 
 
@@ -116,7 +117,7 @@ class FormatSuite(Suite):
             with self._log(example, f"log{suffix}") as path:
                 rows = self._read(path).report.rows
                 for tail in (cut, damaged):
-                    path.write_bytes(whole + tail)
+                    write_file(path, whole + tail)
                     report = read(path, max_bad=0.3).report
                     expect(report["files cut short"] == 1, "one file cut short", report["files cut short"], _ACCOUNT)
                     expect(report.rows >= rows, f"the {rows} rows before the cut", report.rows, _ACCOUNT)
