@@ -75,23 +75,23 @@ def sweep() -> Chart:
 
 
 def stages() -> Chart:
-    """Draw every line's interval at the end of each stage, and the bar under which lines are eliminated."""
+    """Draw every level's interval at the end of each stage, and the bar under which levels are eliminated."""
     found = list(play_stages())
     panels = []
-    for number, (decisions, lines) in enumerate(found, start=1):
+    for number, (decisions, levels) in enumerate(found, start=1):
         title = f"Stage {number} ends after {decisions:,} decisions"
-        sides = [_side([line for line in lines if line["side"] == side], side) for side in ("row", "column")]
+        sides = [_side([level for level in levels if level["side"] == side], side) for side in ("row", "column")]
         panels.append(alt.vconcat(*sides, spacing=4, title=alt.Title(title, fontSize=13)))
     return Chart(alt.concat(*panels, columns=2, spacing=24))
 
 
-def _side(lines: list[dict[str, Any]], side: str) -> alt.LayerChart:
-    n_lines = PROBLEM.n_rows if side == "row" else PROBLEM.n_cols
+def _side(levels: list[dict[str, Any]], side: str) -> alt.LayerChart:
+    n_levels = PROBLEM.n_rows if side == "row" else PROBLEM.n_cols
     fates = ["stays", "is eliminated"]
     colour = alt.Scale(domain=fates, range=[BLUE, ORANGE])
     shape = alt.Scale(domain=fates, range=["circle", "cross"])
-    base = alt.Chart(alt.InlineData(lines)).encode(
-        y=alt.Y("line:O", title=side, scale=alt.Scale(domain=list(range(1, n_lines + 1)))),
+    base = alt.Chart(alt.InlineData(levels)).encode(
+        y=alt.Y("level:O", title=side, scale=alt.Scale(domain=list(range(1, n_levels + 1)))),
         color=alt.Color("fate:N", title=None, scale=colour, legend=alt.Legend(orient="bottom")),
     )
     x = alt.X("lower:Q", scale=alt.Scale(domain=[0, 0.8]), title="click rate in sweeps" if side == "column" else None)
@@ -99,39 +99,40 @@ def _side(lines: list[dict[str, Any]], side: str) -> alt.LayerChart:
     mean = base.mark_point(filled=True, size=60, opacity=1).encode(
         x="mean:Q", shape=alt.Shape("fate:N", title=None, scale=shape)
     )
-    bar = alt.Chart(alt.InlineData([{"bar": max(line["lower"] for line in lines)}]))
+    bar = alt.Chart(alt.InlineData([{"bar": max(level["lower"] for level in levels)}]))
     return alt.layer(bar.mark_rule(strokeDash=[4, 3], color="#555").encode(x="bar:Q"), interval, mean).properties(
-        width=260, height=20 * n_lines
+        width=260, height=20 * n_levels
     )
 
 
 def play_stages(seed: int = 1) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    """Play Rank1ElimKL until one pair is left; yield for each stage the decisions so far and the lines in the race."""
+    """Play Rank1ElimKL until one pair is left; yield for each stage the decisions so far and the levels in the race."""
     agent = rankone.Rank1ElimKL(horizon=HORIZON, c=0).agent(PROBLEM.n_rows, PROBLEM.n_cols, seed=seed)
-    world, state, lines = generator(seed, "visitors"), agent.state, []
+    world, state, levels = generator(seed, "visitors"), agent.state, []
     for number in range(HORIZON):
         decision = agent.ask()  # the first one after a stage's last outcome closes the stage
-        if lines:
+        if levels:
             staying = _in_race(state)
-            yield number, [{**line, "fate": "stays" if line["key"] in staying else "is eliminated"} for line in lines]
-            lines = []
+            fates = ["stays" if level["key"] in staying else "is eliminated" for level in levels]
+            yield number, [{**level, "fate": fate} for level, fate in zip(levels, fates, strict=True)]
+            levels = []
         if len(_in_race(state)) == 2:
             return
         agent.tell(decision, int(world.random() < PROBLEM.means[decision.row, decision.col]))
         if state.clock[SWEEPS_LEFT] == 0 and state.clock[OPEN] == 0:
-            lines = [_line(state, key) for key in sorted(_in_race(state))]
+            levels = [_level(state, key) for key in sorted(_in_race(state))]
 
 
 def _in_race(state: Any) -> set[int]:
     found = race(state)
-    return {int(line) for line in np.flatnonzero([*found.rows, *found.cols])}
+    return {int(level) for level in np.flatnonzero([*found.rows, *found.cols])}
 
 
-def _line(state: Any, key: int) -> dict[str, Any]:
+def _level(state: Any, key: int) -> dict[str, Any]:
     lower, upper = bounds(state, key)
     side, number = ("row", key) if key < PROBLEM.n_rows else ("column", key - PROBLEM.n_rows)
     mean = float(state.clicks[key] / state.pulls[key])
-    return {"key": key, "side": side, "line": number + 1, "lower": lower, "mean": mean, "upper": upper}
+    return {"key": key, "side": side, "level": number + 1, "lower": lower, "mean": mean, "upper": upper}
 
 
 if __name__ == "__main__":

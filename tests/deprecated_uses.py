@@ -197,6 +197,10 @@ USES = {
         lambda: arena("two-by-two", "ucb1", "tune"), lambda: arena("two-by-two", "ucb1", half="tune"),
         position("half=", "arena"),
     ),
+    "Explanation.about_lines": Use(
+        lambda: rankone.explain("ucb1", SMALL, horizon=20).about_lines, lambda: False,
+        "Explanation.about_lines is deprecated: use about_levels",
+    ),
     "explain(policy, problem, horizon)": Use(
         lambda: rankone.explain("ucb1", SMALL, 20, 3).frames[-1].text,
         lambda: rankone.explain("ucb1", SMALL, horizon=20, seed=3).frames[-1].text,
@@ -274,7 +278,7 @@ USES = {
         ]
     },
     "Explanation(...)": again(
-        rankone.Explanation, "policy problem horizon seed frames about_lines interval scored_by again"
+        rankone.Explanation, "policy problem horizon seed frames about_levels interval scored_by again"
     ),
     "Evaluation(...)": again(
         clicks.Evaluation, "model log_likelihood log_likelihood_se perplexity perplexity_by_rank lists lists_left_out"

@@ -112,7 +112,7 @@ def test_no_clicks_and_nothing_but_clicks_are_rank_one(rate, outcomes):
     assert "No sign against" in report.sentence
 
 
-def test_lines_at_the_bounds_are_there_exactly():
+def test_levels_at_the_bounds_are_there_exactly():
     """A row without a click, and pairs without a miss, beside others: rank 1, however many outcomes there are."""
     pulls = np.full((3, 3), 10**7)
     rates = np.outer([1.0, 0.5, 0.0], [1.0, 1.0, 0.25])

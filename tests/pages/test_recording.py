@@ -64,7 +64,7 @@ def test_frames_are_moments_of_the_real_run(name):
             compared += 1
             assert (frame.pair, frame.clicked) == (pair, clicked)
             assert (frame.shown == shown).all()
-            if seen.about == "lines":
+            if seen.about == "levels":
                 compared_bounds = [bounds(state, line) for line in range(5)]
                 assert [(line.low, line.high) for line in (*frame.rows, *frame.cols)] == compared_bounds
     assert compared > 20

@@ -49,7 +49,7 @@ def test_lower_bound_constant_is_its_formula(rows: np.ndarray, cols: np.ndarray)
     assert lower_bound_constant(problem) == pytest.approx(slow_constant(problem), rel=1e-9)
 
 
-def test_lines_that_tie_for_the_best_have_no_term() -> None:
+def test_levels_that_tie_for_the_best_have_no_term() -> None:
     once, twice = RankOne([0.8, 0.5], [0.7, 0.3]), RankOne([0.8, 0.8, 0.5], [0.7, 0.7, 0.3])
     assert lower_bound_constant(once) == pytest.approx(lower_bound_constant(twice))
 

@@ -16,7 +16,7 @@ def heatmap(table: pl.DataFrame, x: str, y: str, value: str, order: Sequence[str
     """Draw `value` (positive, on a log scale) of each pair of names in the columns `x` and `y`.
 
     Args:
-        table: a line per cell.
+        table: a row per cell.
         x: column of the names across; they stand in the given `order`.
         y: column of the names down, in the order of the table.
         value: column of the numbers; a missing one leaves its cell empty.

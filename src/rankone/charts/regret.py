@@ -28,7 +28,7 @@ def regret_chart(
     """Draw a study's long table (problem, policy, run, step, regret).
 
     Args:
-        table: one line per run and step.
+        table: one row per run and step.
         bound_constants: C(u, v) of each problem that should show its lower bound C log(step).
         log_steps: logarithmic time.
         log_regret: logarithmic regret.

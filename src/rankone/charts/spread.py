@@ -15,7 +15,7 @@ def spread_chart(table: pl.DataFrame, columns: int = 3) -> Chart:
     """Draw the final regret of every run and, as a diamond, the median.
 
     Args:
-        table: problem, policy, run, regret; a line per run.
+        table: problem, policy, run, regret; a row per run.
         columns: panels a row.
 
     >>> runs = {"problem": ["p"] * 3, "policy": ["a", "a", "b"], "run": [0, 1, 0], "regret": [3.0, 4.0, 7.0]}

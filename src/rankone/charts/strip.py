@@ -13,12 +13,12 @@ _CELL, _WIDTH = 34, 190
 _IN, _OUT = "in the race", "eliminated"
 
 
-def strip_chart(cells: pl.DataFrame, lines: pl.DataFrame, title: str, note: str) -> Chart:
+def strip_chart(cells: pl.DataFrame, levels: pl.DataFrame, title: str, note: str) -> Chart:
     """Draw each moment as a grid of shares and, below it, the estimates of rows and of columns.
 
     Args:
         cells: moment, when, row, col, share, left.
-        lines: moment, when, side ("row" or "col"), name, mean, low, high, left.
+        levels: moment, when, side ("row" or "col"), name, mean, low, high, left.
         title: of the whole strip.
         note: what the panels show.
 
@@ -27,17 +27,17 @@ def strip_chart(cells: pl.DataFrame, lines: pl.DataFrame, title: str, note: str)
     ...                       "left": [True, True]})
     >>> bounds = {"mean": [0.7, 0.2], "low": [0.5, 0.1], "high": [0.9, 0.4], "left": [True, False]}
     >>> rows = pl.DataFrame({**moment, "side": ["row"] * 2, "name": ["a", "b"], **bounds})
-    >>> lines = pl.concat([rows, rows.with_columns(side=pl.lit("col"))])
-    >>> chart = strip_chart(cells, lines, "a policy", "what it did")
+    >>> levels = pl.concat([rows, rows.with_columns(side=pl.lit("col"))])
+    >>> chart = strip_chart(cells, levels, "a policy", "what it did")
     """
     moments = cells["moment"].unique(maintain_order=True).to_list()
-    if lines["left"].all():  # nobody is ever eliminated: then no bound matters more than others
-        lines = lines.with_columns(best=pl.lit(None, pl.Float64))
+    if levels["left"].all():  # nobody is ever eliminated: then no bound matters more than others
+        levels = levels.with_columns(best=pl.lit(None, pl.Float64))
     else:
         best = pl.col("low").filter("left").max().over("moment", "side")
-        lines = lines.with_columns(best=pl.when(pl.col("left").sum().over("moment", "side") > 1).then(best))
+        levels = levels.with_columns(best=pl.when(pl.col("left").sum().over("moment", "side") > 1).then(best))
     panels = [
-        _moment(cells.filter(pl.col("moment") == moment), lines.filter(pl.col("moment") == moment), first=moment == 0)
+        _moment(cells.filter(pl.col("moment") == moment), levels.filter(pl.col("moment") == moment), first=moment == 0)
         for moment in moments
     ]
     # The bundled layout aligns rows of a grid, and cannot align what is nested: so one concat, filled row by row.
@@ -45,7 +45,7 @@ def strip_chart(cells: pl.DataFrame, lines: pl.DataFrame, title: str, note: str)
     return Chart(grid.properties(title=alt.TitleParams(title, subtitle=note)))
 
 
-def _moment(cells: pl.DataFrame, lines: pl.DataFrame, first: bool) -> tuple[Any, Any, Any]:
+def _moment(cells: pl.DataFrame, levels: pl.DataFrame, first: bool) -> tuple[Any, Any, Any]:
     rows = cells["row"].unique(maintain_order=True).to_list()
     cols = cells["col"].unique(maintain_order=True).to_list()
     percent = pl.format("{}%", (100 * pl.col("share")).round(0).cast(pl.Int64))
@@ -62,7 +62,7 @@ def _moment(cells: pl.DataFrame, lines: pl.DataFrame, first: bool) -> tuple[Any,
     )
     width = max(_WIDTH, _CELL * len(cols))
     top = alt.layer(rects, texts).properties(title=cells["when"][0], width=width, height=_CELL * len(rows))
-    sides = [_estimates(lines.filter(pl.col("side") == side), width, first) for side in ("row", "col")]
+    sides = [_estimates(levels.filter(pl.col("side") == side), width, first) for side in ("row", "col")]
     return top, sides[0], sides[1]
 
 
@@ -71,8 +71,8 @@ def _names(first: bool) -> alt.Axis:
     return alt.Axis(labelLimit=110, domain=False, ticks=False, title=None, labels=first)
 
 
-def _estimates(lines: pl.DataFrame, width: int, first: bool) -> Any:
-    shown = lines.with_columns(state=pl.when("left").then(pl.lit(_IN)).otherwise(pl.lit(_OUT)))
+def _estimates(levels: pl.DataFrame, width: int, first: bool) -> Any:
+    shown = levels.with_columns(state=pl.when("left").then(pl.lit(_IN)).otherwise(pl.lit(_OUT)))
     order = shown["name"].to_list()
     bounded = shown["low"].is_not_null().any()
     x = alt.Scale(domain=[0, 1])

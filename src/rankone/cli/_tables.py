@@ -85,7 +85,7 @@ def _without_spare(columns: list[_Column], spare: Sequence[str], room: int) -> t
 
 
 def _parts(columns: list[_Column], room: int) -> Iterator[list[_Column]]:
-    """Yield columns that fit side by side; each part begins with the names that say what its lines are."""
+    """Yield columns that fit side by side; each part begins with the names that say what its rows are."""
     names = 1
     while names < len(columns) and not columns[names].numeric:
         names += 1

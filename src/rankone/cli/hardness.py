@@ -42,7 +42,7 @@ def _show(found: Hardness) -> None:
     table.add_column(style="bold")
     table.add_column(justify="right")
     table.add_column(style="dim")
-    for line in (
+    for row in (
         ("rows x columns", f"{problem.n_rows} x {problem.n_cols}", ""),
         ("best pair", *_best_pairs(found)),
         ("best mean", f"{problem.best_mean:.6g}", "its click probability"),
@@ -59,7 +59,7 @@ def _show(found: Hardness) -> None:
         ("most regret", f"{found.most_regret:,.0f}", _verdict(found)),
         ("lower bound", f"{found.lower_bound:,.1f}", f"C(u, v) log n with C = {found.lower_bound_constant:.6g}"),
     ):
-        table.add_row(*map(escape, line))
+        table.add_row(*map(escape, row))
     Console().print(table)
 
 

@@ -16,8 +16,8 @@ from rankone.client.transport import Transport, problem_error
 from rankone.deprecation import old_arguments, old_positions
 from rankone.errors import InputError
 from rankone.serving.messages import Ask, Decision, Outcome, Tell, Void, checked_request, each_answered, id_of, tells
-from rankone.serving.names import checked_lines
-from rankone.serving.report import LineReport, Report
+from rankone.serving.names import checked_levels
+from rankone.serving.report import LevelReport, Report
 
 if TYPE_CHECKING:
     from rankone.policies import Policy
@@ -68,8 +68,8 @@ class Client:
     ) -> RemoteExperiment:
         """Create an experiment, or find that it is there with these settings."""
         label = policy if policy is None or isinstance(policy, str) else policy.label
-        lines = {"rows": list(checked_lines(rows, "row")), "cols": list(checked_lines(cols, "col"))}
-        settings: dict[str, Any] = {"name": name, **lines, "policy": label}
+        levels = {"rows": list(checked_levels(rows, "row")), "cols": list(checked_levels(cols, "col"))}
+        settings: dict[str, Any] = {"name": name, **levels, "policy": label}
         settings |= {"window": window, "auto_stop": auto_stop, "seed": seed, "max_open": max_open, "max_age": max_age}
         given = {key: value for key, value in settings.items() if value is not None}
         self.transport.send("POST", "/v1/experiments", given, timeout=_CREATING)
@@ -145,11 +145,11 @@ class RemoteExperiment:
         return Outcome(**self._put(f"{_decision(closed.id)}/void", None))
 
     def report(self) -> Report:
-        """Return what leads, how sure that is, how much traffic each line got and what is still in the race."""
+        """Return what leads, how sure that is, how much traffic each level got and what is still in the race."""
         found = self._transport.send("GET", f"{self._path}/report")
         found.pop("sentence")
-        lines = {side: tuple(LineReport(**line) for line in found[side]) for side in ("rows", "cols")}
-        return Report(**found | lines | {"eras": tuple(found["eras"])})
+        levels = {side: tuple(LevelReport(**level) for level in found[side]) for side in ("rows", "cols")}
+        return Report(**found | levels | {"eras": tuple(found["eras"])})
 
     def export(self, format: str = "jsonl") -> bytes:
         """Return all decisions, one row each, as csv, jsonl or parquet."""

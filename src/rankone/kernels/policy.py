@@ -33,8 +33,8 @@ numbers; so does a policy on pairs that looks at the context, an array of number
     recall(state, row, col, pulls, clicks)          outcomes of a pair known from before (default: `update`, if that
                                                     does not tell tags apart: tags are not known by then)
     relearn(state, shown, pulls, clicks)            the general form (default: `recall`)
-    defeats(state, n_lines) -> lines                for each line the line that eliminated it (default: itself)
-    adopt(state, defeated_by)                       start with these lines eliminated (where `defeats` is registered)
+    defeats(state, n_levels) -> levels              for each level the level that eliminated it (default: itself)
+    adopt(state, defeated_by)                       start with these levels eliminated (where `defeats` is registered)
 
 **For those who watch it** (`rankone explain`, the page of a live experiment), from Python only::
 
@@ -172,20 +172,20 @@ def check_relearns(state_class: type) -> None:
 
 
 @optional
-def defeats(state: Any, n_lines: int) -> Ints:
-    """Return for each line the line that eliminated it; a line still in the race points at itself."""
-    return np.arange(n_lines)
+def defeats(state: Any, n_levels: int) -> Ints:
+    """Return for each level the level that eliminated it; a level still in the race points at itself."""
+    return np.arange(n_levels)
 
 
 @optional
 def adopt(state: Any, defeated_by: Ints) -> None:
-    """Start with the eliminations of an earlier state; policies that eliminate no lines ignore it."""
+    """Start with the eliminations of an earlier state; policies that eliminate no levels ignore it."""
 
 
 class View(NamedTuple):
-    """Beliefs about lines (rows 0 to K - 1, then columns), or about pairs (``row * n_cols + col``)."""
+    """Beliefs about levels (rows 0 to K - 1, then columns), or about pairs (``row * n_cols + col``)."""
 
-    about: str  # "lines" or "pairs"
+    about: str  # "levels" or "pairs"
     pulls: Ints  # outcomes that the belief rests on
     clicks: Ints
     low: Floats  # not a number where the policy has no such bound
@@ -204,7 +204,7 @@ def view(state: Any) -> View | None:
     >>> from rankone import as_policy
     >>> found = view(as_policy("rank1elim-kl:horizon=1000").start(2, 3))
     >>> found.about, found.high.tolist()
-    ('lines', [1.0, 1.0, 1.0, 1.0, 1.0])
+    ('levels', [1.0, 1.0, 1.0, 1.0, 1.0])
     """
     return None
 

@@ -188,7 +188,7 @@ function go(place) {
   $("on").disabled = $("event").disabled = at === frames.length - 1;
   showFigures(frame);
   showPairs(frame);
-  const partner = (name) => (data.aboutLines ? "" : ` with ${name}`), [row, col] = frame.leader ?? [0, 0];
+  const partner = (name) => (data.aboutLevels ? "" : ` with ${name}`), [row, col] = frame.leader ?? [0, 0];
   showBeliefs("rows", rows, frame.rows, frame, `rows${partner(cols[col])}`);
   showBeliefs("cols", cols, frame.cols, frame, `columns${partner(rows[row])}`);
   moveCursor();
@@ -224,7 +224,7 @@ $("truth").addEventListener("change", () => document.body.classList.toggle("no-t
 $("beliefs-title").textContent = data.interval || data.scoredBy ? "What the policy believes" : "What was seen";
 $("beliefs-note").textContent = [
   data.interval && `Bars: ${data.interval}.`, data.scoredBy && `Score: ${data.scoredBy}, the largest is shown next.`, "Dots: clicks per outcome.",
-  data.aboutLines && "Times: in sweeps over its own side.",
+  data.aboutLevels && "Times: in sweeps over its own side.",
   eliminating && "Dashed: the best lower bound; whose bar ends left of it is eliminated when the stage ends.",
 ].filter(Boolean).join(" ");
 $("pairs-note").textContent = `Outlined: shown last (● click, ○ none). ★ leads.${eliminating ? " Hatched: eliminated." : ""}`;

@@ -14,7 +14,7 @@ import polars as pl
 from rankone.charts.chart import Chart
 from rankone.charts.page import filled, whole_page
 from rankone.charts.strip import strip_chart
-from rankone.deprecation import old_positions
+from rankone.deprecation import OldAttribute, old_positions
 from rankone.errors import InputError
 from rankone.pages.ideas import idea
 from rankone.pages.narration import sizes
@@ -26,7 +26,7 @@ from rankone.problems.registry import as_rank_one
 from rankone.specs import amount, whole_number
 from rankone.writing import write_file
 
-MOST_LINES, MOST_STEPS = 16, 1_000_000
+MOST_LEVELS, MOST_STEPS = 16, 1_000_000
 _HERE = Path(__file__).parent
 _STRIP = 5  # moments in the strip
 
@@ -59,10 +59,12 @@ class Explanation:
     horizon: int
     seed: int
     frames: list[Frame]
-    about_lines: bool  # estimates are of rows and columns; otherwise of pairs with the leader
+    about_levels: bool  # estimates are of rows and columns; otherwise of pairs with the leader
     interval: str
     scored_by: str
     again: str
+
+    about_lines = OldAttribute("about_levels")
 
     def html(self) -> str:
         """Return the page: one file, interactive, offline."""
@@ -83,7 +85,7 @@ class Explanation:
     def chart(self) -> Chart:
         """Return the strip: the most telling moments side by side."""
         cells: list[dict[str, Any]] = []
-        lines: list[dict[str, Any]] = []
+        levels: list[dict[str, Any]] = []
         problem, before = self.problem, 0
         moments = self.moments()
         for place, frame in enumerate(moments):
@@ -100,14 +102,14 @@ class Explanation:
                 for label, found in zip(labels, estimates, strict=True):
                     mean = found.clicks / found.pulls if found.pulls else None
                     values = {"mean": mean, "low": found.low, "high": found.high, "left": found.left}
-                    lines.append({"moment": place, "when": when, "side": side, "name": label, **values})
+                    levels.append({"moment": place, "when": when, "side": side, "name": label, **values})
             before = frame.step
         title = f"{self.policy.label} on {problem.name}, seed {self.seed}"
         below = self.interval or "click rate"
         note = f"Above: who was shown, as a share of these decisions. Below: {below} after them."
         if self.frames[0].stage is not None:
             note += " Dashed: the best lower bound; who ends left of it is out (×, dotted)."
-        return strip_chart(pl.DataFrame(cells), pl.DataFrame(lines, infer_schema_length=None), title, note)
+        return strip_chart(pl.DataFrame(cells), pl.DataFrame(levels, infer_schema_length=None), title, note)
 
     def moments(self) -> list[Frame]:
         """Return the frames of the strip: the ends of stages at which somebody left, or moments on a log scale."""
@@ -129,13 +131,13 @@ class Explanation:
         return [page, *(self.chart().save(page.with_suffix(suffix)) for suffix in (".png", ".svg"))]
 
     def _idea(self) -> dict[str, str]:
-        return idea(eliminates=self.frames[0].stage is not None, about_lines=self.about_lines)
+        return idea(eliminates=self.frames[0].stage is not None, about_levels=self.about_levels)
 
     def _data(self) -> dict[str, Any]:
         problem = self.problem
         return {
             "rows": problem.row_names, "cols": problem.col_names,
-            "horizon": self.horizon, "aboutLines": self.about_lines, "interval": self.interval,
+            "horizon": self.horizon, "aboutLevels": self.about_levels, "interval": self.interval,
             "scoredBy": self.scored_by, "frames": [_plain(frame) for frame in self.frames],
         }  # fmt: skip
 
@@ -164,9 +166,9 @@ def explain(
     horizon = whole_number("horizon", horizon, most=MOST_STEPS)
     seed = whole_number("seed", seed, least=0)
     world = example() if problem is None else as_rank_one(problem, "with rows and columns to draw")
-    if max(world.n_rows, world.n_cols) > MOST_LINES:
+    if max(world.n_rows, world.n_cols) > MOST_LEVELS:
         size = f"{world.n_rows} x {world.n_cols}"
-        raise InputError(f"at most {MOST_LINES} rows and columns to explain", size, "choose a smaller problem")
+        raise InputError(f"at most {MOST_LEVELS} rows and columns to explain", size, "choose a smaller problem")
     player = as_policy(policy)
     player.check_plays(world.asks_for, world.shape, "an explanation")
     recorder = Recorder(player.with_horizon(horizon).for_problem(*world.best_pairs[0]), world, horizon, seed)
@@ -180,16 +182,16 @@ def explain(
         again = f"import rankone\n\nproblem = rankone.RankOne(**{world.to_dict()!r})\n"
         again += f'rankone.explain({player.label!r}, problem, horizon={horizon}, seed={seed}).save("explain")'
     return Explanation(
-        policy=player, problem=world, horizon=horizon, seed=seed, frames=frames, about_lines=recorder.about_lines,
+        policy=player, problem=world, horizon=horizon, seed=seed, frames=frames, about_levels=recorder.about_levels,
         interval=recorder.interval, scored_by=recorder.scored_by, again=again,
     )  # fmt: skip
 
 
 def _left(frame: Frame) -> int:
-    return sum(line.left for line in (*frame.rows, *frame.cols))
+    return sum(level.left for level in (*frame.rows, *frame.cols))
 
 
 def _plain(frame: Frame) -> dict[str, Any]:
     plain = {field.name: getattr(frame, field.name) for field in dataclasses.fields(frame)}
-    lines = {side: [dataclasses.astuple(line) for line in plain[side]] for side in ("rows", "cols")}
-    return plain | lines | {name: plain[name].tolist() for name in ("shown", "clicks", "left")}
+    levels = {side: [dataclasses.astuple(level) for level in plain[side]] for side in ("rows", "cols")}
+    return plain | levels | {name: plain[name].tolist() for name in ("shown", "clicks", "left")}

@@ -21,7 +21,7 @@ _SHOWN = 0.005  # of the decisions: a smaller share would be said to be 0%
 
 
 class Gone:
-    """Who leaves the race between two moments: rows and columns, and pairs of lines that stay."""
+    """Who leaves the race between two moments: rows and columns, and pairs of levels that stay."""
 
     def __init__(self, was: Race, now: Race, pairs_were: Mask, pairs_are: Mask) -> None:
         self.rows = np.flatnonzero(was.rows & ~now.rows).tolist()
@@ -33,11 +33,11 @@ class Gone:
         return len(self.rows) + len(self.cols) + self.pairs
 
     def names(self, problem: RankOne) -> list[str]:
-        """Return the names of the lines that left, and how many pairs besides."""
-        lines = [_quoted(problem.row_names[row]) for row in self.rows]
-        lines += [_quoted(problem.col_names[col]) for col in self.cols]
-        pairs = amount(self.pairs, "more pair" if lines else "pair")
-        return [*lines, pairs] if self.pairs else lines
+        """Return the names of the levels that left, and how many pairs besides."""
+        levels = [_quoted(problem.row_names[row]) for row in self.rows]
+        levels += [_quoted(problem.col_names[col]) for col in self.cols]
+        pairs = amount(self.pairs, "more pair" if levels else "pair")
+        return [*levels, pairs] if self.pairs else levels
 
 
 def start(problem: RankOne, policy: Policy, horizon: int) -> str:
@@ -53,12 +53,12 @@ def start(problem: RankOne, policy: Policy, horizon: int) -> str:
 def swept(problem: RankOne, decision: AgentDecision, side: int, sweep: int, clicked: bool) -> str:
     """One decision of a sweep."""
     rows, cols = ("row", "column") if side == 0 else ("column", "row")
-    line, partner = problem.row_names[decision.row], problem.col_names[decision.col]
+    level, partner = problem.row_names[decision.row], problem.col_names[decision.col]
     if side == 1:
-        line, partner = partner, line
+        level, partner = partner, level
     return (
         f"Sweep {sweep:,} over the {rows}s: {_quoted(partner)} is the {cols} drawn for all of them. "
-        f"Now {_quoted(line)} is shown with it: {_outcome(clicked)}."
+        f"Now {_quoted(level)} is shown with it: {_outcome(clicked)}."
     )
 
 
@@ -110,7 +110,7 @@ def stage_ends(problem: RankOne, stage: int, seen: View | None, gone: Gone) -> s
     if seen is None:
         return begin
     best = []
-    if seen.about == "lines":
+    if seen.about != "pairs":
         for side, span in (("row", slice(0, problem.n_rows)), ("column", slice(problem.n_rows, None))):
             low = np.where(seen.left[span], seen.low[span], -np.inf)
             names = problem.row_names if side == "row" else problem.col_names
@@ -135,7 +135,7 @@ def eliminates(problem: RankOne, now: Race, gone: Gone, pairs: Mask) -> str:
 
 
 def remain(problem: RankOne, now: Race, pairs: Mask) -> str:
-    """How much of the race is left, in pairs too where not all pairs of the remaining lines are."""
+    """How much of the race is left, in pairs too where not all pairs of the remaining levels are."""
     rows, cols = int(now.rows.sum()), int(now.cols.sum())
     left = f"{rows} of {amount(problem.n_rows, 'row')} and {cols} of {amount(problem.n_cols, 'column')} remain"
     return left if rows * cols == pairs.sum() else f"{left}, and {pairs.sum()} of {amount(pairs.size, 'pair')}"

@@ -29,7 +29,7 @@ _LEADER_CHANGES = 20  # told at the most
 
 @dataclass(frozen=True)
 class Estimate:
-    """What is believed of one line: its own mean, or that of its pair with the leading partner."""
+    """What is believed of one level: its own mean, or that of its pair with the leading partner."""
 
     pulls: int
     clicks: int
@@ -80,15 +80,15 @@ class Recorder:
         self._met = np.zeros((2, *shape), np.int64)  # outcomes counted for the row, and for the column
         self._last: tuple[AgentDecision, bool] | None = None
         self._regret, self._step = 0.0, 0
-        self.about_lines = False
+        self.about_levels = False
 
     def play(self) -> list[Frame]:
         """Play the run to its horizon, or until nothing can change; return the frames."""
-        agent, lines = self.agent, sum(self._shown.shape)
+        agent, levels = self.agent, sum(self._shown.shape)
         self._keep("start", narration.start(self.problem, agent.policy, self.horizon))
         eliminates = race(agent.state) is not None
-        dense = min(self.horizon, 2 * lines if self.about_lines else 12)
-        stretches = _STRETCHES // 2 if self.about_lines else _STRETCHES  # sweeps are much alike
+        dense = min(self.horizon, 2 * levels if self.about_levels else 12)
+        stretches = _STRETCHES // 2 if self.about_levels else _STRETCHES  # sweeps are much alike
         wanted = {*range(1, dense + 1), *np.geomspace(dense, self.horizon, stretches).round().astype(int).tolist()}
         changes = 0
         while self._step < self.horizon:
@@ -117,7 +117,7 @@ class Recorder:
         respond(self._world, (row, col), outcome, self._outcomes)
         clicked = bool(outcome[0])
         self.agent.tell(decision, clicked)
-        if self.about_lines and tag >= 0:
+        if self.about_levels and tag >= 0:
             self._met[tag % 2, row, col] += 1
         self._count(row, col, 1, int(clicked))
         self._last = (decision, clicked)
@@ -139,12 +139,12 @@ class Recorder:
 
     def _keep_decision(self, decision: AgentDecision, dense: int) -> None:
         clicked = self._last is not None and self._last[1]
-        seen, standing = (view(self.agent.state), race(self.agent.state)) if self.about_lines else (None, None)
+        seen, standing = (view(self.agent.state), race(self.agent.state)) if self.about_levels else (None, None)
         if self._step > dense and seen is not None and standing is not None:
             self._keep("stretch", narration.swept_on(self.problem, standing.stage, seen))
         elif self._step > dense:
             self._keep("stretch", narration.stretch(self.problem, self.frames[-1], self._step, self._shown))
-        elif self.about_lines:
+        elif self.about_levels:
             side = decision.tag % 2
             sweep = int(self._met[0, decision.row].sum() if side == 0 else self._met[1, :, decision.col].sum())
             self._keep("decision", narration.swept(self.problem, decision, side, sweep, clicked))
@@ -193,12 +193,12 @@ class Recorder:
         seen, standing = view(state), race(state)
         counted = view_of_counts(self._shown, self._clicks) if seen is None else seen
         self.interval, self.scored_by = counted.interval, counted.scored_by
-        self.about_lines = counted.about == "lines"
+        self.about_levels = counted.about != "pairs"
         last, clicked = self._last or (None, None)
         pair = None if last is None or kind in ("settled", "end") else (last.row, last.col)
-        sweeps = ("rows", "cols")[last.tag % 2] if last is not None and self.about_lines and last.tag >= 0 else None
+        sweeps = ("rows", "cols")[last.tag % 2] if last is not None and self.about_levels and last.tag >= 0 else None
         leader = self._leader(counted)
-        rows, cols = self._of_lines(counted) if self.about_lines else self._of_cross(counted, leader or (0, 0))
+        rows, cols = self._of_levels(counted) if self.about_levels else self._of_cross(counted, leader or (0, 0))
         self.frames.append(
             Frame(
                 self._step, kind, text, None if standing is None else standing.stage, pair,
@@ -210,30 +210,32 @@ class Recorder:
     def _leader(self, seen: View) -> tuple[int, int] | None:
         """Return who leads: by the policy's own word, or by the best mean among those who are left."""
         n_rows = self.problem.n_rows
-        if not seen.pulls.any() or (self.about_lines and not (seen.pulls[:n_rows].any() and seen.pulls[n_rows:].any())):
+        if not seen.pulls.any() or (
+            self.about_levels and not (seen.pulls[:n_rows].any() and seen.pulls[n_rows:].any())
+        ):
             return None
         if seen.leader >= 0:
             return self._pair(seen.leader)
         mean = np.where(seen.left, seen.clicks / np.maximum(seen.pulls, 1), -1.0)
-        if self.about_lines:
+        if self.about_levels:
             return int(mean[:n_rows].argmax()), int(mean[n_rows:].argmax())
         return self._pair(int(mean.argmax()))
 
     def _left(self, seen: View) -> Mask:
-        if self.about_lines:
+        if self.about_levels:
             return np.logical_and.outer(seen.left[: self.problem.n_rows], seen.left[self.problem.n_rows :])
         return seen.left.reshape(self._shown.shape)
 
-    def _of_lines(self, seen: View) -> tuple[list[Estimate], list[Estimate]]:
+    def _of_levels(self, seen: View) -> tuple[list[Estimate], list[Estimate]]:
         sides: tuple[list[Estimate], list[Estimate]] = ([], [])
         for side, first in enumerate((0, self.problem.n_rows)):
             met = self._met[side] if side == 0 else self._met[side].T
             means = self.problem.means if side == 0 else self.problem.means.T
-            for line in range(len(met)):
-                counted = int(met[line].sum())
-                known = 0 < counted == seen.pulls[first + line]
-                truth = float((met[line] * means[line]).sum() / counted) if known else None
-                sides[side].append(_estimate(seen, first + line, truth))
+            for level in range(len(met)):
+                counted = int(met[level].sum())
+                known = 0 < counted == seen.pulls[first + level]
+                truth = float((met[level] * means[level]).sum() / counted) if known else None
+                sides[side].append(_estimate(seen, first + level, truth))
         return sides
 
     def _of_cross(self, seen: View, leader: tuple[int, int]) -> tuple[list[Estimate], list[Estimate]]:

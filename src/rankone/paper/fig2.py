@@ -83,7 +83,7 @@ def judge(study: Study, policy: str, reading: str) -> list[Claim]:
 
 
 def _hardness(fitted: Models, pair: Sequence[RankOne]) -> pl.DataFrame:
-    """Return the lines of Query 1 and Query 2, in this order."""
+    """Return the rows of Query 1 and Query 2, in this order."""
     called = pl.DataFrame({"figure": ["Query 1", "Query 2"], "query": [problem.name for problem in pair]})
     table = called.join(fitted.hardness(), on="query", maintain_order="left")
     return table.with_columns(source=pl.lit(fitted.source))

@@ -29,7 +29,7 @@ class StageLog:
 
     stages: int = 0
     misses: int = 0  # stages and sides in which some interval missed its conditional mean
-    # By side ("row" or "column"): the line and the stage at whose end it was eliminated.
+    # By side ("row" or "column"): the level and the stage at whose end it was eliminated.
     eliminated: dict[str, dict[int, int]] = field(default_factory=lambda: {"row": {}, "column": {}})
 
 
@@ -81,10 +81,10 @@ class _Sides:
         self._weighted += (sweeps - self._sweeps) * np.array([partners[n_rows:].mean(), partners[:n_rows].mean()])
         self._sweeps = sweeps
         missed = set()
-        for line in _remaining(state):
-            side = int(line >= n_rows)
-            mean = self._weighted[side] / sweeps * self._means[line]
-            estimate, radius = state.clicks[line] / sweeps, state.level[CONFIDENCE] / sweeps
+        for level in _remaining(state):
+            side = int(level >= n_rows)
+            mean = self._weighted[side] / sweeps * self._means[level]
+            estimate, radius = state.clicks[level] / sweeps, state.level[CONFIDENCE] / sweeps
             if not kl_lower(estimate, radius) <= mean <= kl_upper(estimate, radius):
                 missed.add(side)
         return len(missed)
@@ -98,12 +98,12 @@ def promised_stage(problem: RankOne, gap: float) -> int:
 def _remaining(state: Any) -> set[int]:
     n_rows, clock = int(state.clock[N_ROWS]), state.clock
     rows, cols = state.remaining[: clock[ROWS_LEFT]], state.remaining[n_rows : n_rows + clock[COLS_LEFT]]
-    return {int(line) for line in (*rows, *cols)}
+    return {int(level) for level in (*rows, *cols)}
 
 
 def _note_eliminations(log: StageLog, before: set[int], after: set[int], stage: int, n_rows: int) -> None:
-    for line in before - after:
-        if line < n_rows:
-            log.eliminated["row"][line] = stage
+    for level in before - after:
+        if level < n_rows:
+            log.eliminated["row"][level] = stage
         else:
-            log.eliminated["column"][line - n_rows] = stage
+            log.eliminated["column"][level - n_rows] = stage

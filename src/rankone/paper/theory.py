@@ -99,15 +99,15 @@ def lemma_2(runs: int) -> pl.DataFrame:
 
 
 def lemma_3(runs: int) -> pl.DataFrame:
-    """Stage at whose end a line was eliminated, against the stage Lemma 3 promises, on benign problems."""
+    """Stage at whose end a level was eliminated, against the stage Lemma 3 promises, on benign problems."""
     table = []
     steps = RankOne([0.8, 0.6, 0.4, 0.2], [0.9, 0.5, 0.1], name="steps:4x3")
     for problem in (needle(8, 8), needle(8, 8, p=0.7, gap=0.2), steps):
         logs = [play_stages(problem, Rank1ElimKL(2_000_000), SEED, run) for run in range(runs)]
         for side, gaps in (("row", problem.row_gaps), ("column", problem.col_gaps)):
             for gap in np.unique(gaps[gaps > 0].round(12)):
-                lines = np.flatnonzero(np.isclose(gaps, gap))
-                stages = [log.eliminated[side].get(int(line)) for log in logs for line in lines]
+                levels = np.flatnonzero(np.isclose(gaps, gap))
+                stages = [log.eliminated[side].get(int(level)) for log in logs for level in levels]
                 seen = [stage for stage in stages if stage is not None]
                 table.append({
                     "problem": problem.name, "side": side, "gap": float(gap),

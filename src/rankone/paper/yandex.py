@@ -70,7 +70,7 @@ class Models:
     model: clicks.PBM | None
 
     def hardness(self) -> pl.DataFrame:
-        """One line a query: sizes, mu, p_max and gamma."""
+        """One row a query: sizes, mu, p_max and gamma."""
         return pl.DataFrame(
             [(p.name, p.n_rows, p.n_cols, p.mu, p.p_max, p.gamma, p.best_mean) for p in self.problems],
             schema=["query", "items", "positions", "mu", "p_max", "gamma", "best"],

@@ -1,13 +1,13 @@
 """What theory says about regret on a problem: the paper's Theorem 1 from above, Graves and Lai from below.
 
 * Theorem 1 (paper, section 4), Rank1ElimKL: ``R(n) <= 160 / (mu gamma) (sum_i 1/D_i + sum_j 1/D_j) log n
-  + (6e + 82)(K + L)``, where D is a line's own gap, or the smallest positive gap of the other side if its own is 0.
+  + (6e + 82)(K + L)``, where D is a level's own gap, or the smallest positive gap of the other side if its own is 0.
 * Lower bound (Graves and Lai 1997; for rank-1 problems Trinh et al. 2020): any policy that is good on every problem has
   ``liminf R(n) / log n >= C(u, v)``, and only pairs in the best row or the best column count::
 
       C(u, v) = sum_i (u* - u_i) v* / d(u_i v*, u* v*)  +  sum_j u* (v* - v_j) / d(u* v_j, u* v*)
 
-  over the lines that are not best. Lines that tie for the best have no term.
+  over the levels that are not best. Levels that tie for the best have no term.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from rankone.problems.rank_one import RankOne, Vector
 from rankone.problems.registry import as_rank_one
 from rankone.specs import whole_number
 
-PER_LINE = 6.0 * math.e + 82.0  # the constant C of Theorem 1
+PER_LEVEL = 6.0 * math.e + 82.0  # the constant C of Theorem 1
 
 
 class UpperBound(NamedTuple):
-    """Theorem 1's bound on regret after `horizon` decisions, and what each line adds to it."""
+    """Theorem 1's bound on regret after `horizon` decisions, and what each level adds to it."""
 
     horizon: int
     total: float
@@ -37,8 +37,8 @@ class UpperBound(NamedTuple):
 def upper_bound(problem: RankOne | str, horizon: int) -> UpperBound:
     """Theorem 1's bound on the regret of Rank1ElimKL (the paper states it for horizons of at least 5).
 
-    Where there is nothing to tell apart a share is 0: when all lines of both sides tie, or when one side is all zeros
-    (mu = 0, no pair is ever clicked). When only one side is all ties, its lines take the other side's smallest gap.
+    Where there is nothing to tell apart a share is 0: when all levels of both sides tie, or when one side is all zeros
+    (mu = 0, no pair is ever clicked). When only one side is all ties, its levels take the other side's smallest gap.
 
     >>> from rankone.problems import needle
     >>> bound = upper_bound(needle(32, 32), horizon=2_000_000)
@@ -50,7 +50,7 @@ def upper_bound(problem: RankOne | str, horizon: int) -> UpperBound:
     scale = 160.0 / (problem.mu * problem.gamma) * log_horizon if problem.mu > 0.0 else 0.0
     row_shares = scale / np.where(problem.row_gaps > 0.0, problem.row_gaps, problem.min_col_gap)
     col_shares = scale / np.where(problem.col_gaps > 0.0, problem.col_gaps, problem.min_row_gap)
-    constant = PER_LINE * (problem.n_rows + problem.n_cols)
+    constant = PER_LEVEL * (problem.n_rows + problem.n_cols)
     total = float(row_shares.sum() + col_shares.sum() + constant)
     return UpperBound(int(horizon), total, row_shares, col_shares, constant)
 

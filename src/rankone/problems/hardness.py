@@ -32,7 +32,7 @@ class Hardness:
         return self.horizon * (self.problem.best_mean - worst)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; a gap that does not exist (all lines of a side tie) is None."""
+        """Plain values for JSON; a gap that does not exist (all levels of a side tie) is None."""
         problem, bound = self.problem, self.upper_bound
         return {
             "problem": problem.name,

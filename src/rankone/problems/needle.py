@@ -20,12 +20,12 @@ _ROUNDING = 1e-12  # 0.9 + 0.1 may come out a little above 1
 @old_positions("p", "gap")
 @family("needle")
 def needle(n_rows: int, n_cols: int, *, p: float | Pair = 0.25, gap: float | Pair = 0.5) -> tuple[Vector, Vector]:
-    """All lines have probability p, but the first row and the first column have p + gap.
+    """All levels have probability p, but the first row and the first column have p + gap.
 
     Args:
         n_rows: number of rows, K; the needle is the pair (0, 0).
         n_cols: number of columns, L.
-        p: probability of all lines but the needle's; a pair (rows, columns) where they differ.
+        p: probability of all levels but the needle's; a pair (rows, columns) where they differ.
         gap: what the needle's row and column have more; one number or a pair.
 
     >>> problem = needle(3, 2, p=0.25, gap=(0.5, 0.25))
@@ -33,10 +33,10 @@ def needle(n_rows: int, n_cols: int, *, p: float | Pair = 0.25, gap: float | Pai
     ([0.75, 0.25, 0.25], [0.5, 0.25])
     """
     (p_rows, p_cols), (gap_rows, gap_cols) = _pair(p, "p"), _pair(gap, "gap")
-    return _line(n_rows, p_rows, gap_rows), _line(n_cols, p_cols, gap_cols)
+    return _level(n_rows, p_rows, gap_rows), _level(n_cols, p_cols, gap_cols)
 
 
-def _line(size: int, p: float, gap: float) -> Vector:
+def _level(size: int, p: float, gap: float) -> Vector:
     if not 0.0 <= p <= 1.0:  # written so that NaN is wrong too
         raise InputError("p in [0, 1]", p, "pass p=0.25, say")
     if not 0.0 < gap <= 1.0 - p + _ROUNDING:

@@ -4,7 +4,7 @@ A family is one file with one function from sizes and parameters to probabilitie
 
     @family("steps")
     def steps(n_rows: int, n_cols: int, drop: float = 0.1) -> tuple[Vector, Vector]:
-        \"\"\"Probabilities fall by `drop` from one line to the next.\"\"\"
+        \"\"\"Probabilities fall by `drop` from one level to the next.\"\"\"
         ...
 """
 

@@ -15,7 +15,7 @@ from rankone.serving.exclusions import Exclusion
 from rankone.serving.fold import Fold
 from rankone.serving.journal import BY_OPERATOR, Draft, Kind, Texts
 from rankone.serving.make_report import make_report
-from rankone.serving.settings import Lines, checked_pairs
+from rankone.serving.settings import Levels, checked_pairs
 
 
 def draft_stop(fold: Fold, draft: Draft, row: str | None, col: str | None, why: str) -> tuple[str, str]:
@@ -83,45 +83,45 @@ def draft_voids(fold: Fold, draft: Draft, numbers: Iterable[int]) -> None:
         draft.add(Kind.VOID, number, fold.open[number].pair, BY_OPERATOR)
 
 
-def draft_lines(fold: Fold, draft: Draft, side: str, name: str, add: bool) -> int:
+def draft_levels(fold: Fold, draft: Draft, side: str, name: str, add: bool) -> int:
     """Draft a row or column (`side`) more or less; return its number."""
-    lines = {"row": copy.deepcopy(fold.rows), "col": copy.deepcopy(fold.cols)}
-    number = _changed(lines[side], side, name, add)
-    checked_pairs(len(lines["row"].names), len(lines["col"].names))
+    levels = {"row": copy.deepcopy(fold.rows), "col": copy.deepcopy(fold.cols)}
+    number = _changed(levels[side], side, name, add)
+    checked_pairs(len(levels["row"].names), len(levels["col"].names))
     why = f"{side} '{name}' {'added' if add else 'retired'}"
-    draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note(why, lines["row"], lines["col"])))
+    draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note(why, levels["row"], levels["col"])))
     return number
 
 
 def _among(names: Sequence[str], name: str) -> int:
     if name not in names:
-        raise InputError(f"one of {', '.join(names)}", name, "name a line that is there")
+        raise InputError(f"one of {', '.join(names)}", name, "name a row or column that is there")
     return names.index(name)
 
 
-def _living(lines: Lines, name: str) -> int:
-    _among(lines.names_living(), name)
-    return lines.names.index(name)
+def _living(levels: Levels, name: str) -> int:
+    _among(levels.names_living(), name)
+    return levels.names.index(name)
 
 
-def _changed(lines: Lines, side: str, name: str, add: bool) -> int:
-    """Add or retire a line; return its number. A retired name may come back, under its old number."""
-    if name not in lines.names:
+def _changed(levels: Levels, side: str, name: str, add: bool) -> int:
+    """Add or retire a level; return its number. A retired name may come back, under its old number."""
+    if name not in levels.names:
         if not add:
-            raise InputError(f"one of the {side}s {', '.join(lines.names_living())}", name, "retire one of these")
-        lines.names.append(name)
-        lines.live.append(True)
-        return len(lines.names) - 1
-    number = lines.names.index(name)
-    if lines.live[number] is add:
+            raise InputError(f"one of the {side}s {', '.join(levels.names_living())}", name, "retire one of these")
+        levels.names.append(name)
+        levels.live.append(True)
+        return len(levels.names) - 1
+    number = levels.names.index(name)
+    if levels.live[number] is add:
         raise InputError(
             f"a {side} that is {'not there yet' if add else 'still there'}",
             name,
-            "see report() for the lines there are",
+            "see report() for those there are",
         )
-    if not add and sum(lines.live) == 1:
+    if not add and sum(levels.live) == 1:
         raise InputError(
             f"at least one {side} to remain", f"'{name}', the last one", f"add another {side} first, or stop()"
         )
-    lines.live[number] = add
+    levels.live[number] = add
     return number

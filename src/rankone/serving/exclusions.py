@@ -28,9 +28,9 @@ class Exclusion(NamedTuple):
         """Return for each event whether its outcome is excluded; `asked` are the decisions that its token asked for."""
         numbers = events.numbers
         fits = (numbers[:, SEQ] < self.seq) & (numbers[:, DECISION] >= self.first) & (numbers[:, DECISION] <= self.last)
-        for column, line in ((ROW, self.row), (COL, self.col)):
-            if line is not None:
-                fits &= numbers[:, column] == line
+        for column, level in ((ROW, self.row), (COL, self.col)):
+            if level is not None:
+                fits &= numbers[:, column] == level
         if self.source is not None:
             fits &= np.array([texts.source == self.source for texts in events.texts], bool)
         if self.token is not None:

@@ -10,7 +10,7 @@ from typing import Any, Self, TypeVar, overload
 from rankone.deprecation import old_arguments, old_positions
 from rankone.errors import InputError
 from rankone.policies import Policy
-from rankone.serving.changes import draft_exclusion, draft_lines, draft_resume, draft_stop, draft_voids
+from rankone.serving.changes import draft_exclusion, draft_levels, draft_resume, draft_stop, draft_voids
 from rankone.serving.clock import Clock
 from rankone.serving.database import Database
 from rankone.serving.fold import Fold
@@ -193,7 +193,7 @@ class Experiment:
         return self._transactions.look(self._cached, at)
 
     def report(self) -> Report:
-        """Return what leads, how sure that is, how much traffic each line got and what is still in the race."""
+        """Return what leads, how sure that is, how much traffic each level got and what is still in the race."""
         if self.look(self._window_due) and not self.database.read_only:
             self.settle()
         return self.look(make_report)
@@ -264,26 +264,26 @@ class Experiment:
 
     def add_row(self, name: str) -> int:
         """Add a row; return its number. What is known of the other rows stays known."""
-        return self._change_lines("row", name, add=True)
+        return self._change_levels("row", name, add=True)
 
     def add_col(self, name: str) -> int:
         """Add a column; return its number."""
-        return self._change_lines("col", name, add=True)
+        return self._change_levels("col", name, add=True)
 
     def retire_row(self, name: str) -> int:
         """Withdraw a row: it is never chosen again; outcomes of earlier decisions are still recorded.
 
-        A stopped experiment whose pair goes with it experiments again, on the lines that are left.
+        A stopped experiment whose pair goes with it experiments again, on the levels that are left.
         """
-        return self._change_lines("row", name, add=False)
+        return self._change_levels("row", name, add=False)
 
     def retire_col(self, name: str) -> int:
         """Withdraw a column."""
-        return self._change_lines("col", name, add=False)
+        return self._change_levels("col", name, add=False)
 
-    def _change_lines(self, side: str, name: str, add: bool) -> int:
+    def _change_levels(self, side: str, name: str, add: bool) -> int:
         checked_name(name, f"{side} name")
-        return self._transactions.change(self._cached, lambda fold, draft: draft_lines(fold, draft, side, name, add))
+        return self._transactions.change(self._cached, lambda fold, draft: draft_levels(fold, draft, side, name, add))
 
     def __repr__(self) -> str:
         return f"<Experiment {self.name!r} in {self.database.where}>"

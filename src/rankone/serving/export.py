@@ -49,7 +49,9 @@ def decisions_table(database: Database, name: str) -> pl.DataFrame:
     # A late outcome replaces the expiry or the void that it follows.
     last = pl.concat(outcomes).group_by("number", maintain_order=True).last()
     table = pl.concat(asks).join(last, on="number", how="left", maintain_order="left")
-    names = {side: pl.Series(lines.names, dtype=pl.String) for side, lines in (("row", fold.rows), ("col", fold.cols))}
+    names = {
+        side: pl.Series(levels.names, dtype=pl.String) for side, levels in (("row", fold.rows), ("col", fold.cols))
+    }
     return table.select(
         "id",
         "number",

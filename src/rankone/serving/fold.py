@@ -4,7 +4,7 @@ The fold keeps the counts of every pair, the decisions still open and the policy
 Live requests and a journal being read go through the same `apply`: that is what makes a restart exact.
 
 An *era* is a stretch of the journal over which the policy runs undisturbed. It begins at creation and wherever the
-policy starts afresh on what is known (lines added or retired, outcomes excluded, another policy). The state at the
+policy starts afresh on what is known (levels added or retired, outcomes excluded, another policy). The state at the
 beginning of an era depends on counts only, so the policy itself is replayed for the last era alone.
 """
 
@@ -41,7 +41,7 @@ from rankone.serving.journal import (
     Texts,
     each_mark,
 )
-from rankone.serving.settings import Lines, Settings
+from rankone.serving.settings import Levels, Settings
 from rankone.serving.unknown_policy import UnknownPolicy, policy_of
 
 _ASK, _HOLD, _EXPIRE, _VOID, _CLOCK = (int(Kind[name]) for name in ("ASK", "HOLD", "EXPIRE", "VOID", "CLOCK"))
@@ -239,7 +239,7 @@ class Fold:
         if kind is Kind.CREATE:
             self.settings = Settings.of_note(details)
             self.policy: Policy = policy_of(self.settings.policy)
-            self.rows, self.cols = Lines.new(self.settings.rows), Lines.new(self.settings.cols)
+            self.rows, self.cols = Levels.new(self.settings.rows), Levels.new(self.settings.cols)
             self.asked, self.pulls, self.clicks = (
                 np.zeros((len(self.rows.names), len(self.cols.names)), np.int64) for _ in range(3)
             )
@@ -247,7 +247,7 @@ class Fold:
             return
         if "exclude" in details and not self.exclusions.known(self.seq):
             raise Stale
-        self.rows, self.cols = Lines(*details["rows"]), Lines(*details["cols"])
+        self.rows, self.cols = Levels(*details["rows"]), Levels(*details["cols"])
         self.policy = policy_of(details["policy"])
         # Journals of older programs do not say whether a stop lasts: there, every new era ended it.
         self.stopped, self.resumed = details.get("stopped"), details.get("resumed", self.resumed)
@@ -258,10 +258,10 @@ class Fold:
         self._begin_era(details["why"], details["defeats"])
 
     def _begin_era(self, why: str, defeated: list[int]) -> None:
-        """Start the policy afresh on the living lines and on all that is known of them."""
+        """Start the policy afresh on the living levels and on all that is known of them."""
         self.eras.append(why)
         self.era_first = self.decisions
-        self.place_lines()
+        self.place_levels()
         self.state = None
         if self.seq < self._last_era:
             return
@@ -275,9 +275,9 @@ class Fold:
         if self.learned:
             self._advance_by(Stretch.known(self.pulls[known], self.clicks[known]))
 
-    def place_lines(self) -> None:
-        """Work out which line of the policy is which line of the experiment."""
-        self.live_rows, self.live_cols = (np.array(lines.numbers(), np.int64) for lines in (self.rows, self.cols))
+    def place_levels(self) -> None:
+        """Work out which level of the policy is which level of the experiment."""
+        self.live_rows, self.live_cols = (np.array(levels.numbers(), np.int64) for levels in (self.rows, self.cols))
         self._row_place, self._col_place = np.full(len(self.rows.names), -1), np.full(len(self.cols.names), -1)
         self._row_place[self.live_rows], self._col_place[self.live_cols] = (
             np.arange(len(self.live_rows)),
@@ -290,10 +290,10 @@ class Fold:
             passed: int = compiled(advance, module)(self.state, self.rng, stretch)
         return passed
 
-    def era_note(self, why: str, rows: Lines, cols: Lines, forget: bool = False, **more: Any) -> str:
-        """Return the note of an event that begins a new era with these lines.
+    def era_note(self, why: str, rows: Levels, cols: Levels, forget: bool = False, **more: Any) -> str:
+        """Return the note of an event that begins a new era with these levels.
 
-        A line that another eliminated stays out, unless that other one is retired: then it is back in the race.
+        A level that another eliminated stays out, unless that other one is retired: then it is back in the race.
         `forget` brings all back. A stop lasts, unless its pair is retired: then there is nothing to show but what the
         policy chooses.
         """
@@ -302,26 +302,26 @@ class Fold:
         if self.state is not None:
             check_relearns(type(self.state))  # of a journal that an older version began
         new_rows, new_cols = rows.numbers(), cols.numbers()
-        places = {("row", line): place for place, line in enumerate(new_rows)}
-        places |= {("col", line): len(new_rows) + place for place, line in enumerate(new_cols)}
-        lines = [("row", int(line)) for line in self.live_rows] + [("col", int(line)) for line in self.live_cols]
+        places = {("row", level): place for place, level in enumerate(new_rows)}
+        places |= {("col", level): len(new_rows) + place for place, level in enumerate(new_cols)}
+        levels = [("row", int(level)) for level in self.live_rows] + [("col", int(level)) for level in self.live_cols]
         defeated_by = (
-            defeats(self.state, len(lines)) if self.state is not None and not forget else np.arange(len(lines))
+            defeats(self.state, len(levels)) if self.state is not None and not forget else np.arange(len(levels))
         )
         defeated = list(range(len(places)))
-        for line, by in zip(lines, (lines[winner] for winner in defeated_by), strict=True):
-            if line in places and by in places:
-                defeated[places[line]] = places[by]
+        for level, by in zip(levels, (levels[winner] for winner in defeated_by), strict=True):
+            if level in places and by in places:
+                defeated[places[level]] = places[by]
         note = {"why": why, "rows": [rows.names, rows.live], "cols": [cols.names, cols.live]}
         note |= {"policy": self.policy.label, "defeats": defeated} | self._stop_after(rows, cols)
         return json.dumps(note | more)
 
-    def _stop_after(self, rows: Lines, cols: Lines) -> dict[str, Any]:
-        """Return what becomes of a stop when the lines are these."""
+    def _stop_after(self, rows: Levels, cols: Levels) -> dict[str, Any]:
+        """Return what becomes of a stop when the levels are these."""
         if self.stopped is None:
             return {}
-        for side, lines in (("row", rows), ("col", cols)):
-            if not lines.live[self.stopped[side]]:
-                (row, col), gone = self.shown, lines.names[self.stopped[side]]
+        for side, levels in (("row", rows), ("col", cols)):
+            if not levels.live[self.stopped[side]]:
+                (row, col), gone = self.shown, levels.names[self.stopped[side]]
                 return {"resumed": f"it was stopped on '{row}' with '{col}' until {side} '{gone}' was retired"}
         return {"stopped": self.stopped}

@@ -7,7 +7,7 @@ with a few texts that most events do not need:
 kind      meaning (`value` in brackets)
 ========  ==============================================================================================
 CREATE    the experiment begins; `note` holds its settings
-ERA       the policy starts afresh on what is known; `note` says why, and with which lines
+ERA       the policy starts afresh on what is known; `note` says why, and with which levels
 STOP      from here on every decision is the winner named in `note`
 ASK       something was chosen to be shown (size of the batch in its first decision, else 0)
 TELL      its outcome came and was learned at once (clicked)

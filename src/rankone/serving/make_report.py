@@ -10,8 +10,8 @@ import numpy as np
 from rankone.kernels.policy import race
 from rankone.serving.fold import Fold
 from rankone.serving.journal import Kind
-from rankone.serving.report import LineReport, Report
-from rankone.serving.settings import Lines
+from rankone.serving.report import LevelReport, Report
+from rankone.serving.settings import Levels
 from rankone.serving.unknown_policy import UnknownPolicy
 from rankone.serving.winner import Floats, Ints, intervals, standing
 
@@ -29,14 +29,14 @@ def make_report(fold: Fold) -> Report:
     with np.errstate(invalid="ignore", divide="ignore"):
         rates = clicks / pulls
     counts, estimates = (fold.asked, fold.pulls, fold.clicks), (rates, low, high)
-    rows = _line_reports(
+    rows = _level_reports(
         fold.rows,
         np.stack([each.sum(axis=1) for each in counts]),
         np.stack([each[:, state.col] for each in estimates]),
         state.row_doubts,
         error,
     )
-    cols = _line_reports(
+    cols = _level_reports(
         fold.cols,
         np.stack([each.sum(axis=0) for each in counts]),
         np.stack([each[state.row] for each in estimates]),
@@ -103,36 +103,36 @@ def survivors(fold: Fold) -> tuple[list[str] | None, list[str] | None, int | Non
     if found is None:
         return None, None, None
     rows, cols = (
-        [name for name, left in zip(lines.names_living(), mask.tolist(), strict=True) if left]
-        for lines, mask in ((fold.rows, found.rows), (fold.cols, found.cols))
+        [name for name, left in zip(levels.names_living(), mask.tolist(), strict=True) if left]
+        for levels, mask in ((fold.rows, found.rows), (fold.cols, found.cols))
     )
     return rows, cols, found.stage
 
 
-def _line_reports(
-    lines: Lines, counts: Ints, estimates: Floats, doubts: Floats, error: float
-) -> tuple[LineReport, ...]:
+def _level_reports(
+    levels: Levels, counts: Ints, estimates: Floats, doubts: Floats, error: float
+) -> tuple[LevelReport, ...]:
     """Return what is to be said of the rows, or of the columns.
 
     Args:
-        lines: all of them, with their names.
+        levels: all of them, with their names.
         counts: decisions, outcomes and clicks of each.
         estimates: rate, low and high of each that lives, with the leading partner.
         doubts: each that lives is beaten at any error rate above its doubt.
         error: the error rate of the report.
     """
-    place_of = {number: place for place, number in enumerate(lines.numbers())}
+    place_of = {number: place for place, number in enumerate(levels.numbers())}
     total = max(1, int(counts[0].sum()))
     found = []
-    for number, name in enumerate(lines.names):
+    for number, name in enumerate(levels.names):
         decisions, outcomes, clicks = counts[:, number].tolist()
         traffic = (decisions, decisions / total, outcomes, clicks)
         place = place_of.get(number)
         if place is None:
-            found.append(LineReport(name, False, *traffic, None, 0.0, 1.0, False, 0.0))
+            found.append(LevelReport(name, False, *traffic, None, 0.0, 1.0, False, 0.0))
             continue
         rate, low, high = estimates[:, place].tolist()
         doubt = float(doubts[place])
         known = None if math.isnan(rate) else rate
-        found.append(LineReport(name, True, *traffic, known, low, high, doubt > error, doubt))
+        found.append(LevelReport(name, True, *traffic, known, low, high, doubt > error, doubt))
     return tuple(found)

@@ -9,7 +9,7 @@ from rankone.errors import InputError
 from rankone.specs import whole_number
 
 MAX_NAME = 256  # characters of a name, a label, an idempotency key or a source
-MAX_LINES = 10_000  # rows, and columns
+MAX_LEVELS = 10_000  # rows, and columns
 
 
 def checked_name(value: Any, what: str) -> str:
@@ -22,14 +22,14 @@ def checked_name(value: Any, what: str) -> str:
     return value
 
 
-def checked_lines(values: Any, side: str) -> tuple[str, ...]:
-    """Refuse rows or columns that are not a list of different names; a number means that many numbered lines."""
+def checked_levels(values: Any, side: str) -> tuple[str, ...]:
+    """Refuse rows or columns that are not a list of different names; a number means that many numbered levels."""
     if hasattr(values, "__index__") and not isinstance(values, bool):
-        values = [f"{side} {number + 1}" for number in range(whole_number(f"{side}s", values, most=MAX_LINES))]
+        values = [f"{side} {number + 1}" for number in range(whole_number(f"{side}s", values, most=MAX_LEVELS))]
     if isinstance(values, str) or not isinstance(values, Sequence):
         raise InputError(f"{side}s as a list of names", values, f"pass {side}s=['{side} A', '{side} B']")
-    if not 1 <= len(values) <= MAX_LINES:
-        raise InputError(f"1 to {MAX_LINES} {side}s", len(values), "name as many")
+    if not 1 <= len(values) <= MAX_LEVELS:
+        raise InputError(f"1 to {MAX_LEVELS} {side}s", len(values), "name as many")
     names = tuple(checked_name(value, f"{side} name") for value in values)
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)

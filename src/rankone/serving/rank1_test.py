@@ -5,7 +5,7 @@ counts taken as if they had been fixed beforehand, a test at 5 % rejects from al
 (kl-ucb). So every simulated experiment is played by the same policy, asked and told in the order of the
 journal, in a world with the fitted rank-1 rates. After a stop the pair with most outcomes gets the rest.
 
-Experiments that were changed on the way (lines, policy, exclusions) are tested as if their counts had been fixed.
+Experiments that were changed on the way (levels, policy, exclusions) are tested as if their counts had been fixed.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ _RATE = len("100.0% (100.0% - 100.0%)")  # characters
 
 
 @dataclasses.dataclass(frozen=True)
-class LineReport:
-    """One row or column. Its rate is measured with the leading partner, where lines can be compared."""
+class LevelReport:
+    """One row or column. Its rate is measured with the leading partner, where levels can be compared."""
 
     name: str
     live: bool
@@ -57,8 +57,8 @@ class Report:
     clock_ahead: float  # seconds that the journal's time is ahead of the machine's clock, when last noted
     clock_jumped: float  # seconds by which the machine's clock, and the journal's time, last jumped ahead
     window: float | None  # seconds after which silence means "not clicked"; until then outcomes are held
-    rows: tuple[LineReport, ...]
-    cols: tuple[LineReport, ...]
+    rows: tuple[LevelReport, ...]
+    cols: tuple[LevelReport, ...]
     eras: tuple[str, ...]  # why the policy started (afresh)
 
     @property
@@ -100,10 +100,10 @@ class Report:
         if self.decided:
             sure = f"wrong with probability at most {self.error_rate:g}, however often you look"
             return f"{pair} has won ({figures}): {sure}."
-        racing = [sum(line.in_race for line in lines) for lines in (self.rows, self.cols)]
-        lines = f"{amount(racing[0], 'row')} and {amount(racing[1], 'column')} are still in the race"
+        racing = [sum(level.in_race for level in levels) for levels in (self.rows, self.cols)]
+        levels = f"{amount(racing[0], 'row')} and {amount(racing[1], 'column')} are still in the race"
         sure = "too early to be sure" if self.confidence < 0.5 else f"at least {_percent(self.confidence)} sure"
-        return f"{pair} leads ({figures}), {sure}" + ("." if self.stopped else f"; {lines}.")
+        return f"{pair} leads ({figures}), {sure}" + ("." if self.stopped else f"; {levels}.")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain values."""
@@ -120,15 +120,14 @@ class Report:
         return "\n".join([head, self.sentence, *_table("row", self.rows), *_table("column", self.cols)])
 
 
-def _table(side: str, lines: tuple[LineReport, ...]) -> list[str]:
-    width = max(len(side), *(len(line.name) for line in lines))
+def _table(side: str, levels: tuple[LevelReport, ...]) -> list[str]:
+    width = max(len(side), *(len(level.name) for level in levels))
     rows = [f"  {side:<{width}}  traffic  outcomes  clicks  {'rate with the leader':<{_RATE}}  in the race"]
-    for line in lines:
-        rate = f"{_percent(line.rate):>6} ({_percent(line.low)} - {_percent(line.high)})"
-        race = "yes" if line.in_race else "no" if line.live else "retired"
-        rows.append(
-            f"  {line.name:<{width}}  {line.share:>7.1%}  {line.outcomes:>8}  {line.clicks:>6}  {rate:<{_RATE}}  {race}"
-        )
+    for level in levels:
+        rate = f"{_percent(level.rate):>6} ({_percent(level.low)} - {_percent(level.high)})"
+        race = "yes" if level.in_race else "no" if level.live else "retired"
+        figures = f"{level.share:>7.1%}  {level.outcomes:>8}  {level.clicks:>6}  {rate:<{_RATE}}"
+        rows.append(f"  {level.name:<{width}}  {figures}  {race}")
     return rows
 
 

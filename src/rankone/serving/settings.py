@@ -1,4 +1,4 @@
-"""The settings of an experiment, fixed when it is created, and its lines: rows and columns, living and retired."""
+"""The settings of an experiment, fixed when it is created, and its levels: rows and columns, living and retired."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rankone.errors import InputError, JournalError
 from rankone.kernels.policy import check_relearns
 from rankone.policies import Policy, as_policy
 from rankone.serving.journal import VERSION
-from rankone.serving.names import checked_lines
+from rankone.serving.names import checked_levels
 from rankone.specs import whole_number
 
 DEFAULT_POLICY = "uts"
@@ -66,24 +66,24 @@ class Settings:
 
 
 @dataclasses.dataclass
-class Lines:
-    """The rows (or the columns) of an experiment. A line keeps its number for ever; a retired one is never chosen."""
+class Levels:
+    """The rows (or the columns) of an experiment. A level keeps its number for ever; a retired one is never chosen."""
 
     names: list[str]
     live: list[bool]
 
     @classmethod
-    def new(cls, names: Iterable[str]) -> Lines:
-        """Return lines that all live."""
+    def new(cls, names: Iterable[str]) -> Levels:
+        """Return levels that all live."""
         names = list(names)
         return cls(names, [True] * len(names))
 
     def numbers(self) -> list[int]:
-        """Return the numbers of the living lines: the policy's line p is line ``numbers()[p]`` of the experiment."""
+        """Return the numbers of the living levels: the policy's level p is level ``numbers()[p]`` of the experiment."""
         return [number for number, live in enumerate(self.live) if live]
 
     def names_living(self) -> list[str]:
-        """Return the names of the living lines."""
+        """Return the names of the living levels."""
         return [self.names[number] for number in self.numbers()]
 
 
@@ -91,7 +91,7 @@ def checked_pairs(n_rows: int, n_cols: int) -> None:
     """Refuse more pairs than fit in memory."""
     if n_rows * n_cols > MAX_PAIRS:
         raise InputError(
-            f"at most {MAX_PAIRS} pairs", f"{n_rows} x {n_cols} = {n_rows * n_cols}", "leave out some lines"
+            f"at most {MAX_PAIRS} pairs", f"{n_rows} x {n_cols} = {n_rows * n_cols}", "leave out some rows or columns"
         )
 
 
@@ -125,8 +125,8 @@ def checked_settings(
     if window is not None and max_age is not None:
         raise InputError("a window or max_age", "both", "leave out max_age: the window ends what is open")
     return {
-        "rows": None if rows is None else checked_lines(rows, "row"),
-        "cols": None if cols is None else checked_lines(cols, "col"),
+        "rows": None if rows is None else checked_levels(rows, "row"),
+        "cols": None if cols is None else checked_levels(cols, "col"),
         "policy": None if policy is None else checked_policy(policy).label,
         "window": None if window is None else checked_seconds(window, "a window", "window=600"),
         "auto_stop": None if auto_stop is None else checked_number(auto_stop, "auto_stop", 0, 0.5, "auto_stop=0.05"),

@@ -17,7 +17,7 @@ import numpy as np
 
 from rankone.serving.fold import Fold, Held, Open
 from rankone.serving.journal import VERSION, Events
-from rankone.serving.settings import Lines, Settings
+from rankone.serving.settings import Levels, Settings
 from rankone.serving.unknown_policy import policy_of
 
 LAYOUT = 3  # of a snapshot; one of a layout that is not read is set aside
@@ -88,8 +88,8 @@ def load(body: bytes, seq: int, marks: Events, chain_at: Callable[[int], bytes |
         fold.eras, fold.era_first = facts["eras"], facts["era_first"]
         fold.settings = Settings.of_note(json.loads(facts["settings"]))
         fold.policy = policy_of(facts["policy"])
-        fold.rows, fold.cols = Lines(*facts["rows"]), Lines(*facts["cols"])
-        fold.place_lines()
+        fold.rows, fold.cols = Levels(*facts["rows"]), Levels(*facts["cols"])
+        fold.place_levels()
         for name in _COUNTS:
             setattr(fold, name, arrays[name])
         fresh = fold.policy.start(len(fold.live_rows), len(fold.live_cols))

@@ -56,9 +56,9 @@ def look_due(before: int, after: int) -> bool:
 
 
 class Standing(NamedTuple):
-    """The leading pair, and how much doubt there is about each line: 1 for the leader's own, small for a beaten one.
+    """The leading pair, and how much doubt there is about each level: 1 for the leader's own, small for a beaten one.
 
-    A line with a doubt of at most a can be called beaten; all such calls, at all times, are wrong with probability a.
+    A level with a doubt of at most a can be called beaten; all such calls, at all times, are wrong with probability a.
     """
 
     row: int
@@ -70,7 +70,7 @@ class Standing(NamedTuple):
 
 @function
 def _spread(pulls: Ints, clicks: Ints, other_pulls: Ints, other_clicks: Ints) -> float:
-    """Log evidence that a line beats the other, all partners together."""
+    """Log evidence that a level beats the other, all partners together."""
     evidence = 0.0
     for partner in range(len(pulls)):
         n, m = pulls[partner], other_pulls[partner]

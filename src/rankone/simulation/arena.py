@@ -38,7 +38,7 @@ _YARDSTICKS = ("best",)  # without regret there is nothing to compare
 
 @dataclass(frozen=True)
 class Arena:
-    """What an arena found: a line per problem and policy, and the policy everything is compared with.
+    """What an arena found: a row per problem and policy, and the policy everything is compared with.
 
     Columns of `table`: problem, half, trap, policy, runs, horizon, regret_mean, regret_se, regret_median, regret_p95,
     regret_p99, times_bound (mean regret as a multiple of C(u, v) log n), sync_points and seconds (a run).
@@ -69,7 +69,7 @@ class Arena:
         )  # fmt: skip
 
     def scores(self) -> pl.DataFrame:
-        """Return a line per policy, best first: geometric means over problems, and the worst cases."""
+        """Return a row per policy, best first: geometric means over problems, and the worst cases."""
         worst = pl.col("mean_ratio").arg_max()
         scores = self.ratios().group_by("policy").agg(
             against_mean=pl.col("mean_ratio").log().mean().exp(),
@@ -167,7 +167,7 @@ def arena(
     worlds = [(entry, entry.problem(), _horizon(entry, stretch, quick)) for entry in entries]
     each = len(players) * whole_number("runs", runs)
     workers = worker_count(workers)
-    lines = []
+    tables = []
     with local_pool(workers) if executor is None and workers > 1 else contextlib.nullcontext(executor) as pool:
         for place, (entry, world, horizon) in enumerate(worlds):
 
@@ -180,13 +180,13 @@ def arena(
                 out=None if out is None else Path(out) / "runs" / _folder(world, horizon, late), progress=report,
                 feedback=late,
             )  # fmt: skip
-            lines.append(_lines(study.summary(), entry, world, horizon))
+            tables.append(_rows(study.summary(), entry, world, horizon))
     settings = {
         "policies": [player.label for player in players], "problems": problems, "half": half,
         "models": None if models is None else str(models), "runs": runs, "seed": seed, "stretch": stretch,
         "quick": quick, "against": as_policy(against).label, "feedback": late.label,
     }  # fmt: skip
-    return Arena(pl.concat(lines), as_policy(against).label, settings)
+    return Arena(pl.concat(tables), as_policy(against).label, settings)
 
 
 def _folder(world: Problem, horizon: int, late: Feedback) -> str:
@@ -194,7 +194,7 @@ def _folder(world: Problem, horizon: int, late: Feedback) -> str:
     return f"{world.digest}-{horizon}" + ("" if late.is_immediate else f"-{late.label.replace(':', '-')}")
 
 
-def _lines(summary: pl.DataFrame, entry: ArenaProblem, world: Problem, horizon: int) -> pl.DataFrame:
+def _rows(summary: pl.DataFrame, entry: ArenaProblem, world: Problem, horizon: int) -> pl.DataFrame:
     bound = (world.lower_bound_constant() or 0.0) * math.log(horizon)
     figures = [name for name in summary.columns if name.startswith("regret")]
     return summary.select(

@@ -135,7 +135,7 @@ class Study:
         return table.insert_column(2, pl.repeat(self.feedback.label, table.height, eager=True).alias("feedback"))
 
     def summary(self) -> pl.DataFrame:
-        """One line per problem and policy: final regret (mean, standard error, median, upper quantiles) and speed.
+        """One row per problem and policy: final regret (mean, standard error, median, upper quantiles) and speed.
 
         ``sync_points`` is the mean number of synchronisation points of a run: decisions that rest on outcomes which no
         earlier decision rested on.

@@ -36,7 +36,7 @@ class Sweep:
     """Regret at every point of a grid, as `rankone.sweep` returns it.
 
     Attributes:
-        table: one line a point: the values of the grid, what they led to (problem, policy, horizon, feedback), facts of
+        table: one row a point: the values of the grid, what they led to (problem, policy, horizon, feedback), facts of
             the problem (lines is K + L), and the summary of its runs.
         grid: the values of each name.
         x: the parameter that charts and exponents are drawn against.
@@ -178,9 +178,9 @@ def sweep(
                 progress=functools.partial(_report_part, report, finished, total),
             )  # fmt: skip
             finished += runs * len(worlds) * len(players)
-            for line in study.summary().to_dicts():
-                summaries[line["problem"], line["policy"], steps, late.label] = line
-    table = pl.DataFrame([_line(point, summaries) for point in found], infer_schema_length=None)
+            for row in study.summary().to_dicts():
+                summaries[row["problem"], row["policy"], steps, late.label] = row
+    table = pl.DataFrame([_row(point, summaries) for point in found], infer_schema_length=None)
     settings = {
         "problems": _plain(problems), "policies": _plain(policies), "horizon": several(horizon),
         "runs": runs, "seed": seed, "feedback": _plain(feedback),
@@ -208,8 +208,8 @@ def _studies(found: list[Point]) -> list[tuple[list[Problem], list[Policy], int,
     return studies
 
 
-def _line(point: Point, summaries: dict[tuple[str, str, int, str], dict[str, Any]]) -> dict[str, Any]:
-    """One line of the table."""
+def _row(point: Point, summaries: dict[tuple[str, str, int, str], dict[str, Any]]) -> dict[str, Any]:
+    """One row of the table."""
     world = point.problem
     summary = summaries[world.name, point.policy.label, point.horizon, point.feedback.label]
     at_random = world.loss_at_random()

@@ -191,7 +191,7 @@ class PolicySuite(Suite):
         for _ in range(2):
             seen, left = view(agent.state), race(agent.state)
             if seen is not None:
-                size = {"lines": 7, "pairs": 12}.get(seen.about)
+                size = {"levels": 7, "pairs": 12}.get(seen.about)
                 found = {len(array) for array in (seen.pulls, seen.clicks, seen.low, seen.high, seen.left)}
                 expect(found == {size}, f"{size} beliefs about {seen.about} of 3 x 4", found, "see View")
             if left is not None:

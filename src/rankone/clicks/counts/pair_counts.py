@@ -27,7 +27,7 @@ COLUMNS = {
 
 
 class PairCounts(NamedTuple):
-    """How often each pair was shown (and its outcome known) and clicked, (K, L) arrays, with the names of its lines."""
+    """How often each pair was shown (and its outcome known) and clicked, (K, L) arrays, with names of the levels."""
 
     name: str
     row_names: Sequence[str]
@@ -45,7 +45,7 @@ def as_pair_counts(
     col_names: Sequence[str] | None = None,
     name: str = ONLY_QUERY,
 ) -> PairCounts:
-    """Name the lines of two (K, L) arrays of counts.
+    """Name the levels of two (K, L) arrays of counts.
 
     >>> as_pair_counts([[10, 20]], [[1, 5]]).col_names
     ['column 1', 'column 2']
@@ -127,7 +127,7 @@ def holds_pair_counts(path: str | Path) -> bool:
 
 
 def _pivoted(name: str, rows: pl.Series, cols: pl.Series, shown: pl.Series, clicks: pl.Series) -> PairCounts:
-    """Lay counts of pairs out as a table; lines stand in the order in which they come."""
+    """Lay counts of pairs out as a table; levels stand in the order in which they come."""
     names = [side.unique(maintain_order=True) for side in (rows, cols)]
     places = tuple(
         side.replace_strict(known, np.arange(len(known)), return_dtype=pl.Int64).to_numpy()

@@ -29,7 +29,7 @@ def fit_tables(pulls: Ints, clicks: Ints) -> Floats:
     [[[0.4, 0.1], [0.2, 0.05]]]
     """
     clicked_rows, clicked_cols = np.asarray(clicks.any(axis=2)), np.asarray(clicks.any(axis=1))
-    shown = (pulls > 0) & clicked_rows[:, :, None] & clicked_cols[:, None, :]  # a line without a click has rate 0
+    shown = (pulls > 0) & clicked_rows[:, :, None] & clicked_cols[:, None, :]  # a level without a click has rate 0
     fit = start_fit(
         np.append(0, np.cumsum(clicked_rows.sum(axis=1))), np.append(0, np.cumsum(shown.sum(axis=2)[clicked_rows])),
         np.nonzero(shown)[2], pulls[shown].astype(np.float64), clicks[shown].astype(np.float64),
@@ -38,7 +38,7 @@ def fit_tables(pulls: Ints, clicks: Ints) -> Floats:
     run_em(fit, (0.0, 0.0), _TOLERANCE, True, lambda done, total: None)
     rows, cols = np.zeros(clicked_rows.shape), np.where(clicked_cols, fit.examination, 0.0)
     rows[clicked_rows] = fit.attraction
-    # Steps end at 1 - 1e-6, which is far from 1 where outcomes are many: lines at that bound go on to 1 if they can.
+    # Steps end at 1 - 1e-6, which is far from 1 where outcomes are many: levels at that bound go on to 1 if they can.
     missed = (rows == HIGHEST)[:, :, None] & (cols == HIGHEST)[:, None, :] & (clicks < pulls)
     rows[(rows == HIGHEST) & ~missed.any(axis=2)] = 1.0
     cols[(cols == HIGHEST) & ~missed.any(axis=1)] = 1.0
@@ -46,10 +46,10 @@ def fit_tables(pulls: Ints, clicks: Ints) -> Floats:
     return rates
 
 
-def _filled(lines: Floats, seen: Any) -> Floats:
-    """Put the average of a table's lines in the place of those that were not seen."""
-    average = np.where(seen, lines, 0.0).sum(axis=1) / seen.sum(axis=1)
-    return np.where(seen, lines, average[:, None])
+def _filled(levels: Floats, seen: Any) -> Floats:
+    """Put the average of a table's levels in the place of those that were not seen."""
+    average = np.where(seen, levels, 0.0).sum(axis=1) / seen.sum(axis=1)
+    return np.where(seen, levels, average[:, None])
 
 
 def deviances(pulls: Ints, clicks: Ints, rates: Floats) -> Floats:

@@ -52,9 +52,9 @@ LOG_HORIZON, FIRST_LENGTH, CONFIDENCE = range(3)
 
 
 class SweepState(NamedTuple):
-    """State of a sweeping policy. A *line* is a row (lines 0 to K - 1) or a column (lines K to K + L - 1)."""
+    """State of a sweeping policy. A *level* is a row (levels 0 to K - 1) or a column (levels K to K + L - 1)."""
 
-    defeated_by: Ints  # (K + L,) the maps h^U and h^V: where a draw of this line leads
+    defeated_by: Ints  # (K + L,) the maps h^U and h^V: where a draw of this level leads
     remaining: Ints  # (K + L,) remaining rows from place 0, remaining columns from place K
     pulls: Ints  # (K + L,) outcomes of each row in row sweeps, of each column in column sweeps
     clicks: Ints  # (K + L,) clicks among them
@@ -74,22 +74,22 @@ def start_sweeps(
 ) -> State:
     """Return the state before stage 0; stage l ends at ``ceil(first_length * 4^l * log(horizon))`` sweeps in all."""
     log_horizon = math.log(horizon)
-    lines = n_rows + n_cols
+    levels = n_rows + n_cols
     clock = start_clock(n_rows, n_cols)
     clock[SWEEPS_LEFT] = max(1, math.ceil(first_length * log_horizon))  # horizon 1: a stage still has a sweep
     return state_class(
-        defeated_by=np.arange(lines),
-        remaining=np.arange(lines),
-        pulls=np.zeros(lines, np.int64),
-        clicks=np.zeros(lines, np.int64),
+        defeated_by=np.arange(levels),
+        remaining=np.arange(levels),
+        pulls=np.zeros(levels, np.int64),
+        clicks=np.zeros(levels, np.int64),
         clock=clock,
         level=np.array([log_horizon, first_length, confidence]),
     )
 
 
 @dispatched
-def bounds(state: Any, line: int) -> tuple[float, float]:
-    """Lower and upper confidence bound of a line's mean; each sweeping policy registers its own."""
+def bounds(state: Any, level: int) -> tuple[float, float]:
+    """Lower and upper confidence bound of a level's mean; each sweeping policy registers its own."""
     raise NotImplementedError
 
 
@@ -108,20 +108,20 @@ def eliminate(state: Any, rng: Any) -> None:
         last = first + clock[ROWS_LEFT + side]
         best, ties, winner = -math.inf, 0, 0
         for place in range(first, last):
-            line = remaining[place]
-            lower, _ = bounds(state, line)
+            level = remaining[place]
+            lower, _ = bounds(state, level)
             ties = 1 if lower > best else ties + (lower == best)
             if lower >= best and rng.random() * ties < 1.0:
-                best, winner = lower, line
-        for line in range(first, clock[N_ROWS] if side == ROWS else len(defeated_by)):
-            _, upper = bounds(state, defeated_by[line])
+                best, winner = lower, level
+        for level in range(first, clock[N_ROWS] if side == ROWS else len(defeated_by)):
+            _, upper = bounds(state, defeated_by[level])
             if upper <= best:
-                defeated_by[line] = winner
+                defeated_by[level] = winner
         clock[ROWS_LEFT + side] = 0
         for place in range(first, last):
-            line = remaining[place]
-            if defeated_by[line] == line:
-                remaining[first + clock[ROWS_LEFT + side]] = line
+            level = remaining[place]
+            if defeated_by[level] == level:
+                remaining[first + clock[ROWS_LEFT + side]] = level
                 clock[ROWS_LEFT + side] += 1
 
 
@@ -149,11 +149,11 @@ def leading_pair(state: Any, rng: Any) -> tuple[int, int]:
         first = clock[N_ROWS] * side
         best, ties = -1.0, 0
         for place in range(first, first + clock[ROWS_LEFT + side]):
-            line = state.remaining[place]
-            mean = state.clicks[line] / (state.pulls[line] + (state.pulls[line] == 0))
+            level = state.remaining[place]
+            mean = state.clicks[level] / (state.pulls[level] + (state.pulls[level] == 0))
             ties = 1 if mean > best else ties + (mean == best)
             if mean >= best and rng.random() * ties < 1.0:
-                best, found = mean, line
+                best, found = mean, level
     return found_row, found - clock[N_ROWS]
 
 
@@ -173,7 +173,7 @@ def _choose(state: SweepState, rng: Any) -> tuple[int, int, int]:
         n_partners = len(state.pulls) - n_rows if side == ROWS else n_rows
         draw = int(rng.random() * n_partners) + (n_rows if side == ROWS else 0)
         clock[PARTNER] = state.defeated_by[draw]
-    line = state.remaining[place if side == ROWS else n_rows + place]
+    level = state.remaining[place if side == ROWS else n_rows + place]
     clock[OPEN] += 1
     clock[POSITION] += 1
     if clock[POSITION] == clock[ROWS_LEFT + side]:
@@ -181,16 +181,16 @@ def _choose(state: SweepState, rng: Any) -> tuple[int, int, int]:
         clock[SIDE] = 1 - side
         clock[SWEEPS_LEFT] -= side
     if side == ROWS:
-        return line, clock[PARTNER] - n_rows, tag
-    return clock[PARTNER], line - n_rows, tag
+        return level, clock[PARTNER] - n_rows, tag
+    return clock[PARTNER], level - n_rows, tag
 
 
 @update.register(SweepState)
 def _update(state: SweepState, row: int, col: int, tag: int, reward: int) -> None:
     if tag >= 0:
-        line = row if tag % 2 == ROWS else state.clock[N_ROWS] + col
-        state.pulls[line] += 1
-        state.clicks[line] += reward
+        level = row if tag % 2 == ROWS else state.clock[N_ROWS] + col
+        state.pulls[level] += 1
+        state.clicks[level] += reward
         state.clock[OPEN] -= 1
 
 
@@ -209,11 +209,11 @@ def _settled(state: SweepState) -> bool:
 @recall.register(SweepState)
 def join_nothing(state: Any, row: int, col: int, pulls: int, clicks: int) -> None:
     """Take in nothing of what is known from before."""
-    # sums are comparable only between lines that met the same partners: earlier outcomes cannot join them
+    # sums are comparable only between levels that met the same partners: earlier outcomes cannot join them
 
 
 @defeats.register(SweepState)
-def _defeats(state: SweepState, n_lines: int) -> Ints:
+def _defeats(state: SweepState, n_levels: int) -> Ints:
     return state.defeated_by.copy()
 
 
@@ -221,8 +221,8 @@ def _defeats(state: SweepState, n_lines: int) -> Ints:
 def _adopt(state: SweepState, defeated_by: Ints) -> None:
     clock = state.clock
     state.defeated_by[:] = defeated_by
-    lines = np.arange(len(defeated_by))
-    for side, span in ((ROWS, lines[: clock[N_ROWS]]), (COLS, lines[clock[N_ROWS] :])):
+    levels = np.arange(len(defeated_by))
+    for side, span in ((ROWS, levels[: clock[N_ROWS]]), (COLS, levels[clock[N_ROWS] :])):
         left = span[defeated_by[span] == span]
         state.remaining[span[0] : span[0] + len(left)] = left
         clock[ROWS_LEFT + side] = len(left)
@@ -235,15 +235,15 @@ def _syncs(state: SweepState) -> int:
 
 @race.register(SweepState)
 def race_of_sweeps(state: Any) -> Race:
-    """Return the stage and the lines that no other has defeated."""
+    """Return the stage and the levels that no other has defeated."""
     left, n_rows = state.defeated_by == np.arange(len(state.defeated_by)), state.clock[N_ROWS]
     return Race(int(state.clock[STAGE]), left[:n_rows], left[n_rows:])
 
 
 @view.register(SweepState)
-def view_of_lines(state: Any) -> View:
+def view_of_levels(state: Any) -> View:
     """Return the bounds that the next elimination will compare."""
-    lines = np.arange(len(state.pulls))
-    low, high = np.array([bounds(state, line) for line in range(len(lines))]).T
-    left = state.defeated_by == lines
-    return View("lines", state.pulls.copy(), state.clicks.copy(), low, high, left, "confidence interval")
+    levels = np.arange(len(state.pulls))
+    low, high = np.array([bounds(state, level) for level in range(len(levels))]).T
+    left = state.defeated_by == levels
+    return View("levels", state.pulls.copy(), state.clicks.copy(), low, high, left, "confidence interval")

@@ -8,15 +8,15 @@ It is UTS (`rankone.policies.pairs.uts`) in which only a few pairs of the leader
     otherwise
         the leader draws from its posterior Beta(clicks + 1, pulls - clicks + 1)
         for rows and for columns
-            challengers <- `window` lines other than the leader's, in a row from a random start
-                         + the lines on the side's shortlist, unless they are hopeless: those leave it
+            challengers <- `window` levels other than the leader's, in a row from a random start
+                         + the levels on the side's shortlist, unless they are hopeless: those leave it
             each challenger's pair on the leader's cross draws from its posterior
-        choose the pair with the largest draw; if it is a challenger's, its line joins the side's shortlist
+        choose the pair with the largest draw; if it is a challenger's, its level joins the side's shortlist
             (in a free place, or in that of a random other)
 
-A line is hopeless when the posterior mean of its pair plus `patience` standard deviations is below the leader's mean.
-So lines that may be best draw every time, as in UTS, and the others take turns: the more lines there are, the less
-often a line that looks bad is tried again. That is where regret is saved, and what makes the rare bad run worse.
+A level is hopeless when the posterior mean of its pair plus `patience` standard deviations is below the leader's mean.
+So levels that may be best draw every time, as in UTS, and the others take turns: the more levels there are, the less
+often a level that looks bad is tried again. That is where regret is saved, and what makes the rare bad run worse.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ class Challengers(Policy):
     """UTS with a few random challengers at a time (experimental): less regret on large problems, rare bad runs worse.
 
     Args:
-        window: random lines a side that draw at a time.
+        window: random levels a side that draw at a time.
         memory: places on the shortlist of each side.
-        patience: standard deviations below the leader at which a line leaves the shortlist.
+        patience: standard deviations below the leader at which a level leaves the shortlist.
 
     >>> Challengers().label, Challengers(window=8).label
     ('challengers', 'challengers:window=8')
@@ -105,15 +105,15 @@ def hopeless(state: Any, pair: int, leader: int) -> bool:
 
 
 @noalloc
-def remember(shortlist: Any, line: int, rng: Any) -> None:
-    """Put a line on a side's shortlist, if need be in the place of a random other."""
+def remember(shortlist: Any, level: int, rng: Any) -> None:
+    """Put a level on a side's shortlist, if need be in the place of a random other."""
     free = NOBODY
     for place in range(len(shortlist)):
-        if shortlist[place] == line:
+        if shortlist[place] == level:
             return
         if shortlist[place] == NOBODY:
             free = place
-    shortlist[free if free != NOBODY else int(rng.random() * len(shortlist))] = line
+    shortlist[free if free != NOBODY else int(rng.random() * len(shortlist))] = level
 
 
 @noalloc
@@ -129,13 +129,13 @@ def best_challenger(state: Any, leader: int, rng: Any) -> int:
         start = int(rng.random() * others)
         for place in range(window + (len(shortlist) if window < others else 0)):
             if place < window:
-                line = (start + place) % others
-                line += line >= own
+                level = (start + place) % others
+                level += level >= own
             else:
-                line = shortlist[place - window]
-                if line in (NOBODY, own) or (line - (line > own) - start) % others < window:
+                level = shortlist[place - window]
+                if level in (NOBODY, own) or (level - (level > own) - start) % others < window:
                     continue
-            pair = line * n_cols + leader % n_cols if side == ROWS else leader - own + line
+            pair = level * n_cols + leader % n_cols if side == ROWS else leader - own + level
             if place >= window and hopeless(state, pair, leader):
                 shortlist[place - window] = NOBODY
                 continue

@@ -41,8 +41,8 @@ class Rank1Elim(Policy):
 
 
 @bounds.register(Rank1ElimState)
-def _bounds(state: SweepState, line: int) -> tuple[float, float]:
-    pulls, clicks = state.pulls[line], state.clicks[line]
+def _bounds(state: SweepState, level: int) -> tuple[float, float]:
+    pulls, clicks = state.pulls[level], state.clicks[level]
     if pulls == 0:  # every outcome was void
         return -math.inf, math.inf
     mean, radius = clicks / pulls, math.sqrt(state.level[CONFIDENCE] / pulls)

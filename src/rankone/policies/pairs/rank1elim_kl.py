@@ -26,7 +26,7 @@ class Rank1ElimKL(Policy):
 
     Args:
         horizon: number of decisions n the stages are laid out for; a study fills it in.
-        c: coefficient of log log n in the confidence level (3 as printed, 0 for the paper's figures).
+        c: coefficient of log log n in the confidence (3 as printed, 0 for the paper's figures).
 
     >>> agent = Rank1ElimKL(horizon=1_000).agent(n_rows=3, n_cols=2)
     >>> decision = agent.ask()
@@ -45,14 +45,14 @@ class Rank1ElimKL(Policy):
         """Return the state before stage 0."""
         check_sizes(n_rows, n_cols)
         horizon = needed_horizon(self, self.horizon)
-        level = math.log(horizon) + self.c * math.log(max(1.0, math.log(horizon)))
-        return start_sweeps(Rank1ElimKLState, n_rows, n_cols, horizon, 16.0, level)
+        confidence = math.log(horizon) + self.c * math.log(max(1.0, math.log(horizon)))
+        return start_sweeps(Rank1ElimKLState, n_rows, n_cols, horizon, 16.0, confidence)
 
 
 @bounds.register(Rank1ElimKLState)
-def kl_bounds(state: Any, line: int) -> tuple[float, float]:
-    """Extreme q with ``pulls * d(mean, q) <= level`` (lines 24-31)."""
-    pulls, clicks = state.pulls[line], state.clicks[line]
+def kl_bounds(state: Any, level: int) -> tuple[float, float]:
+    """Extreme q with ``pulls * d(mean, q) <= confidence`` (lines 24-31)."""
+    pulls, clicks = state.pulls[level], state.clicks[level]
     if pulls == 0:  # every outcome was void
         return 0.0, 1.0
     radius = state.level[CONFIDENCE] / pulls

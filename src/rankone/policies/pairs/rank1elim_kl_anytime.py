@@ -1,20 +1,20 @@
-"""Rank1ElimKL without a known horizon: the paper's Algorithm 1 with a level that grows and counts that are kept.
+"""Rank1ElimKL without a known horizon: the paper's Algorithm 1 with a confidence that grows and counts that are kept.
 
 An elimination is as certain as its horizon asks for: its bounds use log n. When n is not known, play as if it were T,
-and double T whenever T decisions are made. What was eliminated at the old level may not be certain enough at the new,
+and double T whenever T decisions are made. What was eliminated with the old T may not be certain enough for the new,
 so the elimination is done again from the first stage, *on the outcomes kept*; only what is missing is played::
 
     T <- 32 (K + L)
-    repeat                                                  a round: Algorithm 1 with level log T + c log log T
+    repeat                                                  a round: Algorithm 1 with confidence log T + c log log T
         all rows and columns remain; no stage has passed
         for stages l = 0, 1, 2, ... while more than one pair remains and T decisions are not reached
             if stage l was never opened: draw its partners, so that stages 0 to l have 16 * 2^l a side
-            every remaining line that has not played stage l plays it, with exactly these partners
+            every remaining level that has not played stage l plays it, with exactly these partners
             eliminate by the bounds of Algorithm 1 on the sums of stages 0 to l
         play the pair that remains until T decisions are made; double T
 
-Lines that play a stage later than others play it with the same partners, so their means stay comparable (paper, section
-3: all rows of a sweep share their column). No outcome is thrown away, and a line that was eliminated by mistake comes
+Levels that play a stage later than others play it with the same partners, so their means stay comparable (section 3 of
+the paper: all rows of a sweep share their column). No outcome is thrown away, and what was eliminated by mistake comes
 back: with permanent elimination its regret would be linear. Stages double (Algorithm 1: quadruple) and have no log n in
 their length, as there is no n. Void outcomes and fillers are treated as in `rankone.policies.engines.elimination`.
 """
@@ -52,7 +52,7 @@ from rankone.policies.engines.elimination import (
     one_pair_left,
     race_of_sweeps,
     start_clock,
-    view_of_lines,
+    view_of_levels,
 )
 from rankone.policies.pairs.rank1elim_kl import kl_bounds
 
@@ -65,26 +65,26 @@ _FIRST_LENGTH, _MAX_STAGES = 16, 40
 class AnytimeState(NamedTuple):
     """State: what `rankone.policies.engines.elimination` keeps, and the outcomes of every stage for later rounds."""
 
-    defeated_by: Ints  # (K + L,) where a draw of this line leads, in this round
+    defeated_by: Ints  # (K + L,) where a draw of this level leads, in this round
     remaining: Ints  # (K + L,) remaining rows from place 0, remaining columns from place K
-    pulls: Ints  # (K + L,) outcomes of each line in the stages that this round has closed
+    pulls: Ints  # (K + L,) outcomes of each level in the stages that this round has closed
     clicks: Ints  # (K + L,) clicks among them
     clock: Ints  # (15,) where in the round we are
-    level: Floats  # (3,) c; unused; confidence level of this round
-    behind: Ints  # (K + L,) lines that play the current stage: rows from place 0, columns from place K
+    level: Floats  # (3,) c; unused; confidence of this round
+    behind: Ints  # (K + L,) levels that play the current stage: rows from place 0, columns from place K
     behind_left: Ints  # (2,) how many rows and columns these are
-    played: Ints  # (K + L,) number of stages the line has played
-    partners: Ints  # (stages, K + L) how often a stage plays the line as a partner of the other side
-    stage_pulls: Ints  # (stages, K + L) outcomes of each line in each stage
+    played: Ints  # (K + L,) number of stages the level has played
+    partners: Ints  # (stages, K + L) how often a stage plays the level as a partner of the other side
+    stage_pulls: Ints  # (stages, K + L) outcomes of each level in each stage
     stage_clicks: Ints  # (stages, K + L) clicks among them
 
 
 @dataclass(frozen=True)
 class Rank1ElimKLAnytime(Policy):
-    """Eliminate rows and columns by KL confidence bounds, without a horizon: the level grows, counts are kept.
+    """Eliminate rows and columns by KL confidence bounds, without a horizon: the confidence grows, counts are kept.
 
     Args:
-        c: coefficient of log log T in the confidence level, as in rank1elim-kl.
+        c: coefficient of log log T in the confidence, as in rank1elim-kl.
 
     >>> agent = Rank1ElimKLAnytime().agent(n_rows=3, n_cols=2)
     >>> agent.tell(agent.ask(), reward=1)
@@ -100,11 +100,11 @@ class Rank1ElimKLAnytime(Policy):
     def start(self, n_rows: int, n_cols: int) -> AnytimeState:
         """Return the state before the first round."""
         check_sizes(n_rows, n_cols)
-        lines = n_rows + n_cols
-        none, table = np.zeros(lines, np.int64), np.zeros((_MAX_STAGES, lines), np.int64)
+        levels = n_rows + n_cols
+        none, table = np.zeros(levels, np.int64), np.zeros((_MAX_STAGES, levels), np.int64)
         return AnytimeState(
-            defeated_by=np.arange(lines),
-            remaining=np.arange(lines),
+            defeated_by=np.arange(levels),
+            remaining=np.arange(levels),
             pulls=none.copy(),
             clicks=none.copy(),
             clock=np.concatenate([start_clock(n_rows, n_cols), np.zeros(6, np.int64)]),
@@ -122,7 +122,7 @@ bounds.register(AnytimeState)(kl_bounds)
 void.register(AnytimeState)(forget)
 recall.register(AnytimeState)(join_nothing)
 race.register(AnytimeState)(race_of_sweeps)
-view.register(AnytimeState)(view_of_lines)
+view.register(AnytimeState)(view_of_levels)
 
 
 @noalloc
@@ -133,28 +133,28 @@ def stage_length(stage: int) -> int:
 
 @noalloc
 def other_side(state: AnytimeState, side: int) -> tuple[int, int]:
-    """Return the first line of the side whose lines are partners, and the line after its last."""
+    """Return the first level of the side whose levels are partners, and the level after its last."""
     return (state.clock[N_ROWS], len(state.pulls)) if side == ROWS else (0, state.clock[N_ROWS])
 
 
 @noalloc
 def begin_round(state: AnytimeState) -> None:
-    """Double the guess, raise the level to it, and let all lines remain again."""
-    clock, lines = state.clock, len(state.pulls)
-    clock[GUESS] = max(clock[GUESS], 2 * _FIRST_LENGTH * lines)
+    """Double the guess, raise the confidence to it, and let all levels remain again."""
+    clock, levels = state.clock, len(state.pulls)
+    clock[GUESS] = max(clock[GUESS], 2 * _FIRST_LENGTH * levels)
     while clock[GUESS] <= clock[ASKED]:
         clock[GUESS] *= 2
     log_guess = math.log(clock[GUESS])
     state.level[CONFIDENCE] = log_guess + state.level[C] * math.log(max(1.0, log_guess))
-    for line in range(lines):
-        state.defeated_by[line] = state.remaining[line] = line
-        state.pulls[line] = state.clicks[line] = 0
-    clock[STAGE], clock[ROWS_LEFT], clock[COLS_LEFT] = 0, clock[N_ROWS], lines - clock[N_ROWS]
+    for level in range(levels):
+        state.defeated_by[level] = state.remaining[level] = level
+        state.pulls[level] = state.clicks[level] = 0
+    clock[STAGE], clock[ROWS_LEFT], clock[COLS_LEFT] = 0, clock[N_ROWS], levels - clock[N_ROWS]
 
 
 @noalloc
 def open_stage(state: AnytimeState, rng: Any) -> None:
-    """Draw the partners of a new stage; find the remaining lines that have not played it."""
+    """Draw the partners of a new stage; find the remaining levels that have not played it."""
     clock, n_rows, stage = state.clock, state.clock[N_ROWS], state.clock[STAGE]
     for side in range(2):
         first, last = other_side(state, side)
@@ -163,11 +163,11 @@ def open_stage(state: AnytimeState, rng: Any) -> None:
                 state.partners[stage, state.defeated_by[first + int(rng.random() * (last - first))]] += 1
         state.behind_left[side] = 0
         for place in range(n_rows * side, n_rows * side + clock[ROWS_LEFT + side]):
-            line = state.remaining[place]
-            if state.played[line] == stage:
-                state.behind[n_rows * side + state.behind_left[side]] = line
+            level = state.remaining[place]
+            if state.played[level] == stage:
+                state.behind[n_rows * side + state.behind_left[side]] = level
                 state.behind_left[side] += 1
-                state.played[line] += 1
+                state.played[level] += 1
     clock[OPENED] = max(clock[OPENED], stage + 1)
     clock[TO_PLAY] = stage_length(stage) * (state.behind_left[ROWS] + state.behind_left[COLS])
     clock[SYNCS] += clock[TO_PLAY] > 0
@@ -200,9 +200,9 @@ def find_partner(state: AnytimeState) -> None:
 def close_stage(state: AnytimeState, rng: Any) -> None:
     """Add the outcomes of the stage to the sums and eliminate."""
     stage = state.clock[STAGE]
-    for line in range(len(state.pulls)):  # whole arrays at once would take seconds to compile
-        state.pulls[line] += state.stage_pulls[stage, line]
-        state.clicks[line] += state.stage_clicks[stage, line]
+    for level in range(len(state.pulls)):  # whole arrays at once would take seconds to compile
+        state.pulls[level] += state.stage_pulls[stage, level]
+        state.clicks[level] += state.stage_clicks[stage, level]
     eliminate(state, rng)
     state.clock[STAGE] += 1
 
@@ -224,7 +224,7 @@ def _choose(state: AnytimeState, rng: Any) -> tuple[int, int, int]:
         row, col = leading_pair(state, rng)
         return row, col, FILLER
     side, partner, tag = clock[SIDE], clock[PARTNER], 2 * clock[STAGE] + clock[SIDE]
-    line = state.behind[n_rows * side + clock[POSITION]]
+    level = state.behind[n_rows * side + clock[POSITION]]
     clock[OPEN] += 1
     clock[TO_PLAY] -= 1
     clock[POSITION] += 1
@@ -237,16 +237,16 @@ def _choose(state: AnytimeState, rng: Any) -> tuple[int, int, int]:
         else:
             find_partner(state)
     if side == ROWS:
-        return line, partner - n_rows, tag
-    return partner, line - n_rows, tag
+        return level, partner - n_rows, tag
+    return partner, level - n_rows, tag
 
 
 @update.register(AnytimeState)
 def _update(state: AnytimeState, row: int, col: int, tag: int, reward: int) -> None:
     if tag >= 0:
-        line = row if tag % 2 == ROWS else state.clock[N_ROWS] + col
-        state.stage_pulls[tag // 2, line] += 1
-        state.stage_clicks[tag // 2, line] += reward
+        level = row if tag % 2 == ROWS else state.clock[N_ROWS] + col
+        state.stage_pulls[tag // 2, level] += 1
+        state.stage_clicks[tag // 2, level] += reward
         state.clock[OPEN] -= 1
 
 

@@ -16,7 +16,7 @@ from rankone.serving import Database, Experiment
 from rankone.serving.fold import Fold
 from rankone.serving.make_report import make_report, outcome_counts, survivors
 from rankone.serving.report import Report
-from rankone.serving.settings import Lines
+from rankone.serving.settings import Levels
 from rankone.serving.unknown_policy import UnknownPolicy
 from rankone.web.page.timeline import Timeline
 from rankone.web.server.encoding import encode
@@ -25,7 +25,7 @@ MAX_SHOWN = 24  # rows, and columns, of a heat map
 _FRESH = 1.0  # seconds
 _SHARE = 0.05  # of the time, at most, is spent on views of one experiment
 _ROUNDS = 30
-_ENOUGH = 100  # outcomes of every line before the uniform split is estimated
+_ENOUGH = 100  # outcomes of every level before the uniform split is estimated
 
 Ints = npt.NDArray[np.int64]
 
@@ -122,7 +122,7 @@ def _still(fold: Fold) -> Fold:
 
 
 def _heat(fold: Fold, report: Report) -> dict[str, Any]:
-    """Return the counts of the busiest lines, the leading ones always among them, in their own order."""
+    """Return the counts of the busiest levels, the leading ones always among them, in their own order."""
     rows = _busiest(fold.rows, fold.asked.sum(axis=1), report.best_row)
     cols = _busiest(fold.cols, fold.asked.sum(axis=0), report.best_col)
     part = np.ix_(rows, cols)
@@ -137,9 +137,9 @@ def _heat(fold: Fold, report: Report) -> dict[str, Any]:
     }
 
 
-def _busiest(lines: Lines, traffic: Ints, leader: str) -> list[int]:
-    living = lines.numbers()
-    by_traffic = sorted(living, key=lambda line: (lines.names[line] != leader, -traffic[line], line))
+def _busiest(levels: Levels, traffic: Ints, leader: str) -> list[int]:
+    living = levels.numbers()
+    by_traffic = sorted(living, key=lambda level: (levels.names[level] != leader, -traffic[level], level))
     return sorted(by_traffic[:MAX_SHOWN])
 
 
@@ -149,8 +149,8 @@ def uniform_rate(pulls: Ints, clicks: Ints) -> float | None:
     With clicks of pair (i, j) about pulls * u_i * v_j, the likeliest u given v is (clicks of row i) / sum_j pulls v_j,
     and the same with sides changed (the Poisson likelihood, by coordinate ascent).
 
-    None until every line has 100 outcomes. A policy that earns clicks stops showing what began badly, so rates of lines
-    with few outcomes are too low on average, and the advantage over the uniform split would look too large.
+    None until every level has 100 outcomes. A policy that earns clicks stops showing what began badly, so what has
+    few outcomes has too low a rate on average, and the advantage over the uniform split would look too large.
 
     >>> round(uniform_rate(np.full((2, 2), 1000), np.array([[400, 200], [200, 100]])), 3)
     0.225

@@ -1,4 +1,4 @@
-// The tables of the page: heat maps, in which every cell has its figure and so needs no colour, and the lines in the race.
+// The tables of the page: heat maps, in which every cell has its figure and so needs no colour, and the rows and columns in the race.
 
 import { element, label, percent, plural, shortPercent } from "./dom.js";
 

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from rankone.serving.messages import MAX_BATCH
-from rankone.serving.names import MAX_LINES, MAX_NAME
+from rankone.serving.names import MAX_LEVELS, MAX_NAME
 
 
 def _limit(default: int, what: str, answer: str) -> Any:
@@ -32,7 +32,7 @@ class Limits:
     body_seconds: int = _limit(30, "seconds that a body may take to arrive", "408")
     batch: int = _limit(MAX_BATCH, "decisions of one ask, outcomes of one tell", "422")
     name_length: int = _limit(MAX_NAME, "characters of a name, a label, a source or an Idempotency-Key", "422")
-    lines: int = _limit(MAX_LINES, "rows of an experiment, and columns", "422")
+    lines: int = _limit(MAX_LEVELS, "rows of an experiment, and columns", "422")
     pairs: int = _limit(500_000, "pairs, rows x columns, of an experiment", "422")
     all_pairs: int = _limit(500_000, "pairs of all experiments together", "422")
     max_open: int = _limit(1_000_000, "what an experiment's own max_open may be", "422")

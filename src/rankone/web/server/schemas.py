@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from rankone.errors import InputError
 from rankone.serving.messages import MAX_BATCH
-from rankone.serving.names import MAX_LINES, MAX_NAME, checked_name
+from rankone.serving.names import MAX_LEVELS, MAX_NAME, checked_name
 from rankone.serving.settings import MAX_SECONDS
 
 
@@ -29,7 +29,7 @@ Text = Annotated[
 Name = Annotated[Text, AfterValidator(_addressable)]
 Count = Annotated[int, Field(ge=1, le=MAX_BATCH)]
 Seconds = Annotated[float, Field(gt=0, le=MAX_SECONDS)]
-Lines = Annotated[list[Text], Field(min_length=1, max_length=MAX_LINES)]
+Levels = Annotated[list[Text], Field(min_length=1, max_length=MAX_LEVELS)]
 
 
 class Body(BaseModel):
@@ -47,8 +47,8 @@ class NewExperiment(Body):
     """An experiment to create. Left out: as `rankone.Experiment` has it."""
 
     name: Name
-    rows: Lines | Annotated[int, Field(ge=1, le=MAX_LINES)]
-    cols: Lines | Annotated[int, Field(ge=1, le=MAX_LINES)]
+    rows: Levels | Annotated[int, Field(ge=1, le=MAX_LEVELS)]
+    cols: Levels | Annotated[int, Field(ge=1, le=MAX_LEVELS)]
     policy: Text | None = None
     window: Seconds | None = Field(None, description="seconds after which silence means: not clicked")
     auto_stop: Annotated[float, Field(gt=0, le=0.5)] | None = Field(
@@ -226,7 +226,7 @@ class Experiments(BaseModel):
 
 
 class LineAnswer(BaseModel):
-    """The number of a line that came or went."""
+    """The number of a row or column that came or went."""
 
     number: int
 
@@ -299,7 +299,7 @@ class ReportAnswer(BaseModel):
 
 
 class ViewAnswer(BaseModel):
-    """What the page shows: the report, heat maps of the busiest lines, and the course of time. At most seconds old."""
+    """What the page shows: the report, heat maps of the busiest pairs, and the course of time. At most seconds old."""
 
     report: ReportAnswer
     heat: dict[str, Any]
@@ -309,7 +309,7 @@ class ViewAnswer(BaseModel):
     cols_left: list[str] | None
     click_rate: float | None
     uniform_rate: float | None = Field(
-        description="estimated click rate had all pairs been shown equally often; null: too few outcomes of some line"
+        description="estimated click rate had all pairs been shown equally often; null: few outcomes of a row or column"
     )
     simulated: int = Field(description="decisions that a simulated audience asked for")
     window: float | None

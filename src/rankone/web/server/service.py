@@ -142,7 +142,9 @@ class Service:
     async def check_room(self, rows: int, cols: int, more: int) -> None:
         """Refuse an experiment of this size, which has so many more pairs than are there, if memory would be short."""
         if rows * cols > self.limits.pairs:
-            raise InputError(f"at most {self.limits.pairs} pairs", rows * cols, "use less lines; retired ones count")
+            raise InputError(
+                f"at most {self.limits.pairs} pairs", rows * cols, "use fewer rows or columns; retired ones count"
+            )
         looks = [served.call(served.experiment.look, lambda fold: fold.pulls.size) for served in self._served.values()]
         total = more + sum(await asyncio.gather(*looks))
         if total > self.limits.all_pairs:

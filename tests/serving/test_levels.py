@@ -15,7 +15,7 @@ from .helpers import POLICIES, Audience, Clock, error_of, live_policy, saved, st
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_lines_come_and_go_for_every_policy(name, db):
+def test_levels_come_and_go_for_every_policy(name, db):
     experiment = start(db, live_policy(name))
     audience = Audience()
     for _ in range(150):
