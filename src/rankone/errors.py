@@ -3,17 +3,17 @@
 ::
 
     RankoneError
-    ├── InputError            (also ValueError)    a value the caller gave cannot be used
-    │   ├── DecisionError                          a decision is unknown, or already has its outcome
-    │   │   ├── UnknownDecision                    no decision has this id
-    │   │   └── Contradiction                      the decision already has another outcome; the first one stays
-    │   ├── KeyReused                              an idempotency key came again with another request
-    │   └── TooManyOpen                            too many decisions wait for their outcomes
-    ├── StorageError                               the disk or database is gone, full or busy
-    ├── JournalError                               a journal is damaged, or newer than this program
-    ├── WorkerError                                a worker or the scheduler is gone, or runs other versions
-    ├── ConformanceError      (also AssertionError) a class does not keep its contract (`rankone.testing`)
-    └── MissingExtra          (also ImportError)   an optional dependency is not installed
+    ├── InputError            (also ValueError)       a value the caller gave cannot be used
+    │   ├── DecisionError                             a decision is unknown, or already has its outcome
+    │   │   ├── UnknownDecision                        no decision has this id
+    │   │   └── Contradiction                         the decision already has another outcome; the first one stays
+    │   ├── KeyReused                                 an idempotency key came again with another request
+    │   └── TooManyOpen                               too many decisions wait for their outcomes
+    ├── StorageError                                  the disk or database is gone, full or busy
+    ├── JournalError                                  a journal is damaged, or newer than this program
+    ├── WorkerError                                   a worker or the scheduler is gone, or runs other versions
+    ├── ConformanceError      (also AssertionError)   a class does not keep its contract (`rankone.testing`)
+    └── MissingExtra          (also ImportError)      an optional dependency is not installed
 """
 
 from __future__ import annotations
