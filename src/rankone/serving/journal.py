@@ -113,6 +113,7 @@ _AS_BYTES: tuple[Callable[[Any], bytes], ...] = (
     *(_same, str.encode, str.encode, str.encode),
     *(_same, str.encode, struct.Struct("<d").pack, str.encode),
 )
+_HEAD = struct.Struct("<QBQ")  # of a value: the place of its event, the place of its column, its length
 _UNFIT = (TypeError, ValueError, OverflowError, struct.error)  # what values raise that nobody wrote
 
 
@@ -167,10 +168,10 @@ def _checksum_2(before: bytes, numbers: bytes, each: Sequence[Texts]) -> bytes:
     """
     parts = [struct.pack("<QQ", len(before), len(each)), before, numbers]
     for place, texts in enumerate(each):
-        for column, value in enumerate(texts):
+        for column, value in enumerate(texts) if texts is not NO_TEXTS else ():
             if value is not None:
                 data = _AS_BYTES[column](value)
-                parts += (struct.pack("<QBQ", place, column, len(data)), data)
+                parts += (_HEAD.pack(place, column, len(data)), data)
     return hashlib.blake2b(b"".join(parts), digest_size=16, person=b"rankone journal2").digest()
 
 

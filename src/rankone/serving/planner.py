@@ -184,7 +184,7 @@ class Planner:
             if held is None:
                 self._add(Kind.EXPIRE, number, opened.pair, 0)
             else:
-                self._add(Kind.LEARN, number, opened.pair, held.clicked, Texts(source=held.source, token=held.token))
+                self._add(Kind.LEARN, number, opened.pair, held.clicked, _texts(held.source, held.token))
 
     def _find(self, id: str) -> KnownDecision:
         """Find a decision by its id, or raise that there is none."""
@@ -215,9 +215,9 @@ class Planner:
                 raise Contradiction(
                     "a decision still open", "one whose window has ended", "void decisions within the window"
                 )
-            kind, texts = Kind.VOID, Texts(token=request.token)
+            kind, texts = Kind.VOID, _texts(None, request.token)
         else:
-            kind, texts = Kind.TELL, Texts(source=request.source or None, token=request.token)
+            kind, texts = Kind.TELL, _texts(request.source, request.token)
             if ended:
                 kind = Kind.LATE
             elif self._fold.settings.window:
@@ -242,6 +242,11 @@ class Planner:
             return PromisedDecisions(first, count)
         events = [self._storage.of_decision(self._experiment, number)[0] for number in range(first, first + count)]
         return [decision_of(self._fold, event, event[_SECRET]) for event in events]
+
+
+def _texts(source: str | None, token: str | None) -> Texts:
+    """Return the texts of an outcome: whoever told it may have named neither."""
+    return Texts(source=source, token=token) if source or token else NO_TEXTS
 
 
 def _advice(settings: Settings) -> str:

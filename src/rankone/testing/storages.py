@@ -18,6 +18,7 @@ from rankone.testing.suite import Suite, expect, expect_refusal
 
 _EVENT: dict[str, Any] = {"kind": int(Kind.ASK), "row": 1, "col": 2, "tag": 2**62, "value": -1}
 _EVENT |= {"secret": b"\0\xff'\"?%", "source": "é?%{}"}  # what drivers may take for something else
+_EVENT |= {"shown": b"\0{}", "context": '{"a": "%s"}', "chance": 1 / 3, "token": "?"}
 _SHORT = 0.2  # seconds of patience, where somebody waits for a lock in vain
 _ALL = 1_000
 
