@@ -5,7 +5,7 @@
     RankoneError
     ├── InputError            (also ValueError)       a value the caller gave cannot be used
     │   ├── DecisionError                             a decision is unknown, or already has its outcome
-    │   │   ├── UnknownDecision                        no decision has this id
+    │   │   ├── UnknownDecision                       no decision has this id
     │   │   └── Contradiction                         the decision already has another outcome; the first one stays
     │   ├── KeyReused                                 an idempotency key came again with another request
     │   └── TooManyOpen                               too many decisions wait for their outcomes
