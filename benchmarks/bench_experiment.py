@@ -168,5 +168,5 @@ def openings(path: Path) -> Iterator[str]:
         events = experiment.look(lambda fold: fold.seq)
     yield f"| ready to ask, journal of {events:,} events, newest snapshot | {opening(path):.2f} s |"
     with Database(path) as database:
-        database.transactions.storage.query("DELETE FROM rankone_snapshots")
+        database.use(lambda storage: storage.query("DELETE FROM rankone_snapshots"))
     yield f"| ready to ask, the same without a snapshot | {opening(path):.2f} s |"

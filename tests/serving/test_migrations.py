@@ -100,6 +100,15 @@ def test_a_newer_schema_is_refused_in_words(db, read_only):
     assert f"got version {SCHEMA + 1} - upgrade rankone" in str(error)
 
 
+def test_the_first_release_refuses_what_is_migrated(old):
+    """It makes tables that it misses by name, and then goes by the largest version: it misses none, and is told."""
+    Database(old).close()
+    made = ("version", "experiments", "journal", "decision", "key", "snapshots")
+    with contextlib.closing(open_storage(old, read_only=True)) as storage:
+        assert all(storage.has(f"rankone_{name}") for name in made)
+        assert storage.query("SELECT max(version) FROM rankone_version")[0][0] > 1
+
+
 def test_tables_without_a_version_are_those_of_the_first_release(old):
     """It made them first and entered the version then; a program may have ended between."""
     storage = open_storage(old, read_only=True)
