@@ -94,3 +94,4 @@ def test_a_token_that_makes_no_sense_is_refused(wrong, sqlite_db):
     (answer,) = experiment.do([Ask(token=wrong)])
     assert isinstance(answer, InputError)
     assert isinstance(error_of(experiment.void_open, 60, token=wrong), InputError)
+    assert isinstance(error_of(experiment.exclude, token=wrong), InputError)

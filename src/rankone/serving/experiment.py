@@ -244,6 +244,8 @@ class Experiment:
             why: a note for the journal.
         """
         checked_name(why, "why")
+        if token is not None:
+            checked_name(token, "token")
         times = {
             what: int(checked_number(time, what, -1, 1e11, f"{what}=time.time() - 3600") * 1e6)
             for what, time in (("since", since), ("until", until))
