@@ -5,7 +5,8 @@ In README.md, what stands between ``<!-- bench engine -->`` and ``<!-- end -->``
 benchmark `engine`.
 
 A benchmark is a file ``bench_NAME.py`` with a function ``report() -> str``. The other files help them, but for
-`which_policy`, which measures regret and not speed: ``python -m benchmarks.which_policy`` writes docs/which-policy.md.
+`which_policy`, which measures regret and not speed: ``python -m benchmarks.which_policy`` writes docs/which-policy.md;
+and `against`, which compares with another checkout: ``python -m benchmarks.against ../before``.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import rankone
 from rankone.charts.chart import COLOURS, Chart
 from rankone.kernels.policy import race
 from rankone.numerics.seeds import generator
-from rankone.policies.engines.elimination import OPEN, SWEEPS_LEFT, bounds
+from rankone.policies.engines.elimination import SWEEP_OPEN, SWEEP_TO_GO, bounds
 
 IMAGES = Path(__file__).parent / "images"
 HORIZON = 100_000
@@ -119,7 +119,7 @@ def play_stages(seed: int = 1) -> Iterator[tuple[int, list[dict[str, Any]]]]:
         if len(_in_race(state)) == 2:
             return
         agent.tell(decision, int(world.random() < PROBLEM.means[decision.row, decision.col]))
-        if state.clock[SWEEPS_LEFT] == 0 and state.clock[OPEN] == 0:
+        if state.clock[SWEEP_TO_GO] == 0 and state.clock[SWEEP_OPEN] == 0:
             levels = [_level(state, key) for key in sorted(_in_race(state))]
 
 

@@ -7,16 +7,16 @@ from scipy import stats
 
 from rankone.numerics.beta_maximum import (
     CALM,
-    CHANGES,
     CLICKS,
+    CROWD_CHANGES,
+    CROWD_N_ALIVE,
+    CROWD_QUICK,
+    CROWD_RENEW_AT,
     GROUP,
     LEVELS,
     MEMBER,
-    N_ALIVE,
     PULLS,
-    QUICK,
     RANK,
-    RENEW_AT,
     SEAT,
     SIZE,
     challenge,
@@ -83,7 +83,7 @@ def check(crowd, pulls, clicks):
         assert (group[PULLS], group[CLICKS]) == (pulls[member], clicks[member])
         assert 0 <= seats[seat, RANK] < group[SIZE]
     assert groups[:, SIZE].sum() == len(pulls)
-    assert crowd.tally[N_ALIVE] == (groups[:, SIZE] > 0).sum()
+    assert crowd.tally[CROWD_N_ALIVE] == (groups[:, SIZE] > 0).sum()
     places = {(seats[seat, GROUP], seats[seat, RANK]) for seat in seats[: len(pulls), SEAT]}
     assert len(places) == len(pulls)
 
@@ -105,7 +105,7 @@ def test_bookkeeping_stays_true():
         tell(crowd, member, pulls[member], clicks[member])
         if step % 100 == 0:
             check(crowd, pulls, clicks)
-    assert crowd.tally[CHANGES] < 6_000
+    assert crowd.tally[CROWD_CHANGES] < 6_000
     exact = sum(-stats.beta(s + 1, n - s + 1).logcdf(LEVELS) for n, s in zip(pulls, clicks, strict=True))
     low = exact < 40.0  # above, parts of the sum are cut off
     np.testing.assert_allclose(crowd.curves[-1, :CALM][low], exact[low], rtol=1e-8, atol=1e-10)
@@ -115,9 +115,9 @@ def test_bookkeeping_stays_true():
 def test_quick_level_is_never_missed(pulls, clicks):
     crowd = start_crowd(5)
     winners(crowd, pulls, clicks, 1, generator(3))
-    latest = crowd.tally[RENEW_AT]
+    latest = crowd.tally[CROWD_RENEW_AT]
     assert latest > pulls
-    level = LEVELS[crowd.tally[QUICK]]
+    level = LEVELS[crowd.tally[CROWD_QUICK]]
     assert level == 0.0 or stats.beta(clicks + 1, latest - clicks + 1).logcdf(level) <= -46.0
 
 

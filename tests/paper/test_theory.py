@@ -10,7 +10,7 @@ import pytest
 import rankone
 from rankone.paper import theory
 from rankone.paper.stages import play_stages, promised_stage
-from rankone.policies.engines.elimination import CONFIDENCE
+from rankone.policies.engines.elimination import SWEEP_CONFIDENCE
 
 
 def test_stages_of_a_certain_problem():
@@ -27,7 +27,7 @@ class Pointlike(rankone.Rank1ElimKL):
 
     def start(self, n_rows, n_cols):
         state = super().start(n_rows, n_cols)
-        state.level[CONFIDENCE] = 1e-12
+        state.level[SWEEP_CONFIDENCE] = 1e-12
         return state
 
 

@@ -10,22 +10,31 @@ from hypothesis import strategies as st
 import rankone
 from rankone.numerics.kl import kl_lower, kl_upper
 from rankone.numerics.seeds import generator
-from rankone.policies.engines.elimination import COLS_LEFT, N_ROWS, OPEN, ROWS_LEFT, STAGE, SWEEPS_LEFT
+from rankone.policies.engines.elimination import (
+    SWEEP_COLS_LEFT,
+    SWEEP_N_ROWS,
+    SWEEP_OPEN,
+    SWEEP_ROWS_LEFT,
+    SWEEP_STAGE,
+    SWEEP_TO_GO,
+)
 
 probabilities = st.sampled_from([0.0, 0.05, 0.3, 0.5, 0.5, 0.8, 1.0])
 lines = st.lists(probabilities, min_size=1, max_size=5)
 
 
 def remaining_lines(state):
-    n_rows, clock = state.clock[N_ROWS], state.clock
-    return np.concatenate([state.remaining[: clock[ROWS_LEFT]], state.remaining[n_rows : n_rows + clock[COLS_LEFT]]])
+    n_rows, clock = state.clock[SWEEP_N_ROWS], state.clock
+    return np.concatenate(
+        [state.remaining[: clock[SWEEP_ROWS_LEFT]], state.remaining[n_rows : n_rows + clock[SWEEP_COLS_LEFT]]]
+    )
 
 
 def stage_ends(agent, rows, cols, rng, stages):
     """Play whole stages, outcomes shuffled within each stage; yield at the moment all outcomes are in."""
     for _ in range(stages):
         waiting = []
-        while agent.state.clock[SWEEPS_LEFT] > 0 or not waiting:
+        while agent.state.clock[SWEEP_TO_GO] > 0 or not waiting:
             decision = agent.ask()
             if decision.filler:
                 return
@@ -33,7 +42,7 @@ def stage_ends(agent, rows, cols, rng, stages):
         for place in rng.permutation(len(waiting)):
             decision = waiting[place]
             agent.tell(decision, int(rng.random() < rows[decision.row] * cols[decision.col]))
-        assert agent.state.clock[OPEN] == 0
+        assert agent.state.clock[SWEEP_OPEN] == 0
         yield
 
 
@@ -44,7 +53,7 @@ def test_invariants_of_algorithm_1(name, length, rows, cols, horizon, seed):
     agent = rankone.as_policy(name).with_horizon(horizon).agent(len(rows), len(cols), seed=seed)
     state = agent.state
     for stage, _ in enumerate(stage_ends(agent, rows, cols, generator(seed, "rewards"), stages=3)):
-        assert state.clock[STAGE] == stage
+        assert state.clock[SWEEP_STAGE] == stage
         h = state.defeated_by
         assert (h[h] == h).all(), "the defeat maps are idempotent"
         assert set(remaining_lines(state)) == set(h), "active set = image of h"
@@ -87,7 +96,7 @@ def test_waits_with_the_leading_pair_until_the_stage_is_complete():
     assert all((old == new).all() for old, new in zip(before, agent.state, strict=True)), "a filler teaches nothing"
     agent.tell(decisions[-1], 0)
     agent.ask()
-    assert agent.state.clock[STAGE] == 1
+    assert agent.state.clock[SWEEP_STAGE] == 1
 
 
 def test_any_order_of_outcomes_gives_the_same_state():

@@ -9,11 +9,11 @@ from rankone.policies.engines.index_groups import (
     AFTER,
     CHOSEN,
     CLICKS,
-    FIRST,
-    LAST,
-    N_GROUPS,
     NOBODY,
     PULLS,
+    QUEUE_FIRST,
+    QUEUE_LAST,
+    RACE_N_GROUPS,
     IndexState,
     drop_empty_groups,
     group_of,
@@ -47,12 +47,12 @@ def run(kernel, *arguments):
 def queues(state):
     """Counts -> pairs in the order of the queue, as the arrays have them."""
     found = {}
-    for group in state.groups[: state.clock[N_GROUPS]]:
-        pair, queue = group[FIRST], []
+    for group in state.groups[: state.clock[RACE_N_GROUPS]]:
+        pair, queue = group[QUEUE_FIRST], []
         while pair != NOBODY:
             queue.append(int(pair))
             pair = state.pairs[pair, AFTER]
-        assert group[LAST] == (queue[-1] if queue else NOBODY)
+        assert group[QUEUE_LAST] == (queue[-1] if queue else NOBODY)
         if queue:
             key = int(group[PULLS]), int(group[CLICKS])
             assert key not in found
@@ -87,7 +87,7 @@ def test_moves_keep_queues_in_order(spread):
     run(_queue_all, state, rng)
     times = iter(rng.permutation(1_000))
     for step in range(900):
-        if state.clock[N_GROUPS] == len(state.groups):
+        if state.clock[RACE_N_GROUPS] == len(state.groups):
             run(_tidy, state)
         pair, pulls = rng.integers(N_PAIRS), rng.integers(1, spread)
         run(_move, state, pair, pulls, rng.integers(pulls + 1), next(times))
@@ -101,7 +101,7 @@ def test_tidying_keeps_pairs_and_forgets_empty_groups():
     for pair in range(N_PAIRS):
         run(_move, state, pair, 1 + pair, 0, pair)
         run(_move, state, pair, 3 + pair % 4, 1, pair)
-    assert state.clock[N_GROUPS] == 1 + N_PAIRS + 4
+    assert state.clock[RACE_N_GROUPS] == 1 + N_PAIRS + 4
     run(_tidy, state)
-    assert state.clock[N_GROUPS] == 4
+    assert state.clock[RACE_N_GROUPS] == 4
     assert queues(state) == model(state)

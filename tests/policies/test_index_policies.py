@@ -8,7 +8,7 @@ from rankone.compiling.compiled import compiled
 from rankone.kernels.policy import choose, update
 from rankone.numerics.seeds import generator
 from rankone.policies import KLUCB
-from rankone.policies.engines.index_groups import ASKED, N_GROUPS, SEARCHED_AT
+from rankone.policies.engines.index_groups import RACE_ASKED, RACE_N_GROUPS, RACE_SEARCHED_AT
 from tests.oracles.plain_indices import plain_state, plain_twin
 from tests.oracles.replay import replay
 
@@ -87,10 +87,10 @@ def test_same_pairs_late_in_a_large_run(policy, kind, shape):
 def _count_looks(state, means, steps, rng):
     looks = 0
     for _ in range(steps):
-        searched_at = state.clock[SEARCHED_AT]
+        searched_at = state.clock[RACE_SEARCHED_AT]
         row, col, tag = choose(state, rng)
-        if state.clock[SEARCHED_AT] != searched_at:
-            looks += state.clock[N_GROUPS]
+        if state.clock[RACE_SEARCHED_AT] != searched_at:
+            looks += state.clock[RACE_N_GROUPS]
         update(state, row, col, tag, 1 if rng.random() < means[row, col] else 0)
     return looks
 
@@ -124,7 +124,7 @@ def test_very_late_in_time(policy, means):
     """As if 10^12 decisions had gone unanswered: nothing overflows, and the twin agrees."""
     engine = policy.start(*means.shape)
     replay(engine, means, 5_000, generator(8))
-    engine.clock[ASKED] += 10**12
+    engine.clock[RACE_ASKED] += 10**12
     plain = plain_state(policy, engine)
     assert np.array_equal(replay(engine, means, 20_000, generator(9)), replay(plain, means, 20_000, generator(9)))
 

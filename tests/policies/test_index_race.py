@@ -9,21 +9,21 @@ from rankone.compiling.compiled import compiled
 from rankone.kernels.policy import choose, update
 from rankone.numerics.seeds import generator
 from rankone.policies.engines.index_groups import (
-    ASKED,
     BAR,
     CHOSEN,
     CLICKS,
-    FIRST,
-    HELD,
-    HELD_PULLS,
     LATER,
-    LEADER,
-    N_GROUPS,
     NOBODY,
     NOW,
     PULLS,
+    QUEUE_FIRST,
+    RACE_ASKED,
+    RACE_HELD,
+    RACE_HELD_PULLS,
+    RACE_LEADER,
+    RACE_N_GROUPS,
+    RACE_VALID_UNTIL,
     RIVALS,
-    VALID_UNTIL,
     IndexState,
     start_groups,
 )
@@ -78,7 +78,7 @@ def steps():
     means = rng.random((4, 5))
     taken = []
     for _ in range(4_000):
-        before, chosen = indices(state, state.clock[ASKED]), state.pairs[:, CHOSEN].copy()
+        before, chosen = indices(state, state.clock[RACE_ASKED]), state.pairs[:, CHOSEN].copy()
         row, col, tag = compiled(_choose, __name__)(state, rng)
         taken.append((type(state)(*(array.copy() for array in state)), before, chosen, row * 5 + col))
         compiled(_update, __name__)(state, row, col, tag, int(rng.random() < means[row, col]))
@@ -93,7 +93,7 @@ def test_the_largest_index_is_chosen_and_ties_go_by_waiting(steps):
 
 def test_tangents_are_above_the_index_everywhere(steps):
     for state, *_ in steps[100::97]:
-        for group in range(state.clock[N_GROUPS]):
+        for group in range(state.clock[RACE_N_GROUPS]):
             pulls, clicks = state.groups[group, PULLS], state.groups[group, CLICKS]
             height, slope = state.tangents[group]
             for level in (
@@ -109,12 +109,12 @@ def test_tangents_are_above_the_index_everywhere(steps):
 def test_bars_are_above_every_other_pair_until_the_race_is_looked_at_again(steps):
     for state, *_ in steps[100:]:
         clock, levels = state.clock, state.levels
-        if clock[ASKED] <= clock[VALID_UNTIL]:
-            values = indices(state, clock[VALID_UNTIL])
-            led = np.arange(len(values)) == clock[HELD]
+        if clock[RACE_ASKED] <= clock[RACE_VALID_UNTIL]:
+            values = indices(state, clock[RACE_VALID_UNTIL])
+            led = np.arange(len(values)) == clock[RACE_HELD]
             assert levels[BAR] > values[~led].max()
-            leader = state.groups[clock[LEADER]]
-            led |= (state.pulls == leader[PULLS]) & (state.clicks == leader[CLICKS]) & (leader[FIRST] != NOBODY)
+            leader = state.groups[clock[RACE_LEADER]]
+            led |= (state.pulls == leader[PULLS]) & (state.clicks == leader[CLICKS]) & (leader[QUEUE_FIRST] != NOBODY)
             assert levels[RIVALS] > values[~led].max(initial=-1.0)
 
 
@@ -124,4 +124,4 @@ def test_the_held_pair_plays_on_only_after_an_outcome():
     chosen = [compiled(_choose, __name__)(state, rng) for _ in range(18)]
     assert chosen[:6] == chosen[6:12] == chosen[12:]
     assert len(set(chosen)) == 6
-    assert state.clock[HELD_PULLS] == 0
+    assert state.clock[RACE_HELD_PULLS] == 0

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rankone
-from rankone.numerics.beta_maximum import CREDIT
+from rankone.numerics.beta_maximum import CROWD_CREDIT
 from rankone.numerics.seeds import generator
 from rankone.simulation.work_unit import play_run
 from tests.oracles.naive_thompson import NaiveThompson
@@ -40,7 +40,7 @@ def regrets(policy, problem, credit=None):
     for _ in range(RUNS):
         state = policy.start(*world.shape)
         if credit is not None:
-            state.tally[CREDIT] = credit
+            state.tally[CROWD_CREDIT] = credit
         found.append(play_run(state, world, CHECKPOINTS, rng)[0])
     return np.array(found)
 

@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 # Where a run is: the step, the checkpoint, how many decisions came after news, how many are open.
-STEP, PLACE, NEWS, OPEN = range(4)
+RUN_STEP, RUN_PLACE, RUN_NEWS, RUN_OPEN = range(4)
 
 
 class Scratch(NamedTuple):
@@ -76,7 +76,7 @@ def _file_at_once(feedback: AtOnce, state: Any, step: int, tag: int, seen: bool,
 
 # Fields of an open decision: when it is due, which comes first of those due together, its tag, whether its outcome is
 # ever seen; behind these what was shown and what came of it.
-DUE, ORDER, TAG, SEEN, SHOWN = range(5)
+LATE_DUE, LATE_ORDER, LATE_TAG, LATE_SEEN, LATE_SHOWN = range(5)
 _ROOM = 1024  # open decisions, to begin with
 
 
@@ -95,7 +95,7 @@ class Late(NamedTuple):
         cls, scratch: Scratch, steps: int = 0, mean: float = 0.0, size: int = 1, schedule: Ints | None = None
     ) -> Self:
         """Return feedback for a run on these arrays."""
-        waiting = np.empty((_ROOM, SHOWN + len(scratch.shown) + len(scratch.outcome)), np.int64)
+        waiting = np.empty((_ROOM, LATE_SHOWN + len(scratch.shown) + len(scratch.outcome)), np.int64)
         empty = np.zeros((0, 2), np.int64)
         return cls(np.array([steps, size]), np.array([mean]), empty if schedule is None else schedule, waiting)
 
@@ -107,11 +107,11 @@ class Late(NamedTuple):
 @deliver.register(Late)
 def _deliver_late(feedback: Late, state: Any, step: int, scratch: Any) -> bool:
     clock, waiting = scratch.clock, feedback.waiting
-    if clock[OPEN] == len(waiting):
+    if clock[RUN_OPEN] == len(waiting):
         return False
-    if clock[OPEN] > 0 and waiting[0, DUE] < step:
-        clock[NEWS] += 1
-        while clock[OPEN] > 0 and waiting[0, DUE] < step:
+    if clock[RUN_OPEN] > 0 and waiting[0, LATE_DUE] < step:
+        clock[RUN_NEWS] += 1
+        while clock[RUN_OPEN] > 0 and waiting[0, LATE_DUE] < step:
             take_in(state, waiting, scratch)
     return True
 
@@ -121,15 +121,15 @@ def take_in(state: Any, waiting: Records, scratch: Any) -> None:
     """Tell the policy the outcome on top."""
     shown, outcome = scratch.shown, scratch.outcome
     for place in range(len(shown)):
-        shown[place] = waiting[0, SHOWN + place]
+        shown[place] = waiting[0, LATE_SHOWN + place]
     for place in range(len(outcome)):
-        outcome[place] = waiting[0, SHOWN + len(shown) + place]
-    if waiting[0, SEEN]:
-        learn(state, shown, waiting[0, TAG], outcome)
+        outcome[place] = waiting[0, LATE_SHOWN + len(shown) + place]
+    if waiting[0, LATE_SEEN]:
+        learn(state, shown, waiting[0, LATE_TAG], outcome)
     else:
-        withdraw(state, shown, waiting[0, TAG])
-    drop_first(waiting, scratch.clock[OPEN])
-    scratch.clock[OPEN] -= 1
+        withdraw(state, shown, waiting[0, LATE_TAG])
+    drop_first(waiting, scratch.clock[RUN_OPEN])
+    scratch.clock[RUN_OPEN] -= 1
 
 
 @file.register(Late)
@@ -148,11 +148,12 @@ def _file_late(feedback: Late, state: Any, step: int, tag: int, seen: bool, rng:
 @noalloc
 def note(waiting: Records, scratch: Any, due: int, order: int, tag: int, seen: bool) -> None:
     """Enter an open decision."""
-    place, n_shown = scratch.clock[OPEN], len(scratch.shown)
-    waiting[place, DUE], waiting[place, ORDER], waiting[place, TAG], waiting[place, SEEN] = due, order, tag, seen
+    place, n_shown = scratch.clock[RUN_OPEN], len(scratch.shown)
+    waiting[place, LATE_DUE], waiting[place, LATE_ORDER] = due, order
+    waiting[place, LATE_TAG], waiting[place, LATE_SEEN] = tag, seen
     for part in range(n_shown):
-        waiting[place, SHOWN + part] = scratch.shown[part]
+        waiting[place, LATE_SHOWN + part] = scratch.shown[part]
     for part in range(len(scratch.outcome)):
-        waiting[place, SHOWN + n_shown + part] = scratch.outcome[part]
+        waiting[place, LATE_SHOWN + n_shown + part] = scratch.outcome[part]
     enter_last(waiting, place)
-    scratch.clock[OPEN] += 1
+    scratch.clock[RUN_OPEN] += 1

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankone.compiling.compiled import compiled
-from rankone.kernels.feedback import NEWS, PLACE, STEP, AtOnce, Floats, Ints, Scratch, deliver, file
+from rankone.kernels.feedback import RUN_NEWS, RUN_PLACE, RUN_STEP, AtOnce, Floats, Ints, Scratch, deliver, file
 from rankone.kernels.policy import decide, settled
 from rankone.kernels.world import loss, move, observe, respond, steady
 
@@ -23,21 +23,22 @@ def play(state: Any, world: Any, feedback: Any, rng: Any, checkpoints: Ints, reg
     decision; called again with more room, the loop goes on from there.
     """
     shown, clock = scratch.shown, scratch.clock
-    step, regret = clock[STEP], scratch.regret[0]
-    for place in range(clock[PLACE], len(checkpoints)):
+    step, regret = clock[RUN_STEP], scratch.regret[0]
+    for place in range(clock[RUN_PLACE], len(checkpoints)):
         while step < checkpoints[place]:
             if not deliver(feedback, state, step, scratch):
-                clock[STEP], clock[PLACE], scratch.regret[0] = step, place, regret
+                clock[RUN_STEP], clock[RUN_PLACE], scratch.regret[0] = step, place, regret
                 return False
             move(world, step, rng)
             observe(world, step, rng, scratch.context)
             tag = decide(state, scratch.context, rng, shown)
+            lost = loss(world, shown)
             if settled(state) and steady(world):
-                regret += (checkpoints[place] - step) * loss(world, shown)
+                regret += (checkpoints[place] - step) * lost
                 step = checkpoints[place]
                 break
             seen = respond(world, shown, scratch.outcome, rng)
-            regret += loss(world, shown)
+            regret += lost
             file(feedback, state, step, tag, seen, rng, scratch)
             step += 1
         regrets[place] = regret
@@ -53,4 +54,4 @@ def play_through(
     while not loop(state, world, feedback, rng, checkpoints, regrets, scratch):
         feedback = feedback.with_room()
     at_once = isinstance(feedback, AtOnce)  # every decision but the first comes after a new outcome
-    return regrets, int(checkpoints[-1]) - 1 if at_once else int(scratch.clock[NEWS])
+    return regrets, int(checkpoints[-1]) - 1 if at_once else int(scratch.clock[RUN_NEWS])

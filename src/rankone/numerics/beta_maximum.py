@@ -60,13 +60,13 @@ LEVELS = np.concatenate(
 )
 N_LEVELS = len(LEVELS)
 
-# Columns of `Crowd.seats` and `Crowd.groups`; the first four are those of `chains`.
+# Columns of `Crowd.seats` and `Crowd.groups`; the first four are those of `rekeyable_table`.
 GROUP, RANK, _NEXT, _HEAD, MEMBER, SEAT = range(6)
 PULLS, CLICKS, _NEXT, _HEAD, SIZE = range(5)
 # What comes after the levels in `Crowd.curves`: the coefficient of a group; exp(-H) at the quick level.
 COEFFICIENT = CALM = N_LEVELS
 # Fields of `Crowd.tally`.
-N_ALIVE, HAND, ROOM, CHANGES, QUICK, RENEW_AT, CREDIT = range(7)
+CROWD_N_ALIVE, CROWD_HAND, CROWD_ROOM, CROWD_CHANGES, CROWD_QUICK, CROWD_RENEW_AT, CROWD_CREDIT = range(7)
 
 _SPARE_SLOTS = 64
 _CHANGES_BETWEEN_SUMS = 4096
@@ -78,8 +78,8 @@ class Crowd(NamedTuple):
     """The arrays of a crowd; a policy's state has these fields among its own.
 
     A group's members sit on its seats 0, 1, 2, ..., so that one can be drawn. A group that runs empty stays, in case
-    members come back to its counts, until its slot is needed: a hand goes round the first `ROOM` slots in search of
-    empty ones.
+    members come back to its counts, until its slot is needed: a hand goes round the first `CROWD_ROOM` slots in
+    search of empty ones.
     """
 
     seats: Ints  # (n or more, 6) found by (group, rank in the group); who sits there; and the seat of each member
@@ -111,8 +111,8 @@ def start_crowd(n_members: int, absent: int = 0) -> Crowd:
 @inlined
 def charge(crowd: Any) -> None:
     """Pay for a new group, real or one that there would be if the crowd were in use."""
-    if crowd.tally[CREDIT] > _LEAST_CREDIT:
-        crowd.tally[CREDIT] -= _PRICE
+    if crowd.tally[CROWD_CREDIT] > _LEAST_CREDIT:
+        crowd.tally[CROWD_CREDIT] -= _PRICE
 
 
 @inlined
@@ -122,9 +122,9 @@ def pays(crowd: Any, members: int) -> bool:
     A challenge saves a draw for each member and so earns credit; a new group costs some. When few members win often
     (two equally good pairs, say), plain draws are cheaper, and the crowd can be left alone until it pays again.
     """
-    credit = crowd.tally[CREDIT]
+    credit = crowd.tally[CROWD_CREDIT]
     if credit < _MOST_CREDIT:
-        crowd.tally[CREDIT] = credit + members
+        crowd.tally[CROWD_CREDIT] = credit + members
     return credit >= 0
 
 
@@ -134,13 +134,13 @@ def group_with(crowd: Any, pulls: int, clicks: int) -> int:
     groups, tally = crowd.groups, crowd.tally
     group = find(groups, pulls, clicks)
     if group == NOBODY:
-        if 4 * tally[N_ALIVE] > 3 * tally[ROOM]:
-            more = tally[ROOM] + (tally[ROOM] >> 1)
-            tally[ROOM] = more if more < len(crowd.curves) else len(crowd.curves) - 1
-        group = tally[HAND]
+        if 4 * tally[CROWD_N_ALIVE] > 3 * tally[CROWD_ROOM]:
+            more = tally[CROWD_ROOM] + (tally[CROWD_ROOM] >> 1)
+            tally[CROWD_ROOM] = more if more < len(crowd.curves) else len(crowd.curves) - 1
+        group = tally[CROWD_HAND]
         while groups[group, SIZE] > 0:
-            group = group + 1 if group + 1 < tally[ROOM] else 0
-        tally[HAND] = group
+            group = group + 1 if group + 1 < tally[CROWD_ROOM] else 0
+        tally[CROWD_HAND] = group
         rekey(groups, group, pulls, clicks)
         charge(crowd)
         coefficient = crowd.curves[group, COEFFICIENT] = log_coefficient(pulls, clicks)
@@ -161,10 +161,10 @@ def replace(crowd: Any, member: int, newcomer: int) -> None:
 def sum_afresh(crowd: Any) -> None:
     """Sum H over all members: the differences leave rounding errors."""
     groups, curves, total = crowd.groups, crowd.curves, len(crowd.curves) - 1
-    crowd.tally[CHANGES] = 0
+    crowd.tally[CROWD_CHANGES] = 0
     for level in range(N_LEVELS):
         height = 0.0
-        for group in range(crowd.tally[ROOM]):
+        for group in range(crowd.tally[CROWD_ROOM]):
             height += groups[group, SIZE] * curves[group, level]
         curves[total, level] = height
 
@@ -184,30 +184,30 @@ def regroup(crowd: Any, member: int, pulls: int, clicks: int) -> None:
     rekey(seats, last, joined, groups[joined, SIZE])
     seats[last, MEMBER], seats[member, SEAT] = member, last
     groups[joined, SIZE] += 1
-    tally[N_ALIVE] += int(groups[joined, SIZE] == 1) - int(groups[left, SIZE] == 0)
+    tally[CROWD_N_ALIVE] += int(groups[joined, SIZE] == 1) - int(groups[left, SIZE] == 0)
     total, n_levels = len(curves) - 1, curves.shape[1] - 1  # a constant would make the compiler unroll
     for level in range(n_levels):
         curves[total, level] += curves[joined, level] - curves[left, level]
-    tally[CHANGES] += 1
-    if tally[CHANGES] == _CHANGES_BETWEEN_SUMS:
+    tally[CROWD_CHANGES] += 1
+    if tally[CROWD_CHANGES] == _CHANGES_BETWEEN_SUMS:
         sum_afresh(crowd)
-    curves[total, CALM] = math.exp(-curves[total, tally[QUICK]])
+    curves[total, CALM] = math.exp(-curves[total, tally[CROWD_QUICK]])
 
 
 @noalloc
 def renew_quick_level(crowd: Any, pulls: int, clicks: int) -> None:
     """Find the quick level, good for the next 16 + pulls / 64 outcomes of the held-out one even if none is a click."""
     tally = crowd.tally
-    tally[RENEW_AT] = pulls + 16 + (pulls >> 6)
-    coefficient = log_coefficient(tally[RENEW_AT], clicks)
+    tally[CROWD_RENEW_AT] = pulls + 16 + (pulls >> 6)
+    coefficient = log_coefficient(tally[CROWD_RENEW_AT], clicks)
     low, high = 0, N_LEVELS - 1
     while high - low > 1:
         middle = (low + high) >> 1
-        if minus_log_cdf(tally[RENEW_AT], clicks, coefficient, LEVELS[middle]) >= NEVER:
+        if minus_log_cdf(tally[CROWD_RENEW_AT], clicks, coefficient, LEVELS[middle]) >= NEVER:
             low = middle
         else:
             high = middle
-    tally[QUICK] = low
+    tally[CROWD_QUICK] = low
     total = len(crowd.curves) - 1
     crowd.curves[total, CALM] = math.exp(-crowd.curves[total, low])
 
@@ -231,7 +231,7 @@ def fall(crowd: Any, level: int, held_out: float, rng: Any) -> int:
     total = len(curves) - 1
     ahead = -math.log1p(rng.random() * math.expm1(curves[total, level + 1] - curves[total, level]))
     best, best_value = NOBODY, 0.0
-    for group in range(crowd.tally[ROOM]):
+    for group in range(crowd.tally[CROWD_ROOM]):
         share = groups[group, SIZE] * (curves[group, level] - curves[group, level + 1])
         if ahead >= share:
             ahead -= share
@@ -262,7 +262,7 @@ def slow_challenge(crowd: Any, uniform: float, pulls: int, clicks: int, rng: Any
     total = len(crowd.curves) - 1
     # Between which levels is H = e? H falls; bisect between the quick level and the top.
     exponential = -math.log(uniform)
-    level, top = crowd.tally[QUICK], N_LEVELS - 1
+    level, top = crowd.tally[CROWD_QUICK], N_LEVELS - 1
     while top - level > 1:
         middle = (level + top) >> 1
         if crowd.curves[total, middle] > exponential:
@@ -280,7 +280,7 @@ def slow_challenge(crowd: Any, uniform: float, pulls: int, clicks: int, rng: Any
 @inlined
 def challenge(crowd: Any, pulls: int, clicks: int, rng: Any) -> int:
     """Draw for the crowd and for one held out, with these counts; return the winning member, NOBODY for the latter."""
-    if pulls >= crowd.tally[RENEW_AT]:
+    if pulls >= crowd.tally[CROWD_RENEW_AT]:
         renew_quick_level(crowd, pulls, clicks)
     uniform = 1.0 - rng.random()
     if uniform <= crowd.curves[len(crowd.curves) - 1, CALM]:

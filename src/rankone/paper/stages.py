@@ -18,7 +18,15 @@ from rankone.kernels.policy import decide, learn, settled
 from rankone.kernels.world import respond
 from rankone.numerics.kl import kl_lower, kl_upper
 from rankone.numerics.seeds import generator
-from rankone.policies.engines.elimination import COLS_LEFT, CONFIDENCE, N_ROWS, OPEN, ROWS_LEFT, STAGE, SWEEPS_LEFT
+from rankone.policies.engines.elimination import (
+    SWEEP_COLS_LEFT,
+    SWEEP_CONFIDENCE,
+    SWEEP_N_ROWS,
+    SWEEP_OPEN,
+    SWEEP_ROWS_LEFT,
+    SWEEP_STAGE,
+    SWEEP_TO_GO,
+)
 from rankone.policies.pairs.rank1elim_kl import Rank1ElimKL
 from rankone.problems import RankOne
 
@@ -36,7 +44,7 @@ class StageLog:
 def finish_stage(state: Any, world: Any, limit: int, rng: Any, scratch: Any) -> int:
     """Play until every outcome of the current stage is in, or `limit` decisions; return the decisions played."""
     steps = 0
-    while steps < limit and (steps == 0 or state.clock[SWEEPS_LEFT] > 0 or state.clock[OPEN] > 0):
+    while steps < limit and (steps == 0 or state.clock[SWEEP_TO_GO] > 0 or state.clock[SWEEP_OPEN] > 0):
         tag = decide(state, scratch.context, rng, scratch.shown)
         if settled(state):  # one pair is left: no stage will end again
             return limit
@@ -53,13 +61,13 @@ def play_stages(problem: RankOne, policy: Rank1ElimKL, seed: int, run: int) -> S
     rng = generator(seed, "stages", problem.digest, policy.label, run)
     play, scratch = compiled(finish_stage, type(policy).__module__), Scratch.new(problem.layout)
     clock, log, sides = state.clock, StageLog(), _Sides(problem)
-    while horizon > 0 and clock[ROWS_LEFT] + clock[COLS_LEFT] > 2:
+    while horizon > 0 and clock[SWEEP_ROWS_LEFT] + clock[SWEEP_COLS_LEFT] > 2:
         remaining = _remaining(state)
-        stage_before = int(clock[STAGE])
+        stage_before = int(clock[SWEEP_STAGE])
         horizon -= play(state, problem.start(), horizon, rng, scratch)
-        if clock[STAGE] > stage_before:  # the first decision of this call closed the stage before
+        if clock[SWEEP_STAGE] > stage_before:  # the first decision of this call closed the stage before
             _note_eliminations(log, remaining, _remaining(state), stage_before, problem.n_rows)
-        if clock[SWEEPS_LEFT] > 0:  # the horizon came first
+        if clock[SWEEP_TO_GO] > 0:  # the horizon came first
             break
         log.misses += sides.misses(state)
         log.stages += 1
@@ -76,7 +84,7 @@ class _Sides:
 
     def misses(self, state: Any) -> int:
         """Number of sides (0, 1 or 2) on which an interval misses its conditional mean at the end of this stage."""
-        n_rows, sweeps = int(state.clock[N_ROWS]), int(state.pulls[state.remaining[0]])
+        n_rows, sweeps = int(state.clock[SWEEP_N_ROWS]), int(state.pulls[state.remaining[0]])
         partners = self._means[state.defeated_by]
         self._weighted += (sweeps - self._sweeps) * np.array([partners[n_rows:].mean(), partners[:n_rows].mean()])
         self._sweeps = sweeps
@@ -84,7 +92,7 @@ class _Sides:
         for level in _remaining(state):
             side = int(level >= n_rows)
             mean = self._weighted[side] / sweeps * self._means[level]
-            estimate, radius = state.clicks[level] / sweeps, state.level[CONFIDENCE] / sweeps
+            estimate, radius = state.clicks[level] / sweeps, state.level[SWEEP_CONFIDENCE] / sweeps
             if not kl_lower(estimate, radius) <= mean <= kl_upper(estimate, radius):
                 missed.add(side)
         return len(missed)
@@ -96,8 +104,8 @@ def promised_stage(problem: RankOne, gap: float) -> int:
 
 
 def _remaining(state: Any) -> set[int]:
-    n_rows, clock = int(state.clock[N_ROWS]), state.clock
-    rows, cols = state.remaining[: clock[ROWS_LEFT]], state.remaining[n_rows : n_rows + clock[COLS_LEFT]]
+    n_rows, clock = int(state.clock[SWEEP_N_ROWS]), state.clock
+    rows, cols = state.remaining[: clock[SWEEP_ROWS_LEFT]], state.remaining[n_rows : n_rows + clock[SWEEP_COLS_LEFT]]
     return {int(level) for level in (*rows, *cols)}
 
 

@@ -29,7 +29,8 @@ class RankOneWorld(NamedTuple):
 
 @respond.register(RankOneWorld)
 def _respond(world: RankOneWorld, shown: Any, outcome: Any, rng: Any) -> bool:
-    outcome[0] = 1 if rng.random() < world.rows[shown[0]] * world.cols[shown[1]] else 0
+    rate = world.rows[shown[0]] * world.cols[shown[1]]  # before the draw, which the compiler takes to change anything
+    outcome[0] = 1 if rng.random() < rate else 0
     return True
 
 

@@ -46,9 +46,10 @@ State = TypeVar("State")
 
 ROWS, COLS = 0, 1
 # Fields of `SweepState.clock`.
-STAGE, SWEEPS_LEFT, SIDE, POSITION, PARTNER, OPEN, N_ROWS, ROWS_LEFT, COLS_LEFT = range(9)
+SWEEP_STAGE, SWEEP_TO_GO, SWEEP_SIDE, SWEEP_POSITION, SWEEP_PARTNER, SWEEP_OPEN = range(6)
+SWEEP_N_ROWS, SWEEP_ROWS_LEFT, SWEEP_COLS_LEFT = range(6, 9)
 # Fields of `SweepState.level`.
-LOG_HORIZON, FIRST_LENGTH, CONFIDENCE = range(3)
+SWEEP_LOG_HORIZON, SWEEP_FIRST_LENGTH, SWEEP_CONFIDENCE = range(3)
 
 
 class SweepState(NamedTuple):
@@ -65,7 +66,7 @@ class SweepState(NamedTuple):
 def start_clock(n_rows: int, n_cols: int) -> Ints:
     """Return the clock before anything happened: every row and every column remains."""
     clock = np.zeros(9, np.int64)
-    clock[N_ROWS], clock[ROWS_LEFT], clock[COLS_LEFT] = n_rows, n_rows, n_cols
+    clock[SWEEP_N_ROWS], clock[SWEEP_ROWS_LEFT], clock[SWEEP_COLS_LEFT] = n_rows, n_rows, n_cols
     return clock
 
 
@@ -76,7 +77,7 @@ def start_sweeps(
     log_horizon = math.log(horizon)
     levels = n_rows + n_cols
     clock = start_clock(n_rows, n_cols)
-    clock[SWEEPS_LEFT] = max(1, math.ceil(first_length * log_horizon))  # horizon 1: a stage still has a sweep
+    clock[SWEEP_TO_GO] = max(1, math.ceil(first_length * log_horizon))  # horizon 1: a stage still has a sweep
     return state_class(
         defeated_by=np.arange(levels),
         remaining=np.arange(levels),
@@ -96,7 +97,7 @@ def bounds(state: Any, level: int) -> tuple[float, float]:
 @noalloc
 def one_pair_left(state: Any) -> bool:
     """Tell whether one row and one column remain."""
-    return state.clock[ROWS_LEFT] + state.clock[COLS_LEFT] == 2
+    return state.clock[SWEEP_ROWS_LEFT] + state.clock[SWEEP_COLS_LEFT] == 2
 
 
 @noalloc
@@ -104,8 +105,8 @@ def eliminate(state: Any, rng: Any) -> None:
     """Eliminate rows, then columns, by their bounds (lines 23-48)."""
     clock, remaining, defeated_by = state.clock, state.remaining, state.defeated_by
     for side in range(2):
-        first = clock[N_ROWS] * side
-        last = first + clock[ROWS_LEFT + side]
+        first = clock[SWEEP_N_ROWS] * side
+        last = first + clock[SWEEP_ROWS_LEFT + side]
         best, ties, winner = -math.inf, 0, 0
         for place in range(first, last):
             level = remaining[place]
@@ -113,16 +114,16 @@ def eliminate(state: Any, rng: Any) -> None:
             ties = 1 if lower > best else ties + (lower == best)
             if lower >= best and rng.random() * ties < 1.0:
                 best, winner = lower, level
-        for level in range(first, clock[N_ROWS] if side == ROWS else len(defeated_by)):
+        for level in range(first, clock[SWEEP_N_ROWS] if side == ROWS else len(defeated_by)):
             _, upper = bounds(state, defeated_by[level])
             if upper <= best:
                 defeated_by[level] = winner
-        clock[ROWS_LEFT + side] = 0
+        clock[SWEEP_ROWS_LEFT + side] = 0
         for place in range(first, last):
             level = remaining[place]
             if defeated_by[level] == level:
-                remaining[first + clock[ROWS_LEFT + side]] = level
-                clock[ROWS_LEFT + side] += 1
+                remaining[first + clock[SWEEP_ROWS_LEFT + side]] = level
+                clock[SWEEP_ROWS_LEFT + side] += 1
 
 
 @noalloc
@@ -131,12 +132,12 @@ def close_stage(state: SweepState, rng: Any) -> None:
     clock = state.clock
     eliminate(state, rng)
     # Line 7: n_l = ceil(first_length 4^l log n) sweeps by the end of stage l (at least one a stage, even for n = 1).
-    first_length = state.level[FIRST_LENGTH] * state.level[LOG_HORIZON]
-    sweeps_by_now = math.ceil(first_length * 4.0 ** clock[STAGE])
-    clock[STAGE] += 1
-    clock[SWEEPS_LEFT] = math.ceil(first_length * 4.0 ** clock[STAGE]) - sweeps_by_now
-    if clock[SWEEPS_LEFT] == 0:
-        clock[SWEEPS_LEFT] = 1
+    first_length = state.level[SWEEP_FIRST_LENGTH] * state.level[SWEEP_LOG_HORIZON]
+    sweeps_by_now = math.ceil(first_length * 4.0 ** clock[SWEEP_STAGE])
+    clock[SWEEP_STAGE] += 1
+    clock[SWEEP_TO_GO] = math.ceil(first_length * 4.0 ** clock[SWEEP_STAGE]) - sweeps_by_now
+    if clock[SWEEP_TO_GO] == 0:
+        clock[SWEEP_TO_GO] = 1
 
 
 @noalloc
@@ -146,59 +147,59 @@ def leading_pair(state: Any, rng: Any) -> tuple[int, int]:
     found_row = found = 0
     for side in range(2):
         found_row = found
-        first = clock[N_ROWS] * side
+        first = clock[SWEEP_N_ROWS] * side
         best, ties = -1.0, 0
-        for place in range(first, first + clock[ROWS_LEFT + side]):
+        for place in range(first, first + clock[SWEEP_ROWS_LEFT + side]):
             level = state.remaining[place]
             mean = state.clicks[level] / (state.pulls[level] + (state.pulls[level] == 0))
             ties = 1 if mean > best else ties + (mean == best)
             if mean >= best and rng.random() * ties < 1.0:
                 best, found = mean, level
-    return found_row, found - clock[N_ROWS]
+    return found_row, found - clock[SWEEP_N_ROWS]
 
 
 @choose.register(SweepState)
 def _choose(state: SweepState, rng: Any) -> tuple[int, int, int]:
-    clock, n_rows = state.clock, state.clock[N_ROWS]
-    if clock[SWEEPS_LEFT] == 0 and clock[OPEN] == 0:
+    clock, n_rows = state.clock, state.clock[SWEEP_N_ROWS]
+    if clock[SWEEP_TO_GO] == 0 and clock[SWEEP_OPEN] == 0:
         close_stage(state, rng)
     if one_pair_left(state):
         return state.remaining[0], state.remaining[n_rows] - n_rows, FILLER
-    if clock[SWEEPS_LEFT] == 0:  # outcomes of this stage are still missing
+    if clock[SWEEP_TO_GO] == 0:  # outcomes of this stage are still missing
         row, col = leading_pair(state, rng)
         return row, col, FILLER
-    side, place = clock[SIDE], clock[POSITION]
-    tag = 2 * clock[STAGE] + side
+    side, place = clock[SWEEP_SIDE], clock[SWEEP_POSITION]
+    tag = 2 * clock[SWEEP_STAGE] + side
     if place == 0:  # lines 12-13 and 17-18: one partner for the whole sweep
         n_partners = len(state.pulls) - n_rows if side == ROWS else n_rows
         draw = int(rng.random() * n_partners) + (n_rows if side == ROWS else 0)
-        clock[PARTNER] = state.defeated_by[draw]
+        clock[SWEEP_PARTNER] = state.defeated_by[draw]
     level = state.remaining[place if side == ROWS else n_rows + place]
-    clock[OPEN] += 1
-    clock[POSITION] += 1
-    if clock[POSITION] == clock[ROWS_LEFT + side]:
-        clock[POSITION] = 0
-        clock[SIDE] = 1 - side
-        clock[SWEEPS_LEFT] -= side
+    clock[SWEEP_OPEN] += 1
+    clock[SWEEP_POSITION] += 1
+    if clock[SWEEP_POSITION] == clock[SWEEP_ROWS_LEFT + side]:
+        clock[SWEEP_POSITION] = 0
+        clock[SWEEP_SIDE] = 1 - side
+        clock[SWEEP_TO_GO] -= side
     if side == ROWS:
-        return level, clock[PARTNER] - n_rows, tag
-    return clock[PARTNER], level - n_rows, tag
+        return level, clock[SWEEP_PARTNER] - n_rows, tag
+    return clock[SWEEP_PARTNER], level - n_rows, tag
 
 
 @update.register(SweepState)
 def _update(state: SweepState, row: int, col: int, tag: int, reward: int) -> None:
     if tag >= 0:
-        level = row if tag % 2 == ROWS else state.clock[N_ROWS] + col
+        level = row if tag % 2 == ROWS else state.clock[SWEEP_N_ROWS] + col
         state.pulls[level] += 1
         state.clicks[level] += reward
-        state.clock[OPEN] -= 1
+        state.clock[SWEEP_OPEN] -= 1
 
 
 @void.register(SweepState)
 def forget(state: Any, row: int, col: int, tag: int) -> None:
     """Close a decision without an outcome."""
     if tag >= 0:
-        state.clock[OPEN] -= 1
+        state.clock[SWEEP_OPEN] -= 1
 
 
 @settled.register(SweepState)
@@ -222,22 +223,22 @@ def _adopt(state: SweepState, defeated_by: Ints) -> None:
     clock = state.clock
     state.defeated_by[:] = defeated_by
     levels = np.arange(len(defeated_by))
-    for side, span in ((ROWS, levels[: clock[N_ROWS]]), (COLS, levels[clock[N_ROWS] :])):
+    for side, span in ((ROWS, levels[: clock[SWEEP_N_ROWS]]), (COLS, levels[clock[SWEEP_N_ROWS] :])):
         left = span[defeated_by[span] == span]
         state.remaining[span[0] : span[0] + len(left)] = left
-        clock[ROWS_LEFT + side] = len(left)
+        clock[SWEEP_ROWS_LEFT + side] = len(left)
 
 
 @syncs.register(SweepState)
 def _syncs(state: SweepState) -> int:
-    return int(state.clock[STAGE])  # within a stage no choice depends on an outcome
+    return int(state.clock[SWEEP_STAGE])  # within a stage no choice depends on an outcome
 
 
 @race.register(SweepState)
 def race_of_sweeps(state: Any) -> Race:
     """Return the stage and the levels that no other has defeated."""
-    left, n_rows = state.defeated_by == np.arange(len(state.defeated_by)), state.clock[N_ROWS]
-    return Race(int(state.clock[STAGE]), left[:n_rows], left[n_rows:])
+    left, n_rows = state.defeated_by == np.arange(len(state.defeated_by)), state.clock[SWEEP_N_ROWS]
+    return Race(int(state.clock[SWEEP_STAGE]), left[:n_rows], left[n_rows:])
 
 
 @view.register(SweepState)

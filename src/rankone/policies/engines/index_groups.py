@@ -35,10 +35,11 @@ State = TypeVar("State")
 NOBODY = NEVER = -1
 # Columns of `IndexState.pairs` and of `IndexState.groups`; both begin with the counts.
 PULLS, CLICKS, CHOSEN, BEFORE, AFTER = range(5)
-FIRST, LAST, BUCKET = range(2, 5)
+QUEUE_FIRST, QUEUE_LAST, QUEUE_BUCKET = range(2, 5)
 # Fields of `IndexState.clock` and of `IndexState.levels`; `index_race` says what they mean.
-ASKED, N_COLS, N_GROUPS, MAX_GROUPS, HELD, HELD_ROW, HELD_COL, HELD_PULLS = range(8)
-LEADER, VALID_UNTIL, SEARCHED_AT, LOOK_AHEAD, RENEW_AT = range(8, 13)
+RACE_ASKED, RACE_N_COLS, RACE_N_GROUPS, RACE_MAX_GROUPS = range(4)
+RACE_HELD, RACE_HELD_ROW, RACE_HELD_COL, RACE_HELD_PULLS = range(4, 8)
+RACE_LEADER, RACE_VALID_UNTIL, RACE_SEARCHED_AT, RACE_LOOK_AHEAD, RACE_RENEW_AT = range(8, 13)
 NOW, LATER, BAR, RIVALS, TOUCHED, CONSTANT = range(6)
 
 # A table of groups has room for every pair in a group of its own, twice, and for these.
@@ -76,8 +77,8 @@ def start_groups(state_class: Callable[..., State], n_rows: int, n_cols: int, co
     n_pairs = n_rows * n_cols
     n_groups = 2 * n_pairs + SPARE_GROUPS
     clock = np.zeros(13, np.int64)
-    clock[N_COLS], clock[MAX_GROUPS], clock[LOOK_AHEAD] = n_cols, n_groups, 1
-    clock[HELD], clock[VALID_UNTIL] = NOBODY, NEVER
+    clock[RACE_N_COLS], clock[RACE_MAX_GROUPS], clock[RACE_LOOK_AHEAD] = n_cols, n_groups, 1
+    clock[RACE_HELD], clock[RACE_VALID_UNTIL] = NOBODY, NEVER
     levels = np.zeros(6)
     levels[CONSTANT] = constant
     return state_class(
@@ -101,11 +102,11 @@ def group_of(state: IndexState, pulls: int, clicks: int) -> int:
         if groups[group, PULLS] == pulls and groups[group, CLICKS] == clicks:
             return group
         bucket = (bucket + 1) & mask
-    group = state.clock[N_GROUPS]
-    state.clock[N_GROUPS] += 1
+    group = state.clock[RACE_N_GROUPS]
+    state.clock[RACE_N_GROUPS] += 1
     buckets[bucket] = group
-    groups[group, PULLS], groups[group, CLICKS], groups[group, BUCKET] = pulls, clicks, bucket
-    groups[group, FIRST] = groups[group, LAST] = NOBODY
+    groups[group, PULLS], groups[group, CLICKS], groups[group, QUEUE_BUCKET] = pulls, clicks, bucket
+    groups[group, QUEUE_FIRST] = groups[group, QUEUE_LAST] = NOBODY
     return group
 
 
@@ -113,11 +114,11 @@ def group_of(state: IndexState, pulls: int, clicks: int) -> int:
 def follow(state: IndexState, group: int, before: int, after: int) -> None:
     """Let one pair come right after another in the group's queue; NOBODY stands beyond either end."""
     if before == NOBODY:
-        state.groups[group, FIRST] = after
+        state.groups[group, QUEUE_FIRST] = after
     else:
         state.pairs[before, AFTER] = after
     if after == NOBODY:
-        state.groups[group, LAST] = before
+        state.groups[group, QUEUE_LAST] = before
     else:
         state.pairs[after, BEFORE] = before
 
@@ -126,7 +127,7 @@ def follow(state: IndexState, group: int, before: int, after: int) -> None:
 def join(state: IndexState, group: int, pair: int) -> None:
     """Put the pair into the group's queue, behind those chosen before it."""
     pairs = state.pairs
-    before, after = state.groups[group, LAST], NOBODY
+    before, after = state.groups[group, QUEUE_LAST], NOBODY
     while before != NOBODY and pairs[before, CHOSEN] > pairs[pair, CHOSEN]:  # only if the pair's outcome came late
         before, after = pairs[before, BEFORE], before
     follow(state, group, before, pair)
@@ -143,15 +144,15 @@ def leave(state: IndexState, group: int, pair: int) -> None:
 def drop_empty_groups(state: IndexState) -> None:
     """Forget the groups without pairs; the others move up (their tangents do not: the caller draws them anew)."""
     groups, buckets, clock = state.groups, state.buckets, state.clock
-    n_groups = clock[N_GROUPS]
+    n_groups = clock[RACE_N_GROUPS]
     for group in range(n_groups):
-        buckets[groups[group, BUCKET]] = NOBODY
-    clock[N_GROUPS] = 0
+        buckets[groups[group, QUEUE_BUCKET]] = NOBODY
+    clock[RACE_N_GROUPS] = 0
     for group in range(n_groups):
-        first, last = groups[group, FIRST], groups[group, LAST]
+        first, last = groups[group, QUEUE_FIRST], groups[group, QUEUE_LAST]
         if first != NOBODY:
             kept = group_of(state, groups[group, PULLS], groups[group, CLICKS])
-            groups[kept, FIRST], groups[kept, LAST] = first, last
+            groups[kept, QUEUE_FIRST], groups[kept, QUEUE_LAST] = first, last
 
 
 @noalloc

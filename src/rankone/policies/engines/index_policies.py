@@ -12,7 +12,7 @@ import numpy as np
 
 from rankone.kernels.policy import View, choose, prepare, recall, update, view
 from rankone.policies.beliefs import pair_view
-from rankone.policies.engines.index_groups import ASKED, IndexState
+from rankone.policies.engines.index_groups import RACE_ASKED, IndexState
 from rankone.policies.engines.index_race import choose_largest, count_outcome, exploration_level, hold_any, index_at
 
 choose.register(IndexState)(choose_largest)
@@ -24,12 +24,12 @@ prepare.register(IndexState)(hold_any)
 def _recall(state: IndexState, row: int, col: int, pulls: int, clicks: int) -> None:
     for place in range(pulls):
         update(state, row, col, 0, 1 if place < clicks else 0)
-    state.clock[ASKED] += pulls
+    state.clock[RACE_ASKED] += pulls
 
 
 @view.register(IndexState)
 def _view(state: IndexState) -> View:
-    level = exploration_level(state, int(state.clock[ASKED]))
+    level = exploration_level(state, int(state.clock[RACE_ASKED]))
     counts = zip(state.pulls.tolist(), state.clicks.tolist(), strict=True)
     index = np.array([index_at(state, pulls, clicks, level) if pulls else np.inf for pulls, clicks in counts])
     return pair_view(state, np.full(len(index), np.nan), index, "mean and index: the largest index is shown next")

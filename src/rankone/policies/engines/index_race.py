@@ -49,31 +49,31 @@ from typing import Any
 from rankone.compiling.compiled import inlined, noalloc
 from rankone.compiling.dispatch import dispatched
 from rankone.policies.engines.index_groups import (
-    ASKED,
     BAR,
     CHOSEN,
     CLICKS,
-    FIRST,
-    HELD,
-    HELD_COL,
-    HELD_PULLS,
-    HELD_ROW,
     LATER,
-    LEADER,
-    LOOK_AHEAD,
-    MAX_GROUPS,
-    N_COLS,
-    N_GROUPS,
     NEVER,
     NOBODY,
     NOW,
     PULLS,
-    RENEW_AT,
+    QUEUE_FIRST,
+    RACE_ASKED,
+    RACE_HELD,
+    RACE_HELD_COL,
+    RACE_HELD_PULLS,
+    RACE_HELD_ROW,
+    RACE_LEADER,
+    RACE_LOOK_AHEAD,
+    RACE_MAX_GROUPS,
+    RACE_N_COLS,
+    RACE_N_GROUPS,
+    RACE_RENEW_AT,
+    RACE_SEARCHED_AT,
+    RACE_VALID_UNTIL,
     RIVALS,
-    SEARCHED_AT,
     SPARE_GROUPS,
     TOUCHED,
-    VALID_UNTIL,
     IndexState,
     drop_empty_groups,
     group_of,
@@ -133,35 +133,35 @@ def renew(state: IndexState) -> None:
     """Tidy the groups up and draw their tangents for the next 3 % of time. Who leads is open again."""
     clock = state.clock
     drop_empty_groups(state)
-    clock[MAX_GROUPS] = 2 * clock[N_GROUPS] + SPARE_GROUPS
-    clock[RENEW_AT] = clock[ASKED] + (clock[ASKED] >> 5) + 8
-    clock[VALID_UNTIL], clock[LEADER] = NEVER, 0
-    state.levels[TOUCHED] = exploration_level(state, clock[ASKED] + (clock[ASKED] >> 6) + 4)
-    for group in range(clock[N_GROUPS]):
+    clock[RACE_MAX_GROUPS] = 2 * clock[RACE_N_GROUPS] + SPARE_GROUPS
+    clock[RACE_RENEW_AT] = clock[RACE_ASKED] + (clock[RACE_ASKED] >> 5) + 8
+    clock[RACE_VALID_UNTIL], clock[RACE_LEADER] = NEVER, 0
+    state.levels[TOUCHED] = exploration_level(state, clock[RACE_ASKED] + (clock[RACE_ASKED] >> 6) + 4)
+    for group in range(clock[RACE_N_GROUPS]):
         draw_tangent(state, group)
 
 
 @noalloc
 def search(state: IndexState) -> None:
-    """Find the group with the largest index (LEADER), and what no other can exceed before LATER (RIVALS)."""
+    """Find the group with the largest index (RACE_LEADER), and what no other can exceed before LATER (RIVALS)."""
     clock, levels = state.clock, state.levels
-    groups, asked = state.groups, clock[ASKED]
-    if clock[VALID_UNTIL] != NEVER and asked > clock[VALID_UNTIL]:
-        if clock[LOOK_AHEAD] < asked >> 6:
-            clock[LOOK_AHEAD] <<= 1
-    elif asked < clock[SEARCHED_AT] + 4:
-        clock[LOOK_AHEAD] = (clock[LOOK_AHEAD] + 1) >> 1
-    if asked >= clock[RENEW_AT]:
+    groups, asked = state.groups, clock[RACE_ASKED]
+    if clock[RACE_VALID_UNTIL] != NEVER and asked > clock[RACE_VALID_UNTIL]:
+        if clock[RACE_LOOK_AHEAD] < asked >> 6:
+            clock[RACE_LOOK_AHEAD] <<= 1
+    elif asked < clock[RACE_SEARCHED_AT] + 4:
+        clock[RACE_LOOK_AHEAD] = (clock[RACE_LOOK_AHEAD] + 1) >> 1
+    if asked >= clock[RACE_RENEW_AT]:
         renew(state)
     levels[NOW] = exploration_level(state, asked)
-    levels[LATER] = exploration_level(state, asked + clock[LOOK_AHEAD])
+    levels[LATER] = exploration_level(state, asked + clock[RACE_LOOK_AHEAD])
     # Only a group whose tangent reaches the best index so far needs its true index. Begin with the last leader.
-    leader, n_groups = clock[LEADER], clock[N_GROUPS]
+    leader, n_groups = clock[RACE_LEADER], clock[RACE_N_GROUPS]
     index, reach, rivals = -1.0, -1.0, -1.0
     for place in range(leader, leader + n_groups):
         group = place if place < n_groups else place - n_groups
         height = bound(state, group)
-        if (height >= index or height > rivals) and groups[group, FIRST] != NOBODY:
+        if (height >= index or height > rivals) and groups[group, QUEUE_FIRST] != NOBODY:
             if height >= index:
                 challenger = index_now(state, group)
                 if challenger > index or (challenger == index and waits_longer(state, group, leader)):
@@ -170,9 +170,9 @@ def search(state: IndexState) -> None:
             if height > rivals:
                 rivals = height
     levels[RIVALS] = rivals
-    clock[LEADER] = leader
-    clock[SEARCHED_AT] = asked
-    clock[VALID_UNTIL] = asked + clock[LOOK_AHEAD]
+    clock[RACE_LEADER] = leader
+    clock[RACE_SEARCHED_AT] = asked
+    clock[RACE_VALID_UNTIL] = asked + clock[RACE_LOOK_AHEAD]
 
 
 @noalloc
@@ -185,7 +185,7 @@ def index_now(state: IndexState, group: int) -> float:
 @noalloc
 def waits_longer(state: IndexState, group: int, other: int) -> bool:
     """Tell whether the pair whose turn is next in the group was chosen longer ago than the other group's."""
-    first, second = state.groups[group, FIRST], state.groups[other, FIRST]
+    first, second = state.groups[group, QUEUE_FIRST], state.groups[other, QUEUE_FIRST]
     return state.pairs[first, CHOSEN] < state.pairs[second, CHOSEN]
 
 
@@ -193,15 +193,15 @@ def waits_longer(state: IndexState, group: int, other: int) -> bool:
 def enter(state: IndexState, pair: int) -> None:
     """Let the held pair join the group of its counts; if that group is not the leader, it is a rival."""
     clock, levels = state.clock, state.levels
-    if clock[N_GROUPS] == clock[MAX_GROUPS]:
+    if clock[RACE_N_GROUPS] == clock[RACE_MAX_GROUPS]:
         renew(state)
-    n_groups = clock[N_GROUPS]
+    n_groups = clock[RACE_N_GROUPS]
     group = group_of(state, state.pairs[pair, PULLS], state.pairs[pair, CLICKS])
     if group == n_groups:
         draw_tangent(state, group)
     join(state, group, pair)
     height = bound(state, group)
-    if height > levels[RIVALS] and group != clock[LEADER]:
+    if height > levels[RIVALS] and group != clock[RACE_LEADER]:
         levels[RIVALS] = height
 
 
@@ -210,20 +210,20 @@ def hold(state: IndexState, group: int, pair: int) -> None:
     """Take the pair out of its group and hold it; its bar is what the leader's other pairs and the rivals can reach."""
     clock, levels = state.clock, state.levels
     leave(state, group, pair)
-    row = pair // clock[N_COLS]
-    clock[HELD] = pair
-    clock[HELD_ROW] = row
-    clock[HELD_COL] = pair - row * clock[N_COLS]
-    clock[HELD_PULLS] = state.pairs[pair, PULLS]
+    row = pair // clock[RACE_N_COLS]
+    clock[RACE_HELD] = pair
+    clock[RACE_HELD_ROW] = row
+    clock[RACE_HELD_COL] = pair - row * clock[RACE_N_COLS]
+    clock[RACE_HELD_PULLS] = state.pairs[pair, PULLS]
     levels[BAR] = levels[RIVALS]
-    if state.groups[clock[LEADER], FIRST] != NOBODY and bound(state, clock[LEADER]) > levels[BAR]:
-        levels[BAR] = bound(state, clock[LEADER])
+    if state.groups[clock[RACE_LEADER], QUEUE_FIRST] != NOBODY and bound(state, clock[RACE_LEADER]) > levels[BAR]:
+        levels[BAR] = bound(state, clock[RACE_LEADER])
 
 
 @noalloc
 def hold_instead(state: IndexState, pair: int) -> None:
     """Hold another pair than the one now held."""
-    enter(state, state.clock[HELD])
+    enter(state, state.clock[RACE_HELD])
     hold(state, group_of(state, state.pairs[pair, PULLS], state.pairs[pair, CLICKS]), pair)
 
 
@@ -231,42 +231,42 @@ def choose_largest(state: IndexState, rng: Any) -> tuple[int, int, int]:
     """Choose the pair with the largest index, ties to the one chosen longest ago."""
     clock, levels = state.clock, state.levels
     pairs, groups = state.pairs, state.groups
-    asked, held = clock[ASKED], clock[HELD]
+    asked, held = clock[RACE_ASKED], clock[RACE_HELD]
     if not (
-        asked <= clock[VALID_UNTIL]
-        and pairs[held, PULLS] > clock[HELD_PULLS]  # without an outcome since it was taken, it ties with its group
+        asked <= clock[RACE_VALID_UNTIL]
+        and pairs[held, PULLS] > clock[RACE_HELD_PULLS]  # without an outcome since it was taken, it ties with its group
         and level_needed(state, pairs[held, PULLS], pairs[held, CLICKS], levels[BAR]) < levels[NOW]
     ):
         if held == NOBODY:
             queue_all(state, rng)
         else:
             enter(state, held)
-        leader = clock[LEADER]
+        leader = clock[RACE_LEADER]
         if not (
-            asked <= clock[VALID_UNTIL]
-            and groups[leader, FIRST] != NOBODY
+            asked <= clock[RACE_VALID_UNTIL]
+            and groups[leader, QUEUE_FIRST] != NOBODY
             and level_needed(state, groups[leader, PULLS], groups[leader, CLICKS], levels[RIVALS]) < levels[NOW]
         ):
             search(state)
-            leader = clock[LEADER]
-        held = groups[leader, FIRST]
+            leader = clock[RACE_LEADER]
+        held = groups[leader, QUEUE_FIRST]
         hold(state, leader, held)
     pairs[held, CHOSEN] = asked
-    clock[ASKED] = asked + 1
-    return clock[HELD_ROW], clock[HELD_COL], 0
+    clock[RACE_ASKED] = asked + 1
+    return clock[RACE_HELD_ROW], clock[RACE_HELD_COL], 0
 
 
 def hold_any(state: IndexState, rng: Any) -> None:
     """Lay out the queue of a state that has just started and hold a pair, as if it were about to be chosen."""
     queue_all(state, rng)
     search(state)
-    hold(state, state.clock[LEADER], state.groups[state.clock[LEADER], FIRST])
+    hold(state, state.clock[RACE_LEADER], state.groups[state.clock[RACE_LEADER], QUEUE_FIRST])
 
 
 def count_outcome(state: IndexState, row: int, col: int, tag: int, reward: int) -> None:
     """Count an outcome. A pair whose outcome comes late is held for it: while in a group, its counts are fixed."""
-    pair = row * state.clock[N_COLS] + col
-    if pair != state.clock[HELD]:
+    pair = row * state.clock[RACE_N_COLS] + col
+    if pair != state.clock[RACE_HELD]:
         hold_instead(state, pair)
     state.pairs[pair, PULLS] += 1
     state.pairs[pair, CLICKS] += reward

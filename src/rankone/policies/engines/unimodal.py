@@ -36,7 +36,7 @@ Ints = npt.NDArray[np.int64]
 State = TypeVar("State")
 
 # Fields of `LeaderState.clock`.
-N_COLS, CHAMPION = range(2)
+LEADER_N_COLS, LEADER_CHAMPION = range(2)
 _NO_OUTCOME, _ABSENT = -1.0, -2.0  # below every mean
 
 
@@ -75,12 +75,12 @@ def mean_of(state: LeaderState, pair: int) -> float:
 @noalloc
 def change_leader(state: LeaderState, rng: Any) -> int:
     """Return the leader, a random one of the tied, when the champion is not alone at the top."""
-    best, ties, leader = state.best, state.ties, state.clock[CHAMPION]
+    best, ties, leader = state.best, state.ties, state.clock[LEADER_CHAMPION]
     mean = mean_of(state, leader)
     if mean < best[1]:
         set_value(best, ties, leader, mean)
         mean = best[1]
-        leader = state.clock[CHAMPION] = draw_best(best, ties, rng)
+        leader = state.clock[LEADER_CHAMPION] = draw_best(best, ties, rng)
         set_value(best, ties, leader, _ABSENT)
     if mean == best[1] and rng.random() * (ties[1] + 1) < ties[1]:
         leader = draw_best(best, ties, rng)
@@ -90,7 +90,7 @@ def change_leader(state: LeaderState, rng: Any) -> int:
 @inlined
 def find_leader(state: LeaderState, rng: Any) -> int:
     """Return the pair with the best empirical mean, ties at random, and count that it led."""
-    leader = state.clock[CHAMPION]
+    leader = state.clock[LEADER_CHAMPION]
     if mean_of(state, leader) <= state.best[1]:
         leader = change_leader(state, rng)
     state.led[leader] += 1
@@ -100,13 +100,13 @@ def find_leader(state: LeaderState, rng: Any) -> int:
 @noalloc
 def cross_size(state: LeaderState) -> int:
     """Return the number of pairs that share the row or the column of a pair, without the pair itself."""
-    return state.clock[N_COLS] + len(state.pulls) // state.clock[N_COLS] - 2
+    return state.clock[LEADER_N_COLS] + len(state.pulls) // state.clock[LEADER_N_COLS] - 2
 
 
 @noalloc
 def on_cross(state: LeaderState, leader: int, place: int) -> int:
     """Return the pair at a place, from 0, of the leader's cross: first its row, then its column."""
-    n_cols = state.clock[N_COLS]
+    n_cols = state.clock[LEADER_N_COLS]
     row, col = leader // n_cols, leader % n_cols
     if place < n_cols - 1:
         return row * n_cols + place + (place >= col)
@@ -117,7 +117,7 @@ def on_cross(state: LeaderState, leader: int, place: int) -> int:
 @noalloc
 def place_on_cross(state: LeaderState, leader: int, pair: int) -> int:
     """Return the place of a pair on the leader's cross, -1 if it is not there."""
-    n_cols = state.clock[N_COLS]
+    n_cols = state.clock[LEADER_N_COLS]
     row, col = pair // n_cols, pair % n_cols
     leader_row, leader_col = leader // n_cols, leader % n_cols
     if pair == leader or (row != leader_row and col != leader_col):
@@ -161,7 +161,7 @@ def kl_index(state: LeaderState, pair: int, level: float, best: float) -> float:
 @inlined
 def as_decision(state: LeaderState, pair: int) -> tuple[int, int, int]:
     """Return the pair as row, column and tag."""
-    return pair // state.clock[N_COLS], pair % state.clock[N_COLS], 0
+    return pair // state.clock[LEADER_N_COLS], pair % state.clock[LEADER_N_COLS], 0
 
 
 @inlined
@@ -169,7 +169,7 @@ def learn(state: LeaderState, pair: int, reward: int) -> None:
     """Count an outcome and note the pair's new mean."""
     state.pulls[pair] += 1
     state.clicks[pair] += reward
-    if pair != state.clock[CHAMPION]:
+    if pair != state.clock[LEADER_CHAMPION]:
         set_value(state.best, state.ties, pair, state.clicks[pair] / state.pulls[pair])
 
 
@@ -180,7 +180,7 @@ def _choose(state: LeaderState, rng: Any) -> tuple[int, int, int]:
 
 @update.register(LeaderState)
 def _update(state: LeaderState, row: int, col: int, tag: int, reward: int) -> None:
-    learn(state, row * state.clock[N_COLS] + col, reward)
+    learn(state, row * state.clock[LEADER_N_COLS] + col, reward)
 
 
 def _scores_of(state: Any, leader: int, found: Floats, rng: Any) -> None:
@@ -190,18 +190,18 @@ def _scores_of(state: Any, leader: int, found: Floats, rng: Any) -> None:
 
 def cross_scores(state: Any) -> Floats:
     """Return the score of the champion and of its cross, for those who watch; other pairs have none."""
-    champion, found = int(state.clock[CHAMPION]), np.full(len(state.pulls), np.nan)
+    champion, found = int(state.clock[LEADER_CHAMPION]), np.full(len(state.pulls), np.nan)
     if state.led[champion] == 0:
         return found
     compiled(_scores_of, type(state).__module__)(state, champion, found, np.random.default_rng(0))
-    n_cols, pairs = int(state.clock[N_COLS]), np.arange(len(found))
+    n_cols, pairs = int(state.clock[LEADER_N_COLS]), np.arange(len(found))
     found[(pairs // n_cols != champion // n_cols) & (pairs % n_cols != champion % n_cols)] = np.nan
     return found
 
 
 def leader_of(state: Any) -> int:
     """Return the pair that led last, -1 before the first outcome."""
-    champion = int(state.clock[CHAMPION])
+    champion = int(state.clock[LEADER_CHAMPION])
     return champion if state.pulls[champion] > 0 else -1
 
 

@@ -34,7 +34,7 @@ from rankone.numerics.beta import draw_beta
 from rankone.numerics.rekeyable_table import NOBODY
 from rankone.policies.base import Policy
 from rankone.policies.engines.unimodal import (
-    N_COLS,
+    LEADER_N_COLS,
     Floats,
     Ints,
     LeaderState,
@@ -49,7 +49,7 @@ from rankone.specs import is_number, whole_number
 
 ROWS = 0  # a side; columns are 1
 # Fields of `ChallengersState.level`.
-WINDOW, PATIENCE = range(2)
+CHALLENGERS_WINDOW, CHALLENGERS_PATIENCE = range(2)
 
 
 class ChallengersState(NamedTuple):
@@ -101,7 +101,8 @@ def hopeless(state: Any, pair: int, leader: int) -> bool:
     """Tell whether a pair is too far below the leader to draw every time."""
     pulls = state.pulls[pair]
     mean = (state.clicks[pair] + 1.0) / (pulls + 2.0)
-    return mean + state.level[PATIENCE] * math.sqrt(mean * (1.0 - mean) / (pulls + 3.0)) < mean_of(state, leader)
+    deviation = math.sqrt(mean * (1.0 - mean) / (pulls + 3.0))
+    return mean + state.level[CHALLENGERS_PATIENCE] * deviation < mean_of(state, leader)
 
 
 @noalloc
@@ -119,13 +120,13 @@ def remember(shortlist: Any, level: int, rng: Any) -> None:
 @noalloc
 def best_challenger(state: Any, leader: int, rng: Any) -> int:
     """Let the leader and the challengers draw; return the pair with the largest draw."""
-    n_cols = state.clock[N_COLS]
+    n_cols = state.clock[LEADER_N_COLS]
     winner, winning_side, largest = leader, NOBODY, draw_beta(state.pulls[leader], state.clicks[leader], rng)
     for side in range(2):
         shortlist = state.shortlist[side]
         own = leader // n_cols if side == ROWS else leader % n_cols
         others = (len(state.pulls) // n_cols if side == ROWS else n_cols) - 1
-        window = min(int(state.level[WINDOW]), others)
+        window = min(int(state.level[CHALLENGERS_WINDOW]), others)
         start = int(rng.random() * others)
         for place in range(window + (len(shortlist) if window < others else 0)):
             if place < window:
@@ -155,7 +156,7 @@ def _choose(state: Any, rng: Any) -> tuple[int, int, int]:
 
 @update.register(ChallengersState)
 def _update(state: Any, row: int, col: int, tag: int, reward: int) -> None:
-    learn(state, row * state.clock[N_COLS] + col, reward)
+    learn(state, row * state.clock[LEADER_N_COLS] + col, reward)
 
 
 view.register(ChallengersState)(leading_posterior_view)

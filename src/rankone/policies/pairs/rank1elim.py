@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rankone.policies.base import Policy, check_sizes, needed_horizon
-from rankone.policies.engines.elimination import CONFIDENCE, SweepState, bounds, start_sweeps
+from rankone.policies.engines.elimination import SWEEP_CONFIDENCE, SweepState, bounds, start_sweeps
 
 
 class Rank1ElimState(SweepState):
@@ -45,5 +45,5 @@ def _bounds(state: SweepState, level: int) -> tuple[float, float]:
     pulls, clicks = state.pulls[level], state.clicks[level]
     if pulls == 0:  # every outcome was void
         return -math.inf, math.inf
-    mean, radius = clicks / pulls, math.sqrt(state.level[CONFIDENCE] / pulls)
+    mean, radius = clicks / pulls, math.sqrt(state.level[SWEEP_CONFIDENCE] / pulls)
     return mean - radius, mean + radius

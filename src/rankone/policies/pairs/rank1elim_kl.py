@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from rankone.numerics.kl import kl_lower, kl_upper
 from rankone.policies.base import Policy, check_c, check_sizes, needed_horizon
-from rankone.policies.engines.elimination import CONFIDENCE, SweepState, bounds, start_sweeps
+from rankone.policies.engines.elimination import SWEEP_CONFIDENCE, SweepState, bounds, start_sweeps
 
 
 class Rank1ElimKLState(SweepState):
@@ -55,5 +55,5 @@ def kl_bounds(state: Any, level: int) -> tuple[float, float]:
     pulls, clicks = state.pulls[level], state.clicks[level]
     if pulls == 0:  # every outcome was void
         return 0.0, 1.0
-    radius = state.level[CONFIDENCE] / pulls
+    radius = state.level[SWEEP_CONFIDENCE] / pulls
     return kl_lower(clicks / pulls, radius), kl_upper(clicks / pulls, radius)

@@ -32,16 +32,16 @@ from rankone.kernels.policy import FILLER, choose, race, recall, syncs, update, 
 from rankone.policies.base import Policy, check_c, check_sizes
 from rankone.policies.engines.elimination import (
     COLS,
-    COLS_LEFT,
-    CONFIDENCE,
-    N_ROWS,
-    OPEN,
-    PARTNER,
-    POSITION,
     ROWS,
-    ROWS_LEFT,
-    SIDE,
-    STAGE,
+    SWEEP_COLS_LEFT,
+    SWEEP_CONFIDENCE,
+    SWEEP_N_ROWS,
+    SWEEP_OPEN,
+    SWEEP_PARTNER,
+    SWEEP_POSITION,
+    SWEEP_ROWS_LEFT,
+    SWEEP_SIDE,
+    SWEEP_STAGE,
     Floats,
     Ints,
     bounds,
@@ -57,8 +57,8 @@ from rankone.policies.engines.elimination import (
 from rankone.policies.pairs.rank1elim_kl import kl_bounds
 
 # More fields of the clock, after those of `rankone.policies.engines.elimination`.
-OPENED, REPEAT, TO_PLAY, ASKED, GUESS, SYNCS = range(9, 15)
-C = 0  # field of `level` before CONFIDENCE
+ANYTIME_OPENED, ANYTIME_REPEAT, ANYTIME_TO_PLAY, ANYTIME_ASKED, ANYTIME_GUESS, ANYTIME_SYNCS = range(9, 15)
+ANYTIME_C = 0  # field of `level` before SWEEP_CONFIDENCE
 _FIRST_LENGTH, _MAX_STAGES = 16, 40
 
 
@@ -134,45 +134,49 @@ def stage_length(stage: int) -> int:
 @noalloc
 def other_side(state: AnytimeState, side: int) -> tuple[int, int]:
     """Return the first level of the side whose levels are partners, and the level after its last."""
-    return (state.clock[N_ROWS], len(state.pulls)) if side == ROWS else (0, state.clock[N_ROWS])
+    return (state.clock[SWEEP_N_ROWS], len(state.pulls)) if side == ROWS else (0, state.clock[SWEEP_N_ROWS])
 
 
 @noalloc
 def begin_round(state: AnytimeState) -> None:
     """Double the guess, raise the confidence to it, and let all levels remain again."""
     clock, levels = state.clock, len(state.pulls)
-    clock[GUESS] = max(clock[GUESS], 2 * _FIRST_LENGTH * levels)
-    while clock[GUESS] <= clock[ASKED]:
-        clock[GUESS] *= 2
-    log_guess = math.log(clock[GUESS])
-    state.level[CONFIDENCE] = log_guess + state.level[C] * math.log(max(1.0, log_guess))
+    clock[ANYTIME_GUESS] = max(clock[ANYTIME_GUESS], 2 * _FIRST_LENGTH * levels)
+    while clock[ANYTIME_GUESS] <= clock[ANYTIME_ASKED]:
+        clock[ANYTIME_GUESS] *= 2
+    log_guess = math.log(clock[ANYTIME_GUESS])
+    state.level[SWEEP_CONFIDENCE] = log_guess + state.level[ANYTIME_C] * math.log(max(1.0, log_guess))
     for level in range(levels):
         state.defeated_by[level] = state.remaining[level] = level
         state.pulls[level] = state.clicks[level] = 0
-    clock[STAGE], clock[ROWS_LEFT], clock[COLS_LEFT] = 0, clock[N_ROWS], levels - clock[N_ROWS]
+    clock[SWEEP_STAGE], clock[SWEEP_ROWS_LEFT], clock[SWEEP_COLS_LEFT] = (
+        0,
+        clock[SWEEP_N_ROWS],
+        levels - clock[SWEEP_N_ROWS],
+    )
 
 
 @noalloc
 def open_stage(state: AnytimeState, rng: Any) -> None:
     """Draw the partners of a new stage; find the remaining levels that have not played it."""
-    clock, n_rows, stage = state.clock, state.clock[N_ROWS], state.clock[STAGE]
+    clock, n_rows, stage = state.clock, state.clock[SWEEP_N_ROWS], state.clock[SWEEP_STAGE]
     for side in range(2):
         first, last = other_side(state, side)
-        if stage == clock[OPENED]:
+        if stage == clock[ANYTIME_OPENED]:
             for _ in range(stage_length(stage)):
                 state.partners[stage, state.defeated_by[first + int(rng.random() * (last - first))]] += 1
         state.behind_left[side] = 0
-        for place in range(n_rows * side, n_rows * side + clock[ROWS_LEFT + side]):
+        for place in range(n_rows * side, n_rows * side + clock[SWEEP_ROWS_LEFT + side]):
             level = state.remaining[place]
             if state.played[level] == stage:
                 state.behind[n_rows * side + state.behind_left[side]] = level
                 state.behind_left[side] += 1
                 state.played[level] += 1
-    clock[OPENED] = max(clock[OPENED], stage + 1)
-    clock[TO_PLAY] = stage_length(stage) * (state.behind_left[ROWS] + state.behind_left[COLS])
-    clock[SYNCS] += clock[TO_PLAY] > 0
-    clock[SIDE] = ROWS if state.behind_left[ROWS] > 0 else COLS
-    if clock[TO_PLAY] > 0:
+    clock[ANYTIME_OPENED] = max(clock[ANYTIME_OPENED], stage + 1)
+    clock[ANYTIME_TO_PLAY] = stage_length(stage) * (state.behind_left[ROWS] + state.behind_left[COLS])
+    clock[ANYTIME_SYNCS] += clock[ANYTIME_TO_PLAY] > 0
+    clock[SWEEP_SIDE] = ROWS if state.behind_left[ROWS] > 0 else COLS
+    if clock[ANYTIME_TO_PLAY] > 0:
         begin_side(state, rng)
 
 
@@ -180,9 +184,9 @@ def open_stage(state: AnytimeState, rng: Any) -> None:
 def begin_side(state: AnytimeState, rng: Any) -> None:
     """Start one side's sweeps at a random partner."""
     clock = state.clock
-    first, last = other_side(state, clock[SIDE])
-    clock[POSITION] = clock[REPEAT] = 0
-    clock[PARTNER] = first + int(rng.random() * (last - first))
+    first, last = other_side(state, clock[SWEEP_SIDE])
+    clock[SWEEP_POSITION] = clock[ANYTIME_REPEAT] = 0
+    clock[SWEEP_PARTNER] = first + int(rng.random() * (last - first))
     find_partner(state)
 
 
@@ -190,28 +194,28 @@ def begin_side(state: AnytimeState, rng: Any) -> None:
 def find_partner(state: AnytimeState) -> None:
     """Move on, around the other side, to a partner that the stage still has to play."""
     clock = state.clock
-    first, last = other_side(state, clock[SIDE])
-    while clock[REPEAT] == state.partners[clock[STAGE], clock[PARTNER]]:
-        clock[REPEAT] = 0
-        clock[PARTNER] = first if clock[PARTNER] + 1 == last else clock[PARTNER] + 1
+    first, last = other_side(state, clock[SWEEP_SIDE])
+    while clock[ANYTIME_REPEAT] == state.partners[clock[SWEEP_STAGE], clock[SWEEP_PARTNER]]:
+        clock[ANYTIME_REPEAT] = 0
+        clock[SWEEP_PARTNER] = first if clock[SWEEP_PARTNER] + 1 == last else clock[SWEEP_PARTNER] + 1
 
 
 @noalloc
 def close_stage(state: AnytimeState, rng: Any) -> None:
     """Add the outcomes of the stage to the sums and eliminate."""
-    stage = state.clock[STAGE]
+    stage = state.clock[SWEEP_STAGE]
     for level in range(len(state.pulls)):  # whole arrays at once would take seconds to compile
         state.pulls[level] += state.stage_pulls[stage, level]
         state.clicks[level] += state.stage_clicks[stage, level]
     eliminate(state, rng)
-    state.clock[STAGE] += 1
+    state.clock[SWEEP_STAGE] += 1
 
 
 @choose.register(AnytimeState)
 def _choose(state: AnytimeState, rng: Any) -> tuple[int, int, int]:
-    clock, n_rows = state.clock, state.clock[N_ROWS]
-    while clock[TO_PLAY] == 0 and clock[OPEN] == 0:
-        if clock[ASKED] >= clock[GUESS]:
+    clock, n_rows = state.clock, state.clock[SWEEP_N_ROWS]
+    while clock[ANYTIME_TO_PLAY] == 0 and clock[SWEEP_OPEN] == 0:
+        if clock[ANYTIME_ASKED] >= clock[ANYTIME_GUESS]:
             begin_round(state)
         elif one_pair_left(state):
             break
@@ -219,20 +223,20 @@ def _choose(state: AnytimeState, rng: Any) -> tuple[int, int, int]:
             close_stage(state, rng)
         if not one_pair_left(state):
             open_stage(state, rng)
-    clock[ASKED] += 1
-    if clock[TO_PLAY] == 0:  # one pair remains, or outcomes of this stage are still missing
+    clock[ANYTIME_ASKED] += 1
+    if clock[ANYTIME_TO_PLAY] == 0:  # one pair remains, or outcomes of this stage are still missing
         row, col = leading_pair(state, rng)
         return row, col, FILLER
-    side, partner, tag = clock[SIDE], clock[PARTNER], 2 * clock[STAGE] + clock[SIDE]
-    level = state.behind[n_rows * side + clock[POSITION]]
-    clock[OPEN] += 1
-    clock[TO_PLAY] -= 1
-    clock[POSITION] += 1
-    if clock[POSITION] == state.behind_left[side] and clock[TO_PLAY] > 0:  # the sweep ends, the stage does not
-        clock[POSITION] = 0
-        clock[REPEAT] += 1
-        if side == ROWS and clock[TO_PLAY] == stage_length(clock[STAGE]) * state.behind_left[COLS]:
-            clock[SIDE] = COLS
+    side, partner, tag = clock[SWEEP_SIDE], clock[SWEEP_PARTNER], 2 * clock[SWEEP_STAGE] + clock[SWEEP_SIDE]
+    level = state.behind[n_rows * side + clock[SWEEP_POSITION]]
+    clock[SWEEP_OPEN] += 1
+    clock[ANYTIME_TO_PLAY] -= 1
+    clock[SWEEP_POSITION] += 1
+    if clock[SWEEP_POSITION] == state.behind_left[side] and clock[ANYTIME_TO_PLAY] > 0:  # a sweep ends, not the stage
+        clock[SWEEP_POSITION] = 0
+        clock[ANYTIME_REPEAT] += 1
+        if side == ROWS and clock[ANYTIME_TO_PLAY] == stage_length(clock[SWEEP_STAGE]) * state.behind_left[COLS]:
+            clock[SWEEP_SIDE] = COLS
             begin_side(state, rng)
         else:
             find_partner(state)
@@ -244,12 +248,13 @@ def _choose(state: AnytimeState, rng: Any) -> tuple[int, int, int]:
 @update.register(AnytimeState)
 def _update(state: AnytimeState, row: int, col: int, tag: int, reward: int) -> None:
     if tag >= 0:
-        level = row if tag % 2 == ROWS else state.clock[N_ROWS] + col
+        level = row if tag % 2 == ROWS else state.clock[SWEEP_N_ROWS] + col
         state.stage_pulls[tag // 2, level] += 1
         state.stage_clicks[tag // 2, level] += reward
-        state.clock[OPEN] -= 1
+        state.clock[SWEEP_OPEN] -= 1
 
 
 @syncs.register(AnytimeState)
 def _syncs(state: AnytimeState) -> int:
-    return int(state.clock[SYNCS] - (state.clock[TO_PLAY] + state.clock[OPEN] > 0))  # the open stage is not in yet
+    clock = state.clock
+    return int(clock[ANYTIME_SYNCS] - (clock[ANYTIME_TO_PLAY] + clock[SWEEP_OPEN] > 0))  # the open stage is not in yet

@@ -18,7 +18,7 @@ from rankone.compiling.compiled import noalloc
 from rankone.kernels.policy import choose, update, view
 from rankone.numerics.beta import draw_beta
 from rankone.numerics.beta_maximum import (
-    RENEW_AT,
+    CROWD_RENEW_AT,
     challenge,
     charge,
     fields_with_crowd,
@@ -32,7 +32,7 @@ from rankone.policies.base import Policy, check_sizes
 from rankone.policies.beliefs import posterior_view
 
 # Fields of `ThompsonState.clock`.
-N_COLS, HELD_OUT, STALE = range(3)
+THOMPSON_N_COLS, THOMPSON_HELD_OUT, THOMPSON_STALE = range(3)
 
 
 class ThompsonState(fields_with_crowd("pulls", "clicks", "clock")):  # type: ignore[misc]
@@ -71,9 +71,9 @@ def largest_draw(state: Any, rng: Any) -> int:
 @noalloc
 def gather_crowd(state: Any) -> None:
     """Tell the crowd the counts of all pairs but the one held out."""
-    state.clock[STALE] = 0
+    state.clock[THOMPSON_STALE] = 0
     for pair in range(len(state.pulls)):
-        if pair != state.clock[HELD_OUT]:
+        if pair != state.clock[THOMPSON_HELD_OUT]:
             regroup(state, pair, state.pulls[pair], state.clicks[pair])
 
 
@@ -81,30 +81,30 @@ def gather_crowd(state: Any) -> None:
 def _choose(state: Any, rng: Any) -> tuple[int, int, int]:
     clock = state.clock
     if pays(state, len(state.pulls)):
-        if clock[STALE]:
+        if clock[THOMPSON_STALE]:
             gather_crowd(state)
-        pair = challenge(state, state.pulls[clock[HELD_OUT]], state.clicks[clock[HELD_OUT]], rng)
+        pair = challenge(state, state.pulls[clock[THOMPSON_HELD_OUT]], state.clicks[clock[THOMPSON_HELD_OUT]], rng)
         if pair == NOBODY:
-            pair = clock[HELD_OUT]
+            pair = clock[THOMPSON_HELD_OUT]
     else:
-        clock[STALE] = 1
+        clock[THOMPSON_STALE] = 1
         pair = largest_draw(state, rng)
-    return pair // clock[N_COLS], pair % clock[N_COLS], 0
+    return pair // clock[THOMPSON_N_COLS], pair % clock[THOMPSON_N_COLS], 0
 
 
 @update.register(ThompsonState)
 def _update(state: Any, row: int, col: int, tag: int, reward: int) -> None:
     pulls, clicks, clock = state.pulls, state.clicks, state.clock
-    pair, held_out = row * clock[N_COLS] + col, clock[HELD_OUT]
+    pair, held_out = row * clock[THOMPSON_N_COLS] + col, clock[THOMPSON_HELD_OUT]
     pulls[pair] += 1
     clicks[pair] += reward
     if pair == held_out:
         return
     if pulls[pair] > pulls[held_out]:
         replace(state, pair, held_out)
-        clock[HELD_OUT], state.tally[RENEW_AT] = pair, 0
+        clock[THOMPSON_HELD_OUT], state.tally[CROWD_RENEW_AT] = pair, 0
         pair = held_out
-    if clock[STALE]:
+    if clock[THOMPSON_STALE]:
         charge(state)
     else:
         regroup(state, pair, pulls[pair], clicks[pair])

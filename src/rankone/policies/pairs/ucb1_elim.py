@@ -22,7 +22,8 @@ from rankone.policies.base import Policy, check_sizes, needed_horizon
 Ints = npt.NDArray[np.int64]
 
 # Fields of `UCB1ElimState.clock`.
-ROUND, LAST_ROUND, ASKED, WANTED, POSITION, OPEN, LEFT, N_COLS, HORIZON = range(9)
+ROUNDS_NOW, ROUNDS_LAST, ROUNDS_ASKED, ROUNDS_WANTED, ROUNDS_POSITION, ROUNDS_OPEN = range(6)
+ROUNDS_LEFT, ROUNDS_N_COLS, ROUNDS_HORIZON = range(6, 9)
 
 
 class UCB1ElimState(NamedTuple):
@@ -30,7 +31,7 @@ class UCB1ElimState(NamedTuple):
 
     pulls: Ints  # (K * L,) outcomes
     clicks: Ints  # (K * L,) clicks among them
-    remaining: Ints  # (K * L,) the remaining pairs, first clock[LEFT] entries
+    remaining: Ints  # (K * L,) the remaining pairs, first clock[ROUNDS_LEFT] entries
     clock: Ints  # (9,)
 
 
@@ -55,9 +56,9 @@ class UCB1Elim(Policy):
         horizon = needed_horizon(self, self.horizon)
         n_pairs = n_rows * n_cols
         clock = np.zeros(9, np.int64)
-        clock[ROUND] = -1  # the first choose shuffles and opens round 0
-        clock[LAST_ROUND] = max(0, math.floor(0.5 * math.log2(max(1.0, horizon / math.e))))
-        clock[LEFT], clock[N_COLS], clock[HORIZON] = n_pairs, n_cols, horizon
+        clock[ROUNDS_NOW] = -1  # the first choose shuffles and opens round 0
+        clock[ROUNDS_LAST] = max(0, math.floor(0.5 * math.log2(max(1.0, horizon / math.e))))
+        clock[ROUNDS_LEFT], clock[ROUNDS_N_COLS], clock[ROUNDS_HORIZON] = n_pairs, n_cols, horizon
         return UCB1ElimState(np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64), np.arange(n_pairs), clock)
 
 
@@ -67,8 +68,8 @@ def pair_bounds(state: UCB1ElimState, pair: int) -> tuple[float, float]:
     pulls, clock = state.pulls[pair], state.clock
     if pulls == 0:
         return -math.inf, math.inf
-    round_now = clock[ROUND] if clock[ROUND] < clock[LAST_ROUND] else clock[LAST_ROUND]
-    radius = math.sqrt(math.log(clock[HORIZON] * 4.0**-round_now) / (2.0 * pulls))
+    round_now = clock[ROUNDS_NOW] if clock[ROUNDS_NOW] < clock[ROUNDS_LAST] else clock[ROUNDS_LAST]
+    radius = math.sqrt(math.log(clock[ROUNDS_HORIZON] * 4.0**-round_now) / (2.0 * pulls))
     return state.clicks[pair] / pulls - radius, state.clicks[pair] / pulls + radius
 
 
@@ -77,34 +78,34 @@ def close_round(state: UCB1ElimState) -> None:
     """Eliminate pairs by the bounds of this round (step 2)."""
     remaining, clock = state.remaining, state.clock
     best_lower = -math.inf
-    for place in range(clock[LEFT]):
+    for place in range(clock[ROUNDS_LEFT]):
         best_lower = max(best_lower, pair_bounds(state, remaining[place])[0])
     kept = 0
-    for place in range(clock[LEFT]):
+    for place in range(clock[ROUNDS_LEFT]):
         pair = remaining[place]
         if pair_bounds(state, pair)[1] >= best_lower:
             remaining[kept] = pair
             kept += 1
-    clock[LEFT] = kept
+    clock[ROUNDS_LEFT] = kept
 
 
 @noalloc
 def open_round(state: UCB1ElimState) -> None:
     """Set how often every remaining pair is still to be chosen (step 1)."""
     clock = state.clock
-    clock[ROUND] += 1
-    log_term = math.log(clock[HORIZON] * 4.0 ** -clock[ROUND])
-    needed = math.ceil(2.0 * log_term * 4.0 ** clock[ROUND])
+    clock[ROUNDS_NOW] += 1
+    log_term = math.log(clock[ROUNDS_HORIZON] * 4.0 ** -clock[ROUNDS_NOW])
+    needed = math.ceil(2.0 * log_term * 4.0 ** clock[ROUNDS_NOW])
     needed = needed if needed > 1 else 1
-    clock[WANTED] = needed - clock[ASKED] if needed > clock[ASKED] else 0
-    clock[ASKED] += clock[WANTED]
+    clock[ROUNDS_WANTED] = needed - clock[ROUNDS_ASKED] if needed > clock[ROUNDS_ASKED] else 0
+    clock[ROUNDS_ASKED] += clock[ROUNDS_WANTED]
 
 
 @noalloc
 def leading_pair(state: UCB1ElimState, rng: Any) -> int:
     """Return the remaining pair with the best empirical mean, ties at random."""
     best, ties, found = -1.0, 0, 0
-    for place in range(state.clock[LEFT]):
+    for place in range(state.clock[ROUNDS_LEFT]):
         pair = state.remaining[place]
         mean = state.clicks[pair] / (state.pulls[pair] + (state.pulls[pair] == 0))
         ties = 1 if mean > best else ties + (mean == best)
@@ -116,76 +117,81 @@ def leading_pair(state: UCB1ElimState, rng: Any) -> int:
 @choose.register(UCB1ElimState)
 def _choose(state: UCB1ElimState, rng: Any) -> tuple[int, int, int]:
     remaining, clock = state.remaining, state.clock
-    if clock[ROUND] < 0:
+    if clock[ROUNDS_NOW] < 0:
         for place in range(1, len(remaining)):
             other = int(rng.random() * (place + 1))
             remaining[place], remaining[other] = remaining[other], remaining[place]
         open_round(state)
-    elif clock[WANTED] == 0 and clock[OPEN] == 0 and clock[LEFT] > 1 and clock[ROUND] <= clock[LAST_ROUND]:
+    elif (
+        clock[ROUNDS_WANTED] == 0
+        and clock[ROUNDS_OPEN] == 0
+        and clock[ROUNDS_LEFT] > 1
+        and clock[ROUNDS_NOW] <= clock[ROUNDS_LAST]
+    ):
         close_round(state)
-        if clock[ROUND] < clock[LAST_ROUND]:
+        if clock[ROUNDS_NOW] < clock[ROUNDS_LAST]:
             open_round(state)
         else:
-            clock[ROUND] += 1
+            clock[ROUNDS_NOW] += 1
     tag = FILLER
-    if clock[LEFT] == 1:
+    if clock[ROUNDS_LEFT] == 1:
         pair = remaining[0]
-    elif clock[WANTED] == 0 and clock[ROUND] <= clock[LAST_ROUND]:  # outcomes of this round are still missing
+    elif clock[ROUNDS_WANTED] == 0 and clock[ROUNDS_NOW] <= clock[ROUNDS_LAST]:  # outcomes of it are still missing
         pair = leading_pair(state, rng)
     else:
-        pair = remaining[clock[POSITION]]
-        clock[POSITION] += 1
-        if clock[WANTED] > 0:
-            tag = clock[ROUND]
-            clock[OPEN] += 1
-        if clock[POSITION] == clock[LEFT]:
-            clock[POSITION] = 0
-            clock[WANTED] -= clock[WANTED] > 0
-    return pair // clock[N_COLS], pair % clock[N_COLS], tag
+        pair = remaining[clock[ROUNDS_POSITION]]
+        clock[ROUNDS_POSITION] += 1
+        if clock[ROUNDS_WANTED] > 0:
+            tag = clock[ROUNDS_NOW]
+            clock[ROUNDS_OPEN] += 1
+        if clock[ROUNDS_POSITION] == clock[ROUNDS_LEFT]:
+            clock[ROUNDS_POSITION] = 0
+            clock[ROUNDS_WANTED] -= clock[ROUNDS_WANTED] > 0
+    return pair // clock[ROUNDS_N_COLS], pair % clock[ROUNDS_N_COLS], tag
 
 
 @update.register(UCB1ElimState)
 def _update(state: UCB1ElimState, row: int, col: int, tag: int, reward: int) -> None:
     if tag >= 0:
-        pair = row * state.clock[N_COLS] + col
+        pair = row * state.clock[ROUNDS_N_COLS] + col
         state.pulls[pair] += 1
         state.clicks[pair] += reward
-        state.clock[OPEN] -= 1
+        state.clock[ROUNDS_OPEN] -= 1
 
 
 @void.register(UCB1ElimState)
 def _void(state: UCB1ElimState, row: int, col: int, tag: int) -> None:
     if tag >= 0:
-        state.clock[OPEN] -= 1
+        state.clock[ROUNDS_OPEN] -= 1
 
 
 @settled.register(UCB1ElimState)
 def _settled(state: UCB1ElimState) -> bool:
-    return state.clock[LEFT] == 1
+    return state.clock[ROUNDS_LEFT] == 1
 
 
 @recall.register(UCB1ElimState)
 def _recall(state: UCB1ElimState, row: int, col: int, pulls: int, clicks: int) -> None:
-    pair = row * state.clock[N_COLS] + col
+    pair = row * state.clock[ROUNDS_N_COLS] + col
     state.pulls[pair] += pulls
     state.clicks[pair] += clicks
 
 
 @syncs.register(UCB1ElimState)
 def _syncs(state: UCB1ElimState) -> int:
-    return max(0, int(state.clock[ROUND]))  # within a round no choice depends on an outcome
+    return max(0, int(state.clock[ROUNDS_NOW]))  # within a round no choice depends on an outcome
 
 
 @race.register(UCB1ElimState)
 def _race(state: UCB1ElimState) -> Race:
-    n_cols, left = state.clock[N_COLS], state.remaining[: state.clock[LEFT]]
+    n_cols, left = state.clock[ROUNDS_N_COLS], state.remaining[: state.clock[ROUNDS_LEFT]]
     rows, cols = np.zeros(len(state.pulls) // n_cols, bool), np.zeros(n_cols, bool)
     rows[left // n_cols], cols[left % n_cols] = True, True
-    return Race(max(0, int(state.clock[ROUND])), rows, cols)
+    return Race(max(0, int(state.clock[ROUNDS_NOW])), rows, cols)
 
 
 @view.register(UCB1ElimState)
 def _view(state: UCB1ElimState) -> View:
     low, high = np.array([pair_bounds(state, pair) for pair in range(len(state.pulls))]).T
-    left = np.isin(np.arange(len(state.pulls)), state.remaining[: state.clock[LEFT]])
+    left = np.isin(np.arange(len(state.pulls)), state.remaining[: state.clock[ROUNDS_LEFT]])
     return View("pairs", state.pulls.copy(), state.clicks.copy(), low, high, left, "confidence interval")

@@ -23,12 +23,20 @@ from rankone.compiling.compiled import noalloc
 from rankone.errors import InputError
 from rankone.kernels.policy import choose, update, view
 from rankone.numerics.beta import draw_beta
-from rankone.numerics.beta_maximum import RENEW_AT, challenge, charge, fields_with_crowd, pays, regroup, start_crowd
+from rankone.numerics.beta_maximum import (
+    CROWD_RENEW_AT,
+    challenge,
+    charge,
+    fields_with_crowd,
+    pays,
+    regroup,
+    start_crowd,
+)
 from rankone.numerics.rekeyable_table import NOBODY
 from rankone.policies.base import Policy
 from rankone.policies.engines.unimodal import (
-    CHAMPION,
-    N_COLS,
+    LEADER_CHAMPION,
+    LEADER_N_COLS,
     LeaderState,
     as_decision,
     cross_size,
@@ -41,7 +49,7 @@ from rankone.policies.engines.unimodal import (
 )
 
 # Fields of `UTSState.watch`.
-CENTRE, GAMMA = range(2)
+UTS_CENTRE, UTS_GAMMA = range(2)
 
 
 class UTSState(fields_with_crowd(*LeaderState._fields, "watch")):  # type: ignore[misc]
@@ -88,7 +96,7 @@ def largest_draw(state: Any, leader: int, rng: Any) -> int:
 @noalloc
 def move_crowd(state: Any, leader: int) -> None:
     """Let the crowd be the cross of another leader."""
-    state.watch[CENTRE], state.tally[RENEW_AT] = leader, 0
+    state.watch[UTS_CENTRE], state.tally[CROWD_RENEW_AT] = leader, 0
     for place in range(cross_size(state)):
         pair = on_cross(state, leader, place)
         regroup(state, place, state.pulls[pair], state.clicks[pair])
@@ -97,26 +105,26 @@ def move_crowd(state: Any, leader: int) -> None:
 @choose.register(UTSState)
 def _choose(state: Any, rng: Any) -> tuple[int, int, int]:
     leader = pair = find_leader(state, rng)
-    if state.led[leader] % state.watch[GAMMA] != 0:
+    if state.led[leader] % state.watch[UTS_GAMMA] != 0:
         if pays(state, cross_size(state)):
-            if leader != state.watch[CENTRE]:
+            if leader != state.watch[UTS_CENTRE]:
                 move_crowd(state, leader)
             place = challenge(state, state.pulls[leader], state.clicks[leader], rng)
             if place != NOBODY:
                 pair = on_cross(state, leader, place)
         else:
-            state.watch[CENTRE] = NOBODY
+            state.watch[UTS_CENTRE] = NOBODY
             pair = largest_draw(state, leader, rng)
     return as_decision(state, pair)
 
 
 @update.register(UTSState)
 def _update(state: Any, row: int, col: int, tag: int, reward: int) -> None:
-    pair = row * state.clock[N_COLS] + col
+    pair = row * state.clock[LEADER_N_COLS] + col
     learn(state, pair, reward)
-    centre = state.watch[CENTRE]
+    centre = state.watch[UTS_CENTRE]
     if centre == NOBODY:
-        if pair != state.clock[CHAMPION]:
+        if pair != state.clock[LEADER_CHAMPION]:
             charge(state)
     elif pair != centre:
         place = place_on_cross(state, centre, pair)

@@ -1,0 +1,129 @@
+"""This checkout against another one, in turns: ``python -m benchmarks.against PATH [--compile] [POLICY ...]``.
+
+Each checkout has a process of its own that plays a run when it is told to; they take turns, and the least time of each
+counts, so that neither other work on the machine nor its warmth favours one. Times are processor times of the loop
+alone. Both play the same runs: where their regrets differ, that is said too.
+
+``--compile`` measures instead how long the first run of a policy takes to compile, with an empty cache.
+
+To compare with an earlier commit: ``git worktree add --detach ../before COMMIT``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parents[1]
+SIZES = [(32, 32), (128, 128), (10, 871)]
+EXACT = ("kl-ucb", "kl-ucb:c=3", "thompson", "ucb1", "uts")
+BAR, EXACT_BAR = 0.85, 0.9  # share of the other's steps a second
+SECONDS = 0.15  # of a run, about
+TURNS = 9
+COMPILED = 3  # times that a first run is compiled
+
+# What runs in the process of each checkout: it knows only what both have.
+PLAYER = """
+import json, sys, time
+time.perf_counter = time.process_time  # a run is timed by its processor time
+import rankone
+for line in sys.stdin:
+    policy, rows, cols, horizon = json.loads(line)
+    begin = time.process_time()
+    study = rankone.simulate(
+        rankone.needle(rows, cols), policy, horizon, runs=1, seed=1, workers=1, checkpoints=1
+    )
+    print(json.dumps([study.runs[0].seconds, study.runs[0].regret[-1], time.process_time() - begin]), flush=True)
+"""
+
+
+class Checkout:
+    """A process that plays with the code of a checkout."""
+
+    def __init__(self, path: Path, cache: str | None = None) -> None:
+        own = {"PYTHONPATH": str(path / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+        own |= {} if cache is None else {"RANKONE_CACHE_DIR": cache}
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", PLAYER],
+            env=os.environ | own,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def play(self, policy: str, size: tuple[int, int], horizon: int) -> tuple[float, float, float]:
+        """Return processor seconds of the loop, its regret, and processor seconds of all around it."""
+        pipe: Any = self._process
+        pipe.stdin.write(json.dumps([policy, *size, horizon]) + "\n")
+        pipe.stdin.flush()
+        seconds, regret, whole = json.loads(pipe.stdout.readline())
+        return seconds, regret, whole
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
+
+
+def speeds(other: Path, policies: list[str]) -> None:
+    """Print steps a second of both and their ratio, for every policy and size."""
+    ours, theirs = Checkout(HERE), Checkout(other)
+    print("| policy | " + " | ".join(f"{rows}x{cols}" for rows, cols in SIZES) + " | bar |")
+    print("|---" * (len(SIZES) + 2) + "|")
+    for policy in policies:
+        bar, cells = EXACT_BAR if policy in EXACT else BAR, []
+        for size in SIZES:
+            horizon, seconds = 1_000, 0.0
+            while seconds < SECONDS / 4 and horizon < 1 << 26:
+                horizon *= 4
+                seconds = theirs.play(policy, size, horizon)[0]
+            found = [(ours.play(policy, size, horizon), theirs.play(policy, size, horizon)) for _ in range(TURNS)]
+            our, their = (min(turn[side][0] for turn in found) for side in (0, 1))
+            same = all(turn[0][1] == turn[1][1] for turn in found)
+            mark = "" if their / our >= bar else " **below**"
+            cells.append(f"{their / our:.2f} ({horizon / our / 1e6:.3g} M){mark}{'' if same else ' OTHER REGRET'}")
+        print(f"| {policy} | " + " | ".join(cells) + f" | {bar} |", flush=True)
+    ours.close()
+    theirs.close()
+
+
+def compile_times(other: Path, policies: list[str]) -> None:
+    """Print processor seconds of a first run with an empty cache, of both."""
+    print("| first run, processor seconds | this | other | ratio |\n|---|---|---|---|")
+    for policy in policies:
+        least = {HERE: float("inf"), other: float("inf")}
+        for _ in range(COMPILED):
+            for path in least:
+                with tempfile.TemporaryDirectory() as cache:
+                    checkout = Checkout(path, cache)
+                    least[path] = min(least[path], checkout.play(policy, (8, 8), 10)[2])
+                    checkout.close()
+        ours, theirs = least.values()
+        print(f"| {policy} | {ours:.2f} | {theirs:.2f} | {ours / theirs:.2f} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("path", type=Path, help="the other checkout")
+    parser.add_argument("--compile", action="store_true", help="measure first compiles instead of steps a second")
+    parser.add_argument("policies", nargs="*", help="default: all that play pairs, but the yardstick best")
+    given = parser.parse_args()
+    if not (given.path / "src" / "rankone").is_dir():
+        sys.exit(f"expected a checkout with src/rankone - got {given.path} - name its folder")
+    policies = given.policies or _all()
+    (compile_times if given.compile else speeds)(given.path.resolve(), policies)
+
+
+def _all() -> list[str]:
+    import rankone
+
+    return sorted(name for name, kind in rankone.known_policies().items() if kind.plays == "pair" and name != "best")
+
+
+if __name__ == "__main__":
+    main()
