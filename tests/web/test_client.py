@@ -12,6 +12,7 @@ import pytest
 
 import rankone
 from rankone.client.client import Client, RemoteExperiment
+from rankone.client.transport import problem_error
 from rankone.errors import Contradiction, InputError, KeyReused, StorageError, UnknownDecision
 from rankone.serving import Experiment, Outcome
 
@@ -243,3 +244,10 @@ def test_no_password_is_shown_in_errors():
     with pytest.raises(InputError, match=r"http://127.0.0.1:x") as wrong:
         Client("http://me:sec/ret@127.0.0.1:x")
     assert "ret" not in f"{away.value}{wrong.value}"
+
+
+def test_a_service_of_an_older_version_raises_the_same_classes():
+    """Its problems have no parts yet; the sentence is shown as it is."""
+    old = problem_error({"status": 409, "code": "contradiction", "detail": "expected a - got b - c"})
+    assert isinstance(old, Contradiction)
+    assert old.got == "expected a - got b - c"

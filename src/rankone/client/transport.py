@@ -166,9 +166,12 @@ def _stranger(status: int) -> errors.ExplainedError:
 
 
 def problem_error(problem: dict[str, Any]) -> errors.ExplainedError:
-    """Return a problem as the error it stands for."""
+    """Return a problem as the error it stands for. Its code says which, its members what: no text is taken apart."""
     default = StorageError if problem["status"] >= 500 or problem["code"] == "too-many-requests" else InputError
-    return _ERRORS.get(problem["code"], default)(problem["expected"], problem["got"], problem["do"])
+    kind = _ERRORS.get(problem["code"], default)
+    if "expected" not in problem:  # a service of 0.1
+        return kind("a request that the service takes", problem["detail"], "upgrade the service to this version")
+    return kind(problem["expected"], problem["got"], problem["do"])
 
 
 def _plain(error: Exception) -> str:
