@@ -55,7 +55,7 @@ def soak(db: Path, minutes: float, rate: float) -> tuple[list[Look], float, dict
 
 def commits_of(server: ServerProcess) -> float:
     """How many there were; not asked while the server is watched, as that opens a connection."""
-    return figures(server.url)["rankone_commit_seconds_count{}"]
+    return figures(server.url)["rankone_commit_seconds_count"]
 
 
 def report(minutes: float = 20.0, rate: float = 500.0) -> str:

@@ -7,19 +7,19 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4 as PROMETHEUS
 from starlette.responses import Response
 
 from rankone import __version__
 from rankone.charts.bundle import LOOK, bundle_path, make_bundle
 from rankone.errors import RankoneError
-from rankone.web.server.metrics import damage_lines, experiment_lines, figures
+from rankone.web.server.metrics import Figures, figures
 from rankone.web.server.operations import Call, Operation, answer, operation
 from rankone.web.server.problem_json import database_away
 from rankone.web.server.responses import Answer
 from rankone.web.server.schemas import Health
 from rankone.web.server.single_flight import SingleFlight
 
-PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 _OK = {"status": "ok", "version": __version__}
 _PAGE = Path(__file__).parents[1] / "page"
 # The page runs its own scripts only, talks to its own server only, and can be put into nobody's frame. Charts need
@@ -68,8 +68,8 @@ async def metrics(call: Call) -> Response:
     """Return the figures of this server and of the experiments that the token may read, for Prometheus."""
     names = [name for name in await call.service.names() if call.caller.may("read", name)]
     found, damaged = await call.service.look_at_all(names, lambda served: served.call(served.experiment.look, figures))
-    lines = [*experiment_lines(found), *damage_lines(names, damaged), *call.service.meters.lines(set(names))]
-    return Answer(("\n".join(lines) + "\n").encode(), media_type=PROMETHEUS.encode())
+    text = Figures(call.service.meters, found, damaged, names).text()
+    return Answer(text, media_type=PROMETHEUS.encode())
 
 
 @operation("GET", "/openapi.json", None, answers={200: ("application/json",)})
