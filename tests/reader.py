@@ -12,7 +12,10 @@ import subprocess
 import sys
 import time
 import urllib.request
+import warnings
 from collections.abc import Callable
+
+warnings.filterwarnings("error", ".* is deprecated: use ", DeprecationWarning)  # no page says anything the old way
 
 ENVIRONMENT = os.environ | {"COLUMNS": "120"}
 ENOUGH = 100  # decisions after which a reader has seen simulated traffic

@@ -12,10 +12,9 @@ import inspect
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar, cast
 
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
+_Callable = TypeVar("_Callable", bound=Callable[..., Any])  # a function, or a class: type checkers see what it was
 
 
 def warn(old: str, new: str) -> None:
@@ -71,12 +70,12 @@ class OldAttribute:
         warn(f"{owner.__name__}.{self._old}", self._new)
 
 
-def old_arguments(**new_of: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+def old_arguments(**new_of: str) -> Callable[[_Callable], _Callable]:
     """Let a function go on taking arguments by their old names: ``@old_arguments(reward="clicked")``."""
 
-    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    def decorate(function: _Callable) -> _Callable:
         @functools.wraps(function)
-        def call(*args: _P.args, **keywords: _P.kwargs) -> _R:
+        def call(*args: Any, **keywords: Any) -> Any:
             for old in new_of.keys() & keywords.keys():
                 new = new_of[old]
                 if new in keywords:
@@ -85,21 +84,21 @@ def old_arguments(**new_of: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R
                 keywords[new] = keywords.pop(old)
             return function(*args, **keywords)
 
-        return call
+        return cast(_Callable, call)
 
     return decorate
 
 
 def old_positions(
     *names: str, check: Callable[[Sequence[Any]], None] = lambda given: None
-) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+) -> Callable[[_Callable], _Callable]:
     """Let a function go on taking arguments by position, in this order, that are now given by name only.
 
     For a class it is about its constructor. Without names: every argument that is given by name only, in the order of
     the signature. `check` may refuse what was given by position before anything is said about it.
     """
 
-    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    def decorate(function: _Callable) -> _Callable:
         if isinstance(function, type):
             function.__init__ = decorate(function.__init__)  # type: ignore[misc]
             return function
@@ -108,34 +107,34 @@ def old_positions(
         first = sum(found.kind is found.POSITIONAL_OR_KEYWORD for found in kinds.values())
 
         @functools.wraps(function)
-        def call(*args: _P.args, **keywords: _P.kwargs) -> _R:
+        def call(*args: Any, **keywords: Any) -> Any:
             more = dict(zip(order, args[first:], strict=False))
             if not more or len(args) > first + len(order) or more.keys() & keywords.keys():
                 return function(*args, **keywords)  # all is well, or Python says what is not
             check(args[first:])
             named = ", ".join(f"{name}=" for name in more)
             warn(f"{named} by position in {_name(function)}()", f"{named} by name" if len(more) == 1 else "their names")
-            return function(*args[:first], **more, **keywords)  # type: ignore[arg-type]
+            return function(*args[:first], **more, **keywords)
 
-        return call
+        return cast(_Callable, call)
 
     return decorate
 
 
-def old_order(*names: str, when: Callable[..., bool]) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+def old_order(*names: str, when: Callable[..., bool]) -> Callable[[_Callable], _Callable]:
     """Let a function go on taking its first arguments in the order of `names`, told by ``when(*arguments)``."""
 
-    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    def decorate(function: _Callable) -> _Callable:
         now = ", ".join(list(inspect.signature(function).parameters)[: len(names)])
 
         @functools.wraps(function)
-        def call(*args: _P.args, **keywords: _P.kwargs) -> _R:
+        def call(*args: Any, **keywords: Any) -> Any:
             if not args or not when(*args):
                 return function(*args, **keywords)
             warn(f"{_name(function)}({', '.join(names)})", f"{_name(function)}({now})")
-            return function(**dict(zip(names, args, strict=False)), **keywords)  # type: ignore[arg-type,call-arg]
+            return function(**dict(zip(names, args, strict=False)), **keywords)
 
-        return call
+        return cast(_Callable, call)
 
     return decorate
 

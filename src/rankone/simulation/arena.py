@@ -100,7 +100,7 @@ class Arena:
                 self.chart().save(directory / f"arena{suffix}")
 
 
-def _policies_first(first: Any, second: Any = None) -> bool:
+def _policies_first(first: Any, second: Any = None, *more: Any) -> bool:
     """Whether arguments are in the order of 0.1: no policy is called like a problem of the arena."""
     return _name_policies(first) or (first is None and _name_problems(second))
 
@@ -112,7 +112,8 @@ def _name_policies(given: Any) -> bool:
 
 def _name_problems(given: Any) -> bool:
     names = {entry.name for entry in PROBLEMS}
-    return any(item in names for item in ([given] if isinstance(given, str) else given or ()))
+    items = [given] if isinstance(given, str) else given if isinstance(given, Sequence) else []
+    return any(item in names for item in items)
 
 
 @old_positions(
