@@ -128,6 +128,10 @@ USES = {
     "Agent.tell(reward=)": Use(
         lambda: told(reward=1), lambda: told(clicked=True), "reward= in Agent.tell() is deprecated: use clicked=",
     ),
+    "policy.agent(n_rows, n_cols, seed)": Use(
+        lambda: tuple(rankone.UTS().agent(3, 3, 7).ask()), lambda: tuple(rankone.UTS().agent(3, 3, seed=7).ask()),
+        "a seed after n_rows and n_cols is deprecated: use seed=",
+    ),
     "Rank1Report.as_dict": Use(
         lambda: report().as_dict(), lambda: report().to_dict(), "Rank1Report.as_dict is deprecated: use to_dict",
     ),
