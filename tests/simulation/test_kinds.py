@@ -124,7 +124,7 @@ SAYS = "expected a policy that plays {}, as .* asks for - got {}, which plays {}
         (lambda _: rankone.simulate(CASCADE, "test-factors-greedy", 10), ("lists", "test-factors-greedy", "combinations")),
         (lambda _: rankone.sweep(CASCADE, "uts", 10, grid={"a": [1]}), None),
         (lambda _: rankone.sweep(CASCADE, "kl-ucb:c={c}", 10, grid={"c": [1]}), ("lists", "kl-ucb:c=1", "pairs")),
-        (lambda _: rankone.arena("test-ranking", "two-by-two"), ("pairs", "test-ranking", "lists")),
+        (lambda _: rankone.arena("two-by-two", "test-ranking"), ("pairs", "test-ranking", "lists")),
         (lambda _: rankone.explain("test-ranking"), ("pairs", "test-ranking", "lists")),
         (lambda folder: rankone.Experiment("x", 2, 2, "test-ranking", folder / "x.db"), ("pairs", "test-ranking", "lists")),
         (

@@ -1,10 +1,7 @@
-"""When a policy hears of its outcomes: at once, late, in batches, or along a schedule.
+"""When a policy hears of its outcomes, where that is not at once: late, in batches, or along a schedule.
 
-The loop that plays (`rankone.kernels.play`) asks two kernels, dispatched on the kind of feedback::
-
-    deliver(feedback, state, step, scratch) -> bool         tell the policy all that is due before decision `step`;
-                                                            False: there is no room for another open decision
-    file(feedback, state, step, tag, seen, rng, scratch)    tell the policy what came of it, now or when it is due
+The loop that plays (`rankone.kernels.play`) lets `deliver` tell the policy what is due before each decision, and `file`
+keep what came of the decision until it is.
 """
 
 from __future__ import annotations
@@ -15,8 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from rankone.compiling.compiled import noalloc
-from rankone.compiling.dispatch import dispatched
+from rankone.compiling.compiled import inlined, noalloc
 from rankone.kernels.decision import Layout
 from rankone.kernels.policy import learn, withdraw
 from rankone.numerics.heap import Records, drop_first, enter_last
@@ -42,36 +38,6 @@ class Scratch(NamedTuple):
         """Return the arrays before the first decision, for decisions laid out so."""
         shown, outcome, clock = (np.zeros(size, np.int64) for size in (layout.shown, layout.outcome, 4))
         return cls(shown, outcome, np.zeros(layout.context), clock, np.zeros(1))
-
-
-@dispatched
-def deliver(feedback: Any, state: Any, step: int, scratch: Any) -> bool:
-    """Tell the policy every outcome that is due before this step; False if no other decision can be filed."""
-    raise NotImplementedError
-
-
-@dispatched
-def file(feedback: Any, state: Any, step: int, tag: int, seen: bool, rng: Any, scratch: Any) -> None:
-    """Take what was shown and what came of it, and tell the policy when it is time."""
-
-
-class AtOnce(NamedTuple):
-    """Every outcome is known before the next decision."""
-
-    nothing: Ints = np.zeros(0, np.int64)
-
-
-@deliver.register(AtOnce)
-def _deliver_at_once(feedback: AtOnce, state: Any, step: int, scratch: Any) -> bool:
-    return True
-
-
-@file.register(AtOnce)
-def _file_at_once(feedback: AtOnce, state: Any, step: int, tag: int, seen: bool, rng: Any, scratch: Any) -> None:
-    if seen:
-        learn(state, scratch.shown, tag, scratch.outcome)
-    else:
-        withdraw(state, scratch.shown, tag)
 
 
 # Fields of an open decision: when it is due, which comes first of those due together, its tag, whether its outcome is
@@ -104,8 +70,9 @@ class Late(NamedTuple):
         return self._replace(waiting=np.concatenate([self.waiting, np.empty_like(self.waiting)]))
 
 
-@deliver.register(Late)
-def _deliver_late(feedback: Late, state: Any, step: int, scratch: Any) -> bool:
+@inlined
+def deliver(feedback: Late, state: Any, step: int, scratch: Any) -> bool:
+    """Tell the policy every outcome that is due before this step; False if no other decision can be filed."""
     clock, waiting = scratch.clock, feedback.waiting
     if clock[RUN_OPEN] == len(waiting):
         return False
@@ -132,8 +99,9 @@ def take_in(state: Any, waiting: Records, scratch: Any) -> None:
     scratch.clock[RUN_OPEN] -= 1
 
 
-@file.register(Late)
-def _file_late(feedback: Late, state: Any, step: int, tag: int, seen: bool, rng: Any, scratch: Any) -> None:
+@inlined
+def file(feedback: Late, step: int, tag: int, seen: bool, rng: Any, scratch: Any) -> None:
+    """Take what was shown and what came of it until it is time."""
     order, size = step, feedback.timing[1]
     due = step + feedback.timing[0]
     if feedback.mean[0] > 0.0:  # floor(log(U) * scale) is geometric with P(D >= d) = (m / (1 + m))^d, m the mean

@@ -14,7 +14,7 @@ from typing import get_type_hints
 
 from rankone.deprecation import old_positions
 from rankone.errors import InputError
-from rankone.kernels.feedback import AtOnce, Late, Scratch
+from rankone.kernels.feedback import Late, Scratch
 from rankone.specs import is_number, parse_settings, value_text, whole_number
 
 IMMEDIATE = "immediate"
@@ -51,9 +51,9 @@ class Feedback:
         """Whether every outcome is known before the next decision."""
         return self == AT_ONCE
 
-    def start(self, scratch: Scratch) -> AtOnce | Late:
+    def start(self, scratch: Scratch) -> Late | None:
         """Return what the loop that plays needs, for a run on these arrays."""
-        return AtOnce() if self.is_immediate else Late.new(scratch, self.steps, self.mean, self.size)
+        return None if self.is_immediate else Late.new(scratch, self.steps, self.mean, self.size)
 
     @property
     def label(self) -> str:

@@ -13,7 +13,7 @@ import cloudpickle
 import numpy as np
 
 from rankone.compiling.compiled import compile_errors_explained, compiled
-from rankone.kernels.feedback import AtOnce, Scratch
+from rankone.kernels.feedback import Scratch
 from rankone.kernels.play import play_through
 from rankone.kernels.policy import Ints
 from rankone.kernels.world import loss, move, observe, respond, steady
@@ -133,7 +133,7 @@ class ProblemSuite(Suite):
         run = generator(4, "conformance"), checkpoints, Scratch.new(problem.layout)
         world = problem.start()
         with compile_errors_explained(type(world).__module__):
-            regrets, _ = play_through(state, world, AtOnce(), *run)
+            regrets, _ = play_through(state, world, None, *run)
         kept = bool((np.diff(np.concatenate([[0.0], regrets])) >= -_ROUNDING).all())
         expect(kept, "regret that never falls", regrets, "see what `loss` returns")
 
