@@ -100,7 +100,7 @@ class Texts(NamedTuple):
 
 
 NO_TEXTS = Texts()
-_NO_OTHERS = [None, None, None]  # texts of version 1 besides the secret
+_NO_OTHERS = (None, None, None)  # texts of version 1 besides the secret
 _NONE_SINCE_2 = NO_TEXTS[4:]
 
 
@@ -153,7 +153,7 @@ def _checksum_1(before: bytes, numbers: bytes, each: Sequence[Texts]) -> bytes:
     for texts in each:
         if texts is NO_TEXTS or texts == NO_TEXTS:
             continue
-        secret, *others = texts[:4]
+        secret, others = texts[0], texts[1:4]
         parts += (b"%d" % len(secret or b""), secret or b"")
         if others != _NO_OTHERS:
             parts.append(json.dumps(others).encode())

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from rankone.errors import InputError
-from rankone.serving.journal import COLUMNS, MARKS, SINCE_2, Kind, as_sql
+from rankone.serving.journal import COLUMNS, MARKS, NUMBERS, SINCE_2, Kind, as_sql
 from rankone.serving.storage.dialect import places
 from rankone.serving.storage.driver import Driver, Row
 from rankone.serving.storage.schema import SCHEMA, version_of
 
 _SOUGHT_AT_ONCE = 500  # decisions looked for in one statement
-_INSERT = f"INSERT INTO rankone_journal (experiment, {', '.join(COLUMNS)}) VALUES ({places(1 + len(COLUMNS))})"  # noqa: S608 - constants
+
+
+def _insert(columns: Collection[str]) -> str:
+    return f"INSERT INTO rankone_journal (experiment, {', '.join(columns)}) VALUES ({places(1 + len(columns))})"  # noqa: S608 - constants
 
 
 def _select(columns: Sequence[str]) -> str:
@@ -54,8 +58,15 @@ class JournalTables(Driver):
         return number
 
     def append(self, experiment: int, rows: Sequence[Row]) -> None:
-        """Add events to the journal."""
-        self.insert_many(_INSERT, [(experiment, *row) for row in rows])
+        """Add events to the journal.
+
+        Columns that are null in all of them are not named: each would take its time. They are told apart by slices of
+        one long list, since zip makes an object for each row, and so many make Python look for garbage.
+        """
+        values, width = list(itertools.chain.from_iterable(rows)), len(COLUMNS)
+        columns = {name: values[place::width] for place, name in enumerate(COLUMNS)}
+        used = {name: each for name, each in columns.items() if name in NUMBERS or each.count(None) < len(rows)}
+        self.insert_many(_insert(used), list(zip(itertools.repeat(experiment, len(rows)), *used.values(), strict=True)))
 
     def tail(self, experiment: int, after: int, limit: int) -> list[Row]:
         """Return the events behind event `after`, oldest first."""
