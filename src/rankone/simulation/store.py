@@ -13,6 +13,7 @@ import numpy as np
 
 from rankone._version import __version__
 from rankone.errors import InputError
+from rankone.simulation.earlier_releases import plays_alike
 from rankone.simulation.work_unit import Run
 from rankone.writing import write_file, writing_under
 
@@ -45,7 +46,7 @@ class RunStore:
         header = self.directory / "study.json"
         if header.exists():
             present = _read(header.read_text(), str(header))
-            for key in ("format", "version", "horizon", "seed", "checkpoints", "feedback"):
+            for key in ("format", "horizon", "seed", "checkpoints", "feedback"):  # `code` sees to other versions
                 if present.get(key) != description.get(key):
                     raise InputError(
                         f"a study with {key} {_short(description.get(key))} in {self.directory}",
@@ -94,8 +95,8 @@ class RunStore:
 def finished_runs(directory: Path, code: Mapping[tuple[str, str], str] | None = None) -> Iterator[tuple[str, str, Run]]:
     """Yield every finished run with the digest of its problem and the key of the sources that played it.
 
-    With `code`, the sources behind each problem and policy, only runs of these. Runs written before it was kept are
-    left out.
+    With `code`, the sources behind each problem and policy, only runs of these, or of an earlier release that plays
+    alike. Runs written before it was kept are left out.
     """
     path = directory / _RUNS
     if not path.exists():
@@ -109,7 +110,7 @@ def finished_runs(directory: Path, code: Mapping[tuple[str, str], str] | None = 
             if key is None:
                 continue
             try:
-                if code is not None and key != code.get((entry["digest"], entry["policy"])):
+                if code is not None and not plays_alike(key, code.get((entry["digest"], entry["policy"]))):
                     continue
                 digest, regret = entry.pop("digest"), np.array(entry.pop("regret"))
                 run = Run(**entry, regret=regret)
