@@ -10,6 +10,7 @@ from typing import Any
 
 from rankone._version import __version__
 from rankone.deprecation import old_names
+from rankone.old_modules import find_old_modules
 
 _HOMES = {
     "Agent": "rankone.policies",
@@ -62,6 +63,8 @@ _OLD = {
 }
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
+
+find_old_modules()
 
 
 def __getattr__(name: str) -> Any:

@@ -14,6 +14,8 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
+DROPPED_IN = "0.3"  # what 0.1 said otherwise
+
 _Callable = TypeVar("_Callable", bound=Callable[..., Any])  # a function, or a class: type checkers see what it was
 
 
@@ -24,7 +26,8 @@ def warn(old: str, new: str) -> None:
         frame = frame.f_back
     names = frame.f_globals
     warnings.warn_explicit(
-        f"{old} is deprecated: use {new}", DeprecationWarning, frame.f_code.co_filename, frame.f_lineno,
+        f"{old} is deprecated: use {new} ({DROPPED_IN} drops the old way)", DeprecationWarning,
+        frame.f_code.co_filename, frame.f_lineno,
         module=names.get("__name__", ""), registry=names.setdefault("__warningregistry__", {}),
     )  # fmt: skip
 
