@@ -38,6 +38,18 @@ def test_a_kernel_that_does_not_compile_is_told_in_a_sentence(rankone):
     assert last.endswith("set NUMBA_DISABLE_JIT=1 to run them as plain Python while you look for it")
 
 
+@pytest.mark.parametrize("makes", ["nothing + 1", "nothing.max()"])
+def test_a_kernel_that_makes_an_array_is_told_what_to_do(rankone, tmp_path, makes):
+    (tmp_path / "broken.py").write_text(CORNER.replace("    pass", f"    state.{makes}"))
+    result = rankone("--import", "broken.py", "simulate", "-p", "needle:2x2", "-P", "corner", "--workers", "1")
+    *_, last = result.stderr.splitlines()
+    assert last == (
+        "rankone: expected kernels in broken.py, line 24 that Numba can compile - got one that makes an array, a list "
+        "or a dictionary, or calls what does - write a loop, keep scratch space in the state, or call a helper declared "
+        "with @kernel"
+    )
+
+
 def test_a_file_that_is_not_there(rankone):
     result = rankone("--import", "nope.py", "policies")
     assert result.returncode == 2

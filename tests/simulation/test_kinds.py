@@ -100,7 +100,7 @@ def test_a_problem_comes_back_from_its_values():
         again = problem_from_dict(problem_to_dict(problem))
         assert (type(again), again.name, again.digest) == (type(problem), problem.name, problem.digest)
     assert "kind" not in problem_to_dict(rankone.needle(3, 4)), "as stored studies have it"
-    with pytest.raises(InputError, match=r"expected one of the kinds of problems .*rank-one.* - got unheard-of"):
+    with pytest.raises(InputError, match=r"known here - got unheard-of - import the module that defines it"):
         problem_from_dict({"kind": "unheard-of"})
 
 
@@ -183,7 +183,7 @@ def test_recommended_policies_play_pairs():
         {"feedback": "batch:size=10"},
         {"stages_only": True},
         {"guarantee": True},
-        {"rank_one": False},
+        {"rank1": False},
     ):
         assert rankone.recommend(**settings).policy.plays == "pair"
 

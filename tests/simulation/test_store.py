@@ -107,3 +107,9 @@ def test_a_directory_of_another_study_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"expected a study of needle:2x2 in .* - got one of needle:3x4"):
         rankone.simulate("needle:2x2", "rank1elim", horizon=2_000, runs=1, seed=3, workers=1, out=tmp_path)
     assert rankone.Study.load(tmp_path).table.equals(first.table)
+
+
+def test_a_directory_of_tables_is_no_study(tmp_path):
+    rankone.simulate("needle:2x2", "uniform", horizon=10, runs=1, workers=1).save(tmp_path)
+    with pytest.raises(InputError, match=r"no study\.json there - name the directory that was given as out="):
+        rankone.Study.load(tmp_path)

@@ -182,3 +182,8 @@ def test_a_state_that_runs_share():
 )  # fmt: skip
 def test_what_is_missing(members, test, said):
     assert said in failure(make("lacking", **members)[0](), test)
+
+
+def test_a_policy_that_plays_something_else():
+    said = failure(make("lister", plays="list")[0](), "test_small_problems_are_played_within_bounds")
+    assert said.startswith("expected a policy that plays pairs - got one that plays lists - test it in a problem")

@@ -67,7 +67,7 @@ def test_one_tokens_traffic_is_undone(tmp_path):
     assert voided.output == "1 decision of 'homepage' voided.\n"
     excluded = command("exclude", db, "homepage", "--token", "4f1c09ab77d2", "--why", "robots")
     assert excluded.output == "1 outcome of 'homepage' excluded.\n"
-    assert "pass source=, token=" in str(command("exclude", db, "homepage").exception)
+    assert "name a source, a token, a row" in str(command("exclude", db, "homepage").exception)
 
 
 def test_tables_are_brought_up_to_date_on_request(tmp_path):

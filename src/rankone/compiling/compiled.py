@@ -36,6 +36,8 @@ _COUNTED: dict[str, Any] = {"_nrt": True, "forceinline": False}
 _BORROWED: dict[str, Any] = {"_nrt": False, "forceinline": False}
 _INLINED: dict[str, Any] = {"_nrt": False, "forceinline": True}
 STEP = _INNER | _INLINED
+# What Numba says of a kernel of a step that makes one all the same.
+_MAKES_ARRAYS = ("NRT required but not enabled", "Only accept returning of array passed into the function")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -93,10 +95,12 @@ def _in_a_sentence(text: str, module: str) -> InputError:
     above = text[: line.start()] if line else text  # reasons nest; the last before the file is named is its own
     reasons = re.findall(r"Failed in nopython mode pipeline .*\n\s*(.+)", above)
     place = Path(file).name + (f", line {line[1]}" if line else "")
-    return InputError(
-        f"kernels in {place} that Numba can compile", reasons[-1] if reasons else text,
-        "set NUMBA_DISABLE_JIT=1 to run them as plain Python while you look for it",
-    )  # fmt: skip
+    got = reasons[-1] if reasons else text
+    do = "set NUMBA_DISABLE_JIT=1 to run them as plain Python while you look for it"
+    if any(sign in text for sign in _MAKES_ARRAYS):
+        got = "one that makes an array, a list or a dictionary, or calls what does"
+        do = "write a loop, keep scratch space in the state, or call a helper declared with @kernel"
+    return InputError(f"kernels in {place} that Numba can compile", got, do)
 
 
 @functools.cache

@@ -98,4 +98,7 @@ def problem_from_dict(values: Mapping[str, Any]) -> Problem:
     <RankOne mine: 2 x 1, best 0.72>
     """
     rest = {key: value for key, value in values.items() if key != "kind"}
-    return _KINDS.get(values.get("kind", _FIRST_KIND))(**rest)
+    kind = values.get("kind", _FIRST_KIND)
+    if kind not in _KINDS.known():  # nobody chose it, so there is nothing to choose from: its file is missing here
+        raise InputError("a kind of problem that is known here", kind, "import the module that defines it")
+    return _KINDS.get(kind)(**rest)

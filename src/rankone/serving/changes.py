@@ -67,7 +67,7 @@ def draft_exclusion(
         raise InputError(
             "something that tells which outcomes to exclude",
             "nothing",
-            "pass source=, token=, row=, col=, since= or until=",
+            "name a source, a token, a row, a column or a time (since, until)",
         )
     # Told, but their windows are still open: they will not be learned either.
     held = [number for number in fold.held if fold.held_fits(number, Exclusion(2**62, **fits))]

@@ -41,7 +41,7 @@ def read_about(directory: Path, kind: str) -> dict[str, Any]:
         about = dict(json.loads(path.read_text()))
     except FileNotFoundError:
         wanted = f"{'an' if kind == 'arena' else 'a'} {kind} in {directory}"
-        raise InputError(wanted, f"no {path.name} there", "name another directory") from None
+        raise InputError(wanted, f"no {path.name} there", "name the directory that was given as out=") from None
     except (OSError, ValueError, TypeError):
         raise InputError(f"JSON in {path}", "a damaged text", f"make the {kind} again") from None
     if about.get("format") != f"rankone-{kind}-1":

@@ -183,7 +183,10 @@ class Study:
         return regret_chart(self.table, bounds, log_steps=log_steps, log_regret=log_regret)
 
     def save(self, directory: str | Path) -> None:
-        """Write ``table.parquet``, ``summary.csv``, ``summary.json`` and ``regret.png`` into a directory."""
+        """Write ``table.parquet``, ``summary.csv``, ``summary.json`` and ``regret.png`` into a directory.
+
+        They are for others to read; what `load` reads is kept by ``rankone.simulate(..., out=directory)``.
+        """
         directory = Path(directory)
         summary = self.summary()
         with writing_under(directory):

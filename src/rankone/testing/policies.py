@@ -14,7 +14,7 @@ import numpy as np
 
 from rankone.compiling.compiled import compile_errors_explained, compiled
 from rankone.kernels.advance import ASK, LEARN, VOID, Stretch, advance
-from rankone.kernels.decision import Layout
+from rankone.kernels.decision import KINDS, Layout
 from rankone.kernels.policy import check_relearns, race, settled, view
 from rankone.numerics.seeds import generator
 from rankone.policies import Agent, AgentDecision, Policy, as_policy, known_policies
@@ -30,7 +30,7 @@ _VOID = 0.1  # share of the decisions that never have an outcome, then
 
 
 class PolicySuite(Suite):
-    """Tests of a policy that plays pairs.
+    """Tests of a policy that plays pairs. One that plays combinations or lists: see `ProblemSuite`.
 
     Set `policy`, and for a yardstick, which has nothing to find, `learns` or `draws_ties` to False.
     """
@@ -42,6 +42,10 @@ class PolicySuite(Suite):
 
     def agent(self, n_rows: int = 3, n_cols: int = 4, seed: int = 0, horizon: int = 500) -> Agent:
         """Return an agent that plays the policy, with all that the policy cannot start without."""
+        expect(
+            self.policy.plays == "pair", "a policy that plays pairs", f"one that plays {KINDS[self.policy.plays]}",
+            "test it in a problem that asks for them: ProblemSuite.check(problem=..., policy=...)",
+        )  # fmt: skip
         return self.policy.with_horizon(horizon).for_problem(0, 0).agent(n_rows, n_cols, seed=seed)
 
     def test_small_problems_are_played_within_bounds(self) -> None:
