@@ -90,6 +90,27 @@ def test_a_reader_that_was_there_first_sees_what_comes_after_the_migration(old):
         assert seen.report().decisions == before + 1
 
 
+def test_a_migration_amid_a_look_does_not_pass_for_damage(old, monkeypatch):
+    """What is asked with a token after it has a checksum that a reader of the older tables cannot check."""
+    done = []
+
+    def migrate_first(self, statement, parameters=()):
+        if "rankone_journal" in statement and self is watching.transactions.storage and not done:
+            done.append(statement)
+            with Experiment("shop", db=old) as migrated:
+                migrated.do([Ask(token="a token")])
+        return query(self, statement, parameters)
+
+    with Database(old, read_only=True) as watching:
+        seen = Experiment("shop", db=watching)
+        before = seen.report().decisions
+        kind = type(watching.transactions.storage)
+        query = kind.query
+        monkeypatch.setattr(kind, "query", migrate_first)
+        assert seen.report().decisions == before + 1
+    assert len(done) == 1
+
+
 @pytest.mark.parametrize("read_only", [False, True])
 def test_a_newer_schema_is_refused_in_words(db, read_only):
     Database(db).close()

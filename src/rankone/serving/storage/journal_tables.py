@@ -85,10 +85,12 @@ class JournalTables(Driver):
         return self._events(f"decision = -1 AND kind IN ({as_sql(MARKS)}) ORDER BY seq", (experiment,))
 
     def _events(self, condition: str, parameters: Row) -> list[Row]:
-        if self.schema < SCHEMA:  # another program may have migrated it since
+        while self.schema < SCHEMA:  # until now; another program may migrate it and write at any moment
+            found = self.query(f"{_SELECT_1} AND {condition}", parameters)
             self.schema = version_of(self)
-        select = _SELECT_1 if self.schema < SCHEMA else _SELECT
-        return self.query(f"{select} AND {condition}", parameters)
+            if self.schema < SCHEMA:
+                return found
+        return self.query(f"{_SELECT} AND {condition}", parameters)
 
     def asked_by(
         self, experiment: int, decisions: Sequence[int], source: str | None = None, token: str | None = None
