@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import operator
 from collections.abc import Callable
 from pathlib import Path
 from typing import Self, TypeVar
@@ -75,8 +76,9 @@ class Database:
         """Return the policies that the experiments have now, as far as their journals can be read."""
         found = set()
         with contextlib.suppress(StorageError):
-            for rows in self.use(lambda storage: [storage.marks(each) for each in storage.names().values()]):
+            for number in self.use(lambda storage: list(storage.names().values())):
                 with contextlib.suppress(Exception):  # damaged, in whatever way; that is told when it is opened
+                    rows = self.use(operator.methodcaller("marks", number))
                     notes = [texts.details() for texts in of_rows(rows).texts]
                     found.add(str([note for note in notes if "policy" in note][-1]["policy"]))
         return found

@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Self
 
-from rankone.errors import StorageError
+from rankone.errors import JournalError, StorageError
 from rankone.serving.storage.dialect import Dialect
 
 Row = tuple[Any, ...]
@@ -21,6 +21,10 @@ UNSURE = "it may have got in: tell again, ask again with the same key"  # what t
 
 class NotPermitted(StorageError):
     """The database is there, and this program may not do to it what it tried."""
+
+
+class DamagedDatabase(JournalError):
+    """The database cannot be read as it was written. Its message says where it is, which is not for everybody."""
 
 
 class Driver(abc.ABC):

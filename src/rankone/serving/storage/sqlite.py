@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from rankone.errors import ExplainedError, JournalError, StorageError
 from rankone.serving.storage.dialect import Dialect
-from rankone.serving.storage.driver import UNSURE, NotPermitted, Row
+from rankone.serving.storage.driver import UNSURE, DamagedDatabase, NotPermitted, Row
 from rankone.serving.storage.schema import see_to, statements
 from rankone.serving.storage.sql import Storage
 
@@ -92,7 +92,7 @@ class SQLiteStorage(Storage):
     def _explain(self, error: Exception) -> ExplainedError:
         code = _code(error)
         if isinstance(error, UnicodeError) or code in _DAMAGE:
-            return JournalError(f"an undamaged SQLite file at {self.where}", str(error), _REPAIR)
+            return DamagedDatabase(f"an undamaged SQLite file at {self.where}", str(error), _REPAIR)
         expected = f"the database {self.where} to answer"
         if code == sqlite3.SQLITE_READONLY:
             return NotPermitted(expected, str(error), "open it for writing, and see that the file may be written")

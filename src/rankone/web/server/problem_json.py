@@ -16,6 +16,7 @@ from rankone.errors import (
     UnknownDecision,
     sentence,
 )
+from rankone.serving.storage.driver import DamagedDatabase
 from rankone.web.server.encoding import encode
 from rankone.web.server.responses import Answer
 
@@ -89,6 +90,8 @@ def database_away() -> Problem:
 
 
 def _parts(error: Exception) -> tuple[str, Any, str]:
+    if isinstance(error, DamagedDatabase):  # says where it is
+        return "an undamaged database", "a damaged one", "restore it from a backup; the log says which"
     if isinstance(error, ExplainedError):
         return error.expected, error.got, error.do
     return "an answer", str(error), _SEE_LOG
