@@ -1,9 +1,12 @@
 """A journal that cannot be read harms nobody else."""
 
+import contextlib
+import sqlite3
+
 import pytest
 
 import rankone
-from rankone.errors import JournalError
+from rankone.errors import InputError, JournalError
 from rankone.serving import Ask, Database, Experiment, fold_cache
 from rankone.serving.jobs import Look, Write
 from rankone.serving.warm_up import warm_up
@@ -56,3 +59,26 @@ def test_it_is_read_again_now_and_then(both, monkeypatch):
     both.transactions.storage.commit()
     both.transactions._folds.of(1).read_again = 0.0
     assert Experiment("broken", db=both).ask().number == 0  # repaired
+
+
+@pytest.mark.parametrize("column", ["source", "token"])
+def test_a_text_that_is_none_is_damage(sqlite_db, column):
+    """Not a database that is away: those who wait together with it go on, and nobody is told to try again."""
+    with start(sqlite_db) as experiment:
+        experiment.do([Ask(source="page", token="a token")])
+    with contextlib.closing(sqlite3.connect(sqlite_db)) as connection:
+        connection.execute(f"UPDATE rankone_journal SET {column} = CAST(x'ff80' AS TEXT) WHERE kind = 4")
+        connection.commit()
+    error = error_of(lambda: Experiment("homepage", db=sqlite_db).report())
+    assert isinstance(error, JournalError)
+    assert "Could not decode" in error.got
+
+
+@pytest.mark.parametrize("name", ["\udcff", "a\0b", "a\nb"])
+def test_a_name_that_no_experiment_can_have_is_no_damage(db, name):
+    start(db).close()
+    with Database(db, read_only=True) as database:
+        error = error_of(database.number, name)
+        assert isinstance(error, InputError)
+        assert "an experiment of this database (homepage)" in error.expected
+    assert isinstance(error_of(Experiment, name, 2, 2, db=db), InputError)

@@ -40,6 +40,8 @@ class JournalTables(Driver):
 
     def find(self, name: str) -> int | None:
         """Return the number of an experiment, if there is one of that name."""
+        if not name.isprintable():  # so there is none, and databases would stumble over some signs
+            return None
         found = self.query("SELECT id FROM rankone_experiments WHERE name = {}", (name,))
         return int(found[0][0]) if found else None
 

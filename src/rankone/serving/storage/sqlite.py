@@ -22,7 +22,7 @@ from rankone.serving.storage.driver import UNSURE, DamagedDatabase, NotPermitted
 from rankone.serving.storage.schema import see_to, statements
 from rankone.serving.storage.sql import Storage
 
-_ERRORS = (sqlite3.Error, UnicodeError)  # damaged texts cannot be decoded
+_ERRORS = (sqlite3.Error, UnicodeDecodeError)  # of a damaged file even SQLite's own words may be no UTF-8
 _REPAIR = "restore it from a backup, or name another file"
 _FIRST_PAUSE, _LAST_PAUSE = 0.002, 0.0005  # seconds between tries for a lock, at first and in the end
 # One who had to wait in the last second knows that it is not alone: after its turn it leaves the lock to others, long
@@ -91,7 +91,8 @@ class SQLiteStorage(Storage):
 
     def _explain(self, error: Exception) -> ExplainedError:
         code = _code(error)
-        if isinstance(error, UnicodeError) or code in _DAMAGE:
+        undecodable = isinstance(error, UnicodeError) or (not code and isinstance(error, sqlite3.OperationalError))
+        if undecodable or code in _DAMAGE:
             return DamagedDatabase(f"an undamaged SQLite file at {self.where}", str(error), _REPAIR)
         expected = f"the database {self.where} to answer"
         if code == sqlite3.SQLITE_READONLY:
@@ -194,7 +195,7 @@ class SQLiteStorage(Storage):
 
 
 def _code(error: Exception) -> int:
-    """Return what SQLite calls an error, without the details; 0: it does not come from SQLite."""
+    """Return what SQLite calls an error, without the details; 0: it comes from Python, as when a text is no UTF-8."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
