@@ -247,7 +247,8 @@ def test_no_password_is_shown_in_errors():
 
 
 def test_a_service_of_an_older_version_raises_the_same_classes():
-    """Its problems have no parts yet; the sentence is shown as it is."""
+    """Its problems have no parts yet; the sentence is shown as it is, and what it says is what helps, no upgrade."""
     old = problem_error({"status": 409, "code": "contradiction", "detail": "expected a - got b - c"})
     assert isinstance(old, Contradiction)
     assert old.got == "expected a - got b - c"
+    assert old.do == "do as it says: this service is of an older version"

@@ -170,7 +170,7 @@ def problem_error(problem: dict[str, Any]) -> errors.ExplainedError:
     default = StorageError if problem["status"] >= 500 or problem["code"] == "too-many-requests" else InputError
     kind = _ERRORS.get(problem["code"], default)
     if "expected" not in problem:  # a service of 0.1
-        return kind("a request that the service takes", problem["detail"], "upgrade the service to this version")
+        return kind("another request", problem["detail"], "do as it says: this service is of an older version")
     return kind(problem["expected"], problem["got"], problem["do"])
 
 
