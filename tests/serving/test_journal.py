@@ -1,5 +1,6 @@
 """Rows and checksums of the journal: what version 2 adds, and that version 1 stays what it was."""
 
+import contextlib
 import hashlib
 import json
 import random
@@ -15,6 +16,7 @@ import rankone
 from rankone.errors import InputError, JournalError
 from rankone.serving.journal import COLUMNS, NO_TEXTS, NUMBERS, SINCE_2, TEXTS, Events, Texts, of_rows, read_groups
 from rankone.serving.packing import MAX_CHOICE, MAX_LIST, pack_clicks, pack_shown, unpack_clicks, unpack_shown
+from rankone.serving.storage import open_storage
 
 from .helpers import error_of
 
@@ -109,6 +111,24 @@ def test_values_of_a_wrong_kind_are_damage(column, wrong):
     where = COLUMNS.index(column)
     with pytest.raises(JournalError):
         read_groups([(*row[:where], wrong, *row[where + 1 :])], 0, b"")
+
+
+@pytest.mark.parametrize("chance", [0.0, -0.0, 5e-324, 1 / 3, 1.0, 0, 1])
+def test_probabilities_are_read_back_from_a_database(sqlite_db, chance):
+    """SQLite keeps whole ones as whole numbers: the sign of zero is lost."""
+    events = group([NO_TEXTS._replace(chance=chance)])
+    with contextlib.closing(open_storage(sqlite_db)) as storage:
+        number = storage.add("homepage")
+        storage.append(number, events.rows(events.checksum(b"")))
+        found, _ = read_groups(storage.tail(number, 0, 10), 0, b"")
+    assert found.texts[0].chance == chance
+
+
+@pytest.mark.parametrize("chance", [float("nan"), float("inf"), -0.1, 1.1])
+def test_what_is_no_probability_is_never_written(chance):
+    """SQLite would keep NaN as null, and the journal could not be read any more."""
+    with pytest.raises(ValueError, match="expected a probability - got"):
+        group([NO_TEXTS._replace(chance=chance)]).checksum(b"")
 
 
 def test_rows_become_events_whatever_they_hold():

@@ -108,10 +108,17 @@ def _same(data: bytes) -> bytes:
     return data
 
 
+def _probability(chance: float) -> bytes:
+    """Return a probability; nothing else, as SQLite keeps neither what is no number nor the sign of zero."""
+    if not 0.0 <= chance <= 1.0:
+        raise ValueError(f"expected a probability - got {chance} - nothing was written")
+    return struct.pack("<d", chance + 0.0)
+
+
 # How the checksums of version 2 see each of `TEXTS`.
 _AS_BYTES: tuple[Callable[[Any], bytes], ...] = (
     *(_same, str.encode, str.encode, str.encode),
-    *(_same, str.encode, struct.Struct("<d").pack, str.encode),
+    *(_same, str.encode, _probability, str.encode),
 )
 _HEAD = struct.Struct("<QBQ")  # of a value: the place of its event, the place of its column, its length
 _UNFIT = (TypeError, ValueError, OverflowError, struct.error)  # what values raise that nobody wrote
