@@ -6,6 +6,7 @@ from rankone.errors import InputError
 from rankone.serving import Ask, Experiment, Tell, Void
 from rankone.serving.doctor import examine
 from rankone.serving.export import decisions_table
+from rankone.serving.journal import NO_TEXTS, Events
 
 from .helpers import Clock, error_of, saved, start
 
@@ -95,3 +96,17 @@ def test_a_token_that_makes_no_sense_is_refused(wrong, sqlite_db):
     assert isinstance(answer, InputError)
     assert isinstance(error_of(experiment.void_open, 60, token=wrong), InputError)
     assert isinstance(error_of(experiment.exclude, token=wrong), InputError)
+
+
+def test_outcomes_of_one_caller_share_one_record(sqlite_db, monkeypatch):
+    """Thousands of them a second need not each make one that says the same."""
+    groups, rows = [], Events.rows
+    monkeypatch.setattr(Events, "rows", lambda self, chain: groups.append(self.texts) or rows(self, chain))
+    with start(sqlite_db) as experiment:
+        (decisions,) = experiment.do([Ask(4)])
+        names = [("page", "a token"), ("page", "a token"), ("page", None), (None, None)]
+        experiment.do([Tell(each.id, True, *name) for each, name in zip(decisions, names, strict=True)])
+    told = groups[-1]
+    assert [(texts.source, texts.token) for texts in told] == names
+    assert told[0] is told[1]
+    assert told[3] is NO_TEXTS

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hmac
 import itertools
 import re
@@ -244,8 +245,9 @@ class Planner:
         return [decision_of(self._fold, event, event[_SECRET]) for event in events]
 
 
+@functools.lru_cache(1000)
 def _texts(source: str | None, token: str | None) -> Texts:
-    """Return the texts of an outcome: whoever told it may have named neither."""
+    """Return the texts of an outcome: whoever told it may have named neither. Those of one caller share them."""
     return Texts(source=source, token=token) if source or token else NO_TEXTS
 
 
