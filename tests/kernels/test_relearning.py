@@ -148,3 +148,11 @@ def _compares_it_with_a_row(state, row, col, tag, reward):
 )  # fmt: skip
 def test_what_an_update_does_with_its_tag_is_read_off_its_code(function, apart):
     assert tells_tags_apart(function) is apart
+
+
+def test_an_update_that_takes_everything_together_may_tell_tags_apart():
+    def together(state, *outcome):
+        row, col, tag, reward = outcome
+        state.pulls[tag, row, col] += reward
+
+    assert tells_tags_apart(together)

@@ -140,6 +140,22 @@ def test_a_mismatch_is_refused_up_front(meet, said, tmp_path):
     assert not list(tmp_path.glob("*.db")) or said
 
 
+def test_a_policy_that_looks_at_the_context_is_refused_where_there_is_none(tmp_path):
+    """Compiled, it would read beyond an empty array, and choose by whatever stands there."""
+    meetings = {
+        "the problem needle:2x2": lambda: rankone.simulate("needle:2x2", "test-segments", horizon=10, workers=1),
+        "whoever asks the agent": lambda: rankone.as_policy("test-segments").agent(2, 2),
+        "a live experiment": lambda: rankone.Experiment(
+            "none", rows=["a"], cols=["b"], policy="test-segments", db=tmp_path / "none.db"
+        ),
+    }
+    for whose, meet in meetings.items():
+        said = f"expected a context from {whose} - got none, and 'decide' for the state SegmentState looks at it - "
+        with pytest.raises(InputError, match=said):
+            meet()
+    assert rankone.as_policy("test-segments").agent(2, 2, n_context=1).ask([1.0]).tag == 1
+
+
 def test_what_needs_rows_and_columns_says_so():
     for ask in (
         lambda: rankone.explain("uts", CASCADE),
@@ -157,6 +173,7 @@ def test_an_arena_of_all_policies_leaves_other_kinds_out():
     assert not {name for name in found.table["policy"] if name.startswith("test-")} & {
         "test-ranking",
         "test-factors-greedy",
+        "test-segments",
     }
     assert "uts" in found.table["policy"].to_list()
 

@@ -58,7 +58,7 @@ import numpy.typing as npt
 from rankone.compiling.dispatch import derived, dispatched, optional
 from rankone.errors import InputError
 from rankone.kernels.tags import FILLER as FILLER
-from rankone.kernels.tags import tells_tags_apart
+from rankone.kernels.tags import looks_at, tells_tags_apart
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -169,6 +169,18 @@ def check_relearns(state_class: type) -> None:
     elif not tells_tags_apart(update.of(state_class)):
         return
     raise InputError(f"a kernel '{kernel}' for the state {kind}", why, f"register one: @{kernel}.register({kind})")
+
+
+def needs_context(state_class: type) -> bool:
+    """Tell whether a policy with such a state looks at the context when it decides."""
+    return decide.has(state_class) and looks_at(decide.of(state_class), 1)
+
+
+def check_context(state_class: type, n_context: int, whose: str) -> None:
+    """Refuse a policy that decides by a context where there is none: compiled code would read beyond its end."""
+    if n_context == 0 and needs_context(state_class):
+        got = f"none, and 'decide' for the state {state_class.__name__} looks at it"
+        raise InputError(f"a context from {whose}", got, "choose another policy, or say n_context where there is one")
 
 
 @optional

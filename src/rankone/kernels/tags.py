@@ -1,4 +1,7 @@
-"""Does an `update` tell tags apart? Read off its code, so that no author of a policy has to remember to say."""
+"""What a kernel looks at: does `update` tell tags apart, does `decide` look at the context?
+
+Read off its code, so that no author of a policy has to remember to say.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +35,24 @@ def tells_tags_apart(update: Callable[..., Any]) -> bool:
     True
     """
     function = getattr(update, "py_func", update)  # what Numba compiled
+    if function.__code__.co_argcount <= _PLACE:  # it takes them all together, as *arguments
+        return True
     name, steps = function.__code__.co_varnames[_PLACE], list(dis.get_instructions(function.__code__))
     for step, bound, compared in zip(steps, [*steps[1:], None], [*steps[2:], None, None], strict=True):
         if _mentions(step, name) and not (step.argval == name and _asks_for_filler(bound, compared, function)):
             return True
     return False
+
+
+def looks_at(kernel: Callable[..., Any], place: int) -> bool:
+    """Tell whether a kernel looks at its parameter at this place, from 0.
+
+    >>> looks_at(lambda state, context, rng, shown: context[0] > 0.5, 1)
+    True
+    """
+    code = getattr(kernel, "py_func", kernel).__code__
+    name = code.co_varnames[place] if place < code.co_argcount else None
+    return name is None or any(_mentions(step, name) for step in dis.get_instructions(code))
 
 
 def _mentions(step: dis.Instruction, name: str) -> bool:

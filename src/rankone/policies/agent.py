@@ -13,6 +13,7 @@ from rankone.deprecation import old_arguments, warn
 from rankone.errors import DecisionError, InputError
 from rankone.kernels.advance import ASK, LEARN, VOID, Stretch, advance
 from rankone.kernels.decision import Layout, Shape
+from rankone.kernels.policy import check_context
 from rankone.numerics.seeds import generator
 from rankone.policies.base import Policy, as_policy
 from rankone.specs import amount, whole_number
@@ -74,6 +75,7 @@ class Agent:
             *shape, seed = shape  # type: ignore[assignment]
         self.shape = _sizes(self.policy, shape, sizes)
         self.state = self.policy.start(*self.shape)
+        check_context(type(self.state), n_context, "whoever asks the agent")
         self.rng = generator(whole_number("seed", seed, least=0), "agent", self.policy.label)
         self._asked = 0
         self._open: dict[int, AgentDecision | AgentChoice] = {}

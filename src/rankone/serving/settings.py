@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from rankone.errors import InputError, JournalError
-from rankone.kernels.policy import check_relearns
+from rankone.kernels.policy import check_context, check_relearns
 from rankone.policies import Policy, as_policy
 from rankone.serving.journal import VERSION
 from rankone.serving.names import checked_levels
@@ -45,6 +45,7 @@ class Settings:
         checked_pairs(len(asked["rows"]), len(asked["cols"]))
         chosen = checked_policy(asked["policy"] or DEFAULT_POLICY)
         state = chosen.start(len(asked["rows"]), len(asked["cols"]))  # refuses what it cannot play
+        check_context(type(state), 0, "a live experiment")
         check_relearns(type(state))  # now, before anything is written, and not when the first row comes or goes
         defaults = {"window": 0, "auto_stop": 0.0, "seed": secrets.randbits(62), "max_open": MAX_OPEN}
         given = {key: value for key, value in asked.items() if value is not None}

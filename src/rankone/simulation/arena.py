@@ -20,6 +20,7 @@ import polars as pl
 from rankone.charts.chart import Chart
 from rankone.deprecation import old_order, old_positions
 from rankone.errors import InputError
+from rankone.kernels.policy import needs_context
 from rankone.policies import Policy, as_policy, known_policies
 from rankone.problems import Problem, as_problem, load_problems
 from rankone.simulation.arena_problems import PROBLEMS, ArenaProblem, Half
@@ -227,14 +228,18 @@ def _chosen(names: Sequence[str] | None, half: Half | None, models: str | Path |
 
 def _players(policies: Policy | str | Sequence[Policy | str] | None, against: str) -> list[Policy]:
     if policies is None:
-        pairs = [name for name, kind in known_policies().items() if kind.plays == "pair"]
-        policies = [name for name in sorted(pairs) if name not in _YARDSTICKS]
+        policies = [name for name in sorted(known_policies()) if name not in _YARDSTICKS and _can_play(as_policy(name))]
     given = [as_policy(item) for item in listed(policies, (Policy, str), "policies", "ucb1")]
     reference = as_policy(against)
     players = given if reference in given else [reference, *given]
     for player in players:
         player.check_plays("pair", (2, 2), "the arena")
     return players
+
+
+def _can_play(policy: Policy) -> bool:
+    """Tell whether a policy can play the arena's problems, which ask for pairs and say nothing beforehand."""
+    return policy.plays == "pair" and not needs_context(type(policy.with_horizon(1_000).start(2, 2)))
 
 
 def _horizon(entry: ArenaProblem, stretch: int, quick: bool) -> int:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from rankone.compiling.compiled import source_key
 from rankone.deprecation import old_positions
 from rankone.errors import InputError
+from rankone.kernels.policy import check_context
 from rankone.policies import Policy, as_policy
 from rankone.problems import Problem, as_problem
 from rankone.problems.base import problem_to_dict
@@ -78,7 +79,8 @@ def simulate(
     workers = worker_count(workers)
     for world in worlds:
         for player in players:  # bad parameters are refused here, not by a worker half-way
-            ready_for(player, world, horizon).start(*world.shape)
+            state = ready_for(player, world, horizon).start(*world.shape)
+            check_context(type(state), world.n_context, f"the problem {world.name}")
     done: dict[tuple[str, str, int], Run] = {}
     wanted = len(worlds) * len(players) * runs
     with contextlib.ExitStack() as stack:
