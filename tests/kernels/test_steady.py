@@ -52,6 +52,8 @@ def test_a_world_is_steady_unless_something_changes_it():
 @pytest.mark.parametrize("feedback", ["immediate", "delay:steps=3"])
 def test_a_settled_policy_is_played_on_in_a_world_that_moves(feedback):
     class Sliding(rankone.RankOne):
+        kind = "test-sliding"
+
         def start(self):
             return SlidingWorld(np.zeros(4))
 

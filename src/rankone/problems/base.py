@@ -31,6 +31,9 @@ class Problem:
         super().__init_subclass__(**keywords)
         if "kind" in cls.__dict__:
             _KINDS.add(cls.kind, cls)
+        elif "start" in cls.__dict__ and hasattr(cls, "kind"):
+            expected, do = f"a kind of its own of {cls.__name__}, whose world is another", "state it: kind = 'my-kind'"
+            raise InputError(expected, f"that of its base, '{cls.kind}'", do)
 
     @property
     def shape(self) -> Shape:

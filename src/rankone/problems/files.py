@@ -73,6 +73,7 @@ def load_problems(path: str | Path) -> list[RankOne]:
 def save_problem(problem: RankOne, path: str | Path) -> None:
     """Write one problem to a CSV or JSON file (a CSV file has no place for the problem's own name)."""
     path = Path(path)
+    _check_kind(problem)
     if _suffix(path) == ".json":
         _write_json(path, problem.to_dict())
         return
@@ -104,6 +105,8 @@ def save_problems(
     path, found = Path(path), list(problems)
     if _suffix(path) != ".json":
         raise InputError("a .json file for several problems", str(path), f"write {path.with_suffix('.json')}")
+    for problem in found:
+        _check_kind(problem)
     check_distinct(f"problem names in {path}", [problem.name for problem in found])
     more = list(each) if each is not None else [{}] * len(found)
     if len(more) != len(found):
@@ -112,6 +115,14 @@ def save_problems(
         )
     entries = [dict(keys) | problem.to_dict() for keys, problem in zip(more, found, strict=True)]
     _write_json(path, {"format": FORMAT, "version": VERSION} | dict(extra or {}) | {"problems": entries})
+
+
+def _check_kind(problem: Any) -> None:
+    """Refuse what could not be read again."""
+    if getattr(problem, "kind", None) != RankOne.kind:
+        raise InputError(
+            "a rank-1 problem: files hold no others", problem, "make it by its class, or keep a study of it"
+        )
 
 
 def _split(spec: str | Path) -> tuple[Path, str | None]:

@@ -85,7 +85,7 @@ class RankOne(Problem):
         self.col_names = _names(col_names, self.n_cols, "col")
         if not isinstance(name, str | None):
             raise InputError("the name as a text", name, "pass name='shoes', say")
-        self.name = name if name is not None else f"rank-one:{self.n_rows}x{self.n_cols}:{self.digest[:6]}"
+        self.name = name if name is not None else f"{self.kind}:{self.n_rows}x{self.n_cols}:{self._hash()[:6]}"
 
     @property
     def n_rows(self) -> int:
@@ -109,6 +109,9 @@ class RankOne(Problem):
     @property
     def digest(self) -> str:
         """Hash of the probabilities: two problems with the same digest are the same world."""
+        return self._hash() if self.kind == RankOne.kind else super().digest  # a subclass may have another world
+
+    def _hash(self) -> str:
         data = np.concatenate([[self.n_rows], self.rows, self.cols]).astype("<f8").tobytes()
         return hashlib.sha256(data).hexdigest()[:16]
 
@@ -219,14 +222,15 @@ class RankOne(Problem):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as plain values: a copy has read-only arrays again, whoever made it."""
-        return _from_dict, (self.to_dict(),)
+        own = () if self.kind == RankOne.kind else (type(self),)  # a subclass may have another world
+        return _from_dict, (self.to_dict(), *own)
 
     def __repr__(self) -> str:
         return f"<RankOne {self.name}: {self.n_rows} x {self.n_cols}, best {self.best_mean:.4g}>"
 
 
-def _from_dict(values: dict[str, Any]) -> RankOne:
-    return RankOne(**values)
+def _from_dict(values: dict[str, Any], own: type[RankOne] = RankOne) -> RankOne:
+    return own(**values)
 
 
 def _probabilities(values: Sequence[float] | Vector, side: str) -> Vector:
