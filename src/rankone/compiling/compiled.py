@@ -23,12 +23,13 @@ from numba.core.runtime.context import NRTContext
 from numba.extending import reflect
 
 from rankone.compiling.cache import KernelCache
+from rankone.compiling.compilers import EntryCompiler, KernelCompiler
 from rankone.errors import InputError
 
 # Division by zero gives inf or nan as in NumPy: no error paths to compile, smaller and faster kernels. Nobody calls
 # from C, and only compiled code calls kernels: leaving these entries out saves a third of the compile time.
 _SEMANTICS: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}
-_INNER = _SEMANTICS | {"no_cpython_wrapper": True}
+_INNER = _SEMANTICS | {"no_cpython_wrapper": True, "pipeline_class": KernelCompiler}
 # A state is borrowed from whoever drives the policy. Counting references to its arrays would cost more than the step
 # itself, so the kernels of a step count none; they cannot make arrays (a `kernel` they call can). Numba hands these
 # two options down to callees that do not set them, so every kind of function sets both.
@@ -124,7 +125,7 @@ def _users_file(module: str) -> Path | None:
 @functools.cache
 def compiled(entry: Callable[..., Any], *modules: str) -> Callable[..., Any]:
     """Compile `entry` for the policies and worlds of these modules, cached on disk under a hash of their sources."""
-    function = numba.njit(nogil=True, **_SEMANTICS, **_BORROWED)(entry)
+    function = numba.njit(nogil=True, pipeline_class=EntryCompiler, **_SEMANTICS, **_BORROWED)(entry)
     if "__main__" in modules:  # a script or a notebook: its types are new in every process, so a cache would only grow
         return function
     key = source_key(*modules)
