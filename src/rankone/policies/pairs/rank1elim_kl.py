@@ -30,7 +30,7 @@ class Rank1ElimKL(Policy):
 
     >>> agent = Rank1ElimKL(horizon=1_000).agent(n_rows=3, n_cols=2)
     >>> decision = agent.ask()
-    >>> agent.tell(decision, reward=1)
+    >>> agent.tell(decision, clicked=True)
     """
 
     name: ClassVar[str] = "rank1elim-kl"

@@ -87,7 +87,7 @@ class Rank1ElimKLAnytime(Policy):
         c: coefficient of log log T in the confidence, as in rank1elim-kl.
 
     >>> agent = Rank1ElimKLAnytime().agent(n_rows=3, n_cols=2)
-    >>> agent.tell(agent.ask(), reward=1)
+    >>> agent.tell(agent.ask(), clicked=True)
     """
 
     name: ClassVar[str] = "rank1elim-kl-anytime"
