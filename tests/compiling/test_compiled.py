@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import shutil
 import sys
@@ -83,6 +84,27 @@ def test_the_users_own_module_is_in_the_key(users_module: ModuleType) -> None:
     assert before != key()
     Path(str(users_module.__file__)).write_text("def double(x):\n    return x + x\n")
     assert key("my_policies") != before
+
+
+def test_what_the_users_module_takes_from_files_beside_it_is_in_the_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "helpers_of_mine.py").write_text("import json\n\ndef half(x):\n    return x / 2\n")
+    (tmp_path / "policies_of_mine.py").write_text("import numpy\nfrom helpers_of_mine import half\n")
+    (tmp_path / "unrelated.py").write_text("x = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("policies_of_mine")
+    before = key("policies_of_mine")
+    assert [file.name for file in module._users_files("policies_of_mine")] == [
+        "helpers_of_mine.py",
+        "policies_of_mine.py",
+    ]
+    (tmp_path / "unrelated.py").write_text("x = 2\n")
+    assert key("policies_of_mine") == before
+    (tmp_path / "helpers_of_mine.py").write_text("def half(x):\n    return x * 0.5\n")
+    assert key("policies_of_mine") != before
+    for name in ("policies_of_mine", "helpers_of_mine"):
+        monkeypatch.delitem(sys.modules, name)
 
 
 def test_a_module_without_a_file_has_the_packages_key() -> None:

@@ -14,6 +14,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 import numba
@@ -110,10 +111,34 @@ def source_key(*modules: str) -> str:
     digest = hashlib.sha256(numba.__version__.encode())
     rooms = ("compiling", "numerics", "kernels", "problems", "policies", "simulation", "clicks")
     files = [file for room in rooms for file in sorted(_PACKAGE.glob(f"{room}/**/*.py"))]
-    own = [_users_file(module) for module in dict.fromkeys(modules)]
-    for file in [*files, *filter(None, own)]:
+    own = [file for module in dict.fromkeys(modules) for file in _users_files(module)]
+    for file in [*files, *own]:
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def _users_files(module: str) -> list[Path]:
+    """Return the file of a module of the user's, and those beside it that it takes something from, kernels perhaps."""
+    found: dict[str, Path] = {}
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        file = _users_file(name)
+        if name in found or file is None or (found and not _belong_together(module, found[module], name, file)):
+            continue
+        found[name] = file
+        for value in list(vars(sys.modules[name]).values()):
+            other = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+            if isinstance(other, str):
+                waiting.append(other)
+    return sorted(found.values())
+
+
+def _belong_together(module: str, file: Path, other: str, others_file: Path) -> bool:
+    """Tell whether two modules are of one package, or lie in one folder that is not that of all installed packages."""
+    if module.partition(".")[0] == other.partition(".")[0]:
+        return True
+    return file.parent in others_file.parents and file.parent.name not in ("site-packages", "dist-packages")
 
 
 def _users_file(module: str) -> Path | None:
