@@ -186,7 +186,8 @@ class Fold:
             what[asks] = NOTHING
             numbers[fresh & asks, ROW : TAG + 1] = self.stopped["row"], self.stopped["col"], FILLER
         what[(numbers[:, TAG] < 0) & ~asks] = NOTHING  # outcomes of fillers
-        shown = np.stack([self._row_place[numbers[:, ROW]], self._col_place[numbers[:, COL]]], axis=1)
+        shown = np.empty((len(numbers), 2), np.int64)
+        shown[:, 0], shown[:, 1] = self._row_place[numbers[:, ROW]], self._col_place[numbers[:, COL]]
         shown[fresh] = -1
         earlier = (numbers[:, DECISION] < self.era_first) & ~asks
         if earlier.any():  # decisions of an earlier era: their tags mean nothing to this state
@@ -199,8 +200,8 @@ class Fold:
             raise Diverged(int(numbers[passed, SEQ]))
         chosen = fresh & (what == ASK)
         if chosen.any():
-            rows, cols = shown[chosen].T
-            numbers[chosen, ROW], numbers[chosen, COL] = self.live_rows[rows], self.live_cols[cols]
+            numbers[chosen, ROW] = self.live_rows[shown[chosen, 0]]
+            numbers[chosen, COL] = self.live_cols[shown[chosen, 1]]
             numbers[chosen, TAG] = tags[chosen]
 
     def _follow_decisions(self, events: Events, counts: Ints) -> None:
