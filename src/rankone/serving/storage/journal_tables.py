@@ -62,7 +62,7 @@ class JournalTables(Driver):
         return number
 
     def append(self, experiment: int, rows: Sequence[Row]) -> None:
-        """Add events to the journal. What came with version 2 is not named where there is none: nulls take time, too."""
+        """Add events to the journal. What came with version 2 is not named where there is none: nulls take time."""
         if all(row[_COMMON:-1] == _NONE_SINCE_2 for row in rows):
             self.insert_many(_INSERT_1, [(experiment, *row[:_COMMON], row[-1]) for row in rows])
         else:
