@@ -112,7 +112,7 @@ def main() -> None:
     parser.add_argument("path", type=Path, help="the other checkout")
     parser.add_argument("--compile", action="store_true", help="measure first compiles instead of steps a second")
     parser.add_argument("policies", nargs="*", help="default: all that play pairs, but the yardstick best")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     if not (given.path / "src" / "rankone").is_dir():
         sys.exit(f"expected a checkout with src/rankone - got {given.path} - name its folder")
     policies = given.policies or _all()
