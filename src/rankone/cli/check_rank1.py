@@ -90,7 +90,8 @@ def _show(found: Rank1Report, chart: Path | None) -> None:
     if first.p_value is not None:
         show_table(first.cells.head(5), f"Pairs of '{first.name}' farthest from rank 1 (deviation in standard errors)")
         print(f"p-value by {first.simulations} simulations: {first.method}.")
-        print(f"However pairs were chosen and however often you look: p <= {first.p_anytime:.2g}.")
+        conditions = "However pairs were chosen and however often you look, if click rates stayed as they were"
+        print(f"{conditions}: p <= {first.p_anytime:.2g}.")
     if chart is not None:
         print(f"Written: {chart}")
 

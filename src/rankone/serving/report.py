@@ -98,7 +98,8 @@ class Report:
         pair = f"'{self.best_row}' with '{self.best_col}'"
         figures = f"{_percent(self.rate)} clicks, between {_percent(self.low)} and {_percent(self.high)}"
         if self.decided:
-            sure = f"wrong with probability at most {self.error_rate:g}, however often you look"
+            steady = "while click rates stay as they are"  # and under the model; `winner` says why
+            sure = f"wrong with probability at most {self.error_rate:g} {steady}, however often you look"
             return f"{pair} has won ({figures}): {sure}."
         racing = [sum(level.in_race for level in levels) for levels in (self.rows, self.cols)]
         levels = f"{amount(racing[0], 'row')} and {amount(racing[1], 'column')} are still in the race"

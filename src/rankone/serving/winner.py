@@ -1,5 +1,8 @@
 """Who won, and when one may stop: a statement about the best pair that is right however often one looks.
 
+It assumes the rank-1 model and click rates that do not move: where the rate of the whole site moves while the policy
+shifts its traffic, a level can be called beaten that is not.
+
 Under the rank-1 model a row that is better is better with every column. So pair (i, j) is the best one if row i beats
 every other row and column j every other column: K + L - 2 comparisons, as with the neighbours of a unimodal bandit
 (Trinh et al. 2020; Combes, Proutiere 2014).

@@ -134,7 +134,7 @@ function showPairs(view) {
 function showRace(view) {
   const { report } = view;
   const stage = view.stage === null ? "" : `The policy is in stage ${view.stage + 1}: ${survivors(view)} survive. `;
-  $("race-note").textContent = `${stage}In the race: could still be the best, with an error of at most ${number(100 * report.error_rate)}% however often you look. `
+  $("race-note").textContent = `${stage}In the race: could still be the best, with an error of at most ${number(100 * report.error_rate)}% while click rates stay as they are, however often you look. `
     + "That verdict holds for all rows and columns together and so needs more proof than one interval, which may err on its own: "
     + "a row or column can still be in the race though its interval lies below the leader's.";
   lineTable($("rows"), "row", report.rows, view.rows_left, report.best_row);
