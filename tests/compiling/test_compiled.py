@@ -90,20 +90,26 @@ def test_what_the_users_module_takes_from_files_beside_it_is_in_the_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "helpers_of_mine.py").write_text("import json\n\ndef half(x):\n    return x / 2\n")
-    (tmp_path / "policies_of_mine.py").write_text("import numpy\nfrom helpers_of_mine import half\n")
+    (tmp_path / "policies_of_mine.py").write_text(
+        "import numpy\nfrom helpers_of_mine import half\n\nclass State:\n    pass\n"
+    )
+    (tmp_path / "kernels_of_mine.py").write_text(
+        "from policies_of_mine import State\n\ndef choose(state):\n    pass\n\nState._kernel_choose = staticmethod(choose)\n"
+    )
     (tmp_path / "unrelated.py").write_text("x = 1\n")
     monkeypatch.syspath_prepend(tmp_path)
-    importlib.import_module("policies_of_mine")
+    importlib.import_module("kernels_of_mine")
     before = key("policies_of_mine")
     assert [file.name for file in module._users_files("policies_of_mine")] == [
         "helpers_of_mine.py",
+        "kernels_of_mine.py",
         "policies_of_mine.py",
     ]
     (tmp_path / "unrelated.py").write_text("x = 2\n")
     assert key("policies_of_mine") == before
     (tmp_path / "helpers_of_mine.py").write_text("def half(x):\n    return x * 0.5\n")
     assert key("policies_of_mine") != before
-    for name in ("policies_of_mine", "helpers_of_mine"):
+    for name in ("policies_of_mine", "helpers_of_mine", "kernels_of_mine"):
         monkeypatch.delitem(sys.modules, name)
 
 

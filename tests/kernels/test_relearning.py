@@ -9,8 +9,8 @@ import pytest
 import rankone
 from rankone.compiling.compiled import noalloc
 from rankone.errors import InputError
+from rankone.kernels.inspection import tells_tags_apart
 from rankone.kernels.policy import FILLER, check_relearns, choose, decide, learn, recall, relearn, update
-from rankone.kernels.tags import tells_tags_apart
 from tests.own_policies import own_policies
 
 

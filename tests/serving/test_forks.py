@@ -100,7 +100,7 @@ def test_a_child_forked_while_threads_write_can_use_the_file(db):
     assert codes == [0] * TRIES
     assert all("closed" in end for end in ends)  # and its parent's threads went on
     with Experiment("homepage", db=db) as experiment:
-        sources = [row[10] for row in experiment.database.transactions.storage.tail(1, 0, 10**9)]
+        sources = [row[10] for row in experiment.database.use(lambda storage: storage.tail(1, 0, 10**9))]
     assert sources.count("child") == TRIES
     assert all(finding.ok for finding in examine(db))
 

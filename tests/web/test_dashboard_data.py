@@ -38,7 +38,7 @@ def test_the_timeline_counts_what_the_journal_holds(db):
     at_once.catch_up()
     points = timeline.to_dict()["points"]
     assert len(points) <= timeline_module.MAX_POINTS
-    rows = experiment.database.transactions.storage.tail(1, 0, 10**6)
+    rows = experiment.database.use(lambda storage: storage.tail(1, 0, 10**6))
     asked, told = ([row for row in rows if row[KIND] == kind] for kind in (Kind.ASK, Kind.TELL))
     for found in (points, at_once.to_dict()["points"]):
         assert sum(point["decisions"] for point in found) == len(asked)

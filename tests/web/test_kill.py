@@ -76,7 +76,7 @@ def metric(text, name, **labels):
 def check_figures(db, crowd, metrics):
     """History as the clients saw it, metrics of every server, journal and state all say the same."""
     with Experiment("homepage", db=db) as experiment:
-        rows = experiment.database.transactions.storage.tail(1, 0, 10**9)
+        rows = experiment.database.use(lambda storage: storage.tail(1, 0, 10**9))
         counts = experiment.report().outcomes
         state = experiment.look(lambda fold: (fold.decisions, int(fold.pulls.sum()), int(fold.clicks.sum())))
     asked = [row for row in rows if row[KIND] == Kind.ASK]

@@ -128,9 +128,11 @@ def _users_files(module: str) -> list[Path]:
             continue
         found[name] = file
         for value in list(vars(sys.modules[name]).values()):
-            other = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
-            if isinstance(other, str):
-                waiting.append(other)
+            registered = list(vars(value).values()) if isinstance(value, type) else []  # kernels are kept on classes
+            for thing in (value, *registered):
+                other = thing.__name__ if isinstance(thing, ModuleType) else getattr(thing, "__module__", None)
+                if isinstance(other, str):
+                    waiting.append(other)
     return sorted(found.values())
 
 

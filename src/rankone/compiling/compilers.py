@@ -1,8 +1,8 @@
-"""Numba's compiler, with less to do: it spends much of a first compile on work whose result nobody uses.
+"""Numba's compiler, with less to do: part of a first compile is work whose result nobody uses.
 
 * Numba makes machine code of every function. Of kernels that only compiled code calls it would never be run: callers
   take in the intermediate code, and the machine code of the outermost function holds all of it.
-* Compiling calls deep into Python, up to 200 frames of many sizes. CPython keeps frames in chunks of 16 KiB, and gives
+* Compiling calls deep into Python, in frames of many sizes. CPython keeps frames in chunks of 16 KiB, and gives
   a chunk back as soon as its last frame returns: a loop that happens to run at the edge of one asks the operating
   system for memory at every call. A frame that is said to be large gets a chunk in which all others have room, too.
 """

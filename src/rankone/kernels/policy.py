@@ -57,8 +57,8 @@ import numpy.typing as npt
 
 from rankone.compiling.dispatch import derived, dispatched, optional
 from rankone.errors import InputError
-from rankone.kernels.tags import FILLER as FILLER
-from rankone.kernels.tags import looks_at, tells_tags_apart
+from rankone.kernels.inspection import FILLER as FILLER
+from rankone.kernels.inspection import looks_at, tells_tags_apart
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -20,7 +20,7 @@ from rankone.numerics.seeds import generator
 from rankone.policies import Agent, AgentDecision, Policy, as_policy, known_policies
 from rankone.problems import RankOne
 from rankone.simulation import simulate
-from rankone.testing.suite import Suite, expect, expect_refusal
+from rankone.testing.suite import Suite, expect, expect_plain_arrays, expect_refusal
 
 Pair = tuple[int, int]
 _CERTAIN = np.outer([0.0, 1.0, 0.0], [0.0, 0.0, 1.0, 0.0])  # only the pair (1, 2) is ever clicked, and always
@@ -85,15 +85,8 @@ class PolicySuite(Suite):
     def test_the_state_is_plain_arrays(self) -> None:
         """So it can be stored, and compiled code can work on it; nothing of it belongs to another run."""
         state, other = self.agent().state, self.agent().state
-        do = "return a NamedTuple of NumPy arrays of numbers from start()"
-        expect(isinstance(state, tuple) and hasattr(state, "_fields"), "a NamedTuple from start()", state, do)
+        expect_plain_arrays(state, other, "state")
         for field, array, its in zip(state._fields, state, other, strict=True):
-            plain = isinstance(array, np.ndarray) and array.dtype.kind in "iufb"
-            expect(plain, f"an array of numbers as {field} of the state", array, do)
-            expect(
-                not array.flags.writeable or array.size == 0 or not np.shares_memory(array, its),
-                f"a new array {field} at every start()", "one that two runs share", "make a copy in start()",
-            )  # fmt: skip
             same = array.dtype == its.dtype and np.array_equal(array, its, equal_nan=array.dtype.kind == "f")
             expect(same, f"the same {field} at every start()", its, "draw random numbers in `choose`, from rng")
 

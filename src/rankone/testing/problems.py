@@ -21,7 +21,7 @@ from rankone.numerics.seeds import generator
 from rankone.policies import Policy, as_policy
 from rankone.problems import Problem, RankOne, as_problem, known_families
 from rankone.problems.base import problem_from_dict, problem_to_dict
-from rankone.testing.suite import Suite, expect, expect_refusal
+from rankone.testing.suite import Suite, expect, expect_plain_arrays, expect_refusal
 
 _ROUNDING = 1e-9
 _LOOKED_AT = 200  # decisions whose loss is looked at, where there are many
@@ -54,17 +54,7 @@ class ProblemSuite(Suite):
 
     def test_the_world_is_plain_arrays(self) -> None:
         """Compiled code works on it, and no run may change the world of another."""
-        world, other = self.problem.start(), self.problem.start()
-        do = "return a NamedTuple of NumPy arrays of numbers from start()"
-        expect(isinstance(world, tuple) and hasattr(world, "_fields"), "a NamedTuple from start()", world, do)
-        for field, array, its in zip(world._fields, world, other, strict=True):
-            plain = isinstance(array, np.ndarray) and array.dtype.kind in "iufb"
-            expect(plain, f"an array of numbers as {field} of the world", array, do)
-            expect(
-                not array.flags.writeable or array.size == 0 or not np.shares_memory(array, its),
-                f"a new array {field} at every start(), or one that is read-only", "one that two runs share",
-                "make a copy in start()",
-            )  # fmt: skip
+        expect_plain_arrays(self.problem.start(), self.problem.start(), "world")
 
     def test_plain_values_lead_back_to_it(self) -> None:
         """Stored studies keep them, and workers get the problem from another process."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from rankone.errors import ConformanceError, ExplainedError, InputError
 
 
@@ -36,6 +38,20 @@ def expect(kept: Any, expected: str, got: Any, do: str) -> None:
     """Raise unless the condition holds."""
     if not kept:
         raise ConformanceError(expected, got, do)
+
+
+def expect_plain_arrays(started: Any, again: Any, what: str) -> None:
+    """Raise unless `start()`, called twice, returned a state or a world of plain arrays that two runs do not share."""
+    do = "return a NamedTuple of NumPy arrays of numbers from start()"
+    expect(isinstance(started, tuple) and hasattr(started, "_fields"), "a NamedTuple from start()", started, do)
+    for field, array, its in zip(started._fields, started, again, strict=True):
+        plain = isinstance(array, np.ndarray) and array.dtype.kind in "iufb"
+        expect(plain, f"an array of numbers as {field} of the {what}", array, do)
+        expect(
+            not array.flags.writeable or array.size == 0 or not np.shares_memory(array, its),
+            f"a new array {field} at every start(), or one that is read-only", "one that two runs share",
+            "make a copy in start()",
+        )  # fmt: skip
 
 
 def expect_refusal(

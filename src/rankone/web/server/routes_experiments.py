@@ -141,25 +141,25 @@ async def void_open(call: Call) -> Response:
 @operation("POST", f"{_ONE}/rows/add", "admin", body=LineBody, answers={200: LineAnswer})
 async def add_row(call: Call) -> Response:
     """Add a row; what is known of the others stays known."""
-    return await _change_line(call, "add_row")
+    return await _change_level(call, "add_row")
 
 
 @operation("POST", f"{_ONE}/rows/retire", "admin", body=LineBody, answers={200: LineAnswer})
 async def retire_row(call: Call) -> Response:
     """Withdraw a row: it is never chosen again."""
-    return await _change_line(call, "retire_row")
+    return await _change_level(call, "retire_row")
 
 
 @operation("POST", f"{_ONE}/cols/add", "admin", body=LineBody, answers={200: LineAnswer})
 async def add_col(call: Call) -> Response:
     """Add a column."""
-    return await _change_line(call, "add_col")
+    return await _change_level(call, "add_col")
 
 
 @operation("POST", f"{_ONE}/cols/retire", "admin", body=LineBody, answers={200: LineAnswer})
 async def retire_col(call: Call) -> Response:
     """Withdraw a column."""
-    return await _change_line(call, "retire_col")
+    return await _change_level(call, "retire_col")
 
 
 async def _changed(call: Call, method: str, **keywords: Any) -> Response:
@@ -168,7 +168,7 @@ async def _changed(call: Call, method: str, **keywords: Any) -> Response:
     return answer(await served.shown.get())
 
 
-async def _change_line(call: Call, method: str) -> Response:
+async def _change_level(call: Call, method: str) -> Response:
     served = await call.service.experiment(call.name)
     if method.startswith("add"):
         rows, cols = await served.call(served.experiment.look, lambda fold: fold.pulls.shape)
