@@ -157,7 +157,7 @@ def test_a_state_that_runs_share():
     pulls = np.zeros((3, 4))
     kind.start = lambda self, n_rows, n_cols: state_class(pulls, np.zeros((n_rows, n_cols)), np.zeros(2, np.int64))
     said = failure(kind(), "test_the_state_is_plain_arrays")
-    assert "a new array pulls at every start() - got one that two runs share - make a copy" in said
+    assert "pulls at every start(), or one that is read-only - got one that two runs share - make a copy" in said
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from rankone.testing.suite import Suite, expect, expect_plain_arrays, expect_ref
 _ROUNDING = 1e-9
 _LOOKED_AT = 200  # decisions whose loss is looked at, where there are many
 _TRIES = 2_000  # visitors to whom a decision is shown
+_REPEATS = 50  # times that each is shown where two runs are compared: few clicks could be the same by chance
 _ERRORS = 5.0  # standard errors by which a mean may be off
 
 
@@ -99,9 +100,8 @@ class ProblemSuite(Suite):
 
     def test_a_seed_repeats_the_visitors(self) -> None:
         """All that is random comes from the generator."""
-        one, other = (
-            self._visit(self.problem.start(), self.decisions(), generator(2, "conformance")) for _ in range(2)
-        )
+        shown = self.decisions() * _REPEATS
+        one, other = (self._visit(self.problem.start(), shown, generator(2, "conformance")) for _ in range(2))
         expect(np.array_equal(one, other), "the same clicks from the same seed", "others", "draw from rng only")
 
     def test_what_does_not_move_stays(self) -> None:
