@@ -50,6 +50,7 @@ MEANING = np.full(max(Kind) + 1, NOTHING)
 MEANING[[Kind.ASK, Kind.TELL, Kind.LEARN, Kind.EXPIRE, Kind.VOID]] = ASK, LEARN, LEARN, LEARN, VOID
 _LEARNED = np.isin(np.arange(max(Kind) + 1), LEARNED)
 _CLOSES = np.isin(np.arange(max(Kind) + 1), CLOSING)
+_SIDES = np.arange(2)
 
 
 class Diverged(Exception):
@@ -145,13 +146,14 @@ class Fold:
         kinds = numbers[:, KIND]
         if self.state is not None:
             self._advance(numbers, kinds)
-        counts = np.bincount(kinds, minlength=len(self.tallies))
-        self.tallies += counts
+        tallies = np.bincount(kinds, minlength=len(self.tallies))
+        self.tallies += tallies
+        counts: list[int] = tallies.tolist()  # most commits hold one or two events: NumPy's small steps count here
         if counts[_ASK]:
             asks = numbers[kinds == _ASK]
             np.add.at(self.asked, (asks[:, ROW], asks[:, COL]), 1)
             self.fillers += int(np.count_nonzero(asks[:, TAG] < 0))
-        if counts[_LEARNED].any():
+        if any(counts[kind] for kind in LEARNED):
             self._learn(events)
         if counts[_VOID]:
             self.voided_by_age += int(np.count_nonzero((kinds == _VOID) & (numbers[:, VALUE] == BY_AGE)))
@@ -160,7 +162,7 @@ class Fold:
             self.clock_ahead = max(0, int(noted[-1]))
             self.clock_jumped = -int(noted[noted < 0][-1]) if (noted < 0).any() else self.clock_jumped
         self._follow_decisions(events, counts)
-        self.decisions += int(counts[_ASK])
+        self.decisions += counts[_ASK]
         self.seq, self.at = int(numbers[-1, SEQ]), int(numbers[-1, AT])
 
     def counted(self, events: Events) -> Any:
@@ -180,34 +182,33 @@ class Fold:
 
     def _advance(self, numbers: Ints, kinds: Ints) -> None:
         """Let the policy choose and learn."""
-        what = MEANING[kinds]
-        asks, fresh = what == ASK, numbers[:, ROW] < 0
+        what, fresh = MEANING[kinds], numbers[:, ROW] < 0
         if self.stopped is not None:
+            asks = what == ASK
             what[asks] = NOTHING
             numbers[fresh & asks, ROW : TAG + 1] = self.stopped["row"], self.stopped["col"], FILLER
-        what[(numbers[:, TAG] < 0) & ~asks] = NOTHING  # outcomes of fillers
-        shown = np.empty((len(numbers), 2), np.int64)
-        shown[:, 0], shown[:, 1] = self._row_place[numbers[:, ROW]], self._col_place[numbers[:, COL]]
-        shown[fresh] = -1
-        earlier = (numbers[:, DECISION] < self.era_first) & ~asks
-        if earlier.any():  # decisions of an earlier era: their tags mean nothing to this state
+        shown, tags = self._places[numbers[:, ROW:TAG], _SIDES], numbers[:, TAG].copy()
+        fillers = tags < 0
+        if np.count_nonzero(fillers):
+            what[fillers & (what != ASK)] = NOTHING  # their outcomes
+        if self.era_first:
+            earlier = (numbers[:, DECISION] < self.era_first) & (what != ASK)  # their tags mean nothing to this state
             known = earlier & (what == LEARN) & (shown >= 0).all(axis=1)
             what[earlier] = NOTHING
-            what[known] = RECALL
-        tags = np.where(what == RECALL, 1, numbers[:, TAG])
+            what[known], tags[known] = RECALL, 1
+        chosen = (fresh & (what == ASK)).nonzero()[0]
         passed = self._advance_by(Stretch.of(what, shown, tags, numbers[:, VALUE : VALUE + 1].copy()))
         if passed < len(what):
             raise Diverged(int(numbers[passed, SEQ]))
-        chosen = fresh & (what == ASK)
-        if chosen.any():
+        if len(chosen):
             numbers[chosen, ROW] = self.live_rows[shown[chosen, 0]]
             numbers[chosen, COL] = self.live_cols[shown[chosen, 1]]
             numbers[chosen, TAG] = tags[chosen]
 
-    def _follow_decisions(self, events: Events, counts: Ints) -> None:
+    def _follow_decisions(self, events: Events, counts: list[int]) -> None:
         numbers, kinds = events.numbers, events.numbers[:, KIND]
         closed: set[int] = set()
-        if counts[_CLOSES].any():
+        if any(counts[kind] for kind in CLOSING):
             closed.update(numbers[_CLOSES[kinds], DECISION].tolist())
             for decision in closed:
                 self.open.pop(decision, None)
@@ -215,7 +216,7 @@ class Fold:
             while self.due and self.due[0] not in self.open:
                 self.due.popleft()
         if counts[_ASK]:
-            asks = np.flatnonzero(kinds == _ASK)
+            asks = (kinds == _ASK).nonzero()[0]
             asked = zip(asks.tolist(), numbers[asks, DECISION].tolist(), strict=True)
             still = [place for place, decision in asked if decision not in closed]  # reading a journal, few are
             for place, (_, _, at, decision, row, col, tag, _) in zip(still, numbers[still].tolist(), strict=True):
@@ -279,11 +280,10 @@ class Fold:
     def place_levels(self) -> None:
         """Work out which level of the policy is which level of the experiment."""
         self.live_rows, self.live_cols = (np.array(levels.numbers(), np.int64) for levels in (self.rows, self.cols))
-        self._row_place, self._col_place = np.full(len(self.rows.names), -1), np.full(len(self.cols.names), -1)
-        self._row_place[self.live_rows], self._col_place[self.live_cols] = (
-            np.arange(len(self.live_rows)),
-            np.arange(len(self.live_cols)),
-        )
+        # The place of each row and of each column among the living ones; -1: retired, or (at -1, the last) none yet.
+        self._places = np.full((1 + max(len(self.rows.names), len(self.cols.names)), 2), -1)
+        for side, live in enumerate((self.live_rows, self.live_cols)):
+            self._places[live, side] = np.arange(len(live))
 
     def _advance_by(self, stretch: Stretch) -> int:
         module = type(self.policy).__module__

@@ -187,7 +187,7 @@ class Draft:
 
     def __init__(self, seq: int, at: int) -> None:
         self._seq, self.at = seq, at
-        self._numbers: list[tuple[int, ...]] = []
+        self._numbers: list[int] = []  # of one event behind those of the other
         self._texts: list[Texts] = []
 
     def add(
@@ -195,7 +195,7 @@ class Draft:
     ) -> None:
         """Append an event; `pair` is (row, col, tag)."""
         self._seq += 1
-        self._numbers.append((self._seq, kind, self.at, decision, *pair, value))
+        self._numbers += (self._seq, kind, self.at, decision, *pair, value)
         self._texts.append(texts)
 
     def __len__(self) -> int:
@@ -203,7 +203,8 @@ class Draft:
 
     def take(self) -> Events:
         """Return the events drafted so far and start over behind them."""
-        events = Events(np.array(self._numbers, np.int64).reshape(-1, len(NUMBERS)), self._texts)
+        numbers = np.fromiter(self._numbers, np.int64, len(self._numbers))
+        events = Events(numbers.reshape(-1, len(NUMBERS)), self._texts)
         self._numbers, self._texts = [], []
         return events
 
@@ -262,7 +263,7 @@ def damaged(seq: int) -> JournalError:
 def each_mark(events: Events) -> Iterator[tuple[Events, Events | None]]:
     """Split events at the rare marks: yield (plain events, the mark that follows them or None)."""
     start = 0
-    for place in np.flatnonzero(events.numbers[:, KIND] <= _LAST_MARK).tolist():
+    for place in (events.numbers[:, KIND] <= _LAST_MARK).nonzero()[0].tolist():
         yield events[slice(start, place)], events[slice(place, place + 1)]
         start = place + 1
-    yield events[slice(start, None)], None
+    yield events[slice(start, None)] if start else events, None

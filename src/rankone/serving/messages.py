@@ -100,6 +100,8 @@ def each_answered(
     checked = [checked_request(request) for request in requests]
     sound = [request for request in checked if not isinstance(request, InputError)]
     answers = iter(carry_out(sound) if sound else ())
+    if len(sound) == len(checked):
+        return list(answers)
     return [request if isinstance(request, InputError) else next(answers) for request in checked]
 
 

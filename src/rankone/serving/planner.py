@@ -19,7 +19,7 @@ import itertools
 import re
 import secrets
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from rankone.errors import Contradiction, InputError, KeyReused, TooManyOpen, UnknownDecision
@@ -49,20 +49,21 @@ from rankone.serving.storage import Storage
 from rankone.specs import duration
 
 _ID = re.compile(r"(0|[1-9][0-9]{0,17})-([0-9a-f]{32})")
+_ASK = int(Kind.ASK)
 _SECRET = len(NUMBERS)
 _SOURCE = len(NUMBERS) + TEXTS.index("source")
 
 
 @dataclasses.dataclass(slots=True)
 class PromisedDecisions:
-    """The answer to an `Ask` until the policy has chosen: so many decisions from this number on."""
+    """The answer to an `Ask` until the policy has chosen: so many decisions from this place of the group on."""
 
     first: int
     count: int
 
-    def of(self, made: Mapping[int, Decision]) -> list[Decision]:
-        """Return them out of the decisions that were made, by number."""
-        return [made[number] for number in range(self.first, self.first + self.count)]
+    def of(self, made: list[Decision]) -> list[Decision]:
+        """Return them out of the decisions that the group made."""
+        return made[self.first : self.first + self.count]
 
 
 class KnownDecision(NamedTuple):
@@ -94,22 +95,23 @@ class Planner:
         if news is not None:
             self.draft.add(Kind.CLOCK, -1, value=news)
         self._new: dict[int, list[tuple[int, int]]] = {}  # outcomes drafted here: decision -> [(kind, value)]
-        self._keys: dict[str, tuple[int, int, str | None]] = {}  # keys drafted here -> (first decision, count, source)
+        self._keys: dict[str, tuple[int, int, str | None]] = {}  # keys drafted here -> (first place, count, source)
         self._asked = self._closed = 0
         self._old, self._aging = deque[int](), self._each_old()  # decisions that may make room: found, to be found
         self._end_windows()
 
     def plan(self, requests: Sequence[Request]) -> list[Answer | PromisedDecisions]:
         """Draft what requests ask for; return for each its answer, or the promise of it."""
-        planned: dict[int, Answer | PromisedDecisions] = {}
-        outcomes_first = sorted(range(len(requests)), key=lambda place: isinstance(requests[place], Ask))
-        for place in outcomes_first:  # so that what is known by now is used
-            request = requests[place]
-            try:
-                planned[place] = self._ask(request) if isinstance(request, Ask) else self._outcome(request)
-            except InputError as error:  # any other error is the whole group's
-                planned[place] = error
-        return [planned[place] for place in range(len(requests))]
+        planned: list[Any] = list(requests)
+        asks = [place for place, request in enumerate(requests) if isinstance(request, Ask)]
+        outcomes = [place for place, request in enumerate(requests) if not isinstance(request, Ask)]
+        for places, carry_out in ((outcomes, self._outcome), (asks, self._ask)):  # so that what is known by now is used
+            for place in places:
+                try:
+                    planned[place] = carry_out(planned[place])
+                except InputError as error:  # any other error is the whole group's
+                    planned[place] = error
+        return planned
 
     def _outcome(self, request: Tell | Void) -> Outcome:
         """Draft the event of an outcome; return the answer, or raise why there is none."""
@@ -133,7 +135,7 @@ class Planner:
             before = self._asked_before(request)
             if before is not None:
                 return before
-        fold, first = self._fold, self._fold.decisions + self._asked
+        fold, first = self._fold, self._asked
         waiting, most = len(fold.open) + self._asked - self._closed + request.count, fold.settings.max_open
         if waiting > most and not self._make_room(waiting - most):
             raise TooManyOpen(f"at most {most} open decisions", waiting, _advice(fold.settings))
@@ -141,7 +143,8 @@ class Planner:
         for place in range(request.count):
             secret, key = noise[16 * place : 16 * place + 16], None if place else request.key
             texts = Texts(secret, key, request.source, token=request.token)
-            self.draft.add(Kind.ASK, first + place, value=0 if place else request.count, texts=texts)
+            number = fold.decisions + first + place
+            self.draft.add(Kind.ASK, number, value=0 if place else request.count, texts=texts)
         self._asked += request.count
         if request.key is not None:
             self._keys[request.key] = first, request.count, request.source
@@ -274,10 +277,10 @@ def decision_of(fold: Fold, event: Sequence[Any], secret: bytes) -> Decision:
     return Decision(f"{number}-{secret.hex()}", row, col, fold.rows.names[row], fold.cols.names[col], number, tag < 0)
 
 
-def decisions_of(fold: Fold, events: Events) -> dict[int, Decision]:
-    """Return the decisions among events that were just applied, by number."""
-    found = {}
-    for numbers, texts in zip(events.numbers.tolist(), events.texts, strict=True):
-        if numbers[KIND] == Kind.ASK:
-            found[numbers[DECISION]] = decision_of(fold, numbers, texts.secret or b"")
-    return found
+def decisions_of(fold: Fold, events: Events) -> list[Decision]:
+    """Return the decisions among events that were just applied."""
+    return [
+        decision_of(fold, numbers, texts.secret or b"")
+        for numbers, texts in zip(events.numbers.tolist(), events.texts, strict=True)
+        if numbers[KIND] == _ASK
+    ]

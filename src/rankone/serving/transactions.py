@@ -239,7 +239,7 @@ class Transactions:
             self._begin_era(cached, "the program's policy changed")
         planner = Planner(fold, self.storage, cached.number, cached.time)
         planned = planner.plan([request for job in jobs for request in job.requests])
-        made: dict[int, Decision] = {}
+        made: list[Decision] = []
         if len(planner.draft):
             learned, events = fold.learned, planner.draft.take()
             self._append(cached, events)

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 from rankone.errors import InputError
-from rankone.serving.journal import COLUMNS, MARKS, SINCE_2, Kind, as_sql
+from rankone.serving.journal import COLUMNS, MARKS, NUMBERS, SINCE_2, Kind, as_sql
 from rankone.serving.storage.dialect import places
 from rankone.serving.storage.driver import Driver, Row
 from rankone.serving.storage.schema import SCHEMA, version_of
 
+_ALWAYS, _SOMETIMES = range(len(NUMBERS)), range(len(NUMBERS), len(COLUMNS))  # columns of an event
 _SOUGHT_AT_ONCE = 500  # decisions looked for in one statement
 
 
-def _insert(columns: Sequence[str]) -> str:
-    return f"INSERT INTO rankone_journal (experiment, {', '.join(columns)}) VALUES ({places(1 + len(columns))})"  # noqa: S608 - constants
+@functools.cache
+def _insert(*named: int) -> str:
+    columns = ["experiment", *(COLUMNS[place] for place in named)]
+    return f"INSERT INTO rankone_journal ({', '.join(columns)}) VALUES ({places(len(columns))})"  # noqa: S608 - constants
 
 
 def _select(columns: Sequence[str]) -> str:
     return f"SELECT {', '.join(columns)} FROM rankone_journal WHERE experiment = {{}}"  # noqa: S608 - constants
 
 
-_INSERT = _insert(COLUMNS)
-_INSERT_1 = _insert([name for name in COLUMNS if name not in SINCE_2])
-_COMMON, _NONE_SINCE_2 = COLUMNS.index(SINCE_2[0]), (None,) * len(SINCE_2)
 _SELECT = _select(COLUMNS)
 _SELECT_1 = _select(["NULL" if name in SINCE_2 else name for name in COLUMNS])  # where schema 1 is only read
 _ASKED = "SELECT decision FROM rankone_journal WHERE experiment = {} AND kind = {}"
@@ -62,11 +64,13 @@ class JournalTables(Driver):
         return number
 
     def append(self, experiment: int, rows: Sequence[Row]) -> None:
-        """Add events to the journal. What came with version 2 is not named where there is none: nulls take time."""
-        if all(row[_COMMON:-1] == _NONE_SINCE_2 for row in rows):
-            self.insert_many(_INSERT_1, [(experiment, *row[:_COMMON], row[-1]) for row in rows])
-        else:
-            self.insert_many(_INSERT, [(experiment, *row) for row in rows])
+        """Add events to the journal. Columns that are null in all of them are not named: nulls take time."""
+        if not rows:
+            return
+        columns = list(zip(*rows, strict=True))
+        named = [*_ALWAYS, *(place for place in _SOMETIMES if columns[place].count(None) < len(rows))]
+        values = zip(itertools.repeat(experiment, len(rows)), *[columns[place] for place in named], strict=True)
+        self.insert_many(_insert(*named), list(values))
 
     def tail(self, experiment: int, after: int, limit: int) -> list[Row]:
         """Return the events behind event `after`, oldest first."""
