@@ -1,6 +1,8 @@
 # Each target makes the virtual environment it needs. `make help` lists them.
 PYTHON ?= python3
 BIN := .venv/bin
+# Exact, tested versions, of what builds the package too (pip builds in an environment of its own).
+PINNED := --constraint constraints.txt --build-constraint constraints.txt
 # One more than cores: tests wait a third of their time, for disks, browsers and other processes.
 WORKERS ?= $(shell $(PYTHON) -c "import os; print(1 + os.cpu_count())")
 
@@ -14,6 +16,17 @@ demo: .venv/.ready  ## reproduce the paper's Figure 1: table, claims and picture
 
 test: .venv/.dev  ## run every test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+latest:  ## install the newest of every dependency in build/latest and run every test there
+	rm -rf build/latest
+	$(PYTHON) -m venv build/latest
+	build/latest/bin/python -m pip install --quiet --upgrade pip
+	build/latest/bin/python -m pip install --quiet --editable . --group dev
+	build/latest/bin/python -m pytest -n $(WORKERS) --dist worksteal
+
+constraints:  ## after a good `make latest`: write its versions to constraints.txt, which demo, test and docs install
+	(grep '^#' constraints.txt && build/latest/bin/python -m pip freeze --all --exclude-editable | grep -v '^setuptools') \
+	  > build/constraints.txt && mv build/constraints.txt constraints.txt
 
 check: .venv/.dev  ## lint, formatting, types, layers
 	$(BIN)/ruff check .
@@ -46,18 +59,18 @@ package: .venv/.dev  ## build wheel and sdist, and try the wheel in a new enviro
 	    && echo "Python $$version: every dependency can be had" || exit 1; \
 	done
 
-.venv/.ready: pyproject.toml
+.venv/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
+	$(BIN)/python -m pip install --quiet $(PINNED) --editable .
 	touch $@
 
 .venv/.dev: .venv/.ready
-	$(BIN)/python -m pip install --quiet --editable . --group dev
+	$(BIN)/python -m pip install --quiet $(PINNED) --editable . --group dev
 	touch $@
 
 .venv/.docs: .venv/.ready
-	$(BIN)/python -m pip install --quiet --editable '.[serve]' --group docs
+	$(BIN)/python -m pip install --quiet $(PINNED) --editable '.[serve]' --group docs
 	touch $@
 
-.PHONY: help demo test check kills bench package fuzz docs
+.PHONY: help demo test latest constraints check kills bench package fuzz docs

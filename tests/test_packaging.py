@@ -140,3 +140,32 @@ def test_completion_offers_commands_options_and_names():
     assert offered("rankone", "simulate", "--policy", "ut") == ["uts"]
     assert offered("rankone", "fit", "log.tsv", "--model", "ub") == ["ubm"]
     assert offered("rankone", "fit", "log.tsv", "--format", "open") == ["open-bandit"]
+
+
+CONSTRAINTS = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
+
+
+def plain(name):
+    return re.sub("[-_.]+", "-", name).lower()
+
+
+def test_constraints_are_names_and_versions_only():
+    for line in CONSTRAINTS:
+        assert re.fullmatch(r"[A-Za-z0-9_.-]+==[0-9][0-9a-z.]*", line), line
+    assert len({plain(line.partition("=")[0]) for line in CONSTRAINTS}) == len(CONSTRAINTS)
+
+
+def test_everything_that_is_asked_for_has_a_tested_version():
+    fixed = {plain(line.partition("=")[0]) for line in CONSTRAINTS}
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"].values()
+    asked = itertools.chain(PROJECT["dependencies"], *PROJECT["optional-dependencies"].values(), *groups, ["pip"])
+    names = {plain(re.match("[A-Za-z0-9_.-]+", each)[0]) for each in asked if isinstance(each, str)}
+    assert names <= fixed
+
+
+def test_tests_and_demo_install_tested_versions_and_only_latest_and_package_do_not():
+    recipes = re.findall(r"^([\w./-]+):.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    installs = [(target, line) for target, lines in recipes for line in lines.splitlines() if "pip install" in line]
+    free = {target for target, line in installs if not re.search(r"\$\(PINNED\)|--constraint constraints.txt", line)}
+    assert free == {"latest", "package"}
+    assert {target for target, _ in installs} - free == {".venv/.ready", ".venv/.dev", ".venv/.docs"}
