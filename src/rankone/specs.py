@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import operator
+import secrets
 import typing
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -149,6 +150,25 @@ def whole_number(what: str, value: Any, least: float = 1, most: float = math.inf
         usual = _USUAL.get(what.split()[-1], 8) if example is None else example
         raise InputError(f"{what} as a whole number{bound}", value, f"pass {min(max(least, usual), most)}, say")
     return operator.index(value)
+
+
+def as_whole_number(what: str, value: Any, least: float = 1, most: float = math.inf) -> int:
+    """Return a whole number as people write it in Python: 1e4 is one, 1.5 is none.
+
+    >>> as_whole_number("horizon", 1e4)
+    10000
+    """
+    is_whole = is_number(value) and not hasattr(value, "__index__") and float(value).is_integer()
+    return whole_number(what, int(value) if is_whole else value, least, most)
+
+
+def as_seed(seed: int | None) -> int:
+    """Return a seed; where it is None, one that is drawn, for whoever asks to be told of.
+
+    >>> as_seed(7), as_seed(None) < 2**32
+    (7, True)
+    """
+    return secrets.randbelow(2**32) if seed is None else whole_number("seed", seed, least=0)
 
 
 def parse_whole_number(what: str, text: str, least: float = 1, example: int | None = None) -> int:

@@ -44,7 +44,7 @@ def printed(capsys):
 
 @pytest.mark.parametrize("table", [STUDY, MODELS, WORDS], ids=["study", "models", "words"])
 def test_nothing_is_cut_at_any_width(window, capsys, table):
-    from rankone.charts.page import cell_text
+    from rankone.notebook import cell_text
 
     show_table(table, "A title")
     text = printed(capsys)

@@ -7,6 +7,7 @@ import pickle
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -113,3 +114,20 @@ def test_probabilities_are_a_copy_and_cannot_change() -> None:
 def test_bad_input_is_refused_in_three_parts(values: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         RankOne(**({"rows": [0.5, 0.4], "cols": [0.5]} | values))
+
+
+def test_equal_problems_are_equal() -> None:
+    assert RankOne([0.5, 0.2], [0.3]) == RankOne(np.array([0.5, 0.2]), (0.3,))
+    assert len({RankOne([0.5], [0.3]), RankOne([0.5], [0.3])}) == 1
+    for other in (RankOne([0.5, 0.1], [0.3]), RankOne([0.5, 0.2], [0.3], name="mine"), "rank-one"):
+        assert RankOne([0.5, 0.2], [0.3]) != other
+
+
+def test_the_index_of_a_series_gives_the_names() -> None:
+    rows, cols = pd.Series([0.5, 0.2], index=["old", "new"]), pd.Series([0.3, 0.1])
+    problem = RankOne(rows, cols)
+    assert problem.row_names == ["old", "new"]
+    assert problem.col_names == ["col 1", "col 2"]
+    assert RankOne(rows, cols, row_names=["A", "B"]).row_names == ["A", "B"]
+    with pytest.raises(InputError, match="distinct row_names"):
+        RankOne(pd.Series([0.5, 0.2], index=["same", "same"]), cols)

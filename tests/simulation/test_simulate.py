@@ -116,7 +116,7 @@ def test_a_stopped_study_keeps_its_finished_runs(tmp_path, how):
     assert process.poll() is None, "the study ended before it could be stopped: give it more runs"
     os.kill(process.pid, how)
     process.wait()
-    assert process.returncode != 0
+    assert (process.returncode == 0) == (how == signal.SIGINT)  # Ctrl-C returns the study so far
     kept = [json.loads(line) for line in runs.read_bytes().splitlines() if line.endswith(b"}")]
     assert 4 <= len(kept) < 120
     keys = {(entry["policy"], entry["run"]) for entry in kept}
@@ -272,7 +272,7 @@ def test_numbers_of_numpy_are_numbers(tmp_path):
 def test_a_study_shows_what_people_look_for():
     study = rankone.simulate("needle:2x2", ["ucb1", "uts"], horizon=2_000, runs=3, workers=1)
     for text in (repr(study), study._repr_html_()):
-        assert "Regret after 2,000 decisions:" in text
+        assert "Regret after 2,000 decisions, seed 0:" in text
         for row in study.summary().iter_rows(named=True):
             assert row["policy"] in text
             assert f"{row['regret_mean']:,.1f}" in text

@@ -82,20 +82,3 @@ def _finite(data: Any) -> Any:
     if isinstance(data, (list, tuple)):
         return [_finite(value) for value in data]
     return None if isinstance(data, float) and not math.isfinite(data) else data
-
-
-def cell_text(value: Any) -> str:
-    """Write a value of a table for people, numbers no longer than they need to be.
-
-    >>> cell_text(1234.5), cell_text(0.12345), cell_text(None), cell_text(True)
-    ('1,234', '0.1235', '-', 'yes')
-    """
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-    return str(value)

@@ -52,7 +52,7 @@ def show_table(
     """
     from rich.console import Console
 
-    from rankone.charts.page import cell_text
+    from rankone.notebook import cell_text
 
     if columns is not None:
         table = table.select(*columns).rename(dict(columns))

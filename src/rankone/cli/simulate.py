@@ -56,6 +56,7 @@ def simulate(
         study = rankone.simulate(
             problem, policy, horizon=horizon, runs=runs, seed=seed, workers=workers, out=out, progress=progress,
             checkpoints="log" if log else 100, executor=executor, feedback=feedback,
+            on_stop="raise",
         )  # fmt: skip
     if out is not None:
         study.save(out)

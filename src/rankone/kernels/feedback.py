@@ -20,8 +20,8 @@ from rankone.numerics.heap import Records, drop_first, enter_last
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# Where a run is: the step, the checkpoint, how many decisions came after news, how many are open.
-RUN_STEP, RUN_PLACE, RUN_NEWS, RUN_OPEN = range(4)
+# Where a run is: the step, the checkpoint, how many decisions came after news, how many are open; the step to pause at.
+RUN_STEP, RUN_PLACE, RUN_NEWS, RUN_OPEN, RUN_PAUSE = range(5)
 
 
 class Scratch(NamedTuple):
@@ -30,13 +30,13 @@ class Scratch(NamedTuple):
     shown: Ints
     outcome: Ints
     context: Floats
-    clock: Ints  # (4,) where the run is
+    clock: Ints  # (5,) where the run is
     regret: Floats  # (1,) so far
 
     @classmethod
     def new(cls, layout: Layout) -> Self:
         """Return the arrays before the first decision, for decisions laid out so."""
-        shown, outcome, clock = (np.zeros(size, np.int64) for size in (layout.shown, layout.outcome, 4))
+        shown, outcome, clock = (np.zeros(size, np.int64) for size in (layout.shown, layout.outcome, 5))
         return cls(shown, outcome, np.zeros(layout.context), clock, np.zeros(1))
 
 

@@ -5,14 +5,30 @@ It is compiled once for each state and world, at once or late, and cached on dis
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
 
 from rankone.compiling.compiled import compiled
-from rankone.kernels.feedback import RUN_NEWS, RUN_PLACE, RUN_STEP, Floats, Ints, Late, Scratch, deliver, file
+from rankone.kernels.feedback import (
+    RUN_NEWS,
+    RUN_OPEN,
+    RUN_PAUSE,
+    RUN_PLACE,
+    RUN_STEP,
+    Floats,
+    Ints,
+    Late,
+    Scratch,
+    deliver,
+    file,
+)
 from rankone.kernels.policy import decide, learn, settled, withdraw
 from rankone.kernels.world import loss, move, observe, respond, steady
+
+_FIRST_STRETCH = 10_000  # steps before Python has a say for the first time
+_STRETCH_SECONDS = 0.25  # and about how often later: Ctrl-C is heard then
 
 
 def play(
@@ -21,7 +37,7 @@ def play(
     """Play up to the last checkpoint; fill `regrets` with the cumulative pseudo-regret at each checkpoint.
 
     Pseudo-regret adds the loss of a decision, not of its random outcome. Returns False where there is no room for
-    another open decision; called again with more room, the loop goes on from there.
+    another open decision, and at the step to pause at; called again, with more room, the loop goes on from there.
 
     `late` is None where outcomes come at once, `moving` where the world is steady: what only the others need is then
     not even compiled. Once a policy is settled in a steady world, its remaining regret is arithmetic.
@@ -29,7 +45,8 @@ def play(
     shown, clock = scratch.shown, scratch.clock
     step, regret = clock[RUN_STEP], scratch.regret[0]
     for place in range(clock[RUN_PLACE], len(checkpoints)):
-        while step < checkpoints[place]:
+        stop = min(checkpoints[place], clock[RUN_PAUSE])
+        while step < stop:
             if late is not None and not deliver(late, state, step, scratch):
                 clock[RUN_STEP], clock[RUN_PLACE], scratch.regret[0] = step, place, regret
                 return False
@@ -51,6 +68,9 @@ def play(
             else:
                 withdraw(state, shown, tag)
             step += 1
+        if step < checkpoints[place]:
+            clock[RUN_STEP], clock[RUN_PLACE], scratch.regret[0] = step, place, regret
+            return False
         regrets[place] = regret
     return True
 
@@ -58,11 +78,21 @@ def play(
 def play_through(
     state: Any, world: Any, late: Late | None, rng: np.random.Generator, checkpoints: Ints, scratch: Scratch
 ) -> tuple[Floats, int]:
-    """Play a run; return the regret at each checkpoint and how many decisions came after a new outcome."""
+    """Play a run; return the regret at each checkpoint and how many decisions came after a new outcome.
+
+    Compiled code hears no Ctrl-C, so it pauses now and then; what comes out does not depend on when.
+    """
     loop = compiled(play, type(state).__module__, type(world).__module__)
     regrets, moving = np.empty(len(checkpoints)), None if steady(world) else True
+    stretch, clock = _FIRST_STRETCH, scratch.clock
+    clock[RUN_PAUSE], begin = stretch, time.perf_counter()
     while not loop(state, world, late, moving, rng, checkpoints, regrets, scratch):
-        late = late.with_room() if late is not None else None
+        if late is not None and clock[RUN_OPEN] == len(late.waiting):
+            late = late.with_room()
+        if clock[RUN_STEP] == clock[RUN_PAUSE]:
+            taken = time.perf_counter() - begin
+            stretch = max(1, int(stretch * min(10.0, _STRETCH_SECONDS / max(taken, 1e-6))))
+            clock[RUN_PAUSE], begin = clock[RUN_STEP] + stretch, time.perf_counter()
     if late is None:  # every decision but the first comes after a new outcome
         return regrets, int(checkpoints[-1]) - 1
     return regrets, int(scratch.clock[RUN_NEWS])

@@ -23,7 +23,7 @@ from rankone.pages.recording import Frame, Recorder
 from rankone.policies import Policy, as_policy
 from rankone.problems import RankOne
 from rankone.problems.registry import as_rank_one
-from rankone.specs import amount, whole_number
+from rankone.specs import amount, as_seed, as_whole_number
 from rankone.writing import write_file
 
 MOST_LEVELS, MOST_STEPS = 16, 1_000_000
@@ -148,7 +148,7 @@ def explain(
     problem: RankOne | str | None = None,
     *,
     horizon: int = 20_000,
-    seed: int = 0,
+    seed: int | None = 0,
 ) -> Explanation:
     """Play one run of a policy on a small problem and return it as an explanation.
 
@@ -156,15 +156,15 @@ def explain(
         policy: a policy or its name.
         problem: a problem of at most 16 rows and 16 columns, or its text; default: four headlines and three images.
         horizon: number of decisions, at most 1,000,000.
-        seed: seed of the policy and of the outcomes.
+        seed: seed of the policy and of the outcomes; None draws one, and the explanation names it.
 
     >>> import rankone
     >>> told = rankone.explain("uts", horizon=50)
     >>> told.frames[0].kind, told.frames[-1].step
     ('start', 50)
     """
-    horizon = whole_number("horizon", horizon, most=MOST_STEPS)
-    seed = whole_number("seed", seed, least=0)
+    horizon = as_whole_number("horizon", horizon, most=MOST_STEPS)
+    seed = as_seed(seed)
     world = example() if problem is None else as_rank_one(problem, "with rows and columns to draw")
     if max(world.n_rows, world.n_cols) > MOST_LEVELS:
         size = f"{world.n_rows} x {world.n_cols}"

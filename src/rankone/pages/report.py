@@ -12,8 +12,9 @@ import polars as pl
 
 from rankone import __version__
 from rankone.charts.bundle import make_bundle
-from rankone.charts.page import cell_text, filled, whole_page
+from rankone.charts.page import filled, whole_page
 from rankone.errors import InputError
+from rankone.notebook import cell_text
 from rankone.pages.report_sections import KINDS, Part
 from rankone.writing import write_file
 

@@ -18,7 +18,7 @@ from rankone.paper.claims import Claim, Reproduction, in_a_row
 from rankone.paper.readings import BASELINES, POLICIES, READINGS
 from rankone.problems import needle
 from rankone.simulation import Study, simulate
-from rankone.simulation.simulate import Progress
+from rankone.simulation.progress import Progress
 
 TODAY = (*POLICIES, "uts", "challengers")
 # A curve is flat when its last tenth adds less than this share of the regret.
@@ -52,6 +52,7 @@ def reproduce(
         workers=workers,
         out=out,
         progress=progress,
+        on_stop="raise",
     )
     claims = [claim for policy, reading in READINGS.items() for claim in judge(study, policy, reading)]
     charts = {"fig1": study.only(POLICIES).chart()}

@@ -19,7 +19,7 @@ from rankone.paper.stages import play_stages, promised_stage
 from rankone.policies.pairs.rank1elim_kl import Rank1ElimKL
 from rankone.problems import RankOne, lower_bound, needle, random_problem, upper_bound
 from rankone.simulation import simulate
-from rankone.simulation.simulate import Progress
+from rankone.simulation.progress import Progress
 
 SEED = 1
 CUT_OFF = 0.5  # a policy that lost more than this share of all there is to lose was still exploring at the horizon
@@ -65,7 +65,7 @@ def theorem_1(runs: int, workers: int | None, out: Path | None) -> pl.DataFrame:
     horizon = 100_000_000  # long enough for the bound to say more than "at most everything"
     study = simulate(
         problems, "rank1elim-kl", horizon=horizon, runs=runs, seed=SEED, workers=workers, checkpoints=10,
-        out=None if out is None else out / "theorem-1",
+        out=None if out is None else out / "theorem-1", on_stop="raise",
     )  # fmt: skip
     bounds = pl.DataFrame(
         {
@@ -125,7 +125,7 @@ def extreme_needle(
     problems = [needle(size, size, p=0.0, gap=0.5) for size in sizes]
     study = simulate(
         problems, ["rank1elim-kl", "rank1elim", "ucb1"], horizon=10_000_000, runs=runs, seed=SEED, workers=workers,
-        checkpoints=10, out=None if out is None else out / "extreme-needle",
+        checkpoints=10, out=None if out is None else out / "extreme-needle", on_stop="raise",
     )  # fmt: skip
     sized = pl.DataFrame(
         {

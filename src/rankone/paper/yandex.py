@@ -19,7 +19,7 @@ from rankone.errors import InputError
 from rankone.paper.readings import POLICIES
 from rankone.problems import RankOne
 from rankone.simulation import Study, simulate
-from rankone.simulation.simulate import Progress
+from rankone.simulation.progress import Progress
 
 # The figures show FIGURE_HORIZON: long enough for Rank1ElimKL to eliminate on 800 items, short enough that Rank1Elim
 # and UCB1 still differ as the paper describes. The claims are judged at all of them.
@@ -115,6 +115,7 @@ def studies(problems: Sequence[RankOne], protocol: Protocol, figure: str) -> dic
         horizon: simulate(
             problems, POLICIES, horizon=horizon, runs=runs, seed=2, workers=protocol.workers,
             out=protocol.out / figure / f"runs-{horizon}", progress=done(place),
+            on_stop="raise",
         )
         for place, horizon in enumerate(horizons)
     }  # fmt: skip

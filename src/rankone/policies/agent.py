@@ -16,7 +16,7 @@ from rankone.kernels.decision import Layout, Shape
 from rankone.kernels.policy import check_context
 from rankone.numerics.seeds import generator
 from rankone.policies.base import Policy, as_policy
-from rankone.specs import amount, whole_number
+from rankone.specs import amount, as_seed
 
 
 class AgentDecision(NamedTuple):
@@ -58,7 +58,7 @@ class Agent:
         policy: the policy to play, or its name.
         shape: sizes of the decision, in the order of ``policy.start``: n_rows and n_cols for a policy that plays pairs.
             They may be given by these names, too.
-        seed: seed of the policy's own randomness.
+        seed: seed of the policy's own randomness; None draws one, which is then the attribute `seed`.
         n_context: how many numbers are known before each decision (`ask` takes them).
 
     >>> import rankone
@@ -68,7 +68,9 @@ class Agent:
     >>> agent.tell(first, clicked=True)
     """
 
-    def __init__(self, policy: Policy | str, *shape: int, seed: int = 0, n_context: int = 0, **sizes: int) -> None:
+    def __init__(
+        self, policy: Policy | str, *shape: int, seed: int | None = 0, n_context: int = 0, **sizes: int
+    ) -> None:
         self.policy = as_policy(policy)
         if self.policy.plays == "pair" and len(shape) == 3:
             warn("a seed after n_rows and n_cols", "seed=")
@@ -76,7 +78,8 @@ class Agent:
         self.shape = _sizes(self.policy, shape, sizes)
         self.state = self.policy.start(*self.shape)
         check_context(type(self.state), n_context, "whoever asks the agent")
-        self.rng = generator(whole_number("seed", seed, least=0), "agent", self.policy.label)
+        self.seed = as_seed(seed)
+        self.rng = generator(self.seed, "agent", self.policy.label)
         self._asked = 0
         self._open: dict[int, AgentDecision | AgentChoice] = {}
         self._event = Stretch.room(Layout.of(self.policy.plays, self.shape, n_context), size=1)

@@ -75,7 +75,7 @@ class Policy:
         """Tell a yardstick which decision is best. Policies that have to find it do nothing here."""
         return self
 
-    def agent(self, *shape: int, seed: int = 0, **more: Any) -> Agent:
+    def agent(self, *shape: int, seed: int | None = 0, **more: Any) -> Agent:
         """Return an agent that plays this policy one decision at a time; the arguments are those of `Agent`."""
         from rankone.policies.agent import Agent
 

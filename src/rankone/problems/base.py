@@ -84,6 +84,15 @@ class Problem:
         """Return what a report says of the problem, by the title of the column."""
         return {"asks for": self.asks_for, "sizes": " x ".join(map(str, self.shape))}
 
+    def __eq__(self, other: object) -> bool:
+        """Problems are equal that are the same world under the same names."""
+        if not isinstance(other, Problem):
+            return NotImplemented
+        return self is other or (type(self) is type(other) and self.to_dict() == other.to_dict())
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.name, self.shape))
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {' x '.join(map(str, self.shape))}>"
 

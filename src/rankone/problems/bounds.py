@@ -19,7 +19,7 @@ import numpy as np
 
 from rankone.problems.rank_one import RankOne, Vector
 from rankone.problems.registry import as_rank_one
-from rankone.specs import whole_number
+from rankone.specs import as_whole_number
 
 PER_LEVEL = 6.0 * math.e + 82.0  # the constant C of Theorem 1
 
@@ -46,7 +46,7 @@ def upper_bound(problem: RankOne | str, horizon: int) -> UpperBound:
     (4217622, 65802)
     """
     problem = as_rank_one(problem, "for which there is theory")
-    log_horizon = math.log(whole_number("horizon", horizon))
+    log_horizon = math.log(as_whole_number("horizon", horizon))
     scale = 160.0 / (problem.mu * problem.gamma) * log_horizon if problem.mu > 0.0 else 0.0
     row_shares = scale / np.where(problem.row_gaps > 0.0, problem.row_gaps, problem.min_col_gap)
     col_shares = scale / np.where(problem.col_gaps > 0.0, problem.col_gaps, problem.min_row_gap)
@@ -84,4 +84,4 @@ def lower_bound(problem: RankOne | str, horizon: int) -> float:
     >>> round(lower_bound(needle(128, 128), horizon=2_000_000))
     4653
     """
-    return lower_bound_constant(problem) * math.log(whole_number("horizon", horizon))
+    return lower_bound_constant(problem) * math.log(as_whole_number("horizon", horizon))

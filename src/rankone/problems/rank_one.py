@@ -14,6 +14,7 @@ import numpy.typing as npt
 from rankone.deprecation import old_positions
 from rankone.errors import InputError
 from rankone.kernels.world import loss, respond
+from rankone.notebook import index_names
 from rankone.problems.base import Problem
 
 Vector = npt.NDArray[np.float64]
@@ -56,8 +57,8 @@ class RankOne(Problem):
     Args:
         rows: ``(n_rows,)`` probabilities u, one a row.
         cols: ``(n_cols,)`` probabilities v, one a column.
-        row_names: optional texts, one a row.
-        col_names: optional texts, one a column.
+        row_names: optional texts, one a row; without them the index of a pandas Series `rows` gives the names.
+        col_names: optional texts, one a column; likewise.
         name: what tables and charts call the problem.
 
     >>> problem = RankOne(rows=[0.9, 0.5, 0.2], cols=[0.8, 0.3])
@@ -79,6 +80,8 @@ class RankOne(Problem):
         col_names: Sequence[str] | None = None,
         name: str | None = None,
     ) -> None:
+        row_names = index_names(rows) if row_names is None else row_names
+        col_names = index_names(cols) if col_names is None else col_names
         self.rows = _probabilities(rows, "rows")
         self.cols = _probabilities(cols, "cols")
         self.row_names = _names(row_names, self.n_rows, "row")

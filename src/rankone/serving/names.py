@@ -26,6 +26,8 @@ def checked_levels(values: Any, side: str) -> tuple[str, ...]:
     """Refuse rows or columns that are not a list of different names; a number means that many numbered levels."""
     if hasattr(values, "__index__") and not isinstance(values, bool):
         values = [f"{side} {number + 1}" for number in range(whole_number(f"{side}s", values, most=MAX_LEVELS))]
+    if hasattr(values, "tolist"):  # a column of a frame, an array of names
+        values = values.tolist()
     if isinstance(values, str) or not isinstance(values, Sequence):
         raise InputError(f"{side}s as a list of names", values, f"pass {side}s=['{side} A', '{side} B']")
     if not 1 <= len(values) <= MAX_LEVELS:

@@ -26,9 +26,10 @@ from rankone.problems import Problem, as_problem, load_problems
 from rankone.simulation.arena_problems import PROBLEMS, ArenaProblem, Half
 from rankone.simulation.executors import local_pool, worker_count
 from rankone.simulation.feedback import Feedback, as_feedback
+from rankone.simulation.progress import Progress, as_progress
 from rankone.simulation.provenance import read_about, write_about
-from rankone.simulation.simulate import Progress, listed, simulate
-from rankone.specs import did_you_mean, whole_number
+from rankone.simulation.simulate import listed, simulate
+from rankone.specs import as_seed, did_you_mean, whole_number
 from rankone.writing import write_table, writing_under
 
 REFERENCE = "uts"
@@ -128,14 +129,14 @@ def arena(
     half: Half | None = None,
     models: str | Path | None = None,
     runs: int = 100,
-    seed: int = 0,
+    seed: int | None = 0,
     stretch: int = 1,
     quick: bool = False,
     against: str = REFERENCE,
     workers: int | None = None,
     out: str | Path | None = None,
     executor: Executor | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     feedback: Feedback | str | None = None,
 ) -> Arena:
     """Play policies on the arena's named problems, each at its own horizon.
@@ -146,21 +147,21 @@ def arena(
         half: ``"tune"`` or ``"report"`` for one of the two fixed halves of the named problems.
         models: JSON or CSV file of problems (fitted click models, say) that join the named ones.
         runs: runs of each policy on each problem.
-        seed: root of the seed tree.
+        seed: root of the seed tree; None draws one, which is then among the `settings`.
         stretch: play this many times each problem's horizon.
         quick: a tenth of each horizon.
         against: the policy that ratios compare with.
         workers: processes to use (default: one a core).
         out: directory that keeps finished runs; an interrupted arena continues there.
         executor: any `concurrent.futures.Executor` to use instead of local processes.
-        progress: called with (finished runs, all runs).
+        progress: True for a bar, or a function of (finished runs, all runs).
         feedback: when outcomes come: ``"delay:mean=1000"``, ``"batch:size=1000"``; default: before the next decision.
 
     >>> found = arena("two-by-two", ["uts", "ucb1"], runs=3, quick=True, workers=1)
     >>> found.table["policy"].to_list()
     ['uts', 'ucb1']
     """
-    late = as_feedback(feedback)
+    late, seed = as_feedback(feedback), as_seed(seed)
     if problems is not None:
         problems = listed(problems, (str,), "problems of the arena", "two-by-two")
     entries = _chosen(problems, half, models)
@@ -169,18 +170,17 @@ def arena(
     worlds = [(entry, entry.problem(), _horizon(entry, stretch, quick)) for entry in entries]
     each = len(players) * whole_number("runs", runs)
     workers = worker_count(workers)
-    tables = []
+    tables, tell = [], as_progress(progress)
     with local_pool(workers) if executor is None and workers > 1 else contextlib.nullcontext(executor) as pool:
         for place, (entry, world, horizon) in enumerate(worlds):
 
             def report(finished: int, total: int, before: int = place * each) -> None:
-                if progress is not None:
-                    progress(before + finished, each * len(worlds))
+                tell(before + finished, each * len(worlds))
 
             study = simulate(
                 world, players, horizon, runs=runs, seed=seed, workers=workers, checkpoints=[horizon], executor=pool,
                 out=None if out is None else Path(out) / "runs" / _folder(world, horizon, late), progress=report,
-                feedback=late,
+                feedback=late, on_stop="raise",
             )  # fmt: skip
             tables.append(_rows(study.summary(), entry, world, horizon))
     settings = {

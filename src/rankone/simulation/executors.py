@@ -19,6 +19,7 @@ from rankone.simulation.scheduling import Units
 from rankone.simulation.work_unit import Run, Unit, do
 from rankone.specs import whole_number
 
+_PATIENCE = 1.0  # seconds: a signal that another thread took is heard when a wait ends
 _UNPACKED = "rankone_unit_was_unpacked"
 
 
@@ -46,7 +47,7 @@ def carry_out(units: Units, workers: int, executor: Executor | None) -> Generato
                         pending.add(pool.submit(pickle.loads, packed(unit)))
                 if not pending:
                     return
-                finished, pending = wait(pending, return_when=FIRST_COMPLETED)
+                finished, pending = wait(pending, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
                 finished_well = [future for future in finished if not future.cancelled() and not future.exception()]
                 for future in (*finished_well, *finished.difference(finished_well)):  # what is good is kept first
                     with explained(by_worker=True):

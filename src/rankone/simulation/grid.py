@@ -14,7 +14,7 @@ from rankone.errors import InputError
 from rankone.policies import Policy, as_policy
 from rankone.problems import Problem, as_problem
 from rankone.simulation.feedback import IMMEDIATE, Feedback, as_feedback
-from rankone.specs import parse_whole_number, value_text, whole_number
+from rankone.specs import as_whole_number, parse_whole_number, value_text
 
 Grid = Mapping[str, Sequence[Any]]
 
@@ -145,4 +145,4 @@ def _parts(text: str) -> list[tuple[str, str | None, str | None, str | None]]:
 
 
 def _horizon(given: Any) -> int:
-    return parse_whole_number("horizon", given) if isinstance(given, str) else whole_number("horizon", given)
+    return parse_whole_number("horizon", given) if isinstance(given, str) else as_whole_number("horizon", given)

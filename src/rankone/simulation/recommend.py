@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rankone.deprecation import old_arguments
 from rankone.policies import Policy, as_policy
 from rankone.simulation.feedback import Feedback, as_feedback
-from rankone.specs import whole_number
+from rankone.specs import as_whole_number
 
 # Policies a newcomer should see beside the recommended one: the paper's algorithm and the usual baseline.
 COMPARED_WITH = ("rank1elim-kl", "ucb1")
@@ -52,7 +52,7 @@ def recommend(
     Rank1ElimKL(horizon=1000000, c=3.0)
     """
     if horizon is not None:
-        whole_number("horizon", horizon)
+        horizon = as_whole_number("horizon", horizon)
     late = not as_feedback(feedback).is_immediate
     if rank1 and (guarantee or stages_only) and horizon is not None:
         return _advice(f"rank1elim-kl:horizon={horizon}", "the paper's bound on regret, in a handful of fixed stages")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,14 +21,15 @@ from rankone.problems import Problem, as_problem
 from rankone.problems.base import problem_to_dict
 from rankone.simulation.executors import carry_out, worker_count
 from rankone.simulation.feedback import Feedback, as_feedback
-from rankone.simulation.provenance import made_with
+from rankone.simulation.progress import Progress, as_progress
+from rankone.simulation.provenance import made_with, read_about
 from rankone.simulation.scheduling import Units
 from rankone.simulation.store import RunStore
 from rankone.simulation.study import Study
 from rankone.simulation.work_unit import Run, modules_of, ready_for
-from rankone.specs import whole_number
+from rankone.specs import as_seed, as_whole_number, whole_number
 
-Progress = Callable[[int, int], None]
+OnStop = Literal["return", "raise"]
 
 MOST_STEPS = 10**15  # step numbers stay exact as floats
 
@@ -39,31 +41,36 @@ def simulate(
     horizon: int,
     *,
     runs: int = 20,
-    seed: int = 0,
+    seed: int | None = 0,
     workers: int | None = None,
     checkpoints: int | str | Sequence[int] = 100,
     out: str | Path | None = None,
     executor: Executor | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     feedback: Feedback | str | None = None,
+    on_stop: OnStop = "return",
 ) -> Study:
     """Play policies on problems and return the study.
 
     Args:
         problems: a problem, its text (``"needle:32x32"``, a file), or several.
         policies: policies or their names (``"rank1elim-kl:c=0"``).
-        horizon: decisions a run.
+        horizon: decisions a run; 1e4 is fine.
         runs: runs of each policy on each problem.
-        seed: root of the seed tree; results depend on nothing else, not on `workers` or their order.
+        seed: root of the seed tree; results depend on nothing else, not on `workers` or their order. None draws one,
+            or takes that of the study in `out`; the study's `seed` says which.
         workers: processes to use (default: one a core); 1 plays in this process.
         checkpoints: at how many steps regret is recorded (evenly spaced), ``"log"`` for 100 evenly on a log scale,
             or the steps themselves.
         out: directory that keeps finished runs; the same study started again continues there.
         executor: any `concurrent.futures.Executor` to use instead of local processes, such as a Dask client's
             ``client.get_executor()``.
-        progress: called with (finished runs, all runs) whenever that changes.
+        progress: True for a bar, in a terminal or a notebook; or a function, called with (finished runs, all runs)
+            whenever that changes.
         feedback: when outcomes come: ``"delay:mean=100"``, ``"delay:steps=100"``, ``"batch:size=1000"``; default:
             before the next decision.
+        on_stop: what Ctrl-C does: "return" the study of the runs that are finished, with a warning, or "raise"
+            KeyboardInterrupt, as it does where no run is finished. Either way finished runs are kept in `out`.
 
     >>> import rankone
     >>> study = rankone.simulate(rankone.RankOne([0.9, 0.5], [0.8, 0.3]), "ucb1", horizon=500, runs=2, workers=1)
@@ -73,9 +80,10 @@ def simulate(
     worlds = _problems(problems)
     players = _policies(policies)
     late = as_feedback(feedback)
-    steps = checkpoint_steps(checkpoints, whole_number("horizon", horizon, most=MOST_STEPS))
-    runs = whole_number("runs", runs)
-    seed = whole_number("seed", seed, least=0)
+    horizon = as_whole_number("horizon", horizon, most=MOST_STEPS)
+    steps = checkpoint_steps(checkpoints, horizon)
+    runs = as_whole_number("runs", runs)
+    seed = _seed(seed, out)
     workers = worker_count(workers)
     for world in worlds:
         for player in players:  # bad parameters are refused here, not by a worker half-way
@@ -103,7 +111,7 @@ def simulate(
             }
             store = stack.enter_context(RunStore(Path(out), description, code))
             done = _already_done(store, worlds, players, runs)
-        report = progress or (lambda finished, total: None)
+        report = as_progress(progress)
         report(len(done), wanted)
         missing = {
             (world.name, player.label): [run for run in range(runs) if (world.name, player.label, run) not in done]
@@ -112,13 +120,27 @@ def simulate(
         }
         units = Units(worlds, players, steps, late, seed, missing)
         digests = {world.name: world.digest for world in worlds}
-        for results in stack.enter_context(contextlib.closing(carry_out(units, workers, executor))):
-            if store is not None:
-                store.append(digests[results[0].problem], results)
-            for result in results:
-                done[result.problem, result.policy, result.run] = result
-            report(len(done), wanted)
-    return Study(worlds, [player.label for player in players], steps, list(done.values()), late)
+        try:
+            for results in stack.enter_context(contextlib.closing(carry_out(units, workers, executor))):
+                if store is not None:
+                    store.append(digests[results[0].problem], results)
+                for result in results:
+                    done[result.problem, result.policy, result.run] = result
+                report(len(done), wanted)
+        except KeyboardInterrupt:
+            if on_stop == "raise" or not done:
+                raise
+            kept = f"stopped by hand: the study has the {len(done):,} of {wanted:,} runs that are finished"
+            warnings.warn(kept, stacklevel=3)
+    labels = [player.label for player in players]
+    return Study(worlds, labels, steps, list(done.values()), late, seed=seed, wanted=wanted)
+
+
+def _seed(seed: int | None, out: str | Path | None) -> int:
+    """Return the seed, that of a study which is to be continued, or one that is drawn."""
+    if seed is None and out is not None and (Path(out) / "study.json").exists():
+        return int(read_about(Path(out), "study")["seed"])
+    return as_seed(seed)
 
 
 def _already_done(

@@ -58,9 +58,13 @@ class Study:
         checkpoints: npt.NDArray[np.int64],
         runs: Sequence[Run],
         feedback: Feedback = AT_ONCE,
+        *,
+        seed: int | None = None,
+        wanted: int | None = None,
     ) -> None:
         self.problems, self.policies = list(problems), list(policies)
-        self.checkpoints, self.feedback = checkpoints, feedback
+        self.checkpoints, self.feedback, self.seed = checkpoints, feedback, seed
+        self.wanted = len(runs) if wanted is None else wanted  # runs that were asked for
         self.runs = sorted(
             runs, key=lambda run: (self._problem_names.index(run.problem), self.policies.index(run.policy), run.run)
         )
@@ -78,7 +82,8 @@ class Study:
             if digest in names and run.policy in about["policies"] and run.run < about["runs"]
         }
         steps = np.array(about["checkpoints"], dtype=np.int64)
-        return cls(problems, about["policies"], steps, list(runs.values()), as_feedback(about.get("feedback")))
+        late, wanted = as_feedback(about.get("feedback")), len(problems) * len(about["policies"]) * about["runs"]
+        return cls(problems, about["policies"], steps, list(runs.values()), late, seed=about.get("seed"), wanted=wanted)
 
     def __repr__(self) -> str:
         with pl.Config(**_FRAME_STYLE):
@@ -90,7 +95,9 @@ class Study:
 
     def _title(self) -> str:
         when = "" if self.feedback.is_immediate else f", feedback {self.feedback}"
-        return f"Regret after {self.horizon:,} decisions{when}:"
+        seed = "" if self.seed is None else f", seed {self.seed}"
+        part = f" ({len(self.runs):,} of {self.wanted:,} runs are finished)" if self.is_partial else ""
+        return f"Regret after {self.horizon:,} decisions{when}{seed}{part}:"
 
     def _shown(self) -> pl.DataFrame:
         """What a person looks for first; `summary` has all."""
@@ -100,6 +107,11 @@ class Study:
     def horizon(self) -> int:
         """Number of decisions a run."""
         return int(self.checkpoints[-1])
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether runs are missing, because the study was stopped or is still at work."""
+        return len(self.runs) < self.wanted
 
     @property
     def _problem_names(self) -> list[str]:
@@ -172,7 +184,7 @@ class Study:
                     f"policies of the study: {', '.join(self.policies)}", label, "name some of these in a list"
                 )
         kept = [run for run in self.runs if run.policy in policies]
-        return Study(self.problems, policies, self.checkpoints, kept, self.feedback)
+        return Study(self.problems, policies, self.checkpoints, kept, self.feedback, seed=self.seed)
 
     def chart(self, *, log_steps: bool = False, log_regret: bool = False, lower_bound: bool = True) -> Chart:
         """Return the picture: mean regret against time with a band of two standard errors, a panel per problem."""

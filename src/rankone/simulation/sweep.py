@@ -22,9 +22,10 @@ from rankone.problems.base import problem_to_dict
 from rankone.simulation.executors import local_pool, worker_count
 from rankone.simulation.feedback import Feedback
 from rankone.simulation.grid import Grid, Point, checked_x, plan, several
+from rankone.simulation.progress import Progress, as_progress
 from rankone.simulation.provenance import read_about, write_about
-from rankone.simulation.simulate import Progress, simulate
-from rankone.specs import whole_number
+from rankone.simulation.simulate import simulate
+from rankone.specs import as_seed, as_whole_number
 from rankone.writing import write_table, writing_under
 
 # A policy that lost more than this share of what choosing at random loses was cut off while it still explored.
@@ -127,13 +128,13 @@ def sweep(
     grid: Grid,
     *,
     runs: int = 20,
-    seed: int = 0,
+    seed: int | None = 0,
     feedback: Feedback | str | Sequence[Feedback | str] = "immediate",
     x: str | None = None,
     workers: int | None = None,
     out: str | Path | None = None,
     executor: Executor | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Sweep:
     """Simulate at every point of a grid.
 
@@ -146,14 +147,14 @@ def sweep(
         horizon: decisions a run; one or several, numbers or texts.
         grid: the values of each name.
         runs: runs at each point.
-        seed: root of the seed tree.
+        seed: root of the seed tree; None draws one, which is then among the `settings`.
         feedback: when outcomes come, such as ``"delay:mean={delay}"``; one or several.
         x: what charts and exponents are drawn against: a name of the grid, or a fact such as ``lines`` (K + L),
             ``pairs``, ``min_gap``, ``mu``, ``horizon``, ``delay`` or ``batch``; default: the first number that varies.
         workers: processes to use (default: one a core).
         out: directory that keeps finished runs; the same sweep started again continues there.
         executor: any `concurrent.futures.Executor` to use instead of local processes.
-        progress: called with (finished runs, all runs).
+        progress: True for a bar, or a function of (finished runs, all runs).
 
     >>> import rankone
     >>> result = rankone.sweep("needle:{k}x{k}", "uts", horizon=2_000, grid={"k": [2, 4, 8]}, runs=4, workers=1)
@@ -161,11 +162,11 @@ def sweep(
     [(2, 4, 'uts', 4), (4, 8, 'uts', 4), (8, 16, 'uts', 4)]
     """
     found, _, x = plan(problems, policies, horizon, grid, feedback, x)
-    runs = whole_number("runs", runs)
+    runs, seed = as_whole_number("runs", runs), as_seed(seed)
     workers = worker_count(workers)
     parts = _studies(found)
     total = runs * sum(len(worlds) * len(players) for worlds, players, _, _ in parts)
-    report = progress or (lambda finished, total: None)
+    report = as_progress(progress)
     summaries: dict[tuple[str, str, int, str], dict[str, Any]] = {}
     finished = 0
     with contextlib.ExitStack() as stack:
@@ -175,7 +176,7 @@ def sweep(
             study = simulate(
                 worlds, players, steps, runs=runs, seed=seed, workers=workers, checkpoints=1, executor=executor,
                 feedback=late, out=None if out is None else Path(out) / _folder(steps, late),
-                progress=functools.partial(_report_part, report, finished, total),
+                progress=functools.partial(_report_part, report, finished, total), on_stop="raise",
             )  # fmt: skip
             finished += runs * len(worlds) * len(players)
             for row in study.summary().to_dicts():

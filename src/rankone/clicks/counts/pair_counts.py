@@ -15,6 +15,7 @@ from rankone.clicks.counts.counts import Counts, as_names
 from rankone.clicks.counts.frames import ONLY_QUERY
 from rankone.deprecation import old_positions
 from rankone.errors import InputError
+from rankone.notebook import index_names
 
 #: Names that the columns of a file of counts may have.
 COLUMNS = {
@@ -45,7 +46,7 @@ def as_pair_counts(
     col_names: Sequence[str] | None = None,
     name: str = ONLY_QUERY,
 ) -> PairCounts:
-    """Name the levels of two (K, L) arrays of counts.
+    """Name the levels of two (K, L) arrays of counts; frames of pandas are named by their index and columns.
 
     >>> as_pair_counts([[10, 20]], [[1, 5]]).col_names
     ['column 1', 'column 2']
@@ -57,8 +58,8 @@ def as_pair_counts(
     if pulls.ndim != 2 or pulls.shape != clicks.shape or not pulls.size:
         shapes = f"shapes {pulls.shape} and {clicks.shape}"
         raise InputError("two tables of the same K rows and L columns", shapes, "count every pair in both")
-    row_names = row_names or [f"row {place + 1}" for place in range(pulls.shape[0])]
-    col_names = col_names or [f"column {place + 1}" for place in range(pulls.shape[1])]
+    row_names = row_names or index_names(shown) or [f"row {place + 1}" for place in range(pulls.shape[0])]
+    col_names = col_names or index_names(shown, "columns") or [f"column {place + 1}" for place in range(pulls.shape[1])]
     whole = (pulls == np.floor(pulls)) & (clicks == np.floor(clicks))  # NaN is not
     wrong = np.argwhere(~(whole & (clicks >= 0) & (clicks <= pulls)))
     if len(wrong):

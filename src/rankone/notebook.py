@@ -1,0 +1,163 @@
+"""What results look like in a notebook: a sentence and tables, as text, as HTML and as pandas, by one piece of code.
+
+Plain Python: whoever is below charts and frames, the client's report included, may be shown with it. A table is a
+mapping of columns, or a frame of Polars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+from rankone.errors import InputError
+
+_MOST_ROWS = 30  # of a table that is shown; `to_pandas` has them all
+_CELL = "padding:.15em .7em;text-align:{}"
+
+
+class Shown:
+    """Base of results. A subclass says what it found in `_sentence`, and names its tables in `_tables`.
+
+    >>> class Found(Shown):
+    ...     def _sentence(self):
+    ...         return "Two levels."
+    ...     def _tables(self):
+    ...         return {"levels": {"name": ["A", "B"], "rate": [0.25, None]}}
+    >>> Found()
+    Two levels.
+    <BLANKLINE>
+      name  rate
+      A     0.25
+      B        -
+    >>> Found().to_pandas().shape
+    (2, 2)
+    """
+
+    def _sentence(self) -> str:
+        """What was found, in words."""
+        return ""
+
+    def _tables(self) -> Mapping[str, Any]:
+        """Tables by name; the first is the one that people look at."""
+        return {}
+
+    def _first(self) -> Mapping[str, list[Any]]:
+        return next((columns_of(table) for table in self._tables().values()), {})
+
+    def __repr__(self) -> str:
+        return "\n".join(filter(None, [self._sentence(), *_text(self._first())]))
+
+    def _repr_html_(self) -> str:
+        said = "<br>".join(escape(line) for line in self._sentence().splitlines())
+        return f"<p>{said}</p>" * bool(said) + html_table(self._first())
+
+    def to_pandas(self, table: str | None = None) -> Any:
+        """Return a table for pandas, which must be installed; nothing else is needed.
+
+        Args:
+            table: which one, by name; default: the one that is shown.
+        """
+        tables = self._tables()
+        if not tables or (table is not None and table not in tables):
+            names = ", ".join(tables) or "none"
+            raise InputError(f"a table of {type(self).__name__}: {names}", table, "leave it out for the first")
+        return to_pandas(tables[next(iter(tables)) if table is None else table])
+
+
+def columns_of(table: Any) -> Mapping[str, list[Any]]:
+    """Return the columns of a table as lists."""
+    found: Mapping[str, list[Any]] = table if isinstance(table, Mapping) else table.to_dict(as_series=False)
+    return found
+
+
+def to_pandas(table: Any) -> Any:
+    """Return a table as a frame of pandas, without pyarrow, which Polars' own method asks for.
+
+    >>> to_pandas({"name": ["A"], "clicks": [3]}).loc[0, "clicks"]
+    np.int64(3)
+    """
+    try:
+        import pandas
+    except ImportError:
+        raise InputError("pandas", "no such package", "run: pip install pandas") from None
+    return pandas.DataFrame(dict(columns_of(table)))
+
+
+def html_table(table: Any) -> str:
+    """Return the first rows of a table as HTML, all texts escaped."""
+    columns = columns_of(table)
+    if not columns:
+        return ""
+    sides = ["right" if _is_numeric(column) else "left" for column in columns.values()]
+    head = "".join(_cell("th", name, side) for name, side in zip(columns, sides, strict=True))
+    rows = ["".join(_cell("td", *each) for each in zip(row, sides, strict=True)) for row in _rows(columns)]
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    left = _rows_left(columns)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" + f"<p>{left}</p>" * bool(left)
+
+
+def _cell(kind: str, value: Any, side: str) -> str:
+    return f'<{kind} style="{_CELL.format(side)}">{escape(cell_text(value))}</{kind}>'
+
+
+def _text(columns: Mapping[str, list[Any]]) -> list[str]:
+    """Return a table as lines of text, with an empty one above."""
+    if not columns:
+        return []
+    rows = [[str(name) for name in columns], *([cell_text(value) for value in row] for row in _rows(columns))]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    right = [_is_numeric(column) for column in columns.values()]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if numeric else cell.ljust(width)
+            for cell, width, numeric in zip(row, widths, right, strict=True)
+        )
+        for row in rows
+    ]
+    left = _rows_left(columns)
+    return ["\n" + "\n".join(f"  {line}".rstrip() for line in lines), *([f"  {left}"] if left else [])]
+
+
+def _rows(columns: Mapping[str, list[Any]]) -> list[tuple[Any, ...]]:
+    return list(zip(*(column[:_MOST_ROWS] for column in columns.values()), strict=True))
+
+
+def _rows_left(columns: Mapping[str, list[Any]]) -> str:
+    number = max(map(len, columns.values())) - _MOST_ROWS
+    return f"... and {number:,} more; to_pandas() has them all" if number > 0 else ""
+
+
+def _is_numeric(column: list[Any]) -> bool:
+    return all(isinstance(value, (int, float, type(None))) and not isinstance(value, bool) for value in column)
+
+
+def cell_text(value: Any) -> str:
+    """Write a value of a table for people, numbers no longer than they need to be.
+
+    >>> cell_text(1234.5), cell_text(0.12345), cell_text(None), cell_text(True)
+    ('1,234', '0.1235', '-', 'yes')
+    """
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return str(value)
+
+
+def index_names(values: Any, axis: str = "index") -> list[str] | None:
+    """Return the names in the index of a Series or a frame; None where there is none, or it merely counts.
+
+    >>> import pandas
+    >>> index_names(pandas.Series([0.3, 0.1], index=["A", "B"])), index_names(pandas.Series([0.3])), index_names([0.3])
+    (['A', 'B'], None, None)
+    """
+    index = getattr(values, axis, None)
+    if index is None or callable(index):  # a list has a method of this name
+        return None
+    labels = list(index)
+    return None if labels == list(range(len(labels))) else [str(label) for label in labels]

@@ -1,0 +1,65 @@
+"""Progress of a study: a function of your own, or a bar, in a terminal or in a notebook."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rankone.errors import InputError
+
+Progress = Callable[[int, int], None]
+_PAUSE = 0.2  # seconds between two pictures of the bar
+_WIDTH = 30  # characters
+
+
+def as_progress(progress: Progress | bool | None) -> Progress:
+    """Return a function of (finished runs, all runs): the one given, a bar for True, nothing for None or False."""
+    if progress is None or progress is False:
+        return lambda finished, total: None
+    if progress is True:
+        return Bar()
+    if not callable(progress):
+        raise InputError("progress as True or a function of (finished, all)", progress, "pass progress=True")
+    return progress
+
+
+class Bar:
+    """A bar that draws itself again, in a notebook by its own means, elsewhere as a line on standard error."""
+
+    def __init__(self) -> None:
+        self._drawn, self._start = 0.0, time.monotonic()
+        self._handle: Any = None
+        self._in_notebook = _in_notebook()
+
+    def __call__(self, finished: int, total: int) -> None:
+        """Draw, unless it was drawn a moment ago."""
+        now = time.monotonic()
+        if finished < total and now - self._drawn < _PAUSE:
+            return
+        self._drawn = now
+        told = f"{finished:,} of {total:,} runs, {now - self._start:,.0f} s"
+        if self._in_notebook:
+            self._show(f'<progress value="{finished}" max="{total}" style="width:20em"></progress> {told}', told)
+        elif sys.stderr.isatty() or finished == total:
+            done = _WIDTH * finished // max(1, total)
+            end = "\n" if finished == total else ""
+            sys.stderr.write(f"\r[{'#' * done}{'.' * (_WIDTH - done)}] {told}{end}")
+            sys.stderr.flush()
+
+    def _show(self, html: str, text: str) -> None:
+        from IPython import display as ipython
+
+        display: Any = ipython.display
+        data = {"text/html": html, "text/plain": text}
+        if self._handle is None:
+            self._handle = display(data, raw=True, display_id=True)
+        else:
+            self._handle.update(data, raw=True)
+
+
+def _in_notebook() -> bool:
+    """Whether this process is a kernel of Jupyter; IPython is not imported to find out."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return getattr(shell, "kernel", None) is not None

@@ -1,0 +1,63 @@
+"""What people give as progress, seed and horizon of a study."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+import rankone
+from rankone.errors import InputError
+from rankone.simulation.progress import as_progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_true_draws_a_bar_that_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    rankone.simulate("needle:2x2", "uniform", 100, runs=2, workers=1, progress=True)
+    drawn = screen.getvalue().split("\r")
+    assert "] 0 of 2 runs" in drawn[1]
+    assert drawn[-1].startswith(f"[{'#' * 30}] 2 of 2 runs")
+    assert drawn[-1].endswith("\n")
+
+
+def test_a_file_gets_the_last_line_only(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = as_progress(True)
+    bar(1, 3)
+    assert capsys.readouterr().err == ""
+    bar(3, 3)
+    assert "3 of 3 runs" in capsys.readouterr().err
+
+
+def test_progress_that_is_no_function_is_refused() -> None:
+    with pytest.raises(InputError, match="expected progress as True or a function"):
+        rankone.simulate("needle:2x2", "uniform", 100, progress="yes")  # type: ignore[arg-type]
+
+
+def test_a_horizon_may_be_written_as_a_float() -> None:
+    study = rankone.simulate("needle:2x2", "rank1elim-kl", 1e2, runs=2.0, workers=1)  # type: ignore[arg-type]
+    assert study.horizon == 100
+    again = rankone.simulate("needle:2x2", "rank1elim-kl", 100, runs=2, workers=1)
+    assert study.table.equals(again.table)
+    assert rankone.hardness("needle:2x2", 1e4).horizon == 10_000  # type: ignore[arg-type]
+    assert rankone.explain("uts", horizon=5e1).horizon == 50  # type: ignore[arg-type]
+    for wrong in (1.5, float("inf"), float("nan")):
+        with pytest.raises(InputError, match="expected horizon as a whole number"):
+            rankone.simulate("needle:2x2", "uniform", wrong)  # type: ignore[arg-type]
+
+
+def test_no_seed_draws_one_and_tells(tmp_path) -> None:
+    drawn = rankone.simulate("needle:2x2", "uniform", 50, runs=2, workers=1, seed=None, out=tmp_path)
+    assert f"seed {drawn.seed}" in repr(drawn)
+    again = rankone.simulate("needle:2x2", "uniform", 50, runs=2, workers=1, seed=drawn.seed)
+    assert again.table.equals(drawn.table)
+    more = rankone.simulate("needle:2x2", "uniform", 50, runs=3, workers=1, seed=None, out=tmp_path)
+    assert more.seed == drawn.seed == rankone.Study.load(tmp_path).seed
+    assert rankone.UTS().agent(2, 2, seed=None).seed != rankone.UTS().agent(2, 2, seed=None).seed
+    assert rankone.explain("uts", horizon=10, seed=None).seed >= 0
