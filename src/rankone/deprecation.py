@@ -79,13 +79,17 @@ def old_arguments(**new_of: str) -> Callable[[_Callable], _Callable]:
     def decorate(function: _Callable) -> _Callable:
         @functools.wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:
+            if not new_of.keys().isdisjoint(keywords):  # hardly ever: some of these functions are called all day
+                rename(keywords)
+            return function(*args, **keywords)
+
+        def rename(keywords: dict[str, Any]) -> None:
             for old in new_of.keys() & keywords.keys():
                 new = new_of[old]
                 if new in keywords:
                     raise TypeError(f"{_name(function)}() got both {new} and {old}, its old name")
                 warn(f"{old}= in {_name(function)}()", f"{new}=")
                 keywords[new] = keywords.pop(old)
-            return function(*args, **keywords)
 
         return cast(_Callable, call)
 

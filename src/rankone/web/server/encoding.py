@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+_WRITER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))  # `json.dumps` would make one for every answer
+
 
 def encode(content: Any) -> bytes:
     """Return content as JSON: no spaces, and no NaN, which JSON does not have.
@@ -12,4 +14,4 @@ def encode(content: Any) -> bytes:
     >>> encode({"decisions": [1, 2]})
     b'{"decisions":[1,2]}'
     """
-    return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
+    return _WRITER.encode(content).encode()

@@ -43,6 +43,7 @@ class ServedExperiment:
         self._pool, self._meters, self._room = pool, meters, room
         self._waiting: list[tuple[Sequence[Request], asyncio.Future[list[Any]]]] = []
         self._size = 0
+        self._wanted, self._enough = 0, asyncio.Event()  # a group that lingers is woken when so many wait
         self._calls = asyncio.Semaphore(_CALLS)
         self._pump: asyncio.Task[None] | None = None
 
@@ -56,6 +57,8 @@ class ServedExperiment:
         answer: asyncio.Future[list[Any]] = loop.create_future()
         self._waiting.append((requests, answer))
         self._size += size
+        if len(self._waiting) == self._wanted:
+            self._enough.set()
         if self._pump is None or self._pump.done():
             self._pump = loop.create_task(self._carry_out_groups())
         return await answer
@@ -83,9 +86,13 @@ class ServedExperiment:
             await asyncio.wait([self._pump])
 
     async def _linger(self, expected: int, patience: float) -> None:
-        deadline = time.perf_counter() + patience
-        while len(self._waiting) < expected and time.perf_counter() < deadline:
-            await asyncio.sleep(0.0005)
+        if len(self._waiting) < expected:
+            self._wanted = expected
+            self._enough.clear()
+            timer = asyncio.get_running_loop().call_later(patience, self._enough.set)
+            await self._enough.wait()
+            timer.cancel()
+            self._wanted = 0
 
     async def _carry_out_groups(self) -> None:
         expected, patience = 0, 0.0
