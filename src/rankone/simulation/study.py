@@ -5,15 +5,15 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from rankone.charts.chart import Chart
 from rankone.errors import InputError
+from rankone.notebook import Shown
 from rankone.problems import Problem
 from rankone.problems.base import problem_from_dict
 from rankone.simulation.feedback import AT_ONCE, Feedback, as_feedback
@@ -33,14 +33,9 @@ TITLES = {
     "steps_per_second": "steps/s",
 }  # fmt: skip
 _SHOWN = ("problem", "policy", "runs", "regret_mean", "regret_se", "regret_median", "regret_p95")
-_FRAME_STYLE: dict[str, Any] = {
-    "tbl_cols": -1, "tbl_rows": -1, "tbl_width_chars": 1_000, "fmt_str_lengths": 100, "float_precision": 1,
-    "thousands_separator": ",", "tbl_cell_numeric_alignment": "RIGHT", "tbl_hide_dataframe_shape": True,
-    "tbl_hide_column_data_types": True, "tbl_formatting": "UTF8_FULL_CONDENSED",
-}  # fmt: skip
 
 
-class Study:
+class Study(Shown):
     """Runs of policies on problems, as `rankone.simulate` returns them.
 
     >>> import rankone
@@ -85,22 +80,16 @@ class Study:
         late, wanted = as_feedback(about.get("feedback")), len(problems) * len(about["policies"]) * about["runs"]
         return cls(problems, about["policies"], steps, list(runs.values()), late, seed=about.get("seed"), wanted=wanted)
 
-    def __repr__(self) -> str:
-        with pl.Config(**_FRAME_STYLE):
-            return f"{self._title()}\n{self._shown()}"
-
-    def _repr_html_(self) -> str:
-        with pl.Config(**_FRAME_STYLE):
-            return f"<p>{escape(self._title())}</p>{self._shown()._repr_html_()}"
-
-    def _title(self) -> str:
+    def _sentence(self) -> str:
         when = "" if self.feedback.is_immediate else f", feedback {self.feedback}"
         seed = "" if self.seed is None else f", seed {self.seed}"
         part = f" ({len(self.runs):,} of {self.wanted:,} runs are finished)" if self.is_partial else ""
         return f"Regret after {self.horizon:,} decisions{when}{seed}{part}:"
 
+    def _tables(self) -> dict[str, pl.DataFrame]:
+        return {"summary": self.summary(), "table": self.table}
+
     def _shown(self) -> pl.DataFrame:
-        """What a person looks for first; `summary` has all."""
         return self.summary().select(pl.col(name).alias(TITLES[name]) for name in _SHOWN)
 
     @property

@@ -9,6 +9,7 @@ import polars as pl
 
 from rankone.clicks.logs.read_report import ReadReport
 from rankone.errors import InputError
+from rankone.notebook import Shown
 
 CELL = ["query", "item", "position"]
 CELL_NUMBERS = ["impressions", "clicks"]
@@ -17,7 +18,7 @@ LIST_NUMBERS = [*CELL_NUMBERS, "examined", "last_clicks"]
 MOST_POSITIONS = 255
 
 
-class Counts:
+class Counts(Shown):
     """Impressions and clicks of every cell (query, item, position) of a log.
 
     Args:
@@ -118,11 +119,17 @@ class Counts:
         """Number of items, each counted in its query."""
         return int(self.queries["items"].sum())
 
-    def __repr__(self) -> str:
+    def _sentence(self) -> str:
         return (
             f"<Counts: {len(self.queries)} queries, {len(self.cells)} cells, "
             f"{self.impressions} impressions, {self.clicks} clicks>"
         )
+
+    def _tables(self) -> dict[str, pl.DataFrame]:
+        return {"queries": self.queries, "cells": self.cells}
+
+    def __repr__(self) -> str:
+        return self._sentence()
 
 
 def as_names(schema: Mapping[str, pl.DataType], columns: Iterable[str]) -> list[pl.Expr]:
