@@ -123,7 +123,7 @@ class Report(Shown):
     as_dict = OldAttribute("to_dict")
 
     def _head(self) -> str:
-        return f"{self.name} ({self.policy}): {self.decisions} decisions, " + ", ".join(
+        return f"{self.name} ({self.policy}): {amount(self.decisions, 'decision')}, " + ", ".join(
             f"{count} {kind.replace('_', ' ')}"
             for kind, count in self.outcomes.items()
             if count or kind in ("clicked", "open")

@@ -143,7 +143,7 @@ def arena(
     against: str = REFERENCE,
     workers: int | None = None,
     out: str | Path | None = None,
-    executor: Executor | None = None,
+    executor: Executor | Any | None = None,
     progress: Progress | bool | None = None,
     feedback: Feedback | str | None = None,
 ) -> Arena:
@@ -161,7 +161,7 @@ def arena(
         against: the policy that ratios compare with.
         workers: processes to use (default: one a core).
         out: directory that keeps finished runs; an interrupted arena continues there.
-        executor: any `concurrent.futures.Executor` to use instead of local processes.
+        executor: a Dask client, or any `concurrent.futures.Executor`, to use instead of local processes.
         progress: True for a bar, or a function of (finished runs, all runs).
         feedback: when outcomes come: ``"delay:mean=1000"``, ``"batch:size=1000"``; default: before the next decision.
 

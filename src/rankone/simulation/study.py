@@ -20,6 +20,7 @@ from rankone.simulation.feedback import AT_ONCE, Feedback, as_feedback
 from rankone.simulation.provenance import read_about
 from rankone.simulation.store import finished_runs
 from rankone.simulation.work_unit import Run
+from rankone.specs import amount
 from rankone.writing import write_file, write_table, writing_under
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class Study(Shown):
         when = "" if self.feedback.is_immediate else f", feedback {self.feedback}"
         seed = "" if self.seed is None else f", seed {self.seed}"
         part = f" ({len(self.runs):,} of {self.wanted:,} runs are finished)" if self.is_partial else ""
-        return f"Regret after {self.horizon:,} decisions{when}{seed}{part}:"
+        return f"Regret after {amount(self.horizon, 'decision')}{when}{seed}{part}:"
 
     def _tables(self) -> dict[str, pl.DataFrame]:
         return {"summary": self.summary(), "table": self.table}
@@ -183,10 +184,11 @@ class Study(Shown):
         bounds = {name: constant for name, constant in constants.items() if constant is not None}
         return regret_chart(self.table, bounds, log_steps=log_steps, log_regret=log_regret)
 
-    def save(self, directory: str | Path) -> None:
+    def save(self, directory: str | Path, *, log_steps: bool = False, log_regret: bool = False) -> None:
         """Write ``table.parquet``, ``summary.csv``, ``summary.json`` and ``regret.png`` into a directory.
 
         They are for others to read; what `load` reads is kept by ``rankone.simulate(..., out=directory)``.
+        `log_steps` and `log_regret` are for the picture, as in `chart`.
         """
         directory = Path(directory)
         summary = self.summary()
@@ -194,4 +196,4 @@ class Study(Shown):
             write_table(directory / "table.parquet", self.table)
             write_table(directory / "summary.csv", summary)
             write_file(directory / "summary.json", json.dumps(summary.to_dicts(), indent=1))
-            self.chart().save(directory / "regret.png")
+            self.chart(log_steps=log_steps, log_regret=log_regret).save(directory / "regret.png")

@@ -146,7 +146,7 @@ def sweep(
     x: str | None = None,
     workers: int | None = None,
     out: str | Path | None = None,
-    executor: Executor | None = None,
+    executor: Executor | Any | None = None,
     progress: Progress | bool | None = None,
 ) -> Sweep:
     """Simulate at every point of a grid.
@@ -166,7 +166,7 @@ def sweep(
             ``pairs``, ``min_gap``, ``mu``, ``horizon``, ``delay`` or ``batch``; default: the first number that varies.
         workers: processes to use (default: one a core).
         out: directory that keeps finished runs; the same sweep started again continues there.
-        executor: any `concurrent.futures.Executor` to use instead of local processes.
+        executor: a Dask client, or any `concurrent.futures.Executor`, to use instead of local processes.
         progress: True for a bar, or a function of (finished runs, all runs).
 
     >>> import rankone

@@ -10,6 +10,7 @@ import polars as pl
 from rankone.clicks.logs.read_report import ReadReport
 from rankone.errors import InputError
 from rankone.notebook import Shown
+from rankone.specs import amount
 
 CELL = ["query", "item", "position"]
 CELL_NUMBERS = ["impressions", "clicks"]
@@ -121,8 +122,9 @@ class Counts(Shown):
 
     def _sentence(self) -> str:
         return (
-            f"<Counts: {len(self.queries)} queries, {len(self.cells)} cells, "
-            f"{self.impressions} impressions, {self.clicks} clicks>"
+            f"<Counts: {len(self.queries):,} {'query' if len(self.queries) == 1 else 'queries'}, "
+            f"{amount(len(self.cells), 'cell')}, {amount(self.impressions, 'impression')}, "
+            f"{amount(self.clicks, 'click')}>"
         )
 
     def _tables(self) -> dict[str, pl.DataFrame]:
