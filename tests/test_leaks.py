@@ -35,9 +35,9 @@ def events(count):
     event = Stretch.room(Layout(shown=2, outcome=1), size=1)
     for _ in range(count):
         event.what[0], event.shown[0] = ASK, -1
-        move(state, rng, event)
+        move(state, None, rng, event)
         event.what[0] = LEARN
-        move(state, rng, event)
+        move(state, None, rng, event)
 
 
 def runs(count):

@@ -64,7 +64,7 @@ def live_choices(label: str) -> np.ndarray:
         tempfile.TemporaryDirectory() as folder,
         rankone.Experiment(
             "golden", rows=["a", "b", "c", "d"], cols=["1", "2", "3", "4"], policy=live_label(label),
-            db=f"{folder}/golden.db", seed=3, durability="off",
+            db=f"{folder}/golden.db", seed=3, durability="off", explore=0,
         ) as experiment,
     ):  # fmt: skip
         while len(found) < DECISIONS:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import rankone
 from rankone.errors import InputError, JournalError
-from rankone.serving.journal import COLUMNS, NO_TEXTS, NUMBERS, SINCE_2, TEXTS, Events, Texts, of_rows, read_groups
+from rankone.serving.journal import COLUMNS, NO_TEXTS, NUMBERS, TEXTS, Events, Texts, of_rows, read_groups
 from rankone.serving.packing import MAX_CHOICE, MAX_LIST, pack_clicks, pack_shown, unpack_clicks, unpack_shown
 from rankone.serving.storage import open_storage
 
@@ -23,7 +23,7 @@ from .helpers import error_of
 WORDS = st.none() | st.text(st.characters(codec="utf-8"), max_size=6)
 BYTES = st.none() | st.binary(max_size=6)
 OLD = st.tuples(BYTES, WORDS, WORDS, WORDS).map(lambda values: Texts(*values))
-NEW = st.tuples(BYTES, WORDS, WORDS, WORDS, BYTES, WORDS, st.none() | st.floats(0, 1), WORDS).map(Texts._make)
+NEW = st.tuples(BYTES, WORDS, WORDS, WORDS, BYTES, WORDS, st.none() | st.floats(0, 1), WORDS, BYTES).map(Texts._make)
 
 
 def group(texts, first=1):
@@ -76,7 +76,7 @@ def test_a_value_that_goes_or_moves_changes_the_checksum(texts, data):
         assert group(texts).checksum(b"") != whole
 
 
-_KIND = dict.fromkeys(TEXTS, str) | {"secret": bytes, "shown": bytes, "chance": float}
+_KIND = dict.fromkeys(TEXTS, str) | {"secret": bytes, "shown": bytes, "chance": float, "cross_chances": bytes}
 
 
 def _at(texts, cell):
@@ -102,7 +102,7 @@ def test_groups_old_and_new_are_read_back(groups):
             read_groups(rows, 0, b"")
 
 
-@pytest.mark.parametrize("column", SINCE_2)
+@pytest.mark.parametrize("column", TEXTS[4:])
 @pytest.mark.parametrize("wrong", [5, "x", b"x", [1]])
 def test_values_of_a_wrong_kind_are_damage(column, wrong):
     """As a flipped byte can make them in SQLite, where any column holds any kind."""
@@ -132,7 +132,9 @@ def test_what_is_no_probability_is_never_written(chance):
 
 
 def test_rows_become_events_whatever_they_hold():
-    rows = [tuple(range(8)) + texts + (None,) for texts in ((None,) * 8, (b"s", *(None,) * 7), (*(None,) * 7, "t"))]
+    rows = [
+        tuple(range(8)) + texts + (None,) for texts in ((None,) * 9, (b"s", *(None,) * 8), (*(None,) * 7, "t", None))
+    ]
     assert of_rows(rows[:2]).texts == [NO_TEXTS, Texts(b"s")]
     assert of_rows(rows).texts == [NO_TEXTS, Texts(b"s"), Texts(token="t")]
     assert of_rows([]).numbers.shape == (0, len(NUMBERS))

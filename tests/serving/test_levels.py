@@ -63,7 +63,7 @@ def test_a_pair_policy_knows_in_the_new_era_what_it_knew(sqlite_db):
 
 
 def test_eliminated_lines_stay_out_unless_their_winner_retires(sqlite_db):
-    experiment = start(sqlite_db, "rank1elim-kl:horizon=2000", n_rows=4)
+    experiment = start(sqlite_db, "rank1elim-kl:horizon=2000", n_rows=4, explore=0)
     audience = Audience(rows=(0.95, 0.1, 0.1), cols=(0.9, 0.8))
     while experiment.look(lambda fold: fold.state.clock[7]) == 4:  # until rows are eliminated
         for decision in experiment.ask(count=50):
@@ -120,7 +120,7 @@ def test_false_clicks_can_be_undone(name, sqlite_db):
     assert np.array_equal(clicks, honest[1])
     never_told = policy.start(3, 2)
     rng = generator(7, "experiment", 2)  # of the second era
-    compiled(advance, type(policy).__module__)(never_told, rng, Stretch.known(*honest))
+    compiled(advance, type(policy).__module__)(never_told, None, rng, Stretch.known(*honest))
     assert all(np.array_equal(found, expected) for found, expected in zip(state, never_told, strict=True))
     assert experiment.exclude(source="bot") == 0
     expected = saved(experiment)

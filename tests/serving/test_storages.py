@@ -25,8 +25,8 @@ def test_columns_that_no_event_of_a_group_needs_are_not_written(tmp_path):
     storage = Watched(tmp_path / "rankone.db")
     number = storage.add("homepage")
     numbers = (Kind.ASK, 7, 0, 1, 2, 3, 0)
-    plain = (1, *numbers, b"secret", *(None,) * 7, None), (2, *numbers, None, *(None,) * 7, b"chain")
-    rows = [*plain, (3, *numbers, *(None,) * 7, "a token", b"chain")]
+    plain = (1, *numbers, b"secret", *(None,) * 8, None), (2, *numbers, None, *(None,) * 8, b"chain")
+    rows = [*plain, (3, *numbers, *(None,) * 7, "a token", None, b"chain")]
     storage.append(number, rows[:2])
     storage.append(number, rows[2:])
     storage.append(number, [])

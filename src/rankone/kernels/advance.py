@@ -1,7 +1,8 @@
 """How a policy moves outside of studies: one compiled step over a stretch of its journal.
 
 Asked live, `advance` fills in what the policy chooses; reading a journal, it chooses again and compares. So a restart
-repeats history bit for bit, or says where it differs.
+repeats history bit for bit, or says where it differs. A live experiment may steer the policy (`steering`): then it
+also gets the probabilities with which each decision was made.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 
 from rankone.kernels.decision import Layout
 from rankone.kernels.policy import Floats, Ints, decide, learn, prepare, relearn, withdraw
+from rankone.kernels.steering import steered_decide
 
 # What one event of a journal means to the policy.
 ASK, LEARN, VOID, PREPARE, RECALL, NOTHING = range(6)
@@ -26,11 +28,14 @@ class Stretch(NamedTuple):
     outcomes: Ints  # (n, o) what was clicked; in an event RECALL, clicks
     context: Floats  # (n, c) what was known before a decision
     choice: Ints  # (s,) scratch space
+    crosses: Floats  # (n, levels) room for the probabilities of decisions, their first -1 where they are not known;
+    # (n, 0): nobody asks for them
 
     @classmethod
     def of(cls, what: Ints, shown: Ints, tags: Ints, outcomes: Ints) -> Self:
         """Return a stretch of events without context."""
-        return cls(what, shown, tags, outcomes, np.zeros((len(what), 0)), np.zeros(shown.shape[1], np.int64))
+        nothing = np.zeros((len(what), 0))
+        return cls(what, shown, tags, outcomes, nothing, np.zeros(shown.shape[1], np.int64), nothing)
 
     @classmethod
     def room(cls, layout: Layout, size: int = 0) -> Self:
@@ -49,12 +54,18 @@ class Stretch(NamedTuple):
         return cls.of(what, shown, pulled, clicked[:, None])
 
 
-def advance(state: Any, rng: Any, stretch: Any) -> int:
-    """Move a policy over a stretch of events; return how many passed (fewer than all: the next choice differs)."""
+def advance(state: Any, steering: Any, rng: Any, stretch: Any) -> int:
+    """Move a policy over a stretch of events; return how many passed (fewer than all: the next choice differs).
+
+    `steering` is None where nobody steers: what only the others need is then not even compiled.
+    """
     what, shown, tags, outcomes, choice = stretch.what, stretch.shown, stretch.tags, stretch.outcomes, stretch.choice
     for place in range(len(what)):
         if what[place] == ASK:
-            tag = decide(state, stretch.context[place], rng, choice)
+            if steering is None:
+                tag = decide(state, stretch.context[place], rng, choice)
+            else:
+                tag = steered_decide(state, steering, stretch.context[place], rng, choice, stretch.crosses[place])
             live = shown[place, 0] < 0
             if live:
                 tags[place] = tag

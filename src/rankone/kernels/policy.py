@@ -131,6 +131,12 @@ def syncs(state: Any) -> int:
 
 
 @optional
+def chances(state: Any, shown: Any, found: Any) -> bool:
+    """Fill in probabilities."""
+    return False
+
+
+@optional
 def prepare(state: Any, rng: Any) -> None:
     """Make a state that has just started ready to recall outcomes."""
 

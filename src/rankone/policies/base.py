@@ -49,6 +49,10 @@ class Policy:
         do = "return the state before the first decision"
         raise InputError(f"a method start({SIZES[self.plays]}) of {kind}", "none", do)
 
+    def live(self) -> Policy:
+        """Return the policy in the form in which it runs live."""
+        return self
+
     def check_plays(self, asked: Plays, shape: Shape, whose: str) -> None:
         """Refuse to play another kind of decision than is asked for, before anything is played."""
         if not same_kind(self.plays, asked, shape):

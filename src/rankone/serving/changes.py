@@ -16,7 +16,6 @@ from rankone.serving.fold import Fold
 from rankone.serving.journal import BY_OPERATOR, Draft, Kind, Texts
 from rankone.serving.make_report import make_report
 from rankone.serving.settings import Levels, checked_pairs
-from rankone.specs import did_you_mean
 
 
 def draft_stop(fold: Fold, draft: Draft, row: str | None, col: str | None, why: str) -> tuple[str, str]:
@@ -25,8 +24,8 @@ def draft_stop(fold: Fold, draft: Draft, row: str | None, col: str | None, why: 
         raise InputError("outcomes that tell which pair leads", "none yet", "name the pair: stop(row, col)")
     report = make_report(fold)
     pair = {
-        "row": _living(fold.rows, "row", report.best_row if row is None else row),
-        "col": _living(fold.cols, "column", report.best_col if col is None else col),
+        "row": _living(fold.rows, report.best_row if row is None else row),
+        "col": _living(fold.cols, report.best_col if col is None else col),
     }
     draft.add(Kind.STOP, -1, texts=Texts(note=json.dumps(pair | {"why": why})))
     return fold.rows.names[pair["row"]], fold.cols.names[pair["col"]]
@@ -60,8 +59,8 @@ def draft_exclusion(
         "token": token,
         "first": first,
         "last": last,
-        "row": None if row is None else _among(fold.rows.names, "row", row),
-        "col": None if col is None else _among(fold.cols.names, "column", col),
+        "row": None if row is None else _among(fold.rows.names, row),
+        "col": None if col is None else _among(fold.cols.names, col),
     }
     fits = {what: value for what, value in fits.items() if value is not None}
     if not fits:
@@ -87,6 +86,10 @@ def draft_voids(fold: Fold, draft: Draft, numbers: Iterable[int]) -> None:
 def draft_levels(fold: Fold, draft: Draft, side: str, name: str, add: bool) -> int:
     """Draft a row or column (`side`) more or less; return its number."""
     levels = {"row": copy.deepcopy(fold.rows), "col": copy.deepcopy(fold.cols)}
+    if not add and name in (fold.settings.control or ())[side == "col" :][:1]:
+        raise InputError(
+            f"a {side} that is not the control's", name, "the control keeps its share for ever; retire another"
+        )
     number = _changed(levels[side], side, name, add)
     checked_pairs(len(levels["row"].names), len(levels["col"].names))
     why = f"{side} '{name}' {'added' if add else 'retired'}"
@@ -94,21 +97,19 @@ def draft_levels(fold: Fold, draft: Draft, side: str, name: str, add: bool) -> i
     return number
 
 
-def _among(names: Sequence[str], side: str, name: str) -> int:
+def _among(names: Sequence[str], name: str) -> int:
     if name not in names:
-        do = did_you_mean(name, names, f"name a {side} that is there")
-        raise InputError(f"one of the {side}s {', '.join(names)}", f"{side} '{name}'", do)
+        raise InputError(f"one of {', '.join(names)}", name, "name a row or column that is there")
     return names.index(name)
 
 
-def _living(levels: Levels, side: str, name: str) -> int:
-    _among(levels.names_living(), side, name)
+def _living(levels: Levels, name: str) -> int:
+    _among(levels.names_living(), name)
     return levels.names.index(name)
 
 
 def _changed(levels: Levels, side: str, name: str, add: bool) -> int:
     """Add or retire a level; return its number. A retired name may come back, under its old number."""
-    side = "column" if side == "col" else side
     if name not in levels.names:
         if not add:
             raise InputError(f"one of the {side}s {', '.join(levels.names_living())}", name, "retire one of these")

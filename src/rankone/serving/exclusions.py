@@ -74,6 +74,23 @@ class Exclusions:
             if token is not None and token in self._asked:
                 self._asked[token].add(int(events.numbers[place, DECISION]))
 
+    def hidden(self, events: Events, counted: Any, sizes: tuple[int, int]) -> Any:
+        """Return, for each of the events that count, levels whose outcomes were left out for being theirs.
+
+        Clicks of a row that nobody counts make the others look better than it: there, they are not compared with it.
+        None: there are no such levels.
+        """
+        found = None
+        for exclusion in self._all:
+            levels = [exclusion.row, None if exclusion.col is None else sizes[0] + exclusion.col]
+            some = [level for level in levels if level is not None]
+            if some and len(events) and events.numbers[0, SEQ] < exclusion.seq:
+                others = exclusion._replace(row=None, col=None)
+                fits = others.fits(events, self._asked.get(exclusion.token or "", set()))[counted]
+                found = np.zeros((int(counted.sum()), sum(sizes)), bool) if found is None else found
+                found[np.ix_(fits, some)] = True
+        return found
+
     def sift(self, events: Events, counted: Any) -> tuple[Any, dict[int, int]]:
         """Return which of the `counted` events still count, and how many each exclusion takes out."""
         taken = {}

@@ -19,7 +19,14 @@ from rankone.serving.make_report import make_report
 from rankone.serving.messages import Ask, Decision, Outcome, Tell, Void, each_answered, id_of, tells
 from rankone.serving.names import checked_name
 from rankone.serving.report import Report
-from rankone.serving.settings import Settings, checked_number, checked_seconds, checked_settings, shown_setting
+from rankone.serving.settings import (
+    Settings,
+    checked_number,
+    checked_policy,
+    checked_seconds,
+    checked_settings,
+    shown_setting,
+)
 
 T = TypeVar("T")
 _VOIDED_AT_ONCE = 10_000  # decisions voided in one commit: others shall not wait long
@@ -33,8 +40,14 @@ class Experiment:
         rows: names of the rows; needed for a new experiment.
         cols: names of the columns; needed for a new experiment.
         policy: who chooses, such as "uts" (the default) or "rank1elim-kl:horizon=100000".
-        db: a SQLite file, a ``postgresql://`` address, or a `Database` opened before; None or ``":memory:"`` to try
-            things: all is gone when the experiment is closed.
+        goal: "both" earns clicks and finds the winner, "earn" earns, "decide" finds the winner soonest. Unless you say
+            otherwise it is "both", and "earn" where you name a policy.
+        explore: the share of decisions that explore until there is a verdict. Unless you say otherwise: half for
+            "both", 0.02 for "earn", all for "decide". 0: the policy alone, exactly as in studies.
+        margin: a verdict is enough that proves the leading pair within this part of the best one, such as 0.05.
+        control: the row and the column of a pair that always keeps a share of the traffic.
+        share: that share; a tenth unless you say otherwise.
+        db: a SQLite file, a ``postgresql://`` address, or a `Database` opened before.
         window: seconds after which silence means "not clicked"; None: outcomes are told, yes or no.
         auto_stop: stop by itself when a winner is known with at most this probability of error; None: never.
         seed: seed of the policy's randomness; None: a fresh one, kept in the journal.
@@ -64,20 +77,27 @@ class Experiment:
         rows: Sequence[str] | int | None = None,
         cols: Sequence[str] | int | None = None,
         policy: str | Policy | None = None,
-        db: str | Path | Database | None = "rankone.db",
+        db: str | Path | Database = "rankone.db",
         *,
         window: float | None = None,
         auto_stop: float | None = None,
         seed: int | None = None,
         max_open: int | None = None,
         max_age: float | None = None,
+        goal: str | None = None,
+        explore: float | None = None,
+        margin: float | None = None,
+        control: tuple[str, str] | None = None,
+        share: float | None = None,
         durability: str = "full",
         clock: Clock | None = None,
     ) -> None:
         self.name = checked_name(name, "experiment name")
         if clock is not None and not isinstance(clock, Clock):
             raise InputError("a rankone.serving.clock.Clock", clock, "pass an object of a subclass, or leave it out")
-        asked = checked_settings(rows, cols, policy, window, auto_stop, seed, max_open, max_age)
+        asked = checked_settings(
+            rows, cols, policy, window, auto_stop, seed, max_open, max_age, goal, explore, margin, control, share
+        )
         self._owns_database = not isinstance(db, Database)
         self.database = db if isinstance(db, Database) else Database(db, durability=durability)
         self._transactions = self.database.transactions
@@ -110,6 +130,8 @@ class Experiment:
         now = {"rows": tuple(rows), "cols": tuple(cols)}
         for key, value in asked.items():
             stored = now.get(key, getattr(settings, key))
+            if key == "policy" and value is not None and checked_policy(value).live().label == stored:
+                continue
             if value is not None and value != stored and not (key in now and value == getattr(settings, key)):
                 do = "leave it out, or use another name" + (
                     f"; add_{key[:-1]} and retire_{key[:-1]} change {key}" if key in now else ""
@@ -287,13 +309,6 @@ class Experiment:
     def _change_levels(self, side: str, name: str, add: bool) -> int:
         checked_name(name, f"{side} name")
         return self._transactions.change(self._cached, lambda fold, draft: draft_levels(fold, draft, side, name, add))
-
-    def _repr_html_(self) -> str:
-        return self.report()._repr_html_()
-
-    def to_pandas(self) -> Any:
-        """Return the levels of the report for pandas."""
-        return self.report().to_pandas()
 
     def __repr__(self) -> str:
         return f"<Experiment {self.name!r} in {self.database.where}>"

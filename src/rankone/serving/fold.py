@@ -20,6 +20,7 @@ import numpy as np
 from rankone.compiling.compiled import compile_errors_explained, compiled
 from rankone.kernels.advance import ASK, LEARN, NOTHING, RECALL, VOID, Stretch, advance
 from rankone.kernels.policy import FILLER, adopt, check_relearns, defeats
+from rankone.kernels.steering import EXPLORED
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy
 from rankone.serving.exclusions import Exclusion, Exclusions
@@ -41,8 +42,10 @@ from rankone.serving.journal import (
     Texts,
     each_mark,
 )
+from rankone.serving.packing import pack_cross
 from rankone.serving.settings import Levels, Settings
 from rankone.serving.unknown_policy import UnknownPolicy, policy_of
+from rankone.serving.weighing import Weighing
 
 _ASK, _HOLD, _EXPIRE, _VOID, _CLOCK = (int(Kind[name]) for name in ("ASK", "HOLD", "EXPIRE", "VOID", "CLOCK"))
 # What each kind of event means to the policy, and which kinds close a decision or are learned.
@@ -70,6 +73,7 @@ class Open(NamedTuple):
     at: int
     secret: bytes
     token: str | None = None  # that asked
+    cross: bytes | None = None  # the probabilities of its cross
 
     @property
     def pair(self) -> tuple[int, int, int]:
@@ -87,6 +91,10 @@ class Held(NamedTuple):
 
 class Fold:
     """The state of one experiment. `marks` are the rare events of the whole journal, known before it is read."""
+
+    weighing: Weighing
+    live_rows: Ints
+    live_cols: Ints
 
     def __init__(self, marks: Events, with_policy: bool = True) -> None:
         self.seq, self.at, self.chain = 0, 0, b""
@@ -145,7 +153,7 @@ class Fold:
         numbers = events.numbers
         kinds = numbers[:, KIND]
         if self.state is not None:
-            self._advance(numbers, kinds)
+            self._advance(events)
         tallies = np.bincount(kinds, minlength=len(self.tallies))
         self.tallies += tallies
         counts: list[int] = tallies.tolist()  # most commits hold one or two events: NumPy's small steps count here
@@ -179,9 +187,26 @@ class Fold:
         pairs = outcomes[:, ROW], outcomes[:, COL]
         np.add.at(self.pulls, pairs, 1)
         np.add.at(self.clicks, pairs, outcomes[:, VALUE])
+        if len(outcomes):
+            hidden = self.exclusions.hidden(events, counted, self.weighing.sizes)
+            crosses = self._crosses(events, outcomes[:, DECISION].tolist())
+            self.weighing.weigh(outcomes[:, ROW:TAG], outcomes[:, VALUE], crosses, hidden)
 
-    def _advance(self, numbers: Ints, kinds: Ints) -> None:
+    def _crosses(self, events: Events, decisions: list[int]) -> list[bytes | None]:
+        """Return the probabilities of decisions, made before these events or among them."""
+        asked = {}
+        if len(events) > len(decisions):
+            for place in (events.numbers[:, KIND] == _ASK).nonzero()[0].tolist():
+                asked[int(events.numbers[place, DECISION])] = events.texts[place].cross_chances
+        found = []
+        for decision in decisions:
+            opened = self.open.get(decision)
+            found.append(asked.get(decision) if opened is None else opened.cross)
+        return found
+
+    def _advance(self, events: Events) -> None:
         """Let the policy choose and learn."""
+        numbers, kinds = events.numbers, events.numbers[:, KIND]
         what, fresh = MEANING[kinds], numbers[:, ROW] < 0
         if self.stopped is not None:
             asks = what == ASK
@@ -191,19 +216,41 @@ class Fold:
         fillers = tags < 0
         if np.count_nonzero(fillers):
             what[fillers & (what != ASK)] = NOTHING  # their outcomes
+        explored = (tags == EXPLORED) & (
+            what == LEARN
+        )  # the policy did not choose them, and learns from them all the same
+        if np.count_nonzero(explored):
+            what[explored], tags[explored] = RECALL, 1
         if self.era_first:
             earlier = (numbers[:, DECISION] < self.era_first) & (what != ASK)  # their tags mean nothing to this state
-            known = earlier & (what == LEARN) & (shown >= 0).all(axis=1)
+            known = earlier & ((what == LEARN) | (what == RECALL)) & (shown >= 0).all(axis=1)
             what[earlier] = NOTHING
             what[known], tags[known] = RECALL, 1
         chosen = (fresh & (what == ASK)).nonzero()[0]
-        passed = self._advance_by(Stretch.of(what, shown, tags, numbers[:, VALUE : VALUE + 1].copy()))
+        stretch = Stretch.of(what, shown, tags, numbers[:, VALUE : VALUE + 1].copy())
+        unknown = self._without_chances(events, what) if self.weighing.fits else []
+        if len(unknown):
+            stretch = stretch._replace(crosses=np.empty((len(what), len(self.weighing.live))))
+        passed = self._advance_by(stretch)
         if passed < len(what):
             raise Diverged(int(numbers[passed, SEQ]))
+        for place in unknown:
+            cross = stretch.crosses[place]
+            if cross[0] >= 0.0:
+                chance, packed = (
+                    float(cross[shown[place, 0]]),
+                    pack_cross(self.weighing.full_cross(cross), len(self.rows.names)),
+                )
+                events.texts[place] = events.texts[place]._replace(chance=chance, cross_chances=packed)
         if len(chosen):
             numbers[chosen, ROW] = self.live_rows[shown[chosen, 0]]
             numbers[chosen, COL] = self.live_cols[shown[chosen, 1]]
             numbers[chosen, TAG] = tags[chosen]
+
+    def _without_chances(self, events: Events, what: Ints) -> list[int]:
+        """Return the decisions whose probabilities are not stored: new ones, and those of journals before version 3."""
+        asks = (what == ASK).nonzero()[0].tolist()
+        return [place for place in asks if events.texts[place].cross_chances is None]
 
     def _follow_decisions(self, events: Events, counts: list[int]) -> None:
         numbers, kinds = events.numbers, events.numbers[:, KIND]
@@ -221,7 +268,7 @@ class Fold:
             still = [place for place, decision in asked if decision not in closed]  # reading a journal, few are
             for place, (_, _, at, decision, row, col, tag, _) in zip(still, numbers[still].tolist(), strict=True):
                 texts = events.texts[place]
-                self.open[decision] = Open(row, col, tag, at, texts.secret or b"", texts.token)
+                self.open[decision] = Open(row, col, tag, at, texts.secret or b"", texts.token, texts.cross_chances)
                 if self.settings.window:
                     self.due.append(decision)
         if counts[_HOLD]:
@@ -235,6 +282,9 @@ class Fold:
         kind, details = Kind(int(mark.numbers[0, KIND])), mark.texts[0].details()
         self.seq, self.at = int(mark.numbers[0, SEQ]), int(mark.numbers[0, AT])
         self.tallies[kind] += 1
+        if kind is Kind.STEER:
+            self.weighing.follow(details)
+            return
         if kind is Kind.STOP:
             self.stopped, self.resumed = details, None
             return
@@ -245,6 +295,7 @@ class Fold:
             self.asked, self.pulls, self.clicks = (
                 np.zeros((len(self.rows.names), len(self.cols.names)), np.int64) for _ in range(3)
             )
+            self.weighing = Weighing(self.settings, self.rows, self.cols)
             self._begin_era("created", [])
             return
         if "exclude" in details and not self.exclusions.known(self.seq):
@@ -257,6 +308,7 @@ class Fold:
         self.asked, self.pulls, self.clicks = (
             np.pad(counts, ((0, wider[0]), (0, wider[1]))) for counts in (self.asked, self.pulls, self.clicks)
         )
+        self.weighing.begin_era(self.rows, self.cols)
         self._begin_era(details["why"], details["defeats"])
 
     def _begin_era(self, why: str, defeated: list[int]) -> None:
@@ -288,7 +340,7 @@ class Fold:
     def _advance_by(self, stretch: Stretch) -> int:
         module = type(self.policy).__module__
         with compile_errors_explained(module):
-            passed: int = compiled(advance, module)(self.state, self.rng, stretch)
+            passed: int = compiled(advance, module)(self.state, self.weighing.steering, self.rng, stretch)
         return passed
 
     def era_note(self, why: str, rows: Levels, cols: Levels, forget: bool = False, **more: Any) -> str:
@@ -324,6 +376,5 @@ class Fold:
         for side, levels in (("row", rows), ("col", cols)):
             if not levels.live[self.stopped[side]]:
                 (row, col), gone = self.shown, levels.names[self.stopped[side]]
-                word = "row" if side == "row" else "column"
-                return {"resumed": f"it was stopped on '{row}' with '{col}' until {word} '{gone}' was retired"}
+                return {"resumed": f"it was stopped on '{row}' with '{col}' until {side} '{gone}' was retired"}
         return {"stopped": self.stopped}

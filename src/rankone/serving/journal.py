@@ -17,6 +17,7 @@ EXPIRE    the window ended in silence: learned as no click (0)
 LATE      an outcome came after the window: recorded, not learned (clicked)
 VOID      closed, nothing learned (0: never shown, says who asked; 1: for its age, to make room; 2: by void_open or
           exclude)
+STEER     from here on decisions are drawn with the probabilities in `note` (`rankone.kernels.steering`)
 CLOCK     the journal's time is ahead of the machine's clock (by so many microseconds); below zero: it jumped ahead
           with the machine's clock
 ========  ==============================================================================================
@@ -24,7 +25,8 @@ CLOCK     the journal's time is ahead of the machine's clock (by so many microse
 A decision is a pair: its row and its column are numbers. Journals of version 2 can hold more, in columns that are null
 where there is nothing to say: `shown` (something else than a pair, any number of choices), `context` (JSON: what was
 known before), `chance` (the probability with which it was chosen) and `token` (whose request it was). Where a list was
-shown, "clicked" is a mask (`rankone.serving.packing`).
+shown, "clicked" is a mask (`rankone.serving.packing`). Journals of version 3 also steer, and a decision has
+`cross_chances`: the probabilities with which it would have been the same but for one level.
 
 Outcomes repeat the pair and the tag of their decision, so every row can be read on its own. Events committed together
 form a group; the last event of a group carries the checksum of the group chained to the one before it. The events of
@@ -46,7 +48,7 @@ import numpy.typing as npt
 
 from rankone.errors import JournalError
 
-VERSION = 2  # of the journal's meaning; a program reads its own version and all older ones
+VERSION = 3  # of the journal's meaning; a program reads its own version and all older ones
 
 Ints = npt.NDArray[np.int64]
 
@@ -54,22 +56,22 @@ Ints = npt.NDArray[np.int64]
 SEQ, KIND, AT, DECISION, ROW, COL, TAG, VALUE = range(8)
 NUMBERS = ("seq", "kind", "at", "decision", "row", "col", "tag", "value")
 # Columns that most events do not need. Checksums of version 2 count on their order: add new ones behind.
-TEXTS = ("secret", "key", "source", "note", "shown", "context", "chance", "token")
-SINCE_2 = TEXTS[4:]
+TEXTS = ("secret", "key", "source", "note", "shown", "context", "chance", "token", "cross_chances")
+NEW_IN = {2: TEXTS[4:8], 3: TEXTS[8:]}  # by the version of the schema
 COLUMNS = (*NUMBERS, *TEXTS, "chain")
 
 
 class Kind(enum.IntEnum):
     """What an event is. The numbers are stored: never change one."""
 
-    CREATE, ERA, STOP, ASK, TELL, HOLD, LEARN, EXPIRE, LATE, VOID, CLOCK = range(1, 12)
+    CREATE, ERA, STOP, ASK, TELL, HOLD, LEARN, EXPIRE, LATE, VOID, CLOCK, STEER = range(1, 13)
 
 
-_LAST_MARK = int(Kind.STOP)
 MARKS = (Kind.CREATE, Kind.ERA, Kind.STOP)  # rare events that change what the others mean
 OUTCOMES = (Kind.TELL, Kind.HOLD, Kind.LEARN, Kind.EXPIRE, Kind.LATE, Kind.VOID)
 LEARNED = (Kind.TELL, Kind.LEARN, Kind.EXPIRE)  # outcomes that the policy learns
 CLOSING = (*LEARNED, Kind.VOID)  # events that close a decision
+_SPLITS = np.isin(np.arange(max(Kind) + 1), (*MARKS, Kind.STEER))  # those behind are not chosen like those before
 BY_ASKER, BY_AGE, BY_OPERATOR = range(3)  # the values of VOID: who closed it
 
 
@@ -93,6 +95,7 @@ class Texts(NamedTuple):
     context: str | None = None
     chance: float | None = None
     token: str | None = None  # the id of the token with which it was requested
+    cross_chances: bytes | None = None  # see `rankone.serving.packing`
 
     def details(self) -> Any:
         """Return what the note holds."""
@@ -119,6 +122,7 @@ def _probability(chance: float) -> bytes:
 _AS_BYTES: tuple[Callable[[Any], bytes], ...] = (
     *(_same, str.encode, str.encode, str.encode),
     *(_same, str.encode, _probability, str.encode),
+    _same,
 )
 _HEAD = struct.Struct("<QBQ")  # of a value: the place of its event, the place of its column, its length
 _UNFIT = (TypeError, ValueError, OverflowError, struct.error)  # what values raise that nobody wrote
@@ -251,15 +255,19 @@ def read_groups(rows: Sequence[tuple[Any, ...]], seq: int, chain: bytes) -> tupl
     return events, chain
 
 
-def damaged(seq: int, found: str = "a checksum that does not fit at event") -> JournalError:
+def damaged(seq: int) -> JournalError:
     """Return the error for a journal whose rows from event `seq` on are not what was written."""
-    return JournalError("a journal as it was written", f"{found} {seq}", "restore the database from a backup")
+    return JournalError(
+        "a journal as it was written",
+        f"a checksum that does not fit at event {seq}",
+        "restore the database from a backup",
+    )
 
 
 def each_mark(events: Events) -> Iterator[tuple[Events, Events | None]]:
-    """Split events at the rare marks: yield (plain events, the mark that follows them or None)."""
+    """Split events at marks and at STEER: yield (plain events, the mark that follows them or None)."""
     start = 0
-    for place in (events.numbers[:, KIND] <= _LAST_MARK).nonzero()[0].tolist():
+    for place in _SPLITS[events.numbers[:, KIND]].nonzero()[0].tolist():
         yield events[slice(start, place)], events[slice(place, place + 1)]
         start = place + 1
     yield events[slice(start, None)] if start else events, None

@@ -13,17 +13,15 @@ from rankone.serving.journal import Kind
 from rankone.serving.report import LevelReport, Report
 from rankone.serving.settings import Levels
 from rankone.serving.unknown_policy import UnknownPolicy
-from rankone.serving.winner import Floats, Ints, intervals, standing
-
-ERROR_RATE = 0.05  # of the report's statements where the experiment does not say
+from rankone.serving.verdict import verdict_of
+from rankone.serving.winner import Floats, Ints, intervals
 
 
 def make_report(fold: Fold) -> Report:
     """Return the report of a fold."""
     known = np.ix_(fold.live_rows, fold.live_cols)
     pulls, clicks = fold.pulls[known], fold.clicks[known]
-    state = standing(pulls, clicks)
-    error = fold.settings.auto_stop or ERROR_RATE
+    state, error = verdict_of(fold), fold.weighing.error
     low, high = intervals(pulls, clicks, error)
     best = state.row, state.col
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -59,7 +57,7 @@ def make_report(fold: Fold) -> Report:
         high=float(high[best]),
         confidence=1.0 - state.doubt,
         error_rate=error,
-        decided=state.doubt <= error,
+        decided=state.enough <= error,
         stopped=None if fold.stopped is None else fold.stopped["why"],
         shown_row=fold.shown[0],
         shown_col=fold.shown[1],
@@ -75,9 +73,8 @@ def make_report(fold: Fold) -> Report:
 
 def winning_note(fold: Fold, error: float) -> str | None:
     """Return what a STOP event says once the winner is known at this error rate; None before that."""
-    known = np.ix_(fold.live_rows, fold.live_cols)
-    state = standing(fold.pulls[known], fold.clicks[known])
-    if state.doubt > error:
+    state = verdict_of(fold)
+    if state.enough > error:
         return None
     pair = {"row": int(fold.live_rows[state.row]), "col": int(fold.live_cols[state.col])}
     return json.dumps(pair | {"why": f"won, wrong with probability at most {error:g}"})

@@ -12,10 +12,12 @@ from rankone.errors import InputError, JournalError
 from rankone.kernels.policy import check_context, check_relearns
 from rankone.policies import Policy, as_policy
 from rankone.serving.journal import VERSION
-from rankone.serving.names import checked_levels
+from rankone.serving.names import checked_levels, checked_name
 from rankone.specs import whole_number
 
 DEFAULT_POLICY = "uts"
+# What an experiment is for, and the share of its decisions that explore until there is a verdict.
+GOALS = {"earn": 0.02, "both": 0.5, "decide": 1.0}
 MAX_PAIRS = 10_000_000
 MAX_OPEN = 100_000  # decisions that may wait for their outcomes, unless the experiment says otherwise
 MAX_AGE = 3_600_000_000  # microseconds after which an open decision may make room, unless it says otherwise
@@ -38,18 +40,27 @@ class Settings:
     auto_stop: float
     max_open: int
     max_age: int = MAX_AGE
+    goal: str = ""  # journals before version 3 had none: the policy ran alone
+    explore: float = 0.0
+    margin: float = 0.0
+    control: tuple[str, str] | None = None
+    share: float = 0.0
 
     @classmethod
     def new(cls, name: str, asked: dict[str, Any]) -> Settings:
         """Return the settings of a new experiment: what was asked for (see `checked_settings`), else the defaults."""
         checked_pairs(len(asked["rows"]), len(asked["cols"]))
+        goal = asked["goal"] or ("both" if asked["policy"] is None else "earn")  # who names a policy wants that one
+        explore = GOALS[goal] if asked["explore"] is None else asked["explore"]
         chosen = checked_policy(asked["policy"] or DEFAULT_POLICY)
+        chosen = chosen.live() if explore else chosen
+        _check_control(asked)
         state = chosen.start(len(asked["rows"]), len(asked["cols"]))  # refuses what it cannot play
         check_context(type(state), 0, "a live experiment")
         check_relearns(type(state))  # now, before anything is written, and not when the first row comes or goes
         defaults = {"window": 0, "auto_stop": 0.0, "seed": secrets.randbits(62), "max_open": MAX_OPEN}
         given = {key: value for key, value in asked.items() if value is not None}
-        return cls(name=name, **defaults | given | {"policy": chosen.label})
+        return cls(name=name, **defaults | given | {"policy": chosen.label, "goal": goal, "explore": explore})
 
     def note(self) -> str:
         """Return the settings as the journal's first event keeps them."""
@@ -63,7 +74,9 @@ class Settings:
             raise JournalError(
                 f"a journal of version {VERSION} or older", f"version {version}", "upgrade rankone to open it"
             )
-        return cls(**details | {"rows": tuple(details["rows"]), "cols": tuple(details["cols"])})
+        control = details.get("control")
+        pairs = {"rows": tuple(details["rows"]), "cols": tuple(details["cols"])}
+        return cls(**details | pairs | {"control": None if control is None else tuple(control)})
 
 
 @dataclasses.dataclass
@@ -119,8 +132,29 @@ def checked_seconds(value: Any, what: str, example: str) -> int:
     return round(checked_number(value, f"{what} in seconds", 0, MAX_SECONDS, example) * 1e6) or 1
 
 
+def _check_control(asked: dict[str, Any]) -> None:
+    """Refuse a control that is none of the pairs."""
+    for name, levels, side in zip(asked["control"] or (), (asked["rows"], asked["cols"]), ("row", "col"), strict=False):
+        if name not in levels:
+            raise InputError(
+                f"a control whose {side} is one of {', '.join(levels)}", name, "name a pair of the experiment"
+            )
+
+
 def checked_settings(
-    rows: Any, cols: Any, policy: Any, window: Any, auto_stop: Any, seed: Any, max_open: Any, max_age: Any
+    rows: Any,
+    cols: Any,
+    policy: Any,
+    window: Any,
+    auto_stop: Any,
+    seed: Any,
+    max_open: Any,
+    max_age: Any,
+    goal: Any = None,
+    explore: Any = None,
+    margin: Any = None,
+    control: Any = None,
+    share: Any = None,
 ) -> dict[str, Any]:
     """Check what an experiment is asked to be, in the units of the journal; None: not asked."""
     if window is not None and max_age is not None:
@@ -134,7 +168,39 @@ def checked_settings(
         "seed": None if seed is None else whole_number("seed", seed, least=0),
         "max_open": None if max_open is None else whole_number("max_open", max_open, most=10_000_000),
         "max_age": None if max_age is None else checked_seconds(max_age, "max_age", "max_age=600"),
+        "goal": None if goal is None else _checked_goal(goal),
+        "explore": None if explore is None else checked_share(explore, "explore", 1.0, "explore=0.1"),
+        "margin": None if margin is None else checked_share(margin, "margin", 1.0, "margin=0.05"),
+        "control": None if control is None else _checked_pair(control),
+        "share": _checked_control_share(control, share),
     }
+
+
+def _checked_goal(goal: Any) -> str:
+    if goal not in GOALS:
+        raise InputError(f"a goal: {', '.join(GOALS)}", goal, "leave it out for both, or pass one of these")
+    return str(goal)
+
+
+def checked_share(value: Any, what: str, most: float, example: str) -> float:
+    """Refuse what is no part of a whole."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value <= most:
+        raise InputError(f"{what} from 0 to {most:g}", value, f"pass {example}, say")
+    return float(value)
+
+
+def _checked_pair(control: Any) -> tuple[str, str]:
+    if isinstance(control, str) or not hasattr(control, "__len__") or len(control) != 2:
+        raise InputError("a control as the names of a row and a column", control, "pass control=('A', '1'), say")
+    return checked_name(control[0], "row name"), checked_name(control[1], "column name")
+
+
+def _checked_control_share(control: Any, share: Any) -> float | None:
+    if share is None:
+        return None if control is None else 0.1
+    if control is None:
+        raise InputError("a control for the share", "none", "pass control=('A', '1') too, say")
+    return checked_number(share, "share", 0, 0.9, "share=0.1")
 
 
 def shown_setting(key: str, value: Any) -> str:

@@ -19,9 +19,9 @@ from rankone.serving.fold import Fold, Held, Open
 from rankone.serving.journal import VERSION, Events
 from rankone.serving.settings import Levels, Settings
 from rankone.serving.unknown_policy import policy_of
+from rankone.serving.weighing import Weighing
 
-LAYOUT = 3  # of a snapshot; one of a layout that is not read is set aside
-_ALSO_READ = ([1, 2],)  # versions of the journal and layouts: release 0.1.0 knew no tokens, that is all
+LAYOUT = 4  # of a snapshot; one of another layout is set aside
 _COUNTS = ("asked", "pulls", "clicks", "tallies")
 
 
@@ -29,6 +29,8 @@ def contents(fold: Fold) -> dict[str, Any]:
     """Return all that a fold knows as plain arrays: two folds are the same if these are."""
     numbers = np.array([(number, *opened[:4]) for number, opened in fold.open.items()], np.int64).reshape(-1, 5)
     arrays: dict[str, Any] = {name: getattr(fold, name) for name in _COUNTS}
+    for what in ("evidence", "traffic", "steering"):
+        arrays |= {f"{what}_{name}": array for name, array in getattr(fold.weighing, what)._asdict().items()}
     arrays |= {f"state_{name}": getattr(fold.state, name) for name in fold.state._fields}
     facts = {
         "version": [VERSION, LAYOUT],
@@ -38,6 +40,8 @@ def contents(fold: Fold) -> dict[str, Any]:
         "decisions": fold.decisions,
         "amounts": [fold.fillers, fold.learned, fold.expired, fold.voided_by_age],
         "tokens": {number: opened.token for number, opened in fold.open.items() if opened.token is not None},
+        "crosses": {number: opened.cross.hex() for number, opened in fold.open.items() if opened.cross is not None},
+        "weighed": [fold.weighing.weighed, fold.weighing.compared],
         "held": [[number, *held] for number, held in fold.held.items()],
         "stopped": fold.stopped,
         "resumed": fold.resumed,
@@ -90,6 +94,14 @@ def load(body: bytes, seq: int, marks: Events, chain_at: Callable[[int], bytes |
         fold.policy = policy_of(facts["policy"])
         fold.rows, fold.cols = Levels(*facts["rows"]), Levels(*facts["cols"])
         fold.place_levels()
+        fold.weighing = Weighing(fold.settings, fold.rows, fold.cols)
+        for what in ("evidence", "traffic", "steering"):
+            kept = getattr(fold.weighing, what)
+            loaded = kept._replace(**{name: arrays[f"{what}_{name}"] for name in kept._fields})
+            if any(old.shape != new.shape for old, new in zip(kept, loaded, strict=True)):
+                return None  # this program weighs evidence otherwise
+            setattr(fold.weighing, what, loaded)
+        fold.weighing.weighed, fold.weighing.compared = facts["weighed"]
         for name in _COUNTS:
             setattr(fold, name, arrays[name])
         fresh = fold.policy.start(len(fold.live_rows), len(fold.live_cols))
@@ -102,10 +114,11 @@ def load(body: bytes, seq: int, marks: Events, chain_at: Callable[[int], bytes |
         fold.state = type(fresh)(*stored)
         fold.rng = np.random.Generator(np.random.PCG64())
         fold.rng.bit_generator.state = facts["rng"]
-        secrets, tokens = arrays["secrets"].tobytes(), facts.get("tokens", {})
+        secrets, tokens, crosses = arrays["secrets"].tobytes(), facts["tokens"], facts["crosses"]
         for place, (number, row, col, tag, at) in enumerate(arrays["open"].tolist()):
             secret, token = secrets[16 * place : 16 * place + 16], tokens.get(str(number))
-            fold.open[number] = Open(row, col, tag, at, secret, token)
+            cross = crosses.get(str(number))
+            fold.open[number] = Open(row, col, tag, at, secret, token, None if cross is None else bytes.fromhex(cross))
         fold.held = {number: Held(*held) for number, *held in facts["held"]}
         fold.due = deque(fold.open) if fold.settings.window else deque()
     return fold
@@ -116,7 +129,7 @@ def of_another_version(body: bytes) -> bool:
     if not _intact(body):
         return False
     with np.load(io.BytesIO(body[32:]), allow_pickle=False) as arrays:
-        return json.loads(arrays["facts"].tobytes())["version"] not in ([VERSION, LAYOUT], *_ALSO_READ)
+        return json.loads(arrays["facts"].tobytes())["version"] != [VERSION, LAYOUT]
 
 
 def _intact(body: bytes) -> bool:

@@ -245,16 +245,21 @@ class Transactions:
             self._append(cached, events)
             made = decisions_of(fold, events)
             if look_due(learned, fold.learned):
-                self._stop_if_won(cached, fold, planner.draft)
+                self._look(cached, fold, planner.draft)
         answers = iter([given.of(made) if isinstance(given, PromisedDecisions) else given for given in planned])
         return [(job, list(itertools.islice(answers, len(job.requests)))) for job in jobs]
 
-    def _stop_if_won(self, cached: CachedFold, fold: Fold, draft: Draft) -> None:
-        """Append the end of an experiment that stops by itself."""
-        error = fold.settings.auto_stop
-        won = winning_note(fold, error) if error and fold.stopped is None else None
+    def _look(self, cached: CachedFold, fold: Fold, draft: Draft) -> None:
+        """Append the end of an experiment that stops by itself, or how its decisions are drawn from here on."""
+        if fold.stopped is not None:
+            return
+        error, turn = fold.settings.auto_stop, fold.weighing.turn(fold.asked)
+        won = winning_note(fold, error) if error else None
+        if turn is not None:
+            draft.add(Kind.STEER, -1, texts=Texts(note=turn))
         if won is not None:
             draft.add(Kind.STOP, -1, texts=Texts(note=won))
+        if len(draft):
             self._append(cached, draft.take())
 
     def _append(self, cached: CachedFold, events: Events, restart: bool = False) -> None:

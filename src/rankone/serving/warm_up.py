@@ -11,11 +11,14 @@ import numpy as np
 from rankone.compiling.compiled import compile_errors_explained, compiled
 from rankone.kernels.advance import Stretch, advance
 from rankone.kernels.decision import Layout
+from rankone.kernels.steering import start_steering
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy
 from rankone.serving import winner
-from rankone.serving.settings import DEFAULT_POLICY
+from rankone.serving.packing import pack_cross
+from rankone.serving.settings import DEFAULT_POLICY, Levels, Settings
 from rankone.serving.unknown_policy import UnknownPolicy, policy_of
+from rankone.serving.weighing import Weighing
 
 _PATIENCE = 2.0  # seconds before it is said that something is compiled
 _compiled: set[tuple[type[Policy], str]] = set()  # by this process, or cannot be beforehand
@@ -51,9 +54,13 @@ def warm_up(policy: Policy) -> Callable[..., Any] | None:
         _compiled.add(_kind(policy))
         return None
     with compile_errors_explained(module):
-        run(state, generator(0, "warm"), Stretch.room(Layout(shown=2, outcome=1)))
+        run(state, start_steering((2, 2)), generator(0, "warm"), Stretch.room(Layout(shown=2, outcome=1)))
     counts = np.zeros((2, 2), np.int64)
     winner.standing(counts, counts)  # every report asks who leads
+    levels = Levels.new(("A", "B"))
+    weighing = Weighing(Settings("warm", ("A", "B"), ("A", "B"), policy.label, 0, 0, 0.0, 1), levels, levels)
+    weighing.weigh(counts, counts[0], [pack_cross(np.ones(4), 2), None], None)
+    weighing.leaders(counts)
     _compiled.add(_kind(policy))
     return run
 
@@ -66,7 +73,7 @@ def warm_up_all(labels: Iterable[str], say: Callable[[str], None], warn: Callabl
         say: is told which one takes long.
         warn: is told which one does not compile; whoever asks it is told again, and the others go on.
     """
-    for label in sorted({DEFAULT_POLICY, *labels}):
+    for label in sorted({policy_of(DEFAULT_POLICY).live().label, *labels}):
         policy = policy_of(label)
         if isinstance(policy, UnknownPolicy):
             continue

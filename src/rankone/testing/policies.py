@@ -114,7 +114,7 @@ class PolicySuite(Suite):
         """A live experiment that starts again repeats its history, and refuses to go on where that differs."""
         events, agent = self._journal(300), self.agent()
         with compile_errors_explained(type(self.policy).__module__):
-            passed = compiled(advance, type(self.policy).__module__)(agent.state, agent.rng, events)
+            passed = compiled(advance, type(self.policy).__module__)(agent.state, None, agent.rng, events)
         expect(
             passed == len(events.what), "the same decisions when the journal is replayed",
             f"another one at event {passed}", "draw from rng only, and keep all that is remembered in the state",
@@ -169,7 +169,7 @@ class PolicySuite(Suite):
         pulls[1, 2] = 2_000
         known, module = Stretch.known(pulls, (pulls * _CERTAIN).astype(np.int64)), type(self.policy).__module__
         with compile_errors_explained(module):
-            compiled(advance, module)(agent.state, agent.rng, known)
+            compiled(advance, module)(agent.state, None, agent.rng, known)
         if self.learns:
             pairs = play(agent, self.horizon, _CERTAIN, 11)
             self._expect_found(pairs, "see that `recall` files outcomes under their row and column")
@@ -224,7 +224,7 @@ class PolicySuite(Suite):
         told = sorted([(clicked, 1), (not_clicked, 0)], key=lambda each: each[0].number)
         state = type(agent.state)(*(array.copy() for array in agent.state))
         stretch = _stretch([(LEARN, decision, reward) for decision, reward in told])
-        compiled(advance, type(self.policy).__module__)(state, generator(0, "conformance"), stretch)
+        compiled(advance, type(self.policy).__module__)(state, None, generator(0, "conformance"), stretch)
         return [array.tobytes() for array in state]
 
     def _journal(self, steps: int) -> Stretch:

@@ -7,8 +7,8 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from rankone.errors import InputError, JournalError
-from rankone.serving.journal import COLUMNS, MARKS, NUMBERS, SINCE_2, Kind, as_sql
+from rankone.errors import InputError
+from rankone.serving.journal import COLUMNS, MARKS, NEW_IN, NUMBERS, Kind, as_sql
 from rankone.serving.storage.dialect import places
 from rankone.serving.storage.driver import Driver, Row
 from rankone.serving.storage.schema import SCHEMA, version_of
@@ -27,8 +27,13 @@ def _select(columns: Sequence[str]) -> str:
     return f"SELECT {', '.join(columns)} FROM rankone_journal WHERE experiment = {{}}"  # noqa: S608 - constants
 
 
-_SELECT = _select(COLUMNS)
-_SELECT_1 = _select(["NULL" if name in SINCE_2 else name for name in COLUMNS])  # where schema 1 is only read
+def _select_of(schema: int) -> str:
+    """Return how to read what an older schema has."""
+    missing = {name for version, names in NEW_IN.items() if version > schema for name in names}
+    return _select(["NULL" if name in missing else name for name in COLUMNS])
+
+
+_SELECT = [_select_of(schema) for schema in range(SCHEMA + 1)]  # older ones are only read
 _ASKED = "SELECT decision FROM rankone_journal WHERE experiment = {} AND kind = {}"
 _LAST_ASKED = "SELECT coalesce(max(decision), -1) FROM rankone_journal WHERE experiment = {} AND kind = {}"
 
@@ -40,10 +45,7 @@ class JournalTables(Driver):
 
     def names(self) -> dict[str, int]:
         """Return the experiments by name."""
-        found: dict[str, int] = dict(self.query("SELECT name, id FROM rankone_experiments ORDER BY id"))
-        if not all(isinstance(name, str) for name in found):  # as a damaged page has it
-            raise JournalError("names of experiments", "what is no text", "restore the database from a backup")
-        return found
+        return dict(self.query("SELECT name, id FROM rankone_experiments ORDER BY id"))
 
     def find(self, name: str) -> int | None:
         """Return the number of an experiment, if there is one of that name."""
@@ -93,11 +95,11 @@ class JournalTables(Driver):
 
     def _events(self, condition: str, parameters: Row) -> list[Row]:
         while self.schema < SCHEMA:  # until now; another program may migrate it and write at any moment
-            found = self.query(f"{_SELECT_1} AND {condition}", parameters)
+            found = self.query(f"{_SELECT[self.schema]} AND {condition}", parameters)
             self.schema = version_of(self)
             if self.schema < SCHEMA:
                 return found
-        return self.query(f"{_SELECT} AND {condition}", parameters)
+        return self.query(f"{_SELECT[SCHEMA]} AND {condition}", parameters)
 
     def asked_by(
         self, experiment: int, decisions: Sequence[int], source: str | None = None, token: str | None = None

@@ -43,6 +43,9 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             experiment TEXT NOT NULL, rate {integer}, created {integer} NOT NULL, expires {integer},
             revoked {integer})""",
     ),
+    (  # 3: journals of version 3
+        "ALTER TABLE rankone_journal ADD COLUMN cross_chances {bytes}",
+    ),
 )
 SCHEMA = len(MIGRATIONS)
 

@@ -1,0 +1,136 @@
+"""Who leads, who is beaten and whether there is a winner: what an experiment states about its levels.
+
+There are two bases, and a statement always says which one it has:
+
+* "any": probabilities of the decisions are known, so the evidence of `rankone.kernels.evidence` holds however the click
+  rate of the whole site moves. A winner needs its row to beat every other row and its column every other column. If
+  that is claimed wrongly, the truly best row or column was called beaten: K + L - 2 comparisons share the error.
+  That any level is called beaten wrongly: K (K - 1) + L (L - 1) comparisons share it. So do the intervals of ratios.
+* "steady": most decisions left nothing to compare (journals of older programs, policies that do not draw), so the
+  counts themselves are compared (`rankone.serving.winner`), as if click rates did not move.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from rankone.kernels.evidence import Evidence, Floats
+from rankone.serving.fold import Fold
+from rankone.serving.winner import standing
+
+_ENOUGH = 0.25  # of the outcomes have to leave something to compare
+_RANGE = np.linspace(-math.log(100.0), math.log(100.0), 922)  # log ratios at which intervals may end, 1 % apart
+
+
+class Verdict(NamedTuple):
+    """The leading pair, as living levels, and how much doubt there is about each level.
+
+    A level with a doubt of at most a can be called beaten; all such calls, at all times, are wrong with probability a.
+    """
+
+    row: int
+    col: int
+    row_doubts: Floats  # (K,) 1 for the leader's own
+    col_doubts: Floats  # (L,)
+    doubt: float  # that the leading pair is not the best: an upper bound
+    enough: float  # that it is not within the margin of the best either: an upper bound; `doubt` without a margin
+    basis: str  # "any" or "steady"
+
+
+def verdict_of(fold: Fold) -> Verdict:
+    """Return what an experiment states by now."""
+    weighing = fold.weighing
+    if weighing.fits:
+        leaders, won, _ = weighing.leaders(fold.asked)
+        if won or weighing.compared >= _ENOUGH * weighing.weighed:
+            return _timeproof(fold, leaders)
+    known = np.ix_(fold.live_rows, fold.live_cols)
+    state = standing(fold.pulls[known], fold.clicks[known])
+    return Verdict(*state, enough=state.doubt, basis="steady")
+
+
+def _timeproof(fold: Fold, leaders: tuple[int, int]) -> Verdict:
+    weighing, sides = fold.weighing, []
+    middle = int(weighing.steering.starts[1])
+    comparisons = sum(size * (size - 1) for size in weighing.sizes)
+    doubt = enough = 0.0
+    for leader, levels in zip(leaders, (weighing.live[:middle], weighing.live[middle:]), strict=True):
+        others = np.arange(len(levels)) != leader
+        proof, spared = (found[levels[leader], levels] for found in (weighing.evidence.proof, weighing.evidence.enough))
+        doubts = np.minimum(1.0, comparisons * np.exp(-proof))
+        doubts[leader] = 1.0
+        sides.append(doubts)
+        if others.any():
+            doubt = max(doubt, weighing.statements * math.exp(-proof[others].min()))
+            enough = max(enough, weighing.statements * math.exp(-spared[others].min()))
+    doubt = min(1.0, doubt)
+    good = min(1.0, enough) if fold.settings.margin else doubt
+    return Verdict(*leaders, sides[0], sides[1], doubt, good, "any")
+
+
+class Ratio(NamedTuple):
+    """How a level compares with another: this many times its clicks."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+def ratio_of(evidence: Evidence, x: int, y: int, error: float) -> Ratio:
+    """Return the ratio of two levels of a factor with an interval that holds at all times with probability 1 - error.
+
+    An end of the interval is where the evidence against all ratios beyond reaches 2 / error. Between the ratios of the
+    grid the log-likelihood, which is concave, is at most what the lines through neighbouring points say; that bound
+    is used, so the interval is never too short.
+    """
+    grid = np.log(evidence.ratios)
+    points = np.concatenate([-grid[::-1], [0.0], grid])
+    logs = np.concatenate([evidence.logs[y, x, ::-1], [0.0], evidence.logs[x, y]])
+    at = _upper_bound(points, logs, _RANGE)
+    bar = math.log(2.0 / error)
+    below = _mean_beyond(points, logs, _RANGE) - at >= bar  # all ratios up to here are rejected
+    above = _mean_beyond(-points[::-1], logs[::-1], -_RANGE) - at >= bar
+    kept = _RANGE[~below & ~above]
+    peak = _peak(points, logs)
+    low, high = (math.exp(kept[0]), math.exp(kept[-1])) if len(kept) else (math.exp(peak), math.exp(peak))
+    if evidence.proof[x, y] >= bar:
+        low = max(low, 1.0)
+    if evidence.proof[y, x] >= bar:
+        high = min(high, 1.0)
+    return Ratio(min(max(math.exp(peak), low), high), 0.0 if low <= math.exp(_RANGE[0]) else low, high)
+
+
+def _peak(points: Floats, logs: Floats) -> float:
+    """Return where a parabola through the highest point and its neighbours is highest."""
+    best = int(np.argmax(logs))
+    if best in (0, len(points) - 1):
+        return float(points[best])
+    left, right = logs[best] - logs[best - 1], logs[best] - logs[best + 1]
+    near, far = points[best] - points[best - 1], points[best + 1] - points[best]
+    bend = near * right + far * left
+    return float(points[best] - (0.5 * (near**2 * right - far**2 * left) / bend if bend > 0.0 else 0.0))
+
+
+def _upper_bound(points: Floats, logs: Floats, at: Floats) -> Floats:
+    """Return an upper bound, at each place, of a concave function that is known at some points."""
+    slopes = np.diff(logs) / np.diff(points)
+    right = np.searchsorted(points, at)  # the first point at or above
+    found = np.full(len(at), np.inf)
+    before = right >= 2  # the line through the two points below, prolonged
+    place = np.clip(right, 2, len(points) - 1 + 1)
+    found[before] = (logs[place - 1] + slopes[place - 2] * (at - points[place - 1]))[before]
+    after = right <= len(points) - 2
+    place = np.clip(right, 0, len(points) - 2)
+    return np.minimum(found, np.where(after, logs[place] - slopes[place] * (points[place] - at), np.inf))
+
+
+def _mean_beyond(points: Floats, logs: Floats, at: Floats) -> Floats:
+    """Return the log of the average likelihood of the points above each place; minus infinity where there is none."""
+    most = logs.max()
+    sums = np.concatenate([np.cumsum(np.exp(logs - most)[::-1])[::-1], [0.0]])
+    first = np.searchsorted(points, at, side="right")
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(sums[first]) + most - np.log(np.maximum(1, len(points) - first)))

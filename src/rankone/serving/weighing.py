@@ -1,0 +1,129 @@
+"""The evidence of an experiment, the lottery of its decisions, and when the one changes the other.
+
+All of it is a fold of the journal: outcomes are weighed with the probabilities that were stored with their decisions,
+and the lottery is what the last STEER says. So what was decided is never worked out again from evidence, and a newer
+program may weigh evidence differently without changing what an older one chose.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+
+from rankone.compiling.compiled import compiled
+from rankone.kernels.evidence import TRAFFIC_RATIOS, Floats, Ints, resized, start_evidence, weigh
+from rankone.kernels.steering import EXPLORE, plan, start_steering
+from rankone.serving.packing import unpack_crosses
+from rankone.serving.settings import Levels, Settings
+
+MAX_LEVELS = 256  # of rows and columns together; evidence about each pair of more would not fit
+ERROR_RATE = 0.05  # of statements where the experiment does not say
+_PARTS = 1_000_000  # probabilities of exploration are stored as whole numbers that add up to this
+
+
+class Weighing:
+    """What clicks have shown so far, and how decisions are drawn from here on."""
+
+    def __init__(self, settings: Settings, rows: Levels, cols: Levels) -> None:
+        self._settings, self.sizes = settings, (len(rows.names), len(cols.names))
+        self.fits = sum(self.sizes) <= MAX_LEVELS
+        sizes = self.sizes if self.fits else (1, 1)
+        spared = math.sqrt(1.0 + settings.margin)  # each of the two factors may lose so much
+        self.evidence = start_evidence(sizes, spared=spared)
+        self.traffic = start_evidence(sizes, TRAFFIC_RATIOS)
+        self.weighed = self.compared = 0  # outcomes that count; those of decisions that leave something to compare
+        self.begin_era(rows, cols)
+
+    def begin_era(self, rows: Levels, cols: Levels) -> None:
+        """Go on with these levels: what is known stays known, exploration is even again."""
+        self.sizes = len(rows.names), len(cols.names)
+        self.fits = self.fits and sum(self.sizes) <= MAX_LEVELS
+        if self.fits:
+            self.evidence, self.traffic = (resized(each, self.sizes) for each in (self.evidence, self.traffic))
+        self.live = np.concatenate([rows.numbers(), np.array(cols.numbers()) + self.sizes[0]]).astype(np.int64)
+        control = None
+        if self._settings.control is not None:
+            row, col = self._settings.control
+            control = rows.numbers().index(rows.names.index(row)), cols.numbers().index(cols.names.index(col))
+        self.steering = start_steering(
+            (len(rows.numbers()), len(cols.numbers())), self._settings.explore, control, self._settings.share
+        )
+        # Retiring levels by what one has seen picks the comparisons that are left: then all there were are charged.
+        kept = len(rows.numbers()) == self.sizes[0] and len(cols.numbers()) == self.sizes[1]
+        self.statements = sum(size - 1 if kept else size * (size - 1) // 2 for size in self.sizes)
+
+    @property
+    def error(self) -> float:
+        """The error rate of statements."""
+        return self._settings.auto_stop or ERROR_RATE
+
+    @property
+    def bar(self) -> float:
+        """The log evidence that each comparison needs for a verdict on all."""
+        return math.log(max(1, self.statements) / self.error)
+
+    def follow(self, details: dict[str, Any]) -> None:
+        """Draw decisions as a STEER says."""
+        self.steering.mix[:] = np.array(details["mix"]) / _PARTS
+        self.steering.shares[EXPLORE] = details["explore"]
+
+    def weigh(self, numbers: Ints, clicked: Ints, packed: list[bytes | None], hidden: Any) -> None:
+        """Learn from outcomes that count.
+
+        Args:
+            numbers: the row and the column of each, (n, 2).
+            clicked: 1 or 0.
+            packed: the probabilities of its cross, None: not known.
+            hidden: (n, levels) levels that were left out by hand for what they are: they are not compared there.
+        """
+        self.weighed += len(clicked)
+        if not self.fits or packed.count(None) == len(packed):
+            return
+        crosses, _ = unpack_crosses(packed, *self.sizes)
+        if hidden is not None:
+            crosses[hidden] = 0.0
+        shown = numbers + np.array([0, self.sizes[0]])
+        self.compared += int(np.count_nonzero(np.count_nonzero(crosses, axis=1) > 2))
+        compiled(weigh, weigh.__module__)(self.evidence, self.traffic, shown, clicked, crosses)
+
+    def full_cross(self, cross: Floats) -> Floats:
+        """Return the probabilities of the living levels with zeros for the others."""
+        found = np.zeros(sum(self.sizes))
+        found[self.live] = cross
+        return found
+
+    def leaders(self, asked: Ints) -> tuple[tuple[int, int], bool, Floats]:
+        """Return the row and the column (as living levels) that lead, whether they won, and the exploration that fits.
+
+        Args:
+            asked: decisions of each pair of all levels.
+        """
+        shown = np.concatenate([asked.sum(axis=1), asked.sum(axis=0)])[self.live].astype(float)
+        mix, found = np.empty(len(self.live)), np.zeros(2, np.int64)
+        starts = self.steering.starts
+        won = compiled(plan, plan.__module__)(self.evidence, self.live, starts, shown, self.bar, mix, found)
+        return (int(found[0]), int(found[1] - starts[1])), bool(won), mix
+
+    def turn(self, asked: Ints) -> str | None:
+        """Return the note of a STEER, if decisions should be drawn differently by now; None: they stay as they are."""
+        if not self.fits or not self._settings.explore:
+            return None
+        _, won, mix = self.leaders(asked)
+        explore = 0.0 if won else self._settings.explore
+        if explore == self.steering.shares[EXPLORE] and np.abs(mix - self.steering.mix).max() < 0.01:
+            return None
+        if won and self.steering.shares[EXPLORE] == 0.0:
+            return None
+        middle = int(self.steering.starts[1])
+        whole = [*_whole_parts(mix[:middle]), *_whole_parts(mix[middle:])]
+        return json.dumps({"explore": explore, "mix": whole}, separators=(",", ":"))
+
+
+def _whole_parts(mix: Floats) -> list[int]:
+    """Return probabilities as whole numbers that add up exactly; the largest takes what rounding leaves."""
+    parts = np.floor(mix * _PARTS).astype(np.int64)
+    parts[np.argmax(parts)] += _PARTS - parts.sum()
+    return [int(part) for part in parts]
