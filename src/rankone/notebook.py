@@ -42,21 +42,22 @@ class Shown:
         """Tables by name; the first is the one that people look at."""
         return {}
 
-    def _first(self) -> Mapping[str, list[Any]]:
-        return next((columns_of(table) for table in self._tables().values()), {})
+    def _shown(self) -> Any:
+        """Return the table that is shown: the first, where a subclass has none with fewer columns or other titles."""
+        return next(iter(self._tables().values()), {})
 
     def __repr__(self) -> str:
-        return "\n".join(filter(None, [self._sentence(), *_text(self._first())]))
+        return "\n".join(filter(None, [self._sentence(), *_text(columns_of(self._shown()))]))
 
     def _repr_html_(self) -> str:
         said = "<br>".join(escape(line) for line in self._sentence().splitlines())
-        return f"<p>{said}</p>" * bool(said) + html_table(self._first())
+        return f"<p>{said}</p>" * bool(said) + html_table(self._shown())
 
     def to_pandas(self, table: str | None = None) -> Any:
         """Return a table for pandas, which must be installed; nothing else is needed.
 
         Args:
-            table: which one, by name; default: the one that is shown.
+            table: which one, by name; default: the first, of which a part is shown.
         """
         tables = self._tables()
         if not tables or (table is not None and table not in tables):

@@ -25,8 +25,12 @@ _EXAMPLES: dict[Any, tuple[str, str]] = {
 _USUAL = {"horizon": 100_000, "runs": 20, "workers": 2, "seed": 0}  # what a wrong whole number is told to try
 
 
-def parse_settings(owner: str, text: str, hints: Mapping[str, Any]) -> dict[str, Any]:
+def parse_settings(
+    owner: str, text: str, hints: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Turn ``"parameter=value,..."`` into values of the types in `hints`, for the `owner` of the parameters.
+
+    Errors propose the `defaults`, where 1 is not always a value that may be written.
 
     >>> parse_settings("kl-ucb", "c=3", {"c": float})
     {'c': 3.0}
@@ -36,19 +40,20 @@ def parse_settings(owner: str, text: str, hints: Mapping[str, Any]) -> dict[str,
         key, equals, value = setting.partition("=")
         if key not in hints or not equals:
             allowed = ", ".join(hints) or "no parameters"
-            raise InputError(f"{allowed} as parameters of '{owner}'", setting, _parameter_help(owner, key, hints))
+            do = _parameter_help(owner, key, hints, defaults or {})
+            raise InputError(f"{allowed} as parameters of '{owner}'", setting, do)
         if key in values:
             raise InputError(f"{key} of '{owner}' once", text, "leave one of them out")
-        values[key] = parse_value(value, hints[key], f"{owner}:{key}")
+        values[key] = parse_value(value, hints[key], f"{owner}:{key}", (defaults or {}).get(key))
     return values
 
 
-def _parameter_help(owner: str, key: str, hints: Mapping[str, Any]) -> str:
+def _parameter_help(owner: str, key: str, hints: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
     """Say how a parameter of `owner` is written: the one that was meant, if that can be told."""
     if not hints:
         return f"write '{owner}'"
     name = key if key in hints else next(iter(hints))
-    example = _EXAMPLES.get(_kinds(hints[name])[0], ("", "..."))[1]
+    example = _example(hints[name], defaults.get(name))[1]
     usual = f"write '{owner}:{name}={example}', say"
     return usual if key in hints else did_you_mean(key, hints, usual)
 
@@ -58,7 +63,13 @@ def _kinds(hint: Any) -> list[Any]:
     return [hint] if hint == Pair else [kind for kind in typing.get_args(hint) or (hint,) if kind is not type(None)]
 
 
-def parse_value(text: str, hint: Any, where: str) -> Any:
+def _example(hint: Any, default: Any) -> tuple[str, str]:
+    """Return what a parameter's value is called, and one that may be written."""
+    called, example = _EXAMPLES.get(_kinds(hint)[0], ("", "..."))
+    return called, example if default is None else value_text(default)
+
+
+def parse_value(text: str, hint: Any, where: str, default: Any = None) -> Any:
     """Turn a parameter's text into the type it was declared with."""
     kinds = _kinds(hint)
     try:
@@ -72,7 +83,7 @@ def parse_value(text: str, hint: Any, where: str) -> Any:
         if kinds == [bool]:
             return {"true": True, "1": True, "false": False, "0": False}[text]
     except (ValueError, KeyError):
-        expected, example = _EXAMPLES[kinds[0]]
+        expected, example = _example(hint, default)
         raise InputError(f"{expected} for {where}", text, f"write {where}={example}, say") from None
     return text
 

@@ -54,6 +54,7 @@ def test_policies_and_their_parameters():
         (("sweep", "scalin", "--out", "nowhere"), "did you mean scaling?"),
         (("serve", "--port", "99999"), "--port"),
         (("fit", "log.tsv", "--top", "-1"), "--top"),
+        (("simulate", "-p", "needle:100000x100000", "-P", "uts"), "a problem that uts can keep in memory"),
     ],
 )
 def test_errors_are_one_sentence(words, message):
@@ -110,3 +111,37 @@ def test_what_one_sees_without_out_and_that_out_is_no_file(tmp_path):
 def test_a_quick_reproduction_says_that_it_is_a_first_look(tmp_path, capsys, quick):
     show_reproduction(Reproduction({}, [Claim("it works", "here", "yes", True)], {}), tmp_path, "fig1", quick=quick)
     assert ("a first look" in capsys.readouterr().out) == quick
+
+
+def test_what_is_refused_is_refused_alone():
+    """Which policies would have been compared is not said above an error."""
+    done = rankone("simulate", "--problem", "needl:3x3")
+    assert done.stderr.startswith("rankone: expected a family of problems")
+    assert rankone("explain", "--problem", "needl:3x3").stderr.startswith("rankone: expected a family of problems")
+
+
+def test_another_policy_in_the_same_directory_replaces_nothing(tmp_path):
+    words = ("simulate", "-p", "needle:2x2", "--horizon", "100", "--runs", "2", "--workers", "1", "--out")
+    rankone(*words, str(tmp_path), "-P", "uniform")
+    done = rankone(*words, str(tmp_path), "-P", "ucb1")
+    assert f"The files also show what {tmp_path} already held: policies uniform." in done.stdout
+    assert [line["policy"] for line in json.loads((tmp_path / "summary.json").read_text())] == ["uniform", "ucb1"]
+    assert pl.read_parquet(tmp_path / "table.parquet")["policy"].unique(maintain_order=True).to_list() == [
+        "uniform",
+        "ucb1",
+    ]
+    again = rankone(*words, str(tmp_path), "-P", "uniform", "-P", "ucb1")
+    assert "already held" not in again.stdout
+
+
+def test_the_picture_of_a_study_is_drawn_once(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from rankone.charts.chart import Chart
+    from rankone.cli import build_app
+
+    drawn = []
+    monkeypatch.setattr(Chart, "save", lambda chart, path: drawn.append(path))
+    words = ["simulate", "-p", "needle:2x2", "-P", "uniform", "--horizon", "50", "--runs", "1", "--workers", "1"]
+    assert CliRunner().invoke(build_app(), [*words, "--log", "--out", str(tmp_path)]).exit_code == 0
+    assert drawn == [tmp_path / "regret.png"]

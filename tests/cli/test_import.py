@@ -85,3 +85,26 @@ def test_a_file_may_be_renamed_or_linked(rankone, tmp_path):
             (tmp_path / old).rename(tmp_path / name)
         result = rankone("--import", name, *study)
         assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "got"),
+    [
+        ("import rankone\nx = 1 / 0", "ZeroDivisionError in line 2: division by zero"),
+        ("def f(:", "SyntaxError in line 1: invalid syntax"),
+        ("\nimport nowhere", "ModuleNotFoundError in line 2: No module named 'nowhere'"),
+    ],
+)
+def test_a_file_with_an_error_of_its_own(rankone, tmp_path, text, got):
+    (tmp_path / "wrong.py").write_text(text)
+    result = rankone("--import", "wrong.py", "policies")
+    assert result.returncode == 2
+    said = f"expected a Python file that can be imported, wrong.py - got {got} - correct it there"
+    assert result.stderr == f"rankone: {said}\n"
+
+
+def test_a_name_that_is_not_defined_in_a_kernel_is_told_with_its_line(rankone, tmp_path):
+    (tmp_path / "broken.py").write_text(CORNER.replace("    pass", "    stat.nothing[0] += 1"))
+    result = rankone("--import", "broken.py", "simulate", "-p", "needle:2x2", "-P", "corner", "--workers", "1")
+    *_, last = result.stderr.splitlines()
+    assert "kernels in broken.py, line 24 that Numba can compile - got NameError: name 'stat' is not defined" in last

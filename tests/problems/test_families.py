@@ -137,13 +137,13 @@ def test_a_problem_stays_as_it_is() -> None:
         ("needle:3x2.5", r"expected n_cols as a whole number of at least 1 - got 2.5 - "),
         ("needle:ax3", r"expected n_rows as a whole number of at least 1 - got a - "),
         ("needle:infx3", r"expected n_rows as a whole number"),
-        ("needle:3x3:q=1", r"expected p, gap as parameters of 'needle' - got q=1 - "),
-        ("needle:3x3:p", r"expected p, gap as parameters of 'needle' - got p - "),
-        ("needle:3x3:p=0.1,p=0.2", r"expected p of 'needle' once - got p=0.1,p=0.2 - "),
-        ("needle:3x3:p=much", r"expected a number for needle:p - got much - "),
-        ("needle:3x3:p=0.1x0.2x0.3", r"expected a number for needle:p"),
+        ("needle:3x3:q=1", r"expected p, gap as parameters of 'needle:3x3' - got q=1 - "),
+        ("needle:3x3:p", r"expected p, gap as parameters of 'needle:3x3' - got p - "),
+        ("needle:3x3:p=0.1,p=0.2", r"expected p of 'needle:3x3' once - got p=0.1,p=0.2 - "),
+        ("needle:3x3:p=much", r"expected a number for needle:3x3:p - got much - "),
+        ("needle:3x3:p=0.1x0.2x0.3", r"expected a number for needle:3x3:p"),
         ("needle:3x3:p=nan", r"expected p in \[0, 1\] - got nan - "),
-        ("random:3x3:seed=0.5", r"expected a whole number for random:seed - got 0.5 - "),
+        ("random:3x3:seed=0.5", r"expected a whole number for random:3x3:seed - got 0.5 - "),
         ("", r"expected a family of problems"),
         (7, r"expected a problem, its name or its file - got 7 - "),
     ],
@@ -177,3 +177,11 @@ def test_a_users_family_is_known_by_its_name(steps_family: Any) -> None:
 def test_a_path_object_is_a_file_too(tmp_path: Path) -> None:
     needle(2, 2).save(tmp_path / "n.json")
     assert as_problem(tmp_path / "n.json").name == "needle:2x2"
+
+
+@pytest.mark.parametrize("wrong", ["needle:8x8:foo=1", "needle:8x8:p=a", "random:3x3:foo=1", "random:2x4:seed=x"])
+def test_what_an_error_proposes_may_be_written(wrong):
+    with pytest.raises(InputError) as caught:
+        as_problem(wrong)
+    proposed = caught.value.do.removeprefix("write ").removesuffix(", say").strip("'")
+    assert as_problem(proposed).shape == as_problem(wrong.rpartition(":")[0]).shape

@@ -2,6 +2,8 @@
 
 import csv
 import json
+import subprocess
+import sys
 
 import polars as pl
 import pytest
@@ -151,3 +153,49 @@ def test_export_refuses_what_it_does_not_know(used, tmp_path):
     assert "expected a file that ends" in str(
         run.invoke(build_app(), ["export", db, "[red]shop", "--out", out]).exception
     )
+
+
+def test_experiments_calls_a_file_damaged_whose_journals_can_be_read(sqlite_db, monkeypatch):
+    start(sqlite_db).close()
+    monkeypatch.setattr("rankone.serving.storage.sqlite.SQLiteStorage.damage", lambda storage: ["page 5 is wrong"])
+    shown = run.invoke(build_app(), ["experiments", str(sqlite_db)])
+    assert "homepage" in shown.stdout
+    assert isinstance(shown.exception, JournalError)
+    assert "damaged pages" in shown.exception.got
+
+
+def test_a_reader_who_has_had_enough_is_no_error(sqlite_db):
+    """As in `rankone export ... | head`."""
+    experiment = start(sqlite_db, "uniform")
+    for _ in range(5):
+        experiment.ask(count=1_000)
+    command = [sys.executable, "-m", "rankone", "export", str(sqlite_db), "homepage"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as export:
+        assert export.stdout.readline().startswith("id,number")
+        export.stdout.close()
+        assert export.stderr.read() == ""
+
+
+@pytest.mark.parametrize(("option", "side"), [("--row", "row"), ("--col", "column")])
+def test_stop_says_which_name_is_not_there(sqlite_db, option, side):
+    with start(sqlite_db) as experiment:
+        experiment.tell(experiment.ask().id, True)
+    error = run.invoke(build_app(), ["stop", str(sqlite_db), "homepage", option, "nope"]).exception
+    assert f"expected one of the {side}s {option[2:]} 1" in str(error)
+    assert f"got {side} 'nope' - name a {side} that is there" in str(error)
+
+
+@pytest.mark.parametrize("name", ["empty.csv", "new.parquet"])
+def test_a_file_of_data_does_not_become_a_database(tmp_path, name):
+    (tmp_path / "empty.csv").touch()
+    words = ["create", str(tmp_path / name), "homepage", "--row", "A", "--row", "B", "--col", "x"]
+    error = run.invoke(build_app(), words).exception
+    assert f"got one that ends in .{name.partition('.')[2]}" in str(error)
+    assert (tmp_path / "empty.csv").read_bytes() == b""
+    assert not (tmp_path / "new.parquet").exists()
+
+
+def test_counts_of_one_are_singular(sqlite_db):
+    with start(sqlite_db) as experiment:
+        experiment.ask()
+        assert "homepage (ucb1): 1 decision, " in str(experiment.report())

@@ -9,12 +9,13 @@ import threading
 import numpy as np
 import pytest
 
-from rankone.errors import JournalError
+from rankone.errors import JournalError, RankoneError
 from rankone.numerics.seeds import generator
 from rankone.serving import Database, Experiment
 from rankone.serving.doctor import examine
+from rankone.serving.export import decisions_table
 from rankone.serving.journal import VERSION
-from rankone.serving.journal_reading import from_snapshot
+from rankone.serving.journal_reading import from_snapshot, replay
 from rankone.serving.storage import open_storage
 from rankone.serving.storage.schema import SCHEMA
 
@@ -52,7 +53,7 @@ def test_a_healthy_database_is_found_healthy(healthy):
     findings = examine(healthy)
     assert all(finding.ok for finding in findings), findings
     checks = [finding.check.split()[0] for finding in findings]
-    assert checks == ["pages", *["journal", "replay", "recount", "snapshot"] * 2]
+    assert checks == ["schema", "pages", *["journal", "replay", "recount", "snapshot"] * 2]
 
 
 def test_a_database_in_use_is_found_healthy(db):
@@ -221,3 +222,53 @@ def test_journals_of_older_versions_are_read(tmp_path):
             assert told.repeated
             experiment.ask()
         assert sound(path)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_version_of_the_schema_is_said(version, tmp_path):
+    from pathlib import Path
+
+    file = Path(__file__).parent / "journals" / "version-1.sql"
+    with sqlite3.connect(tmp_path / "rankone.db") as connection:
+        connection.executescript(file.read_text())
+    if version == 2:
+        Database(tmp_path / "rankone.db").close()
+    schema, *_ = examine(tmp_path / "rankone.db")
+    assert (schema.check, schema.detail.split(":")[0].split(",")[0]) == ("schema", f"version {version}")
+
+
+def overwritten(healthy, tmp_path):
+    """Copies of a database, each with seven bytes overwritten where SQLite keeps how a page is laid out."""
+    whole = healthy.read_bytes()
+    for page in range(1, len(whole) // 4096):
+        for offset in (5, 8, 40):
+            place = 4096 * page + offset
+            copy = tmp_path / "overwritten.db"
+            copy.write_bytes(whole[:place] + b"XXXXXXX" + whole[place + 7 :])
+            yield copy
+
+
+def test_a_page_that_hides_the_end_of_a_journal_is_damage(healthy, tmp_path):
+    """At some such pages SQLite stops without a word, and what was read up to there fits its checksums."""
+    with contextlib.closing(open_storage(healthy, read_only=True)) as storage:
+        events = {number: storage.last_event(number) for number in (1, 2)}
+        asked = {number: replay(storage, number, with_policy=False).decisions for number in (1, 2)}
+    cut_short = 0
+    for copy in overwritten(healthy, tmp_path):
+        for number in (1, 2):
+            with contextlib.suppress(RankoneError), contextlib.closing(open_storage(copy, read_only=True)) as storage:
+                cut_short += 0 < len(storage.tail(number, 0, 10_000)) < events[number]
+                assert replay(storage, number, with_policy=False).seq == events[number]
+            with contextlib.suppress(RankoneError), Database(copy, read_only=True) as database:
+                assert len(decisions_table(database, database.names()[number - 1])) == asked[number]
+    assert cut_short > 0, "no page was hidden: try other places"
+
+
+def test_nothing_read_from_wrong_pages_is_called_good(healthy, tmp_path):
+    wrong = 0
+    for copy in overwritten(healthy, tmp_path):
+        findings = examine(copy)
+        if any(finding.check == "pages" and not finding.ok for finding in findings):
+            wrong += 1
+            assert {finding.verdict for finding in findings if finding.experiment} <= {"WRONG", "left out"}
+    assert wrong > 0

@@ -54,7 +54,8 @@ def test_without_its_pair_it_experiments_again_and_says_so(side, gone, sqlite_db
     decisions = experiment.ask(count=20)
     assert not any(decision.filler for decision in decisions)
     assert gone not in {name for decision in decisions for name in (decision.row_name, decision.col_name)}
-    said = f"It experiments again: it was stopped on 'row 2' with 'col 1' until {side} '{gone}' was retired. "
+    word = {"row": "row", "col": "column"}[side]
+    said = f"It experiments again: it was stopped on 'row 2' with 'col 1' until {word} '{gone}' was retired. "
     report = experiment.report()
     assert report.stopped is report.shown_row is report.shown_col is None
     assert report.sentence.startswith(said)

@@ -65,7 +65,8 @@ def test_a_cluster_gives_the_numbers_of_one_process(client, local_table, monkeyp
     submit = executor.submit
     monkeypatch.setattr(executor, "submit", lambda function, unit: sent.append(unit) or submit(function, unit))
     assert parallelism(executor, otherwise=99) == 2
-    assert study(executor=executor).table.equals(local_table)
+    monkeypatch.setattr(client, "get_executor", lambda: executor)
+    assert study(executor=client).table.equals(local_table), "of a client, its executor is taken"
     assert 4 < len(sent) < 60, "units are sized by cost: neither one a policy nor one a run"
     for counts in client.run(loaded_loops).values():
         assert counts, "both workers worked"
@@ -263,3 +264,8 @@ def test_other_sources_of_a_users_policy_are_refused(monkeypatch, tmp_path):
     other = dict(there) | {"my_policy sources": "0123"}
     with pytest.raises(WorkerError, match="expected my_policy sources 0123 on every worker"):
         do(Unit(PROBLEM, my_policy.Mine(), checkpoints, 0, range(1), versions=other))
+
+
+def test_what_is_no_executor_is_refused_before_anything_is_played():
+    with pytest.raises(InputError, match=r"expected an executor to work on - got 'tcp://host:8786'|got tcp"):
+        study(executor="tcp://host:8786")

@@ -17,6 +17,7 @@ import pytest
 
 import rankone
 from rankone.errors import InputError
+from rankone.notebook import cell_text
 from tests.own_policies import CORNER
 
 module = importlib.import_module("rankone.simulation.executors")
@@ -275,4 +276,4 @@ def test_a_study_shows_what_people_look_for():
         assert "Regret after 2,000 decisions, seed 0:" in text
         for row in study.summary().iter_rows(named=True):
             assert row["policy"] in text
-            assert f"{row['regret_mean']:,.1f}" in text
+            assert cell_text(row["regret_mean"]) in text

@@ -305,3 +305,18 @@ def test_one_tokens_traffic_is_undone_whatever_source_it_names(db):
         outcomes = experiment.report().outcomes
         assert (outcomes["clicked"], outcomes["open"], outcomes["void"]) == (2, 1, 3)
         assert set(decisions_table(experiment.database, "homepage")["token"]) == set(ids)
+
+
+def test_a_token_for_an_experiment_that_is_not_there_is_not_made_without_a_word(tmp_path):
+    from typer.testing import CliRunner
+
+    from rankone.cli import build_app
+
+    db = str(tmp_path / "rankone.db")
+    with Database(db) as database:
+        Experiment("homepage", ["A"], ["x"], "uniform", database)
+    words = ["token", "create", "--db", db, "--scope", "ask", "--experiment"]
+    said = CliRunner().invoke(build_app(), [*words, "home"]).stderr
+    assert "No experiment is called 'home' (there are: homepage): it is of no use until one is." in said
+    for known in ("homepage", "*"):
+        assert "No experiment" not in CliRunner().invoke(build_app(), [*words, known]).stderr

@@ -72,6 +72,6 @@ class Chart:
             return str(vl_convert.vegalite_to_svg(spec)).encode()
         return (self.html() if suffix == ".html" else str(spec)).encode()
 
-    def _repr_mimebundle_(self, *args: Any, **keywords: Any) -> Any:
-        """Show the picture in a notebook."""
-        return self.altair._repr_mimebundle_(*args, **keywords)
+    def _repr_svg_(self) -> str:
+        """Show the picture in a notebook: drawn here, so that it needs no network; `.altair` is the interactive one."""
+        return self._render(".svg", 1.0).decode()

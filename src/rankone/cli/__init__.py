@@ -5,44 +5,32 @@ Files import heavy parts inside the command's function, so that ``rankone --help
 
 from __future__ import annotations
 
-import inspect
 import sys
 from pathlib import Path
 
 import typer
-from typer.models import OptionInfo
 
 from rankone._version import __version__
-from rankone.cli._commands import join_all
+from rankone.cli._commands import PlainGroup, join_all
 from rankone.cli._own_files import import_file
 from rankone.cli._wording import in_options
 from rankone.errors import ExplainedError, RankoneError, sentence
+
+_SMALLER = "take fewer rows and columns, fewer workers or a larger machine"
 
 
 def build_app() -> typer.Typer:
     """Return the Typer application with every command of this folder."""
     app = typer.Typer(
         name="rankone",
+        cls=PlainGroup,
         help="Find the best pair (row, column) from clicks when a click needs both to be good.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
     )
     app.callback()(_common_options)
     join_all(app)
-    _name_no_type_of_flags(app)
     return app
-
-
-def _name_no_type_of_flags(app: typer.Typer) -> None:
-    """Show ``--quick`` and not ``--quick <bool>``, which looks as if a value were wanted."""
-    callbacks = [command.callback for command in (*app.registered_commands, app.registered_callback) if command]
-    for callback in filter(None, callbacks):
-        for parameter in inspect.signature(callback).parameters.values():
-            if isinstance(parameter.default, OptionInfo) and parameter.default.default is False:
-                parameter.default.metavar = ""
-    for group in app.registered_groups:
-        if group.typer_instance is not None:
-            _name_no_type_of_flags(group.typer_instance)
 
 
 def _print_version(wanted: bool) -> None:
@@ -73,6 +61,9 @@ def main() -> None:
         build_app()()
     except RankoneError as error:
         print(f"rankone: {_in_words(error)}", file=sys.stderr)
+        sys.exit(2)
+    except MemoryError as error:
+        print(f"rankone: {sentence('what fits into memory', str(error) or 'more', _SMALLER)}", file=sys.stderr)
         sys.exit(2)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import traceback
 from pathlib import Path
 
-from rankone.errors import InputError
+from rankone.errors import InputError, RankoneError
 
 
 def import_file(file: Path) -> None:
@@ -19,7 +20,25 @@ def import_file(file: Path) -> None:
     if file.stem in sys.builtin_module_names or _other_module(file):
         raise InputError("a file name that no other module has", str(file), f"rename it: 'my_{file.name}', say")
     sys.path.insert(0, str(file.absolute().parent))  # workers look there too
-    importlib.import_module(file.stem)
+    try:
+        importlib.import_module(file.stem)
+    except RankoneError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"a Python file that can be imported, {file}", _in_words(error, file), "correct it there"
+        ) from error
+
+
+def _in_words(error: Exception, file: Path) -> str:
+    """Say what went wrong and in which line of the file: the last one before it left it, for another module perhaps."""
+    lines = [part.lineno for part in traceback.extract_tb(error.__traceback__) if Path(part.filename).name == file.name]
+    if isinstance(error, SyntaxError) and error.filename and Path(error.filename).name == file.name:
+        lines, said = [error.lineno], error.msg
+    else:
+        said = str(error)
+    place = f" in line {lines[-1]}" if lines else ""
+    return f"{type(error).__name__}{place}: {said}".rstrip(": ")
 
 
 def _other_module(file: Path) -> bool:

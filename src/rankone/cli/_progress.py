@@ -75,6 +75,18 @@ class CompilingOrBar(ProgressColumn):
         return Text(_COMPILING) if waits and task.fields["compiles"] else self._bar.render(task)
 
 
+def said_first(text: str | None, progress: Callable[..., None]) -> Callable[..., None]:
+    """Return `progress`, which prints a text before its first figure: what is refused before is refused alone."""
+    unsaid = [text] if text else []
+
+    def report(*figures: object) -> None:
+        if unsaid:
+            print(unsaid.pop(), file=sys.stderr)
+        progress(*figures)
+
+    return report
+
+
 @contextmanager
 def progress_bar(
     what: str, kept: str = NOTHING_KEPT, *, out: Path | None = None, compiles: bool = False

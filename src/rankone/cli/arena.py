@@ -7,12 +7,12 @@ from pathlib import Path
 
 import typer
 
-from rankone.cli._commands import command
+from rankone.cli._commands import STUDY, command
 from rankone.cli._executors import WORKERS
 from rankone.cli._options import policy_names
 
 
-@command("arena", example="--quick --policy uts --policy ucb1")
+@command("arena", example="--quick --policy uts --policy ucb1", topic=STUDY)
 def arena(
     policy: list[str] = typer.Option(
         [], "--policy", "-P", autocompletion=policy_names, help="A policy; repeatable. Default: every policy."

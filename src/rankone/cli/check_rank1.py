@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from rankone.cli import _logs
-from rankone.cli._commands import command
+from rankone.cli._commands import DATA, command
 from rankone.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _SQLITE = b"SQLite format 3\x00"
 
 
-@command("check-rank1", example="log.tsv.gz --top 5 --chart deviations.png")
+@command("check-rank1", example="log.tsv.gz --top 5 --chart deviations.png", topic=DATA)
 def check_rank1(
     source: list[str] = typer.Argument(
         ..., help="A click log (files or globs), a file of counts (row, col, shown, clicks), or: DATABASE EXPERIMENT."

@@ -7,11 +7,11 @@ import json
 import typer
 
 from rankone.cli import _logs
-from rankone.cli._commands import command
+from rankone.cli._commands import DATA, command
 from rankone.cli._options import model_names
 
 
-@command("compare-models", example="log.tsv.gz --top 5")
+@command("compare-models", example="log.tsv.gz --top 5", topic=DATA)
 def compare_models(
     log: list[str] = _logs.LOGS,
     format: str | None = _logs.FORMAT,

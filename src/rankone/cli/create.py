@@ -7,12 +7,12 @@ import sys
 
 import typer
 
-from rankone.cli._commands import command
+from rankone.cli._commands import LIVE, command
 from rankone.cli._experiments import DB, NAME
 from rankone.cli._options import policy_names
 
 
-@command("create", example="rankone.db homepage --row A --row B --col x --col y --window 600")
+@command("create", example="rankone.db homepage --row A --row B --col x --col y --window 600", topic=LIVE)
 def create(
     db: str = DB,
     name: str = NAME,

@@ -6,11 +6,11 @@ import json
 
 import typer
 
-from rankone.cli._commands import command
+from rankone.cli._commands import SERVICE, command
 from rankone.cli._experiments import DB
 
 
-@command("doctor", example="rankone.db")
+@command("doctor", example="rankone.db", topic=SERVICE)
 def doctor(
     db: str = DB,
     as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),

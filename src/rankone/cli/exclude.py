@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from rankone.cli._commands import command
+from rankone.cli._commands import LIVE, command
 from rankone.cli._experiments import DB, NAME, experiment_of
 
 
-@command("exclude", example="rankone.db homepage --token 4f1c09ab77d2 --why robots")
+@command("exclude", example="rankone.db homepage --token 4f1c09ab77d2 --why robots", topic=LIVE)
 def exclude(
     db: str = DB,
     name: str = NAME,

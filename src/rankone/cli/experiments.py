@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rankone.cli._commands import command
+from rankone.cli._commands import LIVE, command
 from rankone.cli._experiments import DB
 from rankone.errors import JournalError
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rankone.serving.report import Report
 
 
-@command("experiments", example="rankone.db")
+@command("experiments", example="rankone.db", topic=LIVE)
 def experiments(
     db: str = DB,
     as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
@@ -26,6 +26,7 @@ def experiments(
 
     reports, damaged = [], {}
     with Database(db, read_only=True) as database:
+        pages = database.use(lambda storage: storage.damage()) or []
         for name in database.names():
             try:
                 reports.append(Experiment(name, db=database).report())
@@ -35,8 +36,8 @@ def experiments(
         print(json.dumps([report.to_dict() for report in reports], indent=1))
     else:
         _show(reports, damaged)
-    if damaged:
-        got = f"damaged ones: {', '.join(damaged)}"
+    if damaged or pages:
+        got = f"damaged ones: {', '.join(damaged)}" if damaged else "damaged pages: what is shown may not be all"
         raise JournalError("journals that can be read", got, "see what `rankone doctor` says of this database")
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import typer
 
-from rankone.cli._commands import command
+from rankone.cli._commands import STUDY, command
 from rankone.cli._options import policy_names, whole_number
 
 
-@command("explain", example="--policy uts --out out/explain")
+@command("explain", example="--policy uts --out out/explain", topic=STUDY)
 def explain(
     policy: str = typer.Option(
         "rank1elim-kl",
@@ -31,8 +31,9 @@ def explain(
     import rankone
 
     chosen = rankone.as_policy(policy)  # a wrong name is refused before anything is said
+    shown = None if problem is None else rankone.as_problem(problem)
     print(f"Playing {chosen}; the first time on a machine it is compiled before ...", file=sys.stderr)
-    told = rankone.explain(chosen, problem, horizon=horizon, seed=seed)
+    told = rankone.explain(chosen, shown, horizon=horizon, seed=seed)
     paths = told.save(out)
     print(told.frames[-1].text)
     print(f"Written: {', '.join(str(path) for path in paths)}")

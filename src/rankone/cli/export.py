@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 
 import typer
 
-from rankone.cli._commands import command
+from rankone.cli._commands import LIVE, command
 from rankone.cli._experiments import DB, NAME
 
 
-@command("export", example="rankone.db homepage --out decisions.csv")
+@command("export", example="rankone.db homepage --out decisions.csv", topic=LIVE)
 def export(
     db: str = DB,
     name: str = NAME,
@@ -26,7 +27,9 @@ def export(
 
     with Database(db, read_only=True) as database:
         if out is None:
-            write_csv(decisions_table(database, name), sys.stdout.buffer)
+            text = io.BytesIO()  # written by Python, which knows a reader that has had enough, as `head` does
+            write_csv(decisions_table(database, name), text)
+            sys.stdout.buffer.write(text.getbuffer())
             return
         written = write_decisions(database, name, out)
     print(f"{amount(written, 'decision')} of '{name}' written to {out}", file=sys.stderr)

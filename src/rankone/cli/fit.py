@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rankone.cli import _logs
-from rankone.cli._commands import command
+from rankone.cli._commands import DATA, command
 from rankone.cli._options import json_file, model_names
 from rankone.cli._wording import told_as_format_options
 from rankone.errors import InputError
+from rankone.specs import amount
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from rankone.clicks.models.product import ProductModel
 
 
-@command("fit", example="log.tsv.gz --top 5 --out models.json")
+@command("fit", example="log.tsv.gz --top 5 --out models.json", topic=DATA)
 def fit(
     log: list[str] = _logs.LOGS,
     format: str | None = _logs.FORMAT,
@@ -159,13 +160,15 @@ def _facts(model: ClickModel, queries: int) -> dict[str, Any]:
 
 
 def _words(facts: dict[str, Any]) -> str:
-    words = [f"{facts['items_left_out']:,} items with fewer than {facts['min_impressions']} impressions left out"]
+    words = [
+        f"{amount(facts['items_left_out'], 'item')} with fewer than {facts['min_impressions']} impressions left out"
+    ]
     if facts["queries_left_out"]:
         words.append(f"and {facts['queries_left_out']:,} queries that have no others")
     if "scale" in facts:
         words.append(f"scale {facts['scale']}, examination {facts['examination']}")
     if "n_iter" in facts:
-        words.append(f"{facts['n_iter']} iterations" + ("" if facts["converged"] else ", NOT converged"))
+        words.append(amount(facts["n_iter"], "iteration") + ("" if facts["converged"] else ", NOT converged"))
     if "log_likelihood" in facts:
         words.append(f"log-likelihood {facts['log_likelihood']:,.1f}")
     return "; ".join(words)

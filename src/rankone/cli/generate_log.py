@@ -7,11 +7,11 @@ from pathlib import Path
 
 import typer
 
-from rankone.cli._commands import command
+from rankone.cli._commands import DATA, command
 from rankone.cli._options import json_file, whole_number
 
 
-@command("generate-log", example="log.tsv.gz --lists 1e5 --truth truth.json")
+@command("generate-log", example="log.tsv.gz --lists 1e5 --truth truth.json", topic=DATA)
 def generate_log(
     out: Path = typer.Argument(..., help="The log to write; a name that ends in .gz or .zst is compressed."),
     lists: int = typer.Option(400_000, parser=whole_number, help="Sessions to write; 1e6 is fine.", metavar="N"),

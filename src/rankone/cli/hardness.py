@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from rankone.cli._commands import command
+from rankone.cli._commands import STUDY, command
 from rankone.cli._options import whole_number
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _SHOWN_PAIRS = 5
 
 
-@command("hardness", example="needle:32x32 --horizon 1e6")
+@command("hardness", example="needle:32x32 --horizon 1e6", topic=STUDY)
 def hardness(
     problem: str = typer.Argument(help="A problem: needle:32x32, FILE.csv, FILE.json or FILE.json#NAME."),
     horizon: int = typer.Option(2_000_000, parser=whole_number, help="Decisions; 2e6 is fine.", metavar="N"),

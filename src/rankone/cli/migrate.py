@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rankone.cli._commands import command
+from rankone.cli._commands import SERVICE, command
 from rankone.cli._experiments import DB
 
 
-@command("migrate", example="postgresql://owner@db1/shop")
+@command("migrate", example="postgresql://owner@db1/shop", topic=SERVICE)
 def migrate(db: str = DB) -> None:
     """Bring the tables of a database up to date, as every program that writes does when it opens it.
 

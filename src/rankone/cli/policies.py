@@ -6,10 +6,10 @@ import json
 
 import typer
 
-from rankone.cli._commands import command
+from rankone.cli._commands import STUDY, command
 
 
-@command("policies")
+@command("policies", topic=STUDY)
 def policies(as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else.")) -> None:
     """List the policies: parameters, what each does and what it suits."""
     found = policy_facts()

@@ -6,7 +6,7 @@ import json
 
 import typer
 
-from rankone.cli._commands import command
+from rankone.cli._commands import STUDY, command
 
 FILES = """A problem can also be a file:
   FILE.csv         columns side (row or col), name, probability: a line for each row and column
@@ -14,7 +14,7 @@ FILES = """A problem can also be a file:
   FILE.json#NAME   one of the problems of {"format": "rankone-problems", "version": 1, "problems": [...]}"""
 
 
-@command("problems")
+@command("problems", topic=STUDY)
 def problems(as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else.")) -> None:
     """List the families of problems, their parameters and a line of explanation."""
     found = family_facts()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rankone.cli._commands import command
+from rankone.cli._commands import STUDY, command
 from rankone.cli._executors import WORKERS
 from rankone.cli._options import format_names
 
@@ -23,7 +23,7 @@ _TRUTH = typer.Option(False, "--truth", help="Play on the truth of the generated
 _ABOUT = "Reproduce the paper's figures and check its claims."
 
 
-@command("reproduce fig1", example="--quick", group=_ABOUT)
+@command("reproduce fig1", example="--quick", topic=STUDY, group=_ABOUT)
 def fig1(
     quick: bool = _QUICK,
     out: Path = typer.Option(Path("out/fig1"), help="Directory for runs, tables and the figure."),
@@ -39,7 +39,7 @@ def fig1(
     show_reproduction(result, out, "fig1", quick=quick, today=today)
 
 
-@command("reproduce fig2", example="--quick", group=_ABOUT)
+@command("reproduce fig2", example="--quick", topic=STUDY, group=_ABOUT)
 def fig2(
     log: str | None = _LOG,
     format: str | None = _FORMAT,
@@ -54,7 +54,7 @@ def fig2(
     _from_log("fig2", reproduce, out, log=log, format=format, truth=truth, quick=quick, workers=workers)
 
 
-@command("reproduce fig3", example="--quick", group=_ABOUT)
+@command("reproduce fig3", example="--quick", topic=STUDY, group=_ABOUT)
 def fig3(
     log: str | None = _LOG,
     format: str | None = _FORMAT,
@@ -69,7 +69,7 @@ def fig3(
     _from_log("fig3", reproduce, out, log=log, format=format, truth=truth, quick=quick, workers=workers)
 
 
-@command("reproduce theory", example="--quick", group=_ABOUT)
+@command("reproduce theory", example="--quick", topic=STUDY, group=_ABOUT)
 def theory(
     quick: bool = _QUICK,
     out: Path = typer.Option(Path("out/theory"), help="Directory for tables and the figure."),

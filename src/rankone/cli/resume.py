@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rankone.cli._commands import command
+from rankone.cli._commands import LIVE, command
 from rankone.cli._experiments import DB, NAME, experiment_of
 
 
-@command("resume", example="rankone.db homepage")
+@command("resume", example="rankone.db homepage", topic=LIVE)
 def resume(db: str = DB, name: str = NAME) -> None:
     """Go on with an experiment that was stopped, on all that is known."""
     with experiment_of(db, name) as experiment:

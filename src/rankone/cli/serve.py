@@ -6,10 +6,10 @@ import sys
 
 import typer
 
-from rankone.cli._commands import command
+from rankone.cli._commands import SERVICE, command
 
 
-@command("serve", example="--db rankone.db --port 8000")
+@command("serve", example="--db rankone.db --port 8000", topic=SERVICE)
 def serve(
     db: str = typer.Option("rankone.db", "--db", help="SQLite file or postgresql:// address; made if it is missing."),
     host: str = typer.Option("127.0.0.1", help="Address to listen on; a public one needs a token first."),

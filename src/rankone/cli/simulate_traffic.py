@@ -6,11 +6,11 @@ import sys
 
 import typer
 
-from rankone.cli._commands import command
+from rankone.cli._commands import SERVICE, command
 from rankone.cli._options import policy_names, whole_number
 
 
-@command("simulate-traffic", example="http://127.0.0.1:8000 demo --problem needle:8x8")
+@command("simulate-traffic", example="http://127.0.0.1:8000 demo --problem needle:8x8", topic=SERVICE)
 def simulate_traffic(
     url: str = typer.Argument(..., help="Address of the service, such as http://127.0.0.1:8000."),
     name: str = typer.Argument(..., help="Name of the experiment; made if it is missing."),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from rankone.cli._commands import command
+from rankone.cli._commands import LIVE, command
 from rankone.cli._experiments import DB, NAME, experiment_of
 
 
-@command("stop", example="rankone.db homepage --row A --col x")
+@command("stop", example="rankone.db homepage --row A --col x", topic=LIVE)
 def stop(
     db: str = DB,
     name: str = NAME,

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import typer
 
-from rankone.cli._commands import command
+from rankone.cli._commands import STUDY, command
 from rankone.cli._executors import CLUSTER, WORKERS, executor_of
 
 
-@command("sweep", example="delays --runs 4 --out out/delays")
+@command("sweep", example="delays --runs 4 --out out/delays", topic=STUDY)
 def sweep(
     file: str = typer.Argument(..., help="A TOML or YAML file, or a shipped example: scaling, delays."),
     out: Path = typer.Option(..., help="Directory for runs, tables and charts; a stopped sweep continues there."),

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import typer
 
-from rankone.cli._commands import command
+from rankone.cli._commands import SERVICE, command
 
 _DB = typer.Option("rankone.db", "--db", help="SQLite file or postgresql:// address.")
 _ABOUT = "Tokens: who may ask, tell, read or administer which experiment."
 
 
-@command("token create", example="--scope read --note Ann", group=_ABOUT)
+@command("token create", example="--scope read --note Ann", topic=SERVICE, group=_ABOUT)
 def create(
     scope: list[str] = typer.Option(..., "--scope", help="ask, tell, read or admin; repeatable."),
     experiment: str = typer.Option("*", help="Name of the experiment it is for; * is every one."),
@@ -33,13 +33,17 @@ def create(
     missing = not Path(db).exists()
     with Database(db) as database:
         text = create_token(database, scope, experiment, note, days or None, rate)
+        names = database.names()
     if missing and Path(db).exists():  # a file, then: an address, which may hold a password, is not repeated
         print(f"{db} is a new database: serve it with `rankone serve --db {db}`.", file=sys.stderr)
+    if experiment not in ("*", *names):
+        known = f"there are: {', '.join(names)}" if names else "there are none yet"
+        print(f"No experiment is called '{experiment}' ({known}): it is of no use until one is.", file=sys.stderr)
     print("This is the only time you see it:", file=sys.stderr)
     print(text)
 
 
-@command("token list", example="--db rankone.db", group=_ABOUT)
+@command("token list", example="--db rankone.db", topic=SERVICE, group=_ABOUT)
 def list_(db: str = _DB, as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else.")) -> None:
     """List tokens: their ids and what they allow, never their secrets."""
     import time
@@ -74,7 +78,7 @@ def list_(db: str = _DB, as_json: bool = typer.Option(False, "--json", help="Pri
     show_table(pl.DataFrame(rows, schema={**columns, "rate": pl.Int64}, orient="row"))
 
 
-@command("token revoke", example="ID --db rankone.db", group=_ABOUT)
+@command("token revoke", example="ID --db rankone.db", topic=SERVICE, group=_ABOUT)
 def revoke(
     id: str = typer.Argument(..., help="Id of the token, as `rankone token list` shows it."), db: str = _DB
 ) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from rankone.cli._commands import command
+from rankone.cli._commands import LIVE, command
 from rankone.cli._experiments import DB, NAME, experiment_of
 
 
-@command("void-open", example="rankone.db homepage --older-than 600 --source newsletter")
+@command("void-open", example="rankone.db homepage --older-than 600 --source newsletter", topic=LIVE)
 def void_open(
     db: str = DB,
     name: str = NAME,

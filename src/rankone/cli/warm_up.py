@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from rankone.cli._commands import command
+from rankone.cli._commands import SERVICE, command
 from rankone.cli._options import policy_names
 from rankone.cli._progress import stopped_by_hand
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rankone.policies import Policy
 
 
-@command("warm-up", example="--policy uts --policy top-two")
+@command("warm-up", example="--policy uts --policy top-two", topic=SERVICE)
 def warm_up(
     policy: list[str] = typer.Option(
         [], "--policy", "-P", autocompletion=policy_names, help="A policy to compile, repeatable; all if left out."

@@ -7,6 +7,7 @@ process compiles afresh, change nothing and it starts at once.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import functools
 import hashlib
@@ -96,13 +97,23 @@ def _in_a_sentence(text: str, module: str) -> InputError:
     line = re.search(rf'{re.escape(Path(file).name)}"?(?:, line | \()(\d+)', text)
     above = text[: line.start()] if line else text  # reasons nest; the last before the file is named is its own
     reasons = re.findall(r"Failed in nopython mode pipeline .*\n\s*(.+)", above)
-    place = Path(file).name + (f", line {line[1]}" if line else "")
     got = reasons[-1] if reasons else text
+    number = line[1] if line else _first_use(file, got)
+    place = Path(file).name + (f", line {number}" if number else "")
     do = "set NUMBA_DISABLE_JIT=1 to run them as plain Python while you look for it"
     if any(sign in text for sign in _MAKES_ARRAYS):
         got = "one that makes an array, a list or a dictionary, or calls what does"
         do = "write a loop, keep scratch space in the state, or call a helper declared with @kernel"
     return InputError(f"kernels in {place} that Numba can compile", got, do)
+
+
+def _first_use(file: str, reason: str) -> int | None:
+    """Return the line that first uses a name which is not defined: there Numba names no line."""
+    name = re.search(r"name '(\w+)' is not defined", reason)
+    if name is None or not Path(file).is_file():
+        return None
+    nodes = ast.walk(ast.parse(Path(file).read_text()))
+    return min((node.lineno for node in nodes if isinstance(node, ast.Name) and node.id == name[1]), default=None)
 
 
 @functools.cache

@@ -16,6 +16,7 @@ from rankone.charts.page import filled, whole_page
 from rankone.charts.strip import strip_chart
 from rankone.deprecation import OldAttribute, old_positions
 from rankone.errors import InputError
+from rankone.notebook import Shown
 from rankone.pages.ideas import idea
 from rankone.pages.narration import sizes
 from rankone.pages.recipes import speaks_for_itself
@@ -41,8 +42,8 @@ def example() -> RankOne:
 
 
 @old_positions()
-@dataclass(frozen=True, kw_only=True)
-class Explanation:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Explanation(Shown):
     """One run of a policy, ready to be looked at: `save` writes the page and the strip.
 
     Attributes:
@@ -65,6 +66,14 @@ class Explanation:
     again: str
 
     about_lines = OldAttribute("about_levels")
+
+    def _sentence(self) -> str:
+        played = f"{amount(self.horizon, 'decision')} of {self.policy} on {self.problem.name}, seed {self.seed}"
+        return f"{played}; save(directory) writes the page to step through, chart() draws the strip."
+
+    def _tables(self) -> dict[str, Any]:
+        told = [frame for frame in self.frames if frame.kind not in ("decision", "stretch")]
+        return {"story": {"decision": [frame.step for frame in told], "what happened": [frame.text for frame in told]}}
 
     def html(self) -> str:
         """Return the page: one file, interactive, offline."""

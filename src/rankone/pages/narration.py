@@ -144,16 +144,17 @@ def remain(problem: RankOne, now: Race, pairs: Mask) -> str:
 def restarts(step: int) -> str:
     """An elimination without a horizon begins again, on the outcomes kept."""
     return (
-        f"After {step:,} decisions the guess of the horizon doubles, and with it the certainty that an elimination "
-        "needs: everybody is back, and all outcomes are kept."
+        f"After {amount(step, 'decision')} the guess of the horizon doubles, and with it the certainty that an "
+        "elimination needs: everybody is back, and all outcomes are kept."
     )
 
 
 def settles(problem: RankOne, pair: Pair, step: int, horizon: int) -> str:
     """The choice can never change again."""
     right = "the best pair" if pair in problem.best_pairs else "not the best pair: this run was unlucky"
-    after = f"After {step:,} decisions" if step else "From the start"
-    return f"{after} one pair remains: {_pair(problem, pair)}, {right}. It gets the other {horizon - step:,} decisions."
+    after = f"After {amount(step, 'decision')}" if step else "From the start"
+    others = amount(horizon - step, "other decision")
+    return f"{after} one pair remains: {_pair(problem, pair)}, {right}. It gets the {others}."
 
 
 def ends(problem: RankOne, result: str, horizon: int, regret: float) -> str:

@@ -172,14 +172,14 @@ def _least_regret(summary: pl.DataFrame, horizon: int) -> str:
         first = summary.sort("regret_mean").row(0, named=True)
         error = f" ± {first['regret_se']:,.2g}" if first["regret_se"] else ""
         least = f"{first['regret_mean']:,.4g}{error}"
-        said = f"After {horizon:,} decisions {first['policy']} has the least regret: {least}."
+        said = f"After {amount(horizon, 'decision')} {first['policy']} has the least regret: {least}."
         others = summary.sort("regret_mean").to_dicts()[1:4]
         if others and first["regret_mean"] > 0:
             ratios = [f"{row['policy']} {row['regret_mean'] / first['regret_mean']:.1f} times" for row in others]
             said += f" The next: {', '.join(ratios)} as much."
         return said
     wins = best["policy"].value_counts(sort=True).rows()
-    return f"Least regret after {horizon:,} decisions: " + ", ".join(
+    return f"Least regret after {amount(horizon, 'decision')}: " + ", ".join(
         f"{policy} on {amount(count, 'problem')}" for policy, count in wins
     ) + "."  # fmt: skip
 
@@ -189,7 +189,7 @@ def _studies(directory: Path) -> dict[str, str]:
     found = {path.parent: read_about(path.parent, "study") for path in sorted(directory.rglob("study.json"))}
     return {
         f"study {path.relative_to(directory)}".removesuffix(" ."): f"horizon {about['horizon']:,}, "
-        f"{about['runs']:,} runs a policy and problem, seed {about['seed']}"
+        f"{amount(about['runs'], 'run')} of each policy on each problem, seed {about['seed']}"
         for path, about in found.items()
     }
 

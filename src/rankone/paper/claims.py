@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from rankone.charts.chart import Chart
+from rankone.notebook import Shown
 from rankone.simulation.provenance import write_about
 from rankone.writing import write_table, writing_under
 
@@ -32,13 +33,20 @@ def in_a_row(values: Sequence[float], style: str = ".2f") -> str:
     return ", ".join(format(value, style) for value in values)
 
 
-@dataclass(frozen=True)
-class Reproduction:
+@dataclass(frozen=True, repr=False)
+class Reproduction(Shown):
     """Tables, claims and pictures of one reproduced figure."""
 
     tables: Mapping[str, pl.DataFrame]
     claims: Sequence[Claim]
     charts: Mapping[str, Chart]
+
+    def _sentence(self) -> str:
+        held = sum(claim.holds for claim in self.claims)
+        return f"{held} of {len(self.claims)} claims hold." if self.claims else ""
+
+    def _tables(self) -> Mapping[str, pl.DataFrame]:
+        return ({"claims": self.claim_table()} if self.claims else {}) | dict(self.tables)
 
     def claim_table(self) -> pl.DataFrame:
         """Return the claims as a table: claim, reading, measured, verdict."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -13,10 +14,13 @@ from rankone.deprecation import old_arguments, warn
 from rankone.errors import DecisionError, InputError
 from rankone.kernels.advance import ASK, LEARN, VOID, Stretch, advance
 from rankone.kernels.decision import Layout, Shape
-from rankone.kernels.policy import check_context
+from rankone.kernels.policy import check_context, view
+from rankone.notebook import Shown
 from rankone.numerics.seeds import generator
 from rankone.policies.base import Policy, as_policy
 from rankone.specs import amount, as_seed
+
+_MOST_SHOWN = 1_000  # pairs of a table of what was learned
 
 
 class AgentDecision(NamedTuple):
@@ -51,7 +55,7 @@ class AgentChoice(NamedTuple):
         return self.tag < 0
 
 
-class Agent:
+class Agent(Shown):
     """Asks a policy what to show and tells it outcomes.
 
     Args:
@@ -83,6 +87,30 @@ class Agent:
         self._asked = 0
         self._open: dict[int, AgentDecision | AgentChoice] = {}
         self._event = Stretch.room(Layout.of(self.policy.plays, self.shape, n_context), size=1)
+
+    def _sentence(self) -> str:
+        sizes = " x ".join(map(str, self.shape))
+        so_far = f"{amount(self._asked, 'decision')}, {len(self._open):,} without an outcome"
+        return f"{self.policy} on {sizes}, seed {self.seed}: {so_far}."
+
+    def _tables(self) -> dict[str, Any]:
+        """What the policy says that it has learned, of pairs or of levels; nothing if it does not say."""
+        found = view(self.state)
+        if found is None or self.policy.plays != "pair":
+            return {}
+        n_rows, n_cols = self.shape
+        names: dict[str, list[Any]]
+        if found.about == "pairs":
+            names = {"row": np.arange(n_rows).repeat(n_cols).tolist(), "col": list(range(n_cols)) * n_rows}
+        else:
+            names = {
+                "side": ["row"] * n_rows + ["column"] * n_cols,
+                "level": [*range(n_rows), *range(n_cols)],
+            }
+        return {found.about: names | {"outcomes": found.pulls.tolist(), "clicks": found.clicks.tolist()}}
+
+    def _shown(self) -> Any:
+        return super()._shown() if math.prod(self.shape) <= _MOST_SHOWN else {}
 
     def ask(self, context: Sequence[float] = ()) -> Any:
         """Return the next decision; any number may be open at a time.

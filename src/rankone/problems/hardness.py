@@ -6,19 +6,39 @@ import dataclasses
 import math
 from typing import Any
 
+from rankone.notebook import Shown
 from rankone.problems.bounds import UpperBound, lower_bound_constant, upper_bound
 from rankone.problems.rank_one import RankOne
 from rankone.problems.registry import as_rank_one
 
 
-@dataclasses.dataclass(frozen=True)
-class Hardness:
+@dataclasses.dataclass(frozen=True, repr=False)
+class Hardness(Shown):
     """A problem's hardness, its bounds on regret after `horizon` decisions, and the most regret there can be."""
 
     problem: RankOne
     horizon: int
     upper_bound: UpperBound
     lower_bound_constant: float
+
+    def _sentence(self) -> str:
+        low = f"at least about {self.lower_bound:,.0f} for any good policy in the long run"
+        high = f"at most {self.upper_bound.total:,.0f} for Rank1ElimKL (Theorem 1)"
+        most = f"{self.most_regret:,.0f} by always showing the worst pair"
+        return f"{self.problem.name}, regret after {self.horizon:,} decisions: {low}; {high}; {most}."
+
+    def _tables(self) -> dict[str, Any]:
+        problem, bound = self.problem, self.upper_bound
+        gaps, shares = (problem.row_gaps, problem.col_gaps), (bound.row_shares, bound.col_shares)
+        sides = ["row"] * problem.n_rows + ["column"] * problem.n_cols
+        levels = {
+            "side": sides,
+            "level": [*problem.row_names, *problem.col_names],
+            "probability": [*problem.rows.tolist(), *problem.cols.tolist()],
+            "gap": [value for side in gaps for value in side.tolist()],
+            "share_of_bound": [value for side in shares for value in side.tolist()],
+        }
+        return {"levels": levels}
 
     @property
     def lower_bound(self) -> float:

@@ -14,10 +14,11 @@ import numpy.typing as npt
 from rankone.deprecation import old_positions
 from rankone.errors import InputError
 from rankone.kernels.world import loss, respond
-from rankone.notebook import index_names
+from rankone.notebook import Shown, index_names
 from rankone.problems.base import Problem
 
 Vector = npt.NDArray[np.float64]
+_MOST_SHOWN = 30  # rows or columns of a table of means
 
 
 class RankOneWorld(NamedTuple):
@@ -51,7 +52,7 @@ def _are_texts(given: Any) -> bool:
     return isinstance(given, Iterable) and all(isinstance(name, str) for name in given)
 
 
-class RankOne(Problem):
+class RankOne(Problem, Shown):
     """A problem: pair (i, j) is clicked with probability ``rows[i] * cols[j]``.
 
     Args:
@@ -122,6 +123,17 @@ class RankOne(Problem):
     def means(self) -> Vector:
         """``(n_rows, n_cols)`` click probability of each pair."""
         return np.outer(self.rows, self.cols)
+
+    def _sentence(self) -> str:
+        return repr(self)
+
+    def _tables(self) -> dict[str, Any]:
+        """Click probabilities: a row of the table is one of the problem."""
+        columns = zip(self.col_names, self.means.T.tolist(), strict=True)
+        return {"means": {"": self.row_names, **dict(columns)}}
+
+    def _shown(self) -> Any:
+        return self._tables()["means"] if max(self.shape) <= _MOST_SHOWN else {}
 
     @property
     def best_mean(self) -> float:

@@ -117,8 +117,9 @@ def _member(found: Family, spec: str, rest: str) -> RankOne:
     if not cross:
         raise InputError(f"sizes, rows x columns, after '{found.name}'", spec, f"write {found.name}:32x32, say")
     hints = {key: hint for key, hint in typing.get_type_hints(found.make).items() if key in found.parameters}
-    values = parse_settings(found.name, settings, hints)
-    return found.make(parse_whole_number("n_rows", rows), parse_whole_number("n_cols", cols), **values)
+    n_rows, n_cols = parse_whole_number("n_rows", rows), parse_whole_number("n_cols", cols)
+    values = parse_settings(f"{found.name}:{sizes}", settings, hints, found.parameters)
+    return found.make(n_rows, n_cols, **values)
 
 
 def _shortest(value: Any) -> Any:

@@ -16,6 +16,7 @@ from rankone.serving.fold import Fold
 from rankone.serving.journal import BY_OPERATOR, Draft, Kind, Texts
 from rankone.serving.make_report import make_report
 from rankone.serving.settings import Levels, checked_pairs
+from rankone.specs import did_you_mean
 
 
 def draft_stop(fold: Fold, draft: Draft, row: str | None, col: str | None, why: str) -> tuple[str, str]:
@@ -24,8 +25,8 @@ def draft_stop(fold: Fold, draft: Draft, row: str | None, col: str | None, why: 
         raise InputError("outcomes that tell which pair leads", "none yet", "name the pair: stop(row, col)")
     report = make_report(fold)
     pair = {
-        "row": _living(fold.rows, report.best_row if row is None else row),
-        "col": _living(fold.cols, report.best_col if col is None else col),
+        "row": _living(fold.rows, "row", report.best_row if row is None else row),
+        "col": _living(fold.cols, "column", report.best_col if col is None else col),
     }
     draft.add(Kind.STOP, -1, texts=Texts(note=json.dumps(pair | {"why": why})))
     return fold.rows.names[pair["row"]], fold.cols.names[pair["col"]]
@@ -59,8 +60,8 @@ def draft_exclusion(
         "token": token,
         "first": first,
         "last": last,
-        "row": None if row is None else _among(fold.rows.names, row),
-        "col": None if col is None else _among(fold.cols.names, col),
+        "row": None if row is None else _among(fold.rows.names, "row", row),
+        "col": None if col is None else _among(fold.cols.names, "column", col),
     }
     fits = {what: value for what, value in fits.items() if value is not None}
     if not fits:
@@ -97,19 +98,21 @@ def draft_levels(fold: Fold, draft: Draft, side: str, name: str, add: bool) -> i
     return number
 
 
-def _among(names: Sequence[str], name: str) -> int:
+def _among(names: Sequence[str], side: str, name: str) -> int:
     if name not in names:
-        raise InputError(f"one of {', '.join(names)}", name, "name a row or column that is there")
+        do = did_you_mean(name, names, f"name a {side} that is there")
+        raise InputError(f"one of the {side}s {', '.join(names)}", f"{side} '{name}'", do)
     return names.index(name)
 
 
-def _living(levels: Levels, name: str) -> int:
-    _among(levels.names_living(), name)
+def _living(levels: Levels, side: str, name: str) -> int:
+    _among(levels.names_living(), side, name)
     return levels.names.index(name)
 
 
 def _changed(levels: Levels, side: str, name: str, add: bool) -> int:
     """Add or retire a level; return its number. A retired name may come back, under its old number."""
+    side = "column" if side == "col" else side
     if name not in levels.names:
         if not add:
             raise InputError(f"one of the {side}s {', '.join(levels.names_living())}", name, "retire one of these")

@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import operator
+import shutil
+import tempfile
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Self, TypeVar
@@ -16,13 +19,14 @@ from rankone.serving.storage import Storage, open_storage
 from rankone.serving.transactions import Transactions
 
 Found = TypeVar("Found")
+MEMORY = ":memory:"
 
 
 class Database:
     """A SQLite file or a PostgreSQL database opened by this process. Safe to share between threads.
 
     Args:
-        db: file name or ``postgresql://`` address.
+        db: file name or ``postgresql://`` address; None or ``":memory:"`` for one that is gone when it is closed.
         durability: "full" (survives power cuts), "normal" (survives crashes of the program) or "off".
         patience: seconds to wait for a lock, a connection or an answer.
         read_only: open to look only; nothing is ever written.
@@ -38,9 +42,14 @@ class Database:
 
     @old_positions("durability", "patience", "read_only")
     def __init__(
-        self, db: str | Path, *, durability: str = "full", patience: float = 30.0, read_only: bool = False
+        self, db: str | Path | None, *, durability: str = "full", patience: float = 30.0, read_only: bool = False
     ) -> None:
         self.read_only = read_only
+        self._forget: Callable[[], object] | None = None
+        if db is None or db == MEMORY:  # threads and readers share a file; nobody else finds it, and it is not synced
+            folder = tempfile.mkdtemp(prefix="rankone-")
+            self._forget = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)  # or when Python ends
+            db, durability = Path(folder) / "memory.db", "off"
         self.transactions = Transactions(
             functools.partial(open_storage, db, durability, patience, read_only), read_only
         )
@@ -48,7 +57,7 @@ class Database:
     @property
     def where(self) -> str:
         """The database as people may see it: without a password."""
-        return self.transactions.storage.where
+        return self.transactions.storage.where if self._forget is None else MEMORY
 
     @property
     def schema(self) -> int:
@@ -89,6 +98,8 @@ class Database:
     def close(self) -> None:
         """Close the connection; experiments that share it can no longer be used."""
         self.transactions.close()
+        if self._forget is not None:
+            self._forget()
 
     def __enter__(self) -> Self:
         return self

@@ -19,6 +19,7 @@ from rankone.serving.forks import at_work
 from rankone.serving.journal_reading import from_snapshot, read_tail, replay
 from rankone.serving.report import NOT_KNOWN
 from rankone.serving.storage import Storage, open_storage
+from rankone.serving.storage.schema import SCHEMA
 from rankone.serving.unknown_policy import PolicyNotKnown
 from rankone.specs import amount
 
@@ -53,6 +54,7 @@ def examine(db: str | Path) -> list[Finding]:
 
 def _examine(storage: Storage) -> Iterator[Finding]:
     try:
+        yield Finding("", "schema", True, _of_schema(storage.schema))
         damage = storage.damage()
         found = "; ".join((damage or [])[:5]) or "the database finds no fault with itself"
         unchecked = "the database has no check of its own: it reports a damaged page when that page is read"
@@ -64,13 +66,24 @@ def _examine(storage: Storage) -> Iterator[Finding]:
     for name, number in names.items():
         try:
             storage.hold_still()
-            yield from _examine_one(storage, name, number)
+            for finding in _examine_one(storage, name, number):
+                yield _not_all(finding) if damage and finding.ok and finding.checked else finding
         except RankoneError as error:
             yield Finding(name, "journal", False, str(error))
         except Exception as error:  # whatever damaged rows make of the code that reads them
             yield Finding(name, "journal", False, f"cannot be read: {error!r}")
         finally:
             storage.rollback()
+
+
+def _of_schema(version: int) -> str:
+    older = f": brought up to version {SCHEMA} when it is next opened to write"
+    return f"version {version}" + (older if version < SCHEMA else ", which this program writes")
+
+
+def _not_all(finding: Finding) -> Finding:
+    """Call nothing good that was read from wrong pages: what they hide cannot be checked."""
+    return finding._replace(detail=f"{finding.detail}, as far as can be read: wrong pages may hide more", checked=False)
 
 
 def _examine_one(storage: Storage, name: str, number: int) -> Iterator[Finding]:

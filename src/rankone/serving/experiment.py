@@ -47,7 +47,8 @@ class Experiment:
         margin: a verdict is enough that proves the leading pair within this part of the best one, such as 0.05.
         control: the row and the column of a pair that always keeps a share of the traffic.
         share: that share; a tenth unless you say otherwise.
-        db: a SQLite file, a ``postgresql://`` address, or a `Database` opened before.
+        db: a SQLite file, a ``postgresql://`` address, or a `Database` opened before; None or ``":memory:"`` to try
+            things: all is gone when the experiment is closed.
         window: seconds after which silence means "not clicked"; None: outcomes are told, yes or no.
         auto_stop: stop by itself when a winner is known with at most this probability of error; None: never.
         seed: seed of the policy's randomness; None: a fresh one, kept in the journal.
@@ -77,7 +78,7 @@ class Experiment:
         rows: Sequence[str] | int | None = None,
         cols: Sequence[str] | int | None = None,
         policy: str | Policy | None = None,
-        db: str | Path | Database = "rankone.db",
+        db: str | Path | Database | None = "rankone.db",
         *,
         window: float | None = None,
         auto_stop: float | None = None,
@@ -309,6 +310,13 @@ class Experiment:
     def _change_levels(self, side: str, name: str, add: bool) -> int:
         checked_name(name, f"{side} name")
         return self._transactions.change(self._cached, lambda fold, draft: draft_levels(fold, draft, side, name, add))
+
+    def _repr_html_(self) -> str:
+        return self.report()._repr_html_()
+
+    def to_pandas(self) -> Any:
+        """Return the levels of the report for pandas."""
+        return self.report().to_pandas()
 
     def __repr__(self) -> str:
         return f"<Experiment {self.name!r} in {self.database.where}>"

@@ -12,7 +12,7 @@ from rankone.errors import InputError
 from rankone.serving.database import Database
 from rankone.serving.fold import Fold
 from rankone.serving.journal import AT, COL, DECISION, KIND, OUTCOMES, ROW, TAG, VALUE, Events, Kind
-from rankone.serving.journal_reading import begin, each_stretch
+from rankone.serving.journal_reading import begin, each_to_end
 from rankone.writing import whole_file
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def decisions_table(database: Database, name: str) -> pl.DataFrame:
     with database.reader() as storage:
         number = storage.number(name)
         fold = begin(storage, number, with_policy=False)
-        for events in each_stretch(storage, number, fold):
+        for events in each_to_end(storage, number, fold):
             asks.append(_asks(events))
             outcomes.append(_outcomes(events, fold))
     # A late outcome replaces the expiry or the void that it follows.

@@ -376,5 +376,6 @@ class Fold:
         for side, levels in (("row", rows), ("col", cols)):
             if not levels.live[self.stopped[side]]:
                 (row, col), gone = self.shown, levels.names[self.stopped[side]]
-                return {"resumed": f"it was stopped on '{row}' with '{col}' until {side} '{gone}' was retired"}
+                word = "row" if side == "row" else "column"
+                return {"resumed": f"it was stopped on '{row}' with '{col}' until {word} '{gone}' was retired"}
         return {"stopped": self.stopped}

@@ -255,13 +255,9 @@ def read_groups(rows: Sequence[tuple[Any, ...]], seq: int, chain: bytes) -> tupl
     return events, chain
 
 
-def damaged(seq: int) -> JournalError:
+def damaged(seq: int, found: str = "a checksum that does not fit at event") -> JournalError:
     """Return the error for a journal whose rows from event `seq` on are not what was written."""
-    return JournalError(
-        "a journal as it was written",
-        f"a checksum that does not fit at event {seq}",
-        "restore the database from a backup",
-    )
+    return JournalError("a journal as it was written", f"{found} {seq}", "restore the database from a backup")
 
 
 def each_mark(events: Events) -> Iterator[tuple[Events, Events | None]]:

@@ -64,10 +64,24 @@ def begin(storage: Storage, number: int, with_policy: bool = True) -> Fold:
 
 
 def read_tail(storage: Storage, number: int, fold: Fold) -> Fold:
-    """Apply the events behind those a fold has seen."""
-    for _ in each_stretch(storage, number, fold):
+    """Apply the events behind those a fold has seen, to the end."""
+    for _ in each_to_end(storage, number, fold):
         pass
     return fold
+
+
+def each_to_end(storage: Storage, number: int, fold: Fold) -> Iterator[Events]:
+    """Apply all events behind those a fold has seen, and yield them stretch by stretch.
+
+    At a damaged page a database may stop and say nothing: a journal whose end cannot be reached is refused.
+    """
+    while True:
+        before = fold.seq
+        yield from each_stretch(storage, number, fold)
+        if storage.last_event(number) <= fold.seq and storage.last_decision(number) < fold.decisions:
+            return
+        if fold.seq == before:  # otherwise others may be writing
+            raise damaged(fold.seq + 1, "events missing from number")
 
 
 def each_stretch(storage: Storage, number: int, fold: Fold, limit: int = _CHUNK) -> Iterator[Events]:

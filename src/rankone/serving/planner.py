@@ -46,7 +46,7 @@ from rankone.serving.journal import (
 from rankone.serving.messages import Answer, Ask, Decision, Outcome, Request, Tell, Void
 from rankone.serving.settings import Settings
 from rankone.serving.storage import Storage
-from rankone.specs import duration
+from rankone.specs import amount, duration
 
 _ID = re.compile(r"(0|[1-9][0-9]{0,17})-([0-9a-f]{32})")
 _ASK = int(Kind.ASK)
@@ -239,7 +239,7 @@ class Planner:
                 return None
             first, count, source = found[0][DECISION], found[0][VALUE], found[0][_SOURCE]
         if (count, source) != (request.count, request.source):
-            before = f"key '{key}' for {count} decisions of source {source!r}, as before"
+            before = f"key '{key}' for {amount(count, 'decision')} of source {source!r}, as before"
             now = f"{request.count} of source {request.source!r}"
             raise KeyReused(before, now, "use a new key for a new request")
         if key in self._keys:

@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 from rankone.deprecation import OldAttribute
+from rankone.notebook import Shown
 from rankone.serving.clock import AHEAD
 from rankone.specs import amount, duration
 
@@ -30,8 +31,8 @@ class LevelReport:
     doubt: float  # it is beaten at any error rate above this one
 
 
-@dataclasses.dataclass(frozen=True)
-class Report:
+@dataclasses.dataclass(frozen=True, repr=False)
+class Report(Shown):
     """A report on an experiment at one moment. ``str(report)`` is made for reading, `to_dict` for programs."""
 
     name: str
@@ -106,19 +107,30 @@ class Report:
         sure = "too early to be sure" if self.confidence < 0.5 else f"at least {_percent(self.confidence)} sure"
         return f"{pair} leads ({figures}), {sure}" + ("." if self.stopped else f"; {levels}.")
 
+    def _sentence(self) -> str:
+        return f"{self._head()}\n{self.sentence}"
+
+    def _tables(self) -> dict[str, Any]:
+        levels = [("row", level) for level in self.rows] + [("column", level) for level in self.cols]
+        names = [field.name for field in dataclasses.fields(LevelReport)]
+        columns = {name: [getattr(level, name) for _, level in levels] for name in names}
+        return {"levels": {"side": [side for side, _ in levels]} | columns}
+
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain values."""
         return dataclasses.asdict(self) | {"sentence": self.sentence}
 
     as_dict = OldAttribute("to_dict")
 
-    def __str__(self) -> str:
-        head = f"{self.name} ({self.policy}): {self.decisions} decisions, " + ", ".join(
+    def _head(self) -> str:
+        return f"{self.name} ({self.policy}): {amount(self.decisions, 'decision')}, " + ", ".join(
             f"{count} {kind.replace('_', ' ')}"
             for kind, count in self.outcomes.items()
             if count or kind in ("clicked", "open")
         )
-        return "\n".join([head, self.sentence, *_table("row", self.rows), *_table("column", self.cols)])
+
+    def __str__(self) -> str:
+        return "\n".join([self._head(), self.sentence, *_table("row", self.rows), *_table("column", self.cols)])
 
 
 def _table(side: str, levels: tuple[LevelReport, ...]) -> list[str]:

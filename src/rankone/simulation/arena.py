@@ -21,6 +21,7 @@ from rankone.charts.chart import Chart
 from rankone.deprecation import old_order, old_positions
 from rankone.errors import InputError
 from rankone.kernels.policy import needs_context
+from rankone.notebook import Shown
 from rankone.policies import Policy, as_policy, known_policies
 from rankone.problems import Problem, as_problem, load_problems
 from rankone.simulation.arena_problems import PROBLEMS, ArenaProblem, Half
@@ -29,7 +30,7 @@ from rankone.simulation.feedback import Feedback, as_feedback
 from rankone.simulation.progress import Progress, as_progress
 from rankone.simulation.provenance import read_about, write_about
 from rankone.simulation.simulate import listed, simulate
-from rankone.specs import as_seed, did_you_mean, whole_number
+from rankone.specs import amount, as_seed, did_you_mean, whole_number
 from rankone.writing import write_table, writing_under
 
 REFERENCE = "uts"
@@ -38,8 +39,8 @@ _QUICK_SHARE = 10  # a quick arena plays a tenth of each horizon
 _YARDSTICKS = ("best",)  # without regret there is nothing to compare
 
 
-@dataclass(frozen=True)
-class Arena:
+@dataclass(frozen=True, repr=False)
+class Arena(Shown):
     """What an arena found: a row per problem and policy, and the policy everything is compared with.
 
     Columns of `table`: problem, half, trap, policy, runs, horizon, regret_mean, regret_se, regret_median, regret_p95,
@@ -56,6 +57,13 @@ class Arena:
         about = read_about(Path(directory), "arena")
         table = pl.read_csv(Path(directory) / "arena.csv", infer_schema_length=None)
         return cls(table, about["against"], about["settings"])
+
+    def _sentence(self) -> str:
+        problems = amount(self.table["problem"].n_unique(), "problem")
+        return f"Geometric means over {problems}, as multiples of the lower bound and of {self.against}'s regret:"
+
+    def _tables(self) -> dict[str, pl.DataFrame]:
+        return {"scores": self.scores(), "table": self.table, "ratios": self.ratios()}
 
     def ratios(self) -> pl.DataFrame:
         """Return mean and 99 % quantile of each policy's regret as multiples of the reference's, problem by problem."""
@@ -135,7 +143,7 @@ def arena(
     against: str = REFERENCE,
     workers: int | None = None,
     out: str | Path | None = None,
-    executor: Executor | None = None,
+    executor: Executor | Any | None = None,
     progress: Progress | bool | None = None,
     feedback: Feedback | str | None = None,
 ) -> Arena:
@@ -153,7 +161,7 @@ def arena(
         against: the policy that ratios compare with.
         workers: processes to use (default: one a core).
         out: directory that keeps finished runs; an interrupted arena continues there.
-        executor: any `concurrent.futures.Executor` to use instead of local processes.
+        executor: a Dask client, or any `concurrent.futures.Executor`, to use instead of local processes.
         progress: True for a bar, or a function of (finished runs, all runs).
         feedback: when outcomes come: ``"delay:mean=1000"``, ``"batch:size=1000"``; default: before the next decision.
 

@@ -10,11 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
-from typing import Any
+from typing import Any, cast
 
 import cloudpickle
 
-from rankone.errors import RankoneError, WorkerError
+from rankone.errors import InputError, RankoneError, WorkerError
 from rankone.simulation.scheduling import Units
 from rankone.simulation.work_unit import Run, Unit, do
 from rankone.specs import whole_number
@@ -26,6 +26,22 @@ _UNPACKED = "rankone_unit_was_unpacked"
 def worker_count(workers: int | None) -> int:
     """Return how many processes to use: as many as asked for, or one a core."""
     return whole_number("workers", workers) if workers is not None else os.cpu_count() or 1
+
+
+def as_executor(given: Any) -> Executor | None:
+    """Return what was given as an executor; of a Dask client, its executor.
+
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> with ThreadPoolExecutor(1) as pool:
+    ...     as_executor(pool) is pool
+    True
+    """
+    if given is None or isinstance(given, Executor):
+        return given
+    if callable(getattr(given, "get_executor", None)):
+        return cast(Executor, given.get_executor())
+    do = "pass a concurrent.futures.Executor, a Dask client, or workers=2 for local processes"
+    raise InputError("an executor to work on", given, do)
 
 
 def carry_out(units: Units, workers: int, executor: Executor | None) -> Generator[list[Run], None, None]:

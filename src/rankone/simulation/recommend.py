@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rankone.deprecation import old_arguments
+from rankone.notebook import Shown
 from rankone.policies import Policy, as_policy
 from rankone.simulation.feedback import Feedback, as_feedback
 from rankone.specs import as_whole_number
@@ -13,14 +14,14 @@ from rankone.specs import as_whole_number
 COMPARED_WITH = ("rank1elim-kl", "ucb1")
 
 
-@dataclass(frozen=True)
-class Recommendation:
+@dataclass(frozen=True, repr=False)
+class Recommendation(Shown):
     """A policy and why it was chosen."""
 
     policy: Policy
     why: str
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         return f"{self.policy}: {self.why}"
 
 

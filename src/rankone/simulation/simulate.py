@@ -19,7 +19,7 @@ from rankone.kernels.policy import check_context
 from rankone.policies import Policy, as_policy
 from rankone.problems import Problem, as_problem
 from rankone.problems.base import problem_to_dict
-from rankone.simulation.executors import carry_out, worker_count
+from rankone.simulation.executors import as_executor, carry_out, worker_count
 from rankone.simulation.feedback import Feedback, as_feedback
 from rankone.simulation.progress import Progress, as_progress
 from rankone.simulation.provenance import made_with, read_about
@@ -45,7 +45,7 @@ def simulate(
     workers: int | None = None,
     checkpoints: int | str | Sequence[int] = 100,
     out: str | Path | None = None,
-    executor: Executor | None = None,
+    executor: Executor | Any | None = None,
     progress: Progress | bool | None = None,
     feedback: Feedback | str | None = None,
     on_stop: OnStop = "return",
@@ -63,8 +63,7 @@ def simulate(
         checkpoints: at how many steps regret is recorded (evenly spaced), ``"log"`` for 100 evenly on a log scale,
             or the steps themselves.
         out: directory that keeps finished runs; the same study started again continues there.
-        executor: any `concurrent.futures.Executor` to use instead of local processes, such as a Dask client's
-            ``client.get_executor()``.
+        executor: a Dask client, or any `concurrent.futures.Executor`, to use instead of local processes.
         progress: True for a bar, in a terminal or a notebook; or a function, called with (finished runs, all runs)
             whenever that changes.
         feedback: when outcomes come: ``"delay:mean=100"``, ``"delay:steps=100"``, ``"batch:size=1000"``; default:
@@ -84,10 +83,16 @@ def simulate(
     steps = checkpoint_steps(checkpoints, horizon)
     runs = as_whole_number("runs", runs)
     seed = _seed(seed, out)
-    workers = worker_count(workers)
+    workers, executor = worker_count(workers), as_executor(executor)
     for world in worlds:
         for player in players:  # bad parameters are refused here, not by a worker half-way
-            state = ready_for(player, world, horizon).start(*world.shape)
+            try:
+                state = ready_for(player, world, horizon).start(*world.shape)
+            except MemoryError as error:
+                do = "take fewer rows and columns, or a policy that keeps less"
+                raise InputError(
+                    f"a problem that {player.label} can keep in memory", f"{world.name} ({error})", do
+                ) from None
             check_context(type(state), world.n_context, f"the problem {world.name}")
     done: dict[tuple[str, str, int], Run] = {}
     wanted = len(worlds) * len(players) * runs

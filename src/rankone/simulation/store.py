@@ -13,6 +13,7 @@ import numpy as np
 
 from rankone._version import __version__
 from rankone.errors import InputError
+from rankone.problems.base import problem_from_dict
 from rankone.simulation.earlier_releases import plays_alike
 from rankone.simulation.work_unit import Run
 from rankone.writing import write_file, writing_under
@@ -43,6 +44,7 @@ class RunStore:
         return self.directory / _RUNS
 
     def _describe(self, description: dict[str, Any]) -> None:
+        """Say what is in the directory: what is asked for now, and what was asked for before."""
         header = self.directory / "study.json"
         if header.exists():
             present = _read(header.read_text(), str(header))
@@ -58,6 +60,12 @@ class RunStore:
                 raise InputError(
                     f"a study of {_names(ours)} in {self.directory}", f"one of {_names(theirs)}", _ELSEWHERE
                 )
+            description = {
+                **description,
+                "policies": [*dict.fromkeys([*present.get("policies", []), *description["policies"]])],
+                "problems": _together(theirs, ours),
+                "runs": max(present.get("runs", 1), description["runs"]),
+            }
         write_file(header, json.dumps(description, indent=1))
 
     def _mend(self) -> None:
@@ -125,6 +133,13 @@ def _read(text: str, where: str) -> dict[str, Any]:
         return dict(json.loads(text))
     except ValueError:
         raise InputError(f"JSON in {where}", "a damaged text", _ELSEWHERE) from None
+
+
+def _together(theirs: list[dict[str, Any]], ours: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return all problems, each once; a name stands for what it stands for now."""
+    worlds = {problem_from_dict(values).digest: values for values in (*theirs, *ours)}
+    named = {values["name"] for values in ours}
+    return [values for values in worlds.values() if values in ours or values["name"] not in named]
 
 
 def _names(problems: list[dict[str, Any]]) -> str:

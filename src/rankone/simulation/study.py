@@ -5,21 +5,22 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from rankone.charts.chart import Chart
 from rankone.errors import InputError
+from rankone.notebook import Shown
 from rankone.problems import Problem
 from rankone.problems.base import problem_from_dict
 from rankone.simulation.feedback import AT_ONCE, Feedback, as_feedback
 from rankone.simulation.provenance import read_about
 from rankone.simulation.store import finished_runs
 from rankone.simulation.work_unit import Run
+from rankone.specs import amount
 from rankone.writing import write_file, write_table, writing_under
 
 if TYPE_CHECKING:
@@ -33,14 +34,9 @@ TITLES = {
     "steps_per_second": "steps/s",
 }  # fmt: skip
 _SHOWN = ("problem", "policy", "runs", "regret_mean", "regret_se", "regret_median", "regret_p95")
-_FRAME_STYLE: dict[str, Any] = {
-    "tbl_cols": -1, "tbl_rows": -1, "tbl_width_chars": 1_000, "fmt_str_lengths": 100, "float_precision": 1,
-    "thousands_separator": ",", "tbl_cell_numeric_alignment": "RIGHT", "tbl_hide_dataframe_shape": True,
-    "tbl_hide_column_data_types": True, "tbl_formatting": "UTF8_FULL_CONDENSED",
-}  # fmt: skip
 
 
-class Study:
+class Study(Shown):
     """Runs of policies on problems, as `rankone.simulate` returns them.
 
     >>> import rankone
@@ -85,22 +81,16 @@ class Study:
         late, wanted = as_feedback(about.get("feedback")), len(problems) * len(about["policies"]) * about["runs"]
         return cls(problems, about["policies"], steps, list(runs.values()), late, seed=about.get("seed"), wanted=wanted)
 
-    def __repr__(self) -> str:
-        with pl.Config(**_FRAME_STYLE):
-            return f"{self._title()}\n{self._shown()}"
-
-    def _repr_html_(self) -> str:
-        with pl.Config(**_FRAME_STYLE):
-            return f"<p>{escape(self._title())}</p>{self._shown()._repr_html_()}"
-
-    def _title(self) -> str:
+    def _sentence(self) -> str:
         when = "" if self.feedback.is_immediate else f", feedback {self.feedback}"
         seed = "" if self.seed is None else f", seed {self.seed}"
         part = f" ({len(self.runs):,} of {self.wanted:,} runs are finished)" if self.is_partial else ""
-        return f"Regret after {self.horizon:,} decisions{when}{seed}{part}:"
+        return f"Regret after {amount(self.horizon, 'decision')}{when}{seed}{part}:"
+
+    def _tables(self) -> dict[str, pl.DataFrame]:
+        return {"summary": self.summary(), "table": self.table}
 
     def _shown(self) -> pl.DataFrame:
-        """What a person looks for first; `summary` has all."""
         return self.summary().select(pl.col(name).alias(TITLES[name]) for name in _SHOWN)
 
     @property
@@ -194,10 +184,11 @@ class Study:
         bounds = {name: constant for name, constant in constants.items() if constant is not None}
         return regret_chart(self.table, bounds, log_steps=log_steps, log_regret=log_regret)
 
-    def save(self, directory: str | Path) -> None:
+    def save(self, directory: str | Path, *, log_steps: bool = False, log_regret: bool = False) -> None:
         """Write ``table.parquet``, ``summary.csv``, ``summary.json`` and ``regret.png`` into a directory.
 
         They are for others to read; what `load` reads is kept by ``rankone.simulate(..., out=directory)``.
+        `log_steps` and `log_regret` are for the picture, as in `chart`.
         """
         directory = Path(directory)
         summary = self.summary()
@@ -205,4 +196,4 @@ class Study:
             write_table(directory / "table.parquet", self.table)
             write_table(directory / "summary.csv", summary)
             write_file(directory / "summary.json", json.dumps(summary.to_dicts(), indent=1))
-            self.chart().save(directory / "regret.png")
+            self.chart(log_steps=log_steps, log_regret=log_regret).save(directory / "regret.png")

@@ -15,6 +15,7 @@ import polars as pl
 from rankone.charts.chart import Chart
 from rankone.deprecation import old_positions
 from rankone.errors import InputError
+from rankone.notebook import Shown
 from rankone.numerics.power_law import fit_power_law
 from rankone.policies import Policy
 from rankone.problems import Problem
@@ -25,7 +26,7 @@ from rankone.simulation.grid import Grid, Point, checked_x, plan, several
 from rankone.simulation.progress import Progress, as_progress
 from rankone.simulation.provenance import read_about, write_about
 from rankone.simulation.simulate import simulate
-from rankone.specs import as_seed, as_whole_number
+from rankone.specs import amount, as_seed, as_whole_number
 from rankone.writing import write_table, writing_under
 
 # A policy that lost more than this share of what choosing at random loses was cut off while it still explored.
@@ -33,7 +34,7 @@ CUT_OFF = 0.5
 MEASURED = ("runs", "regret_mean", "regret_se", "regret_median", "regret_p95", "sync_points", "seconds")
 
 
-class Sweep:
+class Sweep(Shown):
     """Regret at every point of a grid, as `rankone.sweep` returns it.
 
     Attributes:
@@ -53,6 +54,18 @@ class Sweep:
         """Return the sweep that `save` wrote into a directory."""
         about = read_about(Path(directory), "sweep")
         return cls(pl.read_parquet(Path(directory) / "sweep.parquet"), about["grid"], about["x"], about["settings"])
+
+    def _sentence(self) -> str:
+        return f"Regret at {amount(self.table.height, 'point')}; chart() draws it against {self.x}."
+
+    def _tables(self) -> dict[str, pl.DataFrame]:
+        return {"table": self.table, "exponents": self.exponents()}
+
+    def _shown(self) -> pl.DataFrame:
+        texts = [name for name in ("problem_text", "feedback") if self.table[name].n_unique() > 1]
+        titles = {"policy_text": "policy", "runs": "runs", "regret_mean": "regret", "regret_se": "± se"}
+        names = dict.fromkeys([*self.grid, *texts, *titles, "cut_off"])
+        return self.table.select(pl.col(name).alias(titles.get(name, name)) for name in names)
 
     def _checked(self, x: str) -> str:
         return checked_x(x, self.table.drop(*MEASURED, "cut_off"))
@@ -133,7 +146,7 @@ def sweep(
     x: str | None = None,
     workers: int | None = None,
     out: str | Path | None = None,
-    executor: Executor | None = None,
+    executor: Executor | Any | None = None,
     progress: Progress | bool | None = None,
 ) -> Sweep:
     """Simulate at every point of a grid.
@@ -153,7 +166,7 @@ def sweep(
             ``pairs``, ``min_gap``, ``mu``, ``horizon``, ``delay`` or ``batch``; default: the first number that varies.
         workers: processes to use (default: one a core).
         out: directory that keeps finished runs; the same sweep started again continues there.
-        executor: any `concurrent.futures.Executor` to use instead of local processes.
+        executor: a Dask client, or any `concurrent.futures.Executor`, to use instead of local processes.
         progress: True for a bar, or a function of (finished runs, all runs).
 
     >>> import rankone

@@ -9,6 +9,8 @@ import polars as pl
 
 from rankone.clicks.logs.read_report import ReadReport
 from rankone.errors import InputError
+from rankone.notebook import Shown
+from rankone.specs import amount
 
 CELL = ["query", "item", "position"]
 CELL_NUMBERS = ["impressions", "clicks"]
@@ -17,7 +19,7 @@ LIST_NUMBERS = [*CELL_NUMBERS, "examined", "last_clicks"]
 MOST_POSITIONS = 255
 
 
-class Counts:
+class Counts(Shown):
     """Impressions and clicks of every cell (query, item, position) of a log.
 
     Args:
@@ -118,11 +120,18 @@ class Counts:
         """Number of items, each counted in its query."""
         return int(self.queries["items"].sum())
 
-    def __repr__(self) -> str:
+    def _sentence(self) -> str:
         return (
-            f"<Counts: {len(self.queries)} queries, {len(self.cells)} cells, "
-            f"{self.impressions} impressions, {self.clicks} clicks>"
+            f"<Counts: {len(self.queries):,} {'query' if len(self.queries) == 1 else 'queries'}, "
+            f"{amount(len(self.cells), 'cell')}, {amount(self.impressions, 'impression')}, "
+            f"{amount(self.clicks, 'click')}>"
         )
+
+    def _tables(self) -> dict[str, pl.DataFrame]:
+        return {"queries": self.queries, "cells": self.cells}
+
+    def __repr__(self) -> str:
+        return self._sentence()
 
 
 def as_names(schema: Mapping[str, pl.DataType], columns: Iterable[str]) -> list[pl.Expr]:

@@ -59,7 +59,7 @@ def as_pair_counts(
         shapes = f"shapes {pulls.shape} and {clicks.shape}"
         raise InputError("two tables of the same K rows and L columns", shapes, "count every pair in both")
     row_names = row_names or index_names(shown) or [f"row {place + 1}" for place in range(pulls.shape[0])]
-    col_names = col_names or index_names(shown, "columns") or [f"column {place + 1}" for place in range(pulls.shape[1])]
+    col_names = col_names or index_names(shown, "columns") or [f"col {place + 1}" for place in range(pulls.shape[1])]
     whole = (pulls == np.floor(pulls)) & (clicks == np.floor(clicks))  # NaN is not
     wrong = np.argwhere(~(whole & (clicks >= 0) & (clicks <= pulls)))
     if len(wrong):

@@ -20,13 +20,14 @@ from rankone.clicks.counts.counts import Counts
 from rankone.clicks.logs.held_out_lists import lists_of
 from rankone.clicks.models.base import MODELS, ClickModel, FitProgress, as_model, parameters
 from rankone.deprecation import old_positions
+from rankone.notebook import Shown
 
 _KEPT_OFF = 1e-6
 
 
 @old_positions()
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Evaluation:
+@dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
+class Evaluation(Shown):
     """What a model scored on held-out lists."""
 
     model: str
@@ -36,6 +37,14 @@ class Evaluation:
     perplexity_by_rank: Floats
     lists: int
     lists_left_out: int  # of queries that were not fitted
+
+    def _sentence(self) -> str:
+        likelihood = f"log-likelihood {self.log_likelihood:.4g} ± {self.log_likelihood_se:.2g}"
+        return f"{self.model} on {self.lists:,} lists: {likelihood}, perplexity {self.perplexity:.4g}; by rank:"
+
+    def _tables(self) -> dict[str, Any]:
+        ranks = list(range(1, len(self.perplexity_by_rank) + 1))
+        return {"ranks": {"rank": ranks, "perplexity": self.perplexity_by_rank.tolist()}}
 
 
 def evaluate(model: ClickModel, lists: Any) -> Evaluation:

@@ -10,13 +10,14 @@ import polars as pl
 
 from rankone.charts.chart import Chart
 from rankone.deprecation import OldAttribute, old_positions
+from rankone.notebook import Shown
 
 _MOST_NAMED = 5
 
 
 @old_positions()
-@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
-class Rank1Check:
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Rank1Check(Shown):
     """The check of one table of pairs."""
 
     name: str
@@ -32,6 +33,13 @@ class Rank1Check:
     method: str  # how tables were simulated
     visible: float | None  # relative deviation of the click rates that would be seen 4 times of 5
     cells: pl.DataFrame  # row, col, outcomes, clicks, rate, rank_one_rate, deviation; the largest deviation first
+
+    def _sentence(self) -> str:
+        told = "nothing to test" if self.p_value is None else f"p = {self.p_value:.2g}"
+        return f"{self.name}: {told}; pairs by their distance from rank 1:"
+
+    def _tables(self) -> dict[str, pl.DataFrame]:
+        return {"cells": self.cells}
 
     def sentence(self, doubtful: bool) -> str:
         """Say what was found."""
@@ -65,12 +73,21 @@ class Rank1Check:
         return residual_chart(self.cells, f"Distance from rank 1: {self.name} ({told})")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Rank1Report:
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Rank1Report(Shown):
     """The checks of one or more tables, and what they say together at error rate `level`."""
 
     checks: tuple[Rank1Check, ...]
     level: float
+
+    def _sentence(self) -> str:
+        return self.sentence
+
+    def _tables(self) -> dict[str, pl.DataFrame]:
+        return {"summary": self.summary()} | {check.name: check.cells for check in self.checks}
+
+    def _shown(self) -> pl.DataFrame:
+        return self.checks[0].cells if len(self.checks) == 1 else self.summary()
 
     @property
     def adjusted(self) -> tuple[float | None, ...]:

@@ -28,6 +28,11 @@ class Counting(Driver):
         """Return the number of the last event; 0: there is none."""
         return int(self.query(f"SELECT {_END}", (experiment,))[0][0] or 0)
 
+    def last_decision(self, experiment: int) -> int:
+        """Return the number of the last decision, which is found in an index of its own; -1: there is none."""
+        found = self.query("SELECT max(decision) FROM rankone_journal WHERE experiment = {}", (experiment,))[0][0]
+        return -1 if found is None else int(found)
+
     def span(self, experiment: int) -> tuple[int, int]:
         """Return when the first event happened and when the last one did."""
         first, last = self.query(_SPAN, (experiment, experiment))[0]

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from rankone.errors import InputError
+from rankone.errors import InputError, JournalError
 from rankone.serving.journal import COLUMNS, MARKS, NEW_IN, NUMBERS, Kind, as_sql
 from rankone.serving.storage.dialect import places
 from rankone.serving.storage.driver import Driver, Row
@@ -45,7 +45,10 @@ class JournalTables(Driver):
 
     def names(self) -> dict[str, int]:
         """Return the experiments by name."""
-        return dict(self.query("SELECT name, id FROM rankone_experiments ORDER BY id"))
+        found: dict[str, int] = dict(self.query("SELECT name, id FROM rankone_experiments ORDER BY id"))
+        if not all(isinstance(name, str) for name in found):  # as a damaged page has it
+            raise JournalError("names of experiments", "what is no text", "restore the database from a backup")
+        return found
 
     def find(self, name: str) -> int | None:
         """Return the number of an experiment, if there is one of that name."""

@@ -28,6 +28,7 @@ _FIRST_PAUSE, _LAST_PAUSE = 0.002, 0.0005  # seconds between tries for a lock, a
 # One who had to wait in the last second knows that it is not alone: after its turn it leaves the lock to others, long
 # enough for them to try.
 _CROWDED, _TURN, _COURTESY = 1.0, 0.03, 0.002
+_OTHER_FILES = {".csv", ".tsv", ".txt", ".json", ".jsonl", ".parquet", ".gz", ".zst", ".zip", ".py", ".ipynb", ".html"}
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
@@ -84,6 +85,12 @@ class SQLiteStorage(Storage):
             raise StorageError(f"a folder for the database {self.where}", f"no folder {self._path.parent}", "make it")
         if read_only and not self._path.exists():
             raise StorageError(f"a database at {self.where}", "no such file", "see that its name is right")
+        new = not self._path.exists() or self._path.stat().st_size == 0
+        if new and self._path.suffix.lower() in _OTHER_FILES:  # an empty one would become a database
+            do = f"name a new file: {self._path.stem}.db, say"
+            raise StorageError(
+                f"a file name for a database at {self.where}", f"one that ends in {self._path.suffix}", do
+            )
 
     def has(self, name: str) -> bool:
         """Look into SQLite's own table of tables."""
