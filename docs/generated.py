@@ -16,7 +16,9 @@ from typing import Any
 MARK = re.compile(r"^<!-- generated: ([\w-]+) ?(.*?) -->$", re.MULTILINE)
 REFERENCE = Path(__file__).parent / "reference"
 # Packages whose own `__all__` is public beside the names of `rankone` itself.
-PARTS = tuple(f"rankone.{part}" for part in ("clicks", "policies", "problems", "serving", "simulation", "testing"))
+PARTS = tuple(
+    f"rankone.{part}" for part in ("clicks", "lists", "policies", "problems", "serving", "simulation", "testing")
+)
 
 
 def setup(app: Any) -> dict[str, bool]:

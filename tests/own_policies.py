@@ -3,8 +3,10 @@
 import rankone
 
 
-def own_policies() -> list[str]:
-    return sorted(name for name, kind in rankone.known_policies().items() if kind.__module__.startswith("rankone."))
+def own_policies(plays: str = "pair") -> list[str]:
+    """Names of those that play this; "all" of them."""
+    own = {name: kind for name, kind in rankone.known_policies().items() if kind.__module__.startswith("rankone.")}
+    return sorted(name for name, kind in own.items() if plays in (kind.plays, "all"))
 
 
 #: What a user writes: a policy that always plays the first pair.

@@ -50,7 +50,7 @@ _HOMES = {
     "sweep": "rankone.simulation",
     "upper_bound": "rankone.problems",
 }
-_MODULES = ("clicks", "errors", "policies")
+_MODULES = ("clicks", "errors", "lists", "policies")
 # Policies beyond the usual few are in `rankone.policies`; those that were here in 0.1 are still found.
 _MOVED = (
     "Best", "Challengers", "IMEDUB", "KLUCB", "KLUCBUB", "OSUB", "Rank1Elim", "Rank1ElimKLAnytime", "TopTwo",

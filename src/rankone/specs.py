@@ -15,12 +15,17 @@ from rankone.errors import InputError
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
 Pair = tuple[float, float]  # two numbers, one for the rows and one for the columns, say; written 0.1x0.2
+Numbers = tuple[float, ...]  # any count of them, one a position, say; written 1x0.5x0.3
+Wholes = tuple[int, ...]  # whole numbers, such as items; written 3x0x7
 _EXAMPLES: dict[Any, tuple[str, str]] = {
     bool: ("true or false", "1"),
     int: ("a whole number", "1"),
     float: ("a number", "1"),
     Pair: ("two numbers", "1x2"),
+    Numbers: ("numbers", "1x0.5x0.3"),
+    Wholes: ("whole numbers", "3x0x7"),
 }
+_TUPLES = (Pair, Numbers, Wholes)
 
 _USUAL = {"horizon": 100_000, "runs": 20, "workers": 2, "seed": 0}  # what a wrong whole number is told to try
 
@@ -60,7 +65,7 @@ def _parameter_help(owner: str, key: str, hints: Mapping[str, Any], defaults: Ma
 
 def _kinds(hint: Any) -> list[Any]:
     """Return the types that a parameter's value may have, besides None."""
-    return [hint] if hint == Pair else [kind for kind in typing.get_args(hint) or (hint,) if kind is not type(None)]
+    return [hint] if hint in _TUPLES else [kind for kind in typing.get_args(hint) or (hint,) if kind is not type(None)]
 
 
 def _example(hint: Any, default: Any) -> tuple[str, str]:
@@ -76,6 +81,8 @@ def parse_value(text: str, hint: Any, where: str, default: Any = None) -> Any:
         if Pair in kinds and ("x" in text or len(kinds) == 1):
             rows, cols = text.split("x")
             return float(rows), float(cols)
+        if kinds[0] in (Numbers, Wholes):
+            return tuple((float if kinds[0] == Numbers else int)(part) for part in text.split("x"))
         if kinds[0] is float:
             return float(text)
         if kinds == [int]:

@@ -11,7 +11,7 @@ import numpy as np
 
 import rankone
 from rankone.numerics.seeds import generator
-from rankone.policies.base import known_policies
+from tests.own_policies import own_policies
 
 FILE = Path(__file__).parent / "choices.npz"
 VARIANTS = ("kl-ucb:c=3", "osub:c=3", "rank1elim-kl:c=0", "uts:gamma=5", "challengers:window=2,memory=3")
@@ -27,9 +27,8 @@ DECISIONS = 2_000
 
 
 def labels() -> list[str]:
-    """The policies of the package and some of their variants."""
-    own = [name for name, kind in known_policies().items() if kind.__module__.startswith("rankone.")]
-    return sorted(own) + list(VARIANTS)
+    """The policies on pairs of the package and some of their variants."""
+    return own_policies() + list(VARIANTS)
 
 
 def regrets(label: str, feedback: str) -> np.ndarray:

@@ -3,6 +3,7 @@
 import pytest
 
 import rankone
+from rankone.lists import DCM, PBM, Cascade
 from rankone.problems.registry import known_families
 from rankone.testing import FamilySuite, ProblemSuite
 from tests import kinds
@@ -12,6 +13,13 @@ PROBLEMS = {
     "a single pair": rankone.RankOne([0.5], [0.5]),
     "never clicked": rankone.RankOne([0.0, 0.0], [1.0, 0.5]),
     "more pairs than are looked at": rankone.needle(32, 32),
+}
+LISTS = {
+    "a cascade": Cascade([0.3, 0.0, 1.0, 0.5], positions=2),
+    "examination in any order": PBM([0.1, 0.7, 0.4], [0.5, 1.0]),
+    "as many positions as items": PBM([0.1, 0.7, 0.4], [0.5, 1.0, 0.2], item_names=["a", "b", "c"]),
+    "termination that rises": DCM([0.5, 0.2, 0.9, 0.4], [0.1, 0.5, 0.9]),
+    "a single item": Cascade([0.5], positions=1),
 }
 
 
@@ -47,4 +55,11 @@ class TestOtherKinds(ProblemSuite):
 class TestProblemsOfFamilies(ProblemSuite):
     @pytest.fixture(autouse=True, params=sorted(known_families()))
     def _each(self, request):
-        self.problem = known_families()[request.param].make(3, 4)
+        self.problem = known_families()[request.param].make(4, 3)
+        self.policy = "random-list" if self.problem.asks_for == "list" else "uniform"
+
+
+class TestLists(ProblemSuite):
+    @pytest.fixture(autouse=True, params=LISTS)
+    def _each(self, request):
+        self.problem, self.policy = LISTS[request.param], "random-list"

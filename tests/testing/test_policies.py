@@ -85,7 +85,7 @@ def test_an_update_that_learns_nothing():
     def nothing(state, row, col, tag, reward):
         state.pulls[row, col] += 1
 
-    said = failure(make("stubborn", updating=nothing)[0](), "test_finds_the_pair_that_is_clicked")
+    said = failure(make("stubborn", updating=nothing)[0](), "test_finds_what_is_clicked")
     assert "the pair (1, 2), which alone is clicked, in most decisions - got " in said
 
 
@@ -149,7 +149,7 @@ def test_parameters_that_change():
 def test_settled_too_early():
     kind, state_class = make("premature")
     settled.register(state_class)(lambda state: True)
-    assert "one pair for ever after `settled` - got {(" in failure(kind(), "test_once_settled_it_stays")
+    assert "one decision for ever after `settled` - got {(" in failure(kind(), "test_once_settled_it_stays")
 
 
 def test_a_state_that_runs_share():
@@ -185,5 +185,7 @@ def test_what_is_missing(members, test, said):
 
 
 def test_a_policy_that_plays_something_else():
-    said = failure(make("lister", plays="list")[0](), "test_small_problems_are_played_within_bounds")
-    assert said.startswith("expected a policy that plays pairs - got one that plays lists - test it in a problem")
+    said = failure(make("combiner", plays="combination")[0](), "test_small_problems_are_played_within_bounds")
+    assert said.startswith(
+        "expected a policy that plays pairs or lists - got one that plays combinations - test it in a problem"
+    )

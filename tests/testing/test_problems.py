@@ -134,6 +134,6 @@ def test_families():
         return failure(test, FamilySuite, family="test-drawn")
 
     assert "a sentence about 'test-drawn' - got none - begin the docstring" in said("test_is_known_and_says_what_it_is")
-    assert "one problem 'test-drawn:3x3' - got two different ones" in said("test_is_the_same_every_time")
-    assert "a problem of 1 x 1 - got (1, 3) - go by n_rows and n_cols" in said("test_makes_problems_of_any_size")
+    assert "one problem 'test-drawn:4x3' - got two different ones" in said("test_is_the_same_every_time")
+    assert "a problem of 1 x 1 - got (1, 3) - go by the two sizes" in said("test_makes_problems_of_any_size")
     assert "a family 'test-none' - got none - write @family" in failure(suite=FamilySuite, family="test-none")

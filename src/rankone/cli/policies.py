@@ -11,7 +11,7 @@ from rankone.cli._commands import STUDY, command
 
 @command("policies", topic=STUDY)
 def policies(as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else.")) -> None:
-    """List the policies: parameters, what each does and what it suits."""
+    """List the policies: what each plays, its parameters, what it does and what it suits."""
     found = policy_facts()
     if as_json:
         print(json.dumps(found, indent=1))
@@ -27,16 +27,18 @@ def policy_facts() -> list[dict[str, str]]:
     """Return what there is to say about each policy: the command prints it, and so does the documentation."""
     import dataclasses
 
+    from rankone.kernels.decision import KINDS
     from rankone.policies import known_policies
     from rankone.specs import value_text
 
     return [
         {
             "policy": name,
+            "plays": KINDS[kind.plays],
             "parameters": ", ".join(f"{field.name}={value_text(field.default)}" for field in dataclasses.fields(kind))
             or "none",
             "what it does": (kind.__doc__ or "").strip().partition("\n")[0],
             "suits": kind.suits,
         }
-        for name, kind in sorted(known_policies().items())
+        for name, kind in sorted(known_policies().items(), key=lambda each: (list(KINDS).index(each[1].plays), each[0]))
     ]

@@ -27,6 +27,7 @@ def problems(as_json: bool = typer.Option(False, "--json", help="Print JSON and 
 
     show_table(pl.DataFrame(found))
     print("Write parameters as needle:32x32:p=0.1,gap=0.4; 0.1x0.2 is 0.1 for the rows and 0.2 for the columns.")
+    print("ITEMSxPOSITIONS are lists, for policies that play lists: cascade:16x4:p=0.2,gap=0.15.")
     print(FILES)
 
 
@@ -37,9 +38,9 @@ def family_facts() -> list[dict[str, str]]:
 
     return [
         {
-            "problem": f"{name}:ROWSxCOLS",
+            "problem": family.spelling,
             "parameters": ", ".join(f"{key}={value_text(value)}" for key, value in family.parameters.items()) or "none",
             "what it is": family.explanation,
         }
-        for name, family in sorted(known_families().items())
+        for _, family in sorted(known_families().items(), key=lambda each: (each[1].sizes[0] == "n_items", each[0]))
     ]

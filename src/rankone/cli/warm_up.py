@@ -34,6 +34,9 @@ def warm_up(
     with stopped_by_hand(lambda: "what was finished is kept; the same command continues"):
         for number, each in enumerate(chosen, 1):
             print(f"rankone: compiling {each.label}, {number} of {len(chosen)}", file=sys.stderr)
+            if each.plays != "pair":
+                _play_lists(each)
+                continue
             ready = each.with_horizon(1_000).for_problem(0, 0)
             live = compile_live(ready)
             if live is None:
@@ -56,3 +59,11 @@ def _play(policy: Policy) -> None:
     agent = policy.agent(2, 2)
     agent.tell(agent.ask(), 0)
     agent.void(agent.ask())
+
+
+def _play_lists(policy: Policy) -> None:
+    """Play a policy on lists as a study does; live experiments show pairs."""
+    from rankone.simulation import simulate
+
+    if policy.plays == "list":
+        simulate("pbm-list:2x2", policy, horizon=2, runs=1, workers=1)

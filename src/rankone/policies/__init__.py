@@ -14,6 +14,11 @@ from rankone.policies.base import as_policy as as_policy
 from rankone.policies.base import known_policies as known_policies
 
 if TYPE_CHECKING:  # what type checkers and editors see
+    from rankone.policies.lists.best_list import BestList as BestList
+    from rankone.policies.lists.cascade_kl_ucb import CascadeKLUCB as CascadeKLUCB
+    from rankone.policies.lists.cascade_ts import CascadeTS as CascadeTS
+    from rankone.policies.lists.cascade_ucb1 import CascadeUCB1 as CascadeUCB1
+    from rankone.policies.lists.random_list import RandomList as RandomList
     from rankone.policies.pairs.best import Best as Best
     from rankone.policies.pairs.challengers import Challengers as Challengers
     from rankone.policies.pairs.imed_ub import IMEDUB as IMEDUB

@@ -75,6 +75,11 @@ class Policy:
             return dataclasses.replace(self, **{"horizon": horizon})
         return self
 
+    def with_known(self, known: Mapping[str, tuple[float, ...]]) -> Self:
+        """Fill in what a problem says beforehand (`Problem.known`), where the policy needs it and has not got it."""
+        missing = {name: value for name, value in known.items() if getattr(self, name, 0) is None}
+        return dataclasses.replace(self, **missing) if missing else self
+
     def for_problem(self, *best: Any, **named: Any) -> Self:
         """Tell a yardstick which decision is best. Policies that have to find it do nothing here."""
         return self
@@ -115,6 +120,14 @@ def check_sizes(n_rows: int, n_cols: int) -> None:
     """Refuse sizes that no policy can play."""
     whole_number("n_rows", n_rows)
     whole_number("n_cols", n_cols)
+
+
+def check_list_sizes(n_items: int, n_positions: int) -> None:
+    """Refuse sizes of lists that no policy can play."""
+    whole_number("n_items", n_items)
+    if whole_number("n_positions", n_positions, example=1) > n_items:
+        got = f"{n_positions} positions for {n_items} items"
+        raise InputError("at most as many positions as items", got, "show each item once, in a shorter list")
 
 
 def check_c(c: float) -> None:

@@ -11,6 +11,9 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import numpy as np
+import numpy.typing as npt
+
 from rankone.errors import InputError
 from rankone.kernels.decision import Layout, Plays, Shape
 from rankone.registry import Registry
@@ -67,6 +70,17 @@ class Problem:
     def best_decision(self) -> tuple[int, ...] | None:
         """Return what is best to show, for yardsticks; None: nobody knows, or it changes."""
         return None
+
+    def known(self) -> dict[str, tuple[float, ...]]:
+        """Return what a policy may be told beforehand, by the name of its parameter: the examination of positions, say.
+
+        A policy that has no such parameter is told nothing.
+        """
+        return {}
+
+    def earned(self, clicks: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Return what outcomes are worth on average, ``(visitors, outcomes)`` to ``(visitors,)``: their clicks."""
+        return clicks.sum(axis=1).astype(np.float64)
 
     def loss_at_random(self) -> float | None:
         """Return what a decision drawn at random loses on average; None: nobody knows, or it changes."""

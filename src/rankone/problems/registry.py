@@ -6,6 +6,9 @@ A family is one file with one function from sizes and parameters to probabilitie
     def steps(n_rows: int, n_cols: int, drop: float = 0.1) -> tuple[Vector, Vector]:
         \"\"\"Probabilities fall by `drop` from one level to the next.\"\"\"
         ...
+
+Two vectors are the rows and columns of a rank-1 problem. A family of another kind returns its problems, which then get
+their canonical names; its first two parameters are the sizes, called what they are (`n_items`, `n_positions`).
 """
 
 from __future__ import annotations
@@ -38,31 +41,48 @@ class Family:
     name: str
     explanation: str
     parameters: Mapping[str, Any]
-    make: Callable[..., RankOne]
+    make: Callable[..., Problem]
+    sizes: tuple[str, str] = ("n_rows", "n_cols")
+
+    @property
+    def spelling(self) -> str:
+        """How a problem of the family is written: ``needle:ROWSxCOLS``."""
+        return f"{self.name}:" + "x".join(size.removeprefix("n_").upper() for size in self.sizes)
 
 
-def family(name: str) -> Callable[[Callable[_P, tuple[Vector, Vector]]], Callable[_P, RankOne]]:
-    """Register a function of sizes and parameters as a family; it then returns problems with canonical names."""
+@overload
+def family(name: str) -> Callable[[Callable[_P, tuple[Vector, Vector]]], Callable[_P, RankOne]]: ...
+@overload
+def family(name: str, kind: type[Some]) -> Callable[[Callable[_P, Some]], Callable[_P, Some]]: ...
+def family(name: str, kind: type[Problem] = RankOne) -> Any:
+    """Register a function of sizes and parameters as a family; it then returns problems with canonical names.
 
-    def register(draw: Callable[_P, tuple[Vector, Vector]]) -> Callable[_P, RankOne]:
+    Args:
+        name: what the family is called.
+        kind: class of the problems that the function returns; by default it returns probabilities of rows and columns.
+    """
+
+    def register(draw: Callable[..., Any]) -> Callable[..., Problem]:
         signature = inspect.signature(draw)
-        defaults = {
-            key: value.default for key, value in signature.parameters.items() if key not in ("n_rows", "n_cols")
-        }
+        first, second, *others = signature.parameters
+        defaults = {key: signature.parameters[key].default for key in others}
 
         @functools.wraps(draw)
-        def make(*args: _P.args, **keywords: _P.kwargs) -> RankOne:
+        def make(*args: Any, **keywords: Any) -> Problem:
             given = signature.bind(*args, **keywords)
-            for side in ("n_rows", "n_cols"):
+            for side in (first, second):
                 given.arguments[side] = whole_number(side, given.arguments[side])
-            rows, cols = draw(*given.args, **given.kwargs)
+            drawn = draw(*given.args, **given.kwargs)
+            made: Problem = RankOne(*drawn) if kind is RankOne else drawn
             values = {key: _shortest(given.arguments.get(key, default)) for key, default in defaults.items()}
             changed = [f"{key}={value_text(value)}" for key, value in values.items() if value != defaults[key]]
-            parts = [name, f"{len(rows)}x{len(cols)}", ",".join(changed)]
-            return RankOne(rows, cols, name=":".join(filter(None, parts)))
+            parts = [name, "x".join(map(str, made.shape)), ",".join(changed)]
+            made.name = ":".join(filter(None, parts))
+            return made
 
         explanation = (inspect.getdoc(draw) or "").partition("\n")[0]
-        _FAMILIES.add(name, Family(name, explanation, types.MappingProxyType(defaults), make), origin=draw)
+        parameters = types.MappingProxyType(defaults)
+        _FAMILIES.add(name, Family(name, explanation, parameters, make, (first, second)), origin=draw)
         return make
 
     return register
@@ -74,7 +94,7 @@ def known_families() -> Mapping[str, Family]:
 
 
 @overload
-def as_problem(spec: str | Path) -> RankOne: ...
+def as_problem(spec: str | Path) -> Any: ...  # the kind that the text names
 @overload
 def as_problem(spec: Some) -> Some: ...
 def as_problem(spec: str | Path | Problem) -> Problem:
@@ -111,15 +131,18 @@ def as_rank_one(spec: str | Path | Problem, why: str) -> RankOne:
     return found
 
 
-def _member(found: Family, spec: str, rest: str) -> RankOne:
+def _member(found: Family, spec: str, rest: str) -> Problem:
     sizes, _, settings = rest.partition(":")
-    rows, cross, cols = sizes.partition("x")
+    first, cross, second = sizes.partition("x")
     if not cross:
-        raise InputError(f"sizes, rows x columns, after '{found.name}'", spec, f"write {found.name}:32x32, say")
+        lists = found.sizes != ("n_rows", "n_cols")
+        what, example = ("items x positions", "16x4") if lists else ("rows x columns", "32x32")
+        raise InputError(f"sizes, {what}, after '{found.name}'", spec, f"write {found.name}:{example}, say")
     hints = {key: hint for key, hint in typing.get_type_hints(found.make).items() if key in found.parameters}
-    n_rows, n_cols = parse_whole_number("n_rows", rows), parse_whole_number("n_cols", cols)
+    one, other = found.sizes
+    counts = parse_whole_number(one, first), parse_whole_number(other, second)
     values = parse_settings(f"{found.name}:{sizes}", settings, hints, found.parameters)
-    return found.make(n_rows, n_cols, **values)
+    return found.make(*counts, **values)
 
 
 def _shortest(value: Any) -> Any:

@@ -74,12 +74,13 @@ class Run(NamedTuple):
 
 
 def ready_for(policy: Policy, problem: Problem, horizon: int) -> Policy:
-    """Return the policy with what a study tells it: the horizon, and to a yardstick the best decision.
+    """Return the policy with what a study tells it: the horizon, what the problem makes known beforehand (the
+    examination of positions, say), and to a yardstick the best decision.
 
     Refuses a policy that does not play what the problem asks for.
     """
     policy.check_plays(problem.asks_for, problem.shape, f"the problem {problem.name}")
-    ready, best = policy.with_horizon(horizon), problem.best_decision()
+    ready, best = policy.with_horizon(horizon).with_known(problem.known()), problem.best_decision()
     return ready if best is None else ready.for_problem(*best)
 
 

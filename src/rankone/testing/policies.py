@@ -1,4 +1,4 @@
-"""What every policy on pairs must do, whoever wrote it (the contract: `rankone.kernels.policy`)."""
+"""What every policy on pairs or lists must do, whoever wrote it (the contract: `rankone.kernels.policy`)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import itertools
 import json
+import math
 import sys
 from typing import Any, ClassVar
 
@@ -14,45 +15,53 @@ import numpy as np
 
 from rankone.compiling.compiled import compile_errors_explained, compiled
 from rankone.kernels.advance import ASK, LEARN, VOID, Stretch, advance
-from rankone.kernels.decision import KINDS, Layout
 from rankone.kernels.policy import check_relearns, race, settled, view
 from rankone.numerics.seeds import generator
-from rankone.policies import Agent, AgentDecision, Policy, as_policy, known_policies
-from rankone.problems import RankOne
+from rankone.policies import Agent, Policy, as_policy, known_policies
 from rankone.simulation import simulate
+from rankone.testing.games import Game, Rates, Shown, game_of
 from rankone.testing.suite import Suite, expect, expect_plain_arrays, expect_refusal
 
-Pair = tuple[int, int]
-_CERTAIN = np.outer([0.0, 1.0, 0.0], [0.0, 0.0, 1.0, 0.0])  # only the pair (1, 2) is ever clicked, and always
-_MIXED = np.outer([0.9, 0.2, 0.4], [0.8, 0.1, 0.3, 0.5])
 _LATE = 20  # decisions open at a time, where outcomes are late
 _VOID = 0.1  # share of the decisions that never have an outcome, then
 
 
 class PolicySuite(Suite):
-    """Tests of a policy that plays pairs. One that plays combinations or lists: see `ProblemSuite`.
+    """Tests of a policy that plays pairs or lists. One that plays combinations: see `ProblemSuite`.
 
     Set `policy`, and for a yardstick, which has nothing to find, `learns` or `draws_ties` to False.
     """
 
     policy: Policy
-    learns: bool = True  # finds the pair that alone is clicked
+    learns: bool = True  # finds what alone is clicked
     draws_ties: bool = True  # its first choice is not always the same
     horizon: ClassVar[int] = 20_000  # of the runs in which it has to find something
 
-    def agent(self, n_rows: int = 3, n_cols: int = 4, seed: int = 0, horizon: int = 500) -> Agent:
+    @property
+    def game(self) -> Game:
+        """What the policy is tested in."""
+        return game_of(self.policy.plays)
+
+    def ready(self, shape: tuple[Any, Any], horizon: int = 500) -> Policy:
+        """Return the policy with all that it cannot start without."""
+        game, positions = self.game, max(1, int(shape[1]))
+        best = (0, 0) if game.plays == "pair" else tuple(range(positions))
+        return self.policy.with_horizon(horizon).with_known(game.known(positions)).for_problem(*best)
+
+    def agent(self, *shape: int, seed: int = 0, horizon: int = 500) -> Agent:
         """Return an agent that plays the policy, with all that the policy cannot start without."""
-        expect(
-            self.policy.plays == "pair", "a policy that plays pairs", f"one that plays {KINDS[self.policy.plays]}",
-            "test it in a problem that asks for them: ProblemSuite.check(problem=..., policy=...)",
-        )  # fmt: skip
-        return self.policy.with_horizon(horizon).for_problem(0, 0).agent(n_rows, n_cols, seed=seed)
+        sizes = shape or self.game.certain.shape
+        return self.ready((sizes[0], sizes[1]), horizon).agent(*sizes, seed=seed)
+
+    def play(self, agent: Agent, steps: int, rates: Rates, seed: int, late: int = 0, void: float = 0.0) -> list[Shown]:
+        """Ask and tell: see `play`."""
+        return play(self.game, agent, steps, rates, seed, late, void)
 
     def test_small_problems_are_played_within_bounds(self) -> None:
         """It plays one row or one column, clicks always or never, and outcomes that come late."""
-        for shape in ((1, 1), (1, 5), (5, 1), (2, 2)):
+        for shape in self.game.small:
             for mean in (0.0, 1.0, 0.5):
-                play(self.agent(*shape), 120, np.full(shape, mean), 3, late=3)
+                self.play(self.agent(*shape), 120, np.full(shape, mean), 3, late=3)
 
     def test_the_label_leads_back_to_the_policy(self) -> None:
         """Commands, files and journals know a policy by its label alone."""
@@ -93,7 +102,7 @@ class PolicySuite(Suite):
     def test_playing_changes_no_parameter(self) -> None:
         """A study plays the same object many times; whatever changes belongs into the state."""
         before = copy.deepcopy(dataclasses.asdict(self.policy))
-        play(self.agent(), 50, _MIXED, 1)
+        self.play(self.agent(), 50, self.game.mixed, 1)
         after = dataclasses.asdict(self.policy)
         expect(before == after, f"the parameters {before} after playing", after, "keep what changes in the state")
 
@@ -101,10 +110,10 @@ class PolicySuite(Suite):
         """All that the policy remembers is in its state: live experiments store that and nothing else."""
         for late in (0, 7):
             agent, twin = self.agent(), self.agent()
-            play(agent, 150, _MIXED, 1, late)
+            self.play(agent, 150, self.game.mixed, 1, late)
             twin.state = type(agent.state)(*(array.copy() for array in agent.state))
             twin.rng.bit_generator.state = agent.rng.bit_generator.state
-            pairs, again = play(agent, 150, _MIXED, 2), play(twin, 150, _MIXED, 2)
+            pairs, again = (self.play(each, 150, self.game.mixed, 2) for each in (agent, twin))
             expect(
                 pairs == again, "the same decisions from a copy of the state", _first_difference(pairs, again),
                 "keep all that the policy remembers in the state's arrays, and draw from rng only",
@@ -122,33 +131,33 @@ class PolicySuite(Suite):
 
     def test_a_step_keeps_nothing_of_its_generator(self) -> None:
         """A service makes millions of steps: what each kept would add up."""
-        agent = self.agent()
-        agent.tell(agent.ask(), 1)
+        agent, count = self.agent(), self.game.layout.outcome
+        agent.tell(agent.ask(), self.game.told([1] * count))
         before = sys.getrefcount(agent.rng)
         for _ in range(10):
-            agent.tell(agent.ask(), 0)
+            agent.tell(agent.ask(), self.game.told([0] * count))
             agent.void(agent.ask())
         more = sys.getrefcount(agent.rng) - before
         expect(more == 0, "no reference to the generator kept by a step", more, "pass rng on, and store it nowhere")
 
-    def test_finds_the_pair_that_is_clicked(self) -> None:
+    def test_finds_what_is_clicked(self) -> None:
         """Outcomes come at once."""
         if self.learns:
-            pairs = play(self.agent(horizon=self.horizon), self.horizon, _CERTAIN, 4)
-            self._expect_found(pairs, "does `update` take the outcome in?")
+            pairs = self.play(self.agent(horizon=self.horizon), self.horizon, self.game.certain, 4)
+            self._expect_found(pairs, "does `update` (or `learn`) take the outcome in?")
 
     def test_finds_it_when_outcomes_are_late_or_missing(self) -> None:
         """Outcomes come in any order, after other decisions, and some never."""
         if self.learns:
-            pairs = play(self.agent(horizon=self.horizon), self.horizon, _CERTAIN, 4, _LATE, _VOID)
+            pairs = self.play(self.agent(horizon=self.horizon), self.horizon, self.game.certain, 4, _LATE, _VOID)
             self._expect_found(pairs, "wait for no outcome before the next decision: it may never come")
 
     def test_an_outcome_is_filed_under_its_own_decision(self) -> None:
         """Which of two open decisions was clicked makes a difference."""
         agent = self.agent()
-        play(agent, 30, _MIXED, 10)
+        self.play(agent, 30, self.game.mixed, 10)
         waiting = [decision for decision in (agent.ask() for _ in range(20)) if not decision.filler]
-        others = [(one, other) for one, other in itertools.pairwise(waiting) if one[:2] != other[:2]]
+        others = [(one, other) for one, other in itertools.pairwise(waiting) if set(one.shown) != set(other.shown)]
         same = [self._after(agent, one, other) == self._after(agent, other, one) for one, other in others]
         expect(
             not self.learns or not same or not all(same), "the state to show which of two open decisions was clicked",
@@ -158,118 +167,136 @@ class PolicySuite(Suite):
     def test_the_first_choice_is_not_always_the_same(self) -> None:
         """Ties that are broken by order would favour the first row and column for ever."""
         if self.draws_ties:
-            firsts = {self.agent(seed=seed).ask()[:2] for seed in range(20)}
+            firsts = {self.agent(seed=seed).ask().shown for seed in range(20)}
             expect(len(firsts) > 1, "ties broken at random", f"{firsts} first, with 20 seeds", "draw among equals")
 
     def test_starts_afresh_on_what_is_known(self) -> None:
         """A live experiment does so when rows or columns come and go; what is known then are counts, not tags."""
+        if self.policy.plays != "pair":  # live experiments show pairs
+            return
         agent = self.agent(horizon=self.horizon)
         check_relearns(type(agent.state))
         pulls = np.full((3, 4), 20)
         pulls[1, 2] = 2_000
-        known, module = Stretch.known(pulls, (pulls * _CERTAIN).astype(np.int64)), type(self.policy).__module__
+        clicks = (pulls * self.game.certain).astype(np.int64)
+        known, module = Stretch.known(pulls, clicks), type(self.policy).__module__
         with compile_errors_explained(module):
             compiled(advance, module)(agent.state, None, agent.rng, known)
         if self.learns:
-            pairs = play(agent, self.horizon, _CERTAIN, 11)
+            pairs = self.play(agent, self.horizon, self.game.certain, 11)
             self._expect_found(pairs, "see that `recall` files outcomes under their row and column")
 
     def test_once_settled_it_stays(self) -> None:
         """A study stops playing a policy that says it is settled."""
         agent = self.agent(horizon=2_000)
-        play(agent, 2_000, _CERTAIN, 5)
+        self.play(agent, 2_000, self.game.certain, 5)
         if compiled(_is_settled, type(self.policy).__module__)(agent.state):
-            pairs = set(play(agent, 300, np.zeros((3, 4)), 6))
-            expect(len(pairs) == 1, "one pair for ever after `settled`", pairs, "say `settled` later, or not at all")
+            pairs = set(self.play(agent, 300, np.zeros(self.game.certain.shape), 6))
+            expect(
+                len(pairs) == 1, "one decision for ever after `settled`", pairs, "say `settled` later, or not at all"
+            )
 
     def test_what_it_shows_of_itself_has_the_right_size(self) -> None:
-        """`view` and `race` speak of rows and columns, or of pairs, of this problem."""
+        """`view` and `race` speak of rows and columns, of pairs or of items of this problem."""
         agent = self.agent()
+        shape = self.game.certain.shape
+        sizes = (
+            {"items": shape[0]} if self.policy.plays == "list" else {"levels": sum(shape), "pairs": math.prod(shape)}
+        )
         for _ in range(2):
             seen, left = view(agent.state), race(agent.state)
             if seen is not None:
-                size = {"levels": 7, "pairs": 12}.get(seen.about)
+                size = sizes.get(seen.about)
                 found = {len(array) for array in (seen.pulls, seen.clicks, seen.low, seen.high, seen.left)}
-                expect(found == {size}, f"{size} beliefs about {seen.about} of 3 x 4", found, "see View")
+                expect(
+                    found == {size}, f"{size} beliefs about {seen.about} of {shape[0]} x {shape[1]}", found, "see View"
+                )
             if left is not None:
-                sizes = len(left.rows), len(left.cols)
-                expect(sizes == (3, 4), "a race of 3 rows and 4 columns", sizes, "see Race")
-            play(agent, 100, _MIXED, 7)
+                both = len(left.rows), len(left.cols)
+                expect(both == shape, f"a race of {shape[0]} rows and {shape[1]} columns", both, "see Race")
+            self.play(agent, 100, self.game.mixed, 7)
 
     def test_sizes_that_cannot_be_are_refused(self) -> None:
         """In words, before anything is played."""
-        policy = self.policy.with_horizon(10).for_problem(0, 0)
-        for rows, cols in ((0, 3), (3, -1), (2.5, 2)):
-            sizes: Any = rows, cols
-            expect_refusal(functools.partial(policy.start, *sizes), f"{rows} x {cols} rows and columns")
+        what = "rows and columns" if self.policy.plays == "pair" else "items and positions"
+        for sizes in self.game.wrong:
+            policy = self.ready(sizes, 10)
+            expect_refusal(functools.partial(policy.start, *sizes), f"{sizes[0]} x {sizes[1]} {what}")
 
     def test_a_study_plays_it(self) -> None:
         """At once and with late outcomes; regret never falls, and is never more than all there is to lose."""
-        play(self.agent(), 50, _MIXED, 8)  # within bounds: the loop of studies does not look
-        problem, horizon = RankOne([0.9, 0.2, 0.4], [0.8, 0.1, 0.3, 0.5]), 500
+        self.play(self.agent(), 50, self.game.mixed, 8)  # within bounds: the loop of studies does not look
+        problem, horizon = self.game.problem, 500
+        policy = self.policy.with_known(self.game.known(problem.shape[1]))
         for feedback in (None, "delay:mean=10"):
-            study = simulate(problem, self.policy, horizon, runs=2, workers=1, feedback=feedback)
+            study = simulate(problem, policy, horizon, runs=2, workers=1, feedback=feedback)
             for run in study.runs:
                 regret = np.concatenate([[0.0], run.regret])
-                kept = bool((np.diff(regret) >= -1e-9).all()) and regret[-1] <= horizon * problem.best_mean + 1e-9
+                kept = (
+                    bool((np.diff(regret) >= -1e-9).all()) and regret[-1] <= horizon * self.game.layout.outcome + 1e-9
+                )
                 expect(kept, "regret that never falls", run.regret, "see that `choose` returns row, column, tag")
 
-    def _expect_found(self, pairs: list[Pair], do: str) -> None:
-        last = pairs[-self.horizon // 10 :]
-        share = last.count((1, 2)) / len(last)
-        expect(share > 0.75, "the pair (1, 2), which alone is clicked, in most decisions", f"{share:.0%} of them", do)
+    def _expect_found(self, decisions: list[Shown], do: str) -> None:
+        last = decisions[-self.horizon // 10 :]
+        share = sum(map(self.game.is_found, last)) / len(last)
+        needle = self.game.needle()
+        expect(share > 0.75, f"{needle}, which alone is clicked, in most decisions", f"{share:.0%} of them", do)
 
-    def _after(self, agent: Agent, clicked: AgentDecision, not_clicked: AgentDecision) -> list[bytes]:
+    def _after(self, agent: Agent, clicked: Any, not_clicked: Any) -> list[bytes]:
         """Return a copy of the state that has learned these two outcomes, the earlier decision first."""
         told = sorted([(clicked, 1), (not_clicked, 0)], key=lambda each: each[0].number)
         state = type(agent.state)(*(array.copy() for array in agent.state))
-        stretch = _stretch([(LEARN, decision, reward) for decision, reward in told])
+        stretch = _stretch(self.game, [(LEARN, decision, [reward]) for decision, reward in told])
         compiled(advance, type(self.policy).__module__)(state, None, generator(0, "conformance"), stretch)
         return [array.tobytes() for array in state]
 
     def _journal(self, steps: int) -> Stretch:
         """Play, and write down every event as a journal would."""
-        events: list[tuple[int, AgentDecision, int]] = []
-        play(self.agent(), steps, _MIXED, 9, late=5, void=_VOID, events=events)
-        return _stretch(events)
+        events: list[tuple[int, Any, list[int]]] = []
+        play(self.game, self.agent(), steps, self.game.mixed, 9, late=5, void=_VOID, events=events)
+        return _stretch(self.game, events)
 
 
-def _stretch(events: list[tuple[int, AgentDecision, int]]) -> Stretch:
-    stretch = Stretch.room(Layout(shown=2, outcome=1), size=len(events))
-    for place, (what, decision, reward) in enumerate(events):
+def _stretch(game: Game, events: list[tuple[int, Any, list[int]]]) -> Stretch:
+    stretch = Stretch.room(game.layout, size=len(events))
+    for place, (what, decision, outcome) in enumerate(events):
         stretch.what[place], stretch.tags[place] = what, decision.tag
-        stretch.shown[place], stretch.outcomes[place, 0] = decision[:2], reward
+        stretch.shown[place], stretch.outcomes[place] = decision.shown, outcome
     return stretch
 
 
 def play(
-    agent: Agent, steps: int, means: Any, seed: int, late: int = 0, void: float = 0.0, events: list[Any] | None = None
-) -> list[Pair]:
-    """Ask and tell with up to `late` decisions open, told in random order, some never; return the pairs."""
-    rng, (n_rows, n_cols) = generator(seed, "conformance"), means.shape
-    pairs: list[Pair] = []
-    waiting: list[AgentDecision] = []
+    game: Game,
+    agent: Agent,
+    steps: int,
+    rates: Rates,
+    seed: int,
+    late: int = 0,
+    void: float = 0.0,
+    events: list[Any] | None = None,
+) -> list[Shown]:
+    """Ask and tell with up to `late` decisions open, told in random order, some never; return what was shown."""
+    rng = generator(seed, "conformance")
+    decisions: list[Shown] = []
+    waiting: list[Any] = []
     events = [] if events is None else events
     for _ in range(steps):
         decision = agent.ask()
-        expect(
-            0 <= decision.row < n_rows and 0 <= decision.col < n_cols,
-            f"a row from 0 to {n_rows - 1} and a column from 0 to {n_cols - 1}", f"{decision.row}, {decision.col}",
-            "see what `choose` returns: row, column, tag",
-        )  # fmt: skip
-        pairs.append((decision.row, decision.col))
+        game.check(decision.shown, rates.shape)
+        decisions.append(decision.shown)
         waiting.append(decision)
-        events.append((ASK, decision, 0))
+        events.append((ASK, decision, [0]))
         while len(waiting) > late:
             told = waiting.pop(int(rng.random() * len(waiting)))
             if void and rng.random() < void:
                 agent.void(told)
-                events.append((VOID, told, 0))
+                events.append((VOID, told, [0]))
             else:
-                reward = int(rng.random() < means[told.row, told.col])
-                agent.tell(told, reward)
-                events.append((LEARN, told, reward))
-    return pairs
+                outcome = game.outcome(rates, told.shown, rng)
+                agent.tell(told, game.told(outcome))
+                events.append((LEARN, told, outcome))
+    return decisions
 
 
 def _variants(policy: Policy) -> list[Policy]:
@@ -279,7 +306,7 @@ def _variants(policy: Policy) -> list[Policy]:
     return [dataclasses.replace(policy, **{name: value}) for name, value in changed.items()]
 
 
-def _first_difference(pairs: list[Pair], others: list[Pair]) -> str:
+def _first_difference(pairs: list[Shown], others: list[Shown]) -> str:
     differences = (place for place, (one, other) in enumerate(zip(pairs, others, strict=True)) if one != other)
     return next((f"{pairs[place]} and {others[place]} at decision {place}" for place in differences), "the same")
 

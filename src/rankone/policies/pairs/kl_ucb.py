@@ -13,11 +13,12 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rankone.numerics.kl import bernoulli_kl, kl_upper
+from rankone.numerics.kl import bernoulli_kl
 from rankone.policies.base import Policy, check_c, check_sizes
 from rankone.policies.engines import index_policies  # noqa: F401  registers choosing and learning
-from rankone.policies.engines.index_groups import CONSTANT, IndexState, start_groups
+from rankone.policies.engines.index_groups import IndexState, start_groups
 from rankone.policies.engines.index_race import exploration_level, index_at, index_slope, level_needed
+from rankone.policies.engines.kl_index import kl_index, kl_level, kl_slope
 
 
 class KLUCBState(IndexState):
@@ -48,21 +49,9 @@ class KLUCB(Policy):
         return start_groups(KLUCBState, n_rows, n_cols, self.c)
 
 
-@exploration_level.register(KLUCBState)
-def _exploration_level(state: KLUCBState, asked: int) -> float:
-    level = math.log(asked) if asked > 1 else 0.0
-    return level + state.levels[CONSTANT] * math.log(level) if level > 1.0 else level
-
-
-@index_at.register(KLUCBState)
-def _index_at(state: KLUCBState, pulls: int, clicks: int, level: float) -> float:
-    return kl_upper(clicks / pulls, level / pulls)
-
-
-@index_slope.register(KLUCBState)
-def _index_slope(state: KLUCBState, pulls: int, clicks: int, level: float, index: float) -> float:
-    # One over the derivative of pulls * d(mean, index) by index.
-    return index * (1.0 - index) / (pulls * index - clicks) if index < 1.0 else 0.0
+exploration_level.register(KLUCBState)(kl_level)
+index_at.register(KLUCBState)(kl_index)
+index_slope.register(KLUCBState)(kl_slope)
 
 
 @level_needed.register(KLUCBState)

@@ -1,0 +1,76 @@
+"""A yardstick: an oracle that always shows one given list, normally the best one."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.errors import InputError
+from rankone.kernels.decision import Plays
+from rankone.kernels.policy import FILLER, decide, learn, settled, syncs
+from rankone.policies.base import Policy, check_list_sizes
+from rankone.specs import Wholes, whole_number
+
+
+class BestListState(NamedTuple):
+    """The list to show."""
+
+    items: npt.NDArray[np.int64]  # (K,)
+
+
+@dataclasses.dataclass(frozen=True)
+class BestList(Policy):
+    """Always shows the same items; a study fills in the best list of its problem.
+
+    Args:
+        items: the items from the first position to the last, each counted from 0.
+
+    >>> BestList().for_problem(2, 0).label
+    'best-list:items=2x0'
+    """
+
+    items: Wholes | None = None
+    name: ClassVar[str] = "best-list"
+    suits: ClassVar[str] = "a yardstick: no regret at all"
+    plays: ClassVar[Plays] = "list"
+
+    def for_problem(self, *best: int) -> Self:
+        """Fill in the list where none is given."""
+        return dataclasses.replace(self, items=tuple(best)) if self.items is None else self
+
+    def start(self, n_items: int, n_positions: int) -> BestListState:
+        """Return the state before the first list."""
+        check_list_sizes(n_items, n_positions)
+        if self.items is None or len(self.items) != n_positions:
+            got = "none" if self.items is None else f"{len(self.items)}"
+            raise InputError(f"{n_positions} items for the policy 'best-list'", got, "write best-list:items=0x1, say")
+        for item in self.items:
+            whole_number("an item of the policy 'best-list'", item, least=0, most=n_items - 1)
+            if self.items.count(item) > 1:
+                raise InputError("each item once in a list", f"item {item} twice", "name another one")
+        return BestListState(np.array(self.items, np.int64))
+
+
+@decide.register(BestListState)
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
+    for place in range(len(shown)):
+        shown[place] = state.items[place]
+    return FILLER
+
+
+@learn.register(BestListState)
+def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
+    pass
+
+
+@settled.register(BestListState)
+def _settled(state: BestListState) -> bool:
+    return True
+
+
+@syncs.register(BestListState)
+def _syncs(state: BestListState) -> int:
+    return 0

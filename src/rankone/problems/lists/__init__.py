@@ -1,0 +1,20 @@
+"""Worlds in which a decision is a list: cascade, position-based, dependent clicks. Public as `rankone.lists`."""
+
+from rankone.problems.lists.base import CURVE, ListProblem
+from rankone.problems.lists.cascade import Cascade, cascade, cascade_low
+from rankone.problems.lists.dcm import DCM, dcm, dcm_low
+from rankone.problems.lists.pbm import PBM, pbm_list, pbm_low
+
+__all__ = [
+    "CURVE",
+    "DCM",
+    "PBM",
+    "Cascade",
+    "ListProblem",
+    "cascade",
+    "cascade_low",
+    "dcm",
+    "dcm_low",
+    "pbm_list",
+    "pbm_low",
+]

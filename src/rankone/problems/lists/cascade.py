@@ -1,0 +1,149 @@
+"""The cascade model (Craswell et al. 2008; as a bandit: Kveton, Szepesvari, Wen, Ashkan, "Cascading Bandits", 2015):
+visitors read from the top, click the first item that attracts them, and leave.
+
+What counts is whether anything is clicked, so the order inside a list makes no difference to the reward, but it does to
+what is learned: items below the click were not looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from rankone.kernels.world import loss, respond
+from rankone.problems.lists.base import (
+    Given,
+    ListProblem,
+    Vector,
+    check_positions,
+    divergence_sum,
+    low_rates,
+    two_levels,
+)
+from rankone.problems.registry import family
+
+
+class CascadeWorld(NamedTuple):
+    """What the visitors of a cascade do."""
+
+    attraction: Vector  # (L,)
+    best: Vector  # (1,) probability that the best list is clicked
+
+
+@respond.register(CascadeWorld)
+def _respond(world: CascadeWorld, shown: Any, outcome: Any, rng: Any) -> bool:
+    for place in range(len(outcome)):
+        outcome[place] = 0
+    for place in range(len(shown)):
+        rate = world.attraction[shown[place]]
+        if rng.random() < rate:
+            outcome[place] = 1
+            break
+    return True
+
+
+@loss.register(CascadeWorld)
+def _loss(world: CascadeWorld, shown: Any) -> float:
+    missed = 1.0
+    for place in range(len(shown)):
+        missed *= 1.0 - world.attraction[shown[place]]
+    return world.best[0] - (1.0 - missed)
+
+
+class Cascade(ListProblem):
+    """A list is read from the top, up to the first click.
+
+    Args:
+        attraction: ``(n_items,)`` probability that an item is clicked when it is looked at.
+        positions: length of the list, K.
+        item_names: optional texts, one an item.
+        name: what tables and charts call the problem.
+
+    >>> problem = Cascade([0.5, 0.4, 0.1], positions=2)
+    >>> problem.best_decision(), round(problem.best_value, 3)
+    ((0, 1), 0.7)
+    """
+
+    kind: ClassVar[str] = "cascade"
+    reward: ClassVar[str] = "lists clicked at all"
+
+    def __init__(
+        self,
+        attraction: Given,
+        positions: int,
+        *,
+        item_names: Sequence[str] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.n_positions = check_positions(positions, len(np.atleast_1d(attraction)))
+        super().__init__(attraction, item_names, name)
+
+    def start(self) -> CascadeWorld:
+        """Return the world before the first decision."""
+        best = 1.0 - math.prod(1.0 - self.attraction[item] for item in self.best_decision())
+        return CascadeWorld(self.attraction, np.array([best]))
+
+    def value(self, shown: Sequence[int]) -> float:
+        """Return the probability that a list is clicked."""
+        return 1.0 - math.prod(1.0 - float(self.attraction[item]) for item in shown)
+
+    def loss_at_random(self) -> float:
+        """Return how much less a list drawn at random is clicked than the best, on average."""
+        return self.best_value - (1.0 - missed_at_random(1.0 - self.attraction, self.n_positions))
+
+    def lower_bound_constant(self) -> float:
+        """Return the constant of Kveton et al. 2015, Theorem 4, for any attractions: an item that does not belong into
+        the list takes the place of the last that does, and only at the top is it always looked at."""
+        ordered = np.sort(self.attraction)[::-1].tolist()
+        last, rest = ordered[self.n_positions - 1], ordered[self.n_positions :]
+        unclicked = math.prod(1.0 - rate for rate in ordered[: self.n_positions - 1])
+        return divergence_sum([((last - rate) * unclicked, rate, last) for rate in rest])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that `Cascade(**values)` turns back into the same problem."""
+        return super().to_dict() | {"positions": self.n_positions}
+
+
+def missed_at_random(factors: Vector, n_positions: int) -> float:
+    """Return the mean product of the factors of n_positions different items: a ratio of elementary symmetric sums."""
+    sums = np.zeros(n_positions + 1)  # of products of k different factors, as means: no binomial overflows
+    sums[0] = 1.0
+    for count, factor in enumerate(factors, 1):
+        for k in range(min(count, n_positions), 0, -1):
+            sums[k] += (factor * sums[k - 1] - sums[k]) * k / count
+    return float(sums[n_positions])
+
+
+@family("cascade", Cascade)
+def cascade(n_items: int, n_positions: int, *, p: float = 0.2, gap: float = 0.15) -> Cascade:
+    """A cascade: as many items as positions attract with probability p, all others with p - gap.
+
+    Args:
+        n_items: number of items, L.
+        n_positions: length of the list, K.
+        p: attraction of the K items that belong into the list.
+        gap: how much less the others attract.
+
+    >>> cascade(4, 2).attraction.round(2).tolist()
+    [0.2, 0.2, 0.05, 0.05]
+    """
+    return Cascade(two_levels(n_items, n_positions, p, gap), n_positions)
+
+
+@family("cascade-low", Cascade)
+def cascade_low(n_items: int, n_positions: int, *, mean: float = 0.06, seed: int = 0) -> Cascade:
+    """A cascade of items that few people click: attractions drawn from Beta(2, b) with this mean.
+
+    Args:
+        n_items: number of items, L.
+        n_positions: length of the list, K.
+        mean: mean attraction.
+        seed: which draw.
+
+    >>> cascade_low(10, 5).shape
+    (10, 5)
+    """
+    return Cascade(low_rates(n_items, n_positions, mean, seed), n_positions)

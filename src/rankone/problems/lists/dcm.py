@@ -1,0 +1,169 @@
+"""The dependent click model (Guo et al. 2009; as a bandit: Katariya, Kveton, Szepesvari, Wen, "DCM Bandits", 2016):
+visitors read from the top; after a click at a position they leave satisfied with a probability of that position, and
+otherwise read on.
+
+What counts is whether a visitor leaves satisfied, which nobody observes: after the last click, was the rest of the list
+read or not? A position from which few leave is worth little, whatever stands there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.errors import InputError
+from rankone.kernels.world import loss, respond
+from rankone.problems.lists.base import (
+    Given,
+    ListProblem,
+    Vector,
+    check_positions,
+    divergence_sum,
+    low_rates,
+    probabilities,
+    two_levels,
+)
+from rankone.problems.registry import family
+
+
+class DCMWorld(NamedTuple):
+    """What the visitors of a dependent click world do."""
+
+    attraction: Vector  # (L,)
+    termination: Vector  # (K,)
+    best: Vector  # (1,) probability that a visitor of the best list leaves satisfied
+
+
+@respond.register(DCMWorld)
+def _respond(world: DCMWorld, shown: Any, outcome: Any, rng: Any) -> bool:
+    for place in range(len(outcome)):
+        outcome[place] = 0
+    for place in range(len(shown)):
+        rate, leaves = world.attraction[shown[place]], world.termination[place]
+        if rng.random() < rate:
+            outcome[place] = 1
+            if rng.random() < leaves:
+                break
+    return True
+
+
+@loss.register(DCMWorld)
+def _loss(world: DCMWorld, shown: Any) -> float:
+    unsatisfied = 1.0
+    for place in range(len(shown)):
+        unsatisfied *= 1.0 - world.termination[place] * world.attraction[shown[place]]
+    return world.best[0] - (1.0 - unsatisfied)
+
+
+class DCM(ListProblem):
+    """A list is read from the top; who clicks at a position leaves satisfied with a probability of that position.
+
+    Args:
+        attraction: ``(n_items,)`` probability that an item is clicked when it is looked at.
+        termination: ``(n_positions,)`` probability to leave satisfied after a click there; in (0, 1], in any order.
+        item_names: optional texts, one an item.
+        name: what tables and charts call the problem.
+
+    >>> problem = DCM([0.5, 0.4, 0.1], termination=[0.2, 0.9])
+    >>> problem.best_decision()  # the best item where most leave
+    (1, 0)
+    """
+
+    kind: ClassVar[str] = "dcm"
+    reward: ClassVar[str] = "visitors who leave satisfied"
+
+    def __init__(
+        self,
+        attraction: Given,
+        termination: Given,
+        *,
+        item_names: Sequence[str] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.termination = probabilities(termination, "termination", above_zero=True)
+        self.n_positions = check_positions(len(self.termination), len(np.atleast_1d(attraction)))
+        super().__init__(attraction, item_names, name)
+
+    @property
+    def weights(self) -> Vector:
+        """``(n_positions,)`` the termination: the best item belongs where most leave satisfied."""
+        return self.termination
+
+    def start(self) -> DCMWorld:
+        """Return the world before the first decision."""
+        best, unsatisfied = self.best_decision(), 1.0
+        for place, item in enumerate(best):
+            unsatisfied *= 1.0 - self.termination[place] * self.attraction[item]
+        return DCMWorld(self.attraction, self.termination, np.array([1.0 - unsatisfied]))
+
+    def known(self) -> dict[str, tuple[float, ...]]:
+        """Return the termination, for the policies that go by its order."""
+        return {"termination": tuple(self.termination.tolist())}
+
+    def value(self, shown: Sequence[int]) -> float:
+        """Return the probability that a visitor of a list leaves satisfied."""
+        pairs = zip(self.termination.tolist(), shown, strict=True)
+        return 1.0 - math.prod(1.0 - leaves * float(self.attraction[item]) for leaves, item in pairs)
+
+    def earned(self, clicks: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Return how many of these visitors are satisfied, on average: each click is the last with its probability."""
+        return clicks @ self.termination
+
+    def lower_bound_constant(self) -> float | None:
+        """Return the constant of a bound like that of Katariya et al. 2016, section 5.2, for one termination at all
+        positions: trying an item at the top always tells, and costs what the last item of the list earns more."""
+        leaves = float(self.termination[0])
+        if (self.termination != leaves).any():
+            return None
+        ordered = np.sort(self.attraction)[::-1].tolist()
+        last, rest = ordered[self.n_positions - 1], ordered[self.n_positions :]
+        unsatisfied = math.prod(1.0 - leaves * rate for rate in ordered[: self.n_positions - 1])
+        return divergence_sum([(leaves * (last - rate) * unsatisfied, rate, last) for rate in rest])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that `DCM(**values)` turns back into the same problem."""
+        return super().to_dict() | {"termination": self.termination.tolist()}
+
+
+def _leaving(leave: float, n_positions: int) -> list[float]:
+    if not 0.0 < leave <= 1.0:
+        raise InputError("leave in (0, 1]", leave, "pass leave=0.5, say")
+    return [leave] * n_positions
+
+
+@family("dcm", DCM)
+def dcm(n_items: int, n_positions: int, *, p: float = 0.2, gap: float = 0.15, leave: float = 0.5) -> DCM:
+    """A dependent click list: as many items as positions attract with p, others with p - gap; some leave after a click.
+
+    Args:
+        n_items: number of items, L.
+        n_positions: length of the list, K.
+        p: attraction of the K items that belong into the list.
+        gap: how much less the others attract.
+        leave: probability to leave satisfied after a click.
+
+    >>> dcm(4, 2, leave=0.8).termination.tolist()
+    [0.8, 0.8]
+    """
+    return DCM(two_levels(n_items, n_positions, p, gap), _leaving(leave, n_positions))
+
+
+@family("dcm-low", DCM)
+def dcm_low(n_items: int, n_positions: int, *, mean: float = 0.06, leave: float = 0.6, seed: int = 0) -> DCM:
+    """A dependent click list of items that few people click: attractions from Beta(2, b) with this mean.
+
+    Args:
+        n_items: number of items, L.
+        n_positions: length of the list, K.
+        mean: mean attraction.
+        leave: probability to leave satisfied after a click.
+        seed: which draw.
+
+    >>> dcm_low(10, 3).n_positions
+    3
+    """
+    return DCM(low_rates(n_items, n_positions, mean, seed), _leaving(leave, n_positions))

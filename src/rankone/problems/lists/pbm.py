@@ -1,0 +1,180 @@
+"""The position-based model (Richardson et al. 2007; as a bandit: Lagree, Vernade, Cappe 2016): an item at a position is
+clicked if the position is looked at and the item attracts, each for itself and independently of the rest of the list.
+
+It is the rank-1 model of this package, shown K cells at a time: items are the rows, positions the columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from rankone.errors import InputError
+from rankone.kernels.world import loss, respond
+from rankone.problems.lists.base import (
+    CURVE,
+    Given,
+    ListProblem,
+    Vector,
+    check_positions,
+    divergence_sum,
+    inserted,
+    low_rates,
+    probabilities,
+    two_levels,
+)
+from rankone.problems.rank_one import RankOne
+from rankone.problems.registry import family
+
+
+class PBMWorld(NamedTuple):
+    """What the visitors of a position-based world do."""
+
+    attraction: Vector  # (L,)
+    examination: Vector  # (K,)
+    best: Vector  # (1,) expected clicks of the best list
+
+
+@respond.register(PBMWorld)
+def _respond(world: PBMWorld, shown: Any, outcome: Any, rng: Any) -> bool:
+    for place in range(len(shown)):  # a number for each position: clicks at two positions are independent
+        rate = world.examination[place] * world.attraction[shown[place]]
+        outcome[place] = 1 if rng.random() < rate else 0
+    return True
+
+
+@loss.register(PBMWorld)
+def _loss(world: PBMWorld, shown: Any) -> float:
+    clicks = 0.0
+    for place in range(len(shown)):
+        clicks += world.examination[place] * world.attraction[shown[place]]
+    return world.best[0] - clicks
+
+
+class PBM(ListProblem):
+    """Each position is looked at with a probability of its own, whatever else is in the list.
+
+    Args:
+        attraction: ``(n_items,)`` probability that an item is clicked when it is looked at.
+        examination: ``(n_positions,)`` probability that a position is looked at; in (0, 1], in any order.
+        item_names: optional texts, one an item.
+        name: what tables and charts call the problem.
+
+    >>> problem = PBM([0.1, 0.4, 0.5], examination=[0.5, 1.0])
+    >>> problem.best_decision(), round(problem.best_value, 3)
+    ((1, 2), 0.7)
+    """
+
+    kind: ClassVar[str] = "pbm-list"
+    reward: ClassVar[str] = "clicks"
+
+    def __init__(
+        self,
+        attraction: Given,
+        examination: Given,
+        *,
+        item_names: Sequence[str] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.examination = probabilities(examination, "examination", above_zero=True)
+        self.n_positions = check_positions(len(self.examination), len(np.atleast_1d(attraction)))
+        super().__init__(attraction, item_names, name)
+
+    @classmethod
+    def from_rank_one(cls, problem: RankOne, positions: int | None = None) -> Self:
+        """Show a rank-1 problem as a list: its rows are the items, its columns (or the first few) the positions.
+
+        >>> PBM.from_rank_one(RankOne([0.9, 0.5, 0.2], [0.8, 0.3], name="mine")).best_decision()
+        (0, 1)
+        """
+        if not isinstance(problem, RankOne):
+            raise InputError("a rank-1 problem", problem, "pass rankone.RankOne(rows, cols)")
+        return cls(problem.rows, problem.cols[:positions], item_names=problem.row_names, name=problem.name)
+
+    @property
+    def weights(self) -> Vector:
+        """``(n_positions,)`` the examination: the best item belongs where most people look."""
+        return self.examination
+
+    def start(self) -> PBMWorld:
+        """Return the world before the first decision."""
+        return PBMWorld(self.attraction, self.examination, np.array([self.best_value]))
+
+    def known(self) -> dict[str, tuple[float, ...]]:
+        """Return the examination, for the policies that have to be told it."""
+        return {"examination": tuple(self.examination.tolist())}
+
+    def value(self, shown: Sequence[int]) -> float:
+        """Return the expected number of clicks on a list."""
+        clicks = 0.0
+        for place, item in enumerate(shown):
+            clicks += float(self.examination[place] * self.attraction[item])
+        return clicks
+
+    def loss_at_random(self) -> float:
+        """Return how many clicks fewer a list drawn at random has than the best, on average."""
+        return self.best_value - float(self.attraction.mean() * self.examination.sum())
+
+    def lower_bound_constant(self) -> float:
+        """Return the constant of Lagree et al. 2016, Theorem 6: an item outside the list has to be tried at the
+        position where that costs least for what it tells. It holds for policies that know the examination."""
+        items = np.argsort(-self.attraction, kind="stable").tolist()
+        top, outside = items[: self.n_positions], items[self.n_positions :]
+        exams = np.sort(self.examination)[::-1]
+
+        def clicks(order: Sequence[int]) -> float:
+            return float(sum(exam * self.attraction[item] for exam, item in zip(exams, order, strict=True)))
+
+        total, last = 0.0, float(self.attraction[top[-1]])
+        for item in outside:
+            rate, costs = float(self.attraction[item]), []
+            for place, exam in enumerate(exams.tolist()):
+                lost = clicks(top) - clicks(inserted(top, item, place, self.n_positions))
+                costs.append(divergence_sum([(lost, exam * rate, exam * last)]))
+            total += min(costs)
+        return total
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that `PBM(**values)` turns back into the same problem."""
+        return super().to_dict() | {"examination": self.examination.tolist()}
+
+
+def examined(n_positions: int) -> list[float]:
+    """Return how often each position is looked at: the curve of a search page; beyond it, less and less."""
+    return [
+        CURVE[place] if place < len(CURVE) else CURVE[-1] * len(CURVE) / (place + 1) for place in range(n_positions)
+    ]
+
+
+@family("pbm-list", PBM)
+def pbm_list(n_items: int, n_positions: int, *, p: float = 0.2, gap: float = 0.15) -> PBM:
+    """A position-based list: as many items as positions attract with p, others with p - gap; examination 1, .96 ...
+
+    Args:
+        n_items: number of items, L.
+        n_positions: length of the list, K.
+        p: attraction of the K items that belong into the list.
+        gap: how much less the others attract.
+
+    >>> pbm_list(10, 5).examination.tolist()
+    [1.0, 0.96, 0.76, 0.59, 0.46]
+    """
+    return PBM(two_levels(n_items, n_positions, p, gap), examined(n_positions))
+
+
+@family("pbm-low", PBM)
+def pbm_low(n_items: int, n_positions: int, *, mean: float = 0.06, seed: int = 0) -> PBM:
+    """A position-based list of items that few people click: attractions from Beta(2, b) with this mean.
+
+    Args:
+        n_items: number of items, L.
+        n_positions: length of the list, K.
+        mean: mean attraction.
+        seed: which draw.
+
+    >>> pbm_low(10, 3).n_positions
+    3
+    """
+    return PBM(low_rates(n_items, n_positions, mean, seed), examined(n_positions))
