@@ -1,6 +1,7 @@
 """Every answer of `recommend` is a policy that can do what was asked for."""
 
 import itertools
+import re
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from benchmarks.which_policy import BEGIN, END, FEEDBACK, POLICIES
 
 import rankone
 from rankone.errors import InputError
-from rankone.simulation.recommend import COMPARED_WITH
+from rankone.simulation.recommend import BATCHES_SHARE, COMPARED_WITH, LATE_SHARE, THOMPSON_LATE
 from tests.own_policies import own_policies
 
 
@@ -64,6 +65,21 @@ def measured():
         }
         for row in rows
     }
+
+
+def test_every_figure_it_names_is_in_the_table():
+    table = measured()
+    late, batches = "late, by 1,000 on average", "batches of 10,000"
+    uts, elimination, thompson = table["uts"], table["rank1elim-kl"], table["thompson"]
+    assert round(uts[late] / elimination[late], 2) == LATE_SHARE
+    assert round(uts[batches] / elimination[batches], 2) == BATCHES_SHARE
+    assert round(thompson[late] / thompson["at once"] - 1, 2) == THOMPSON_LATE
+    every = itertools.product([None, 1_000], [None, "delay:mean=10", "batch:size=100"], *[[False, True]] * 3)
+    said = {
+        rankone.recommend(horizon=h, feedback=f, stages_only=s, guarantee=g, rank1=r).why for h, f, s, g, r in every
+    }
+    figures = {figure for why in said for figure in re.findall(r"(?<!\w)\d[\d,.]*\d|(?<!\w)\d", why)}
+    assert figures == {f"{LATE_SHARE}", f"{BATCHES_SHARE}", f"{100 * THOMPSON_LATE:.0f}", "1,000", "10,000"}
 
 
 def test_what_it_recommends_is_what_was_measured():
