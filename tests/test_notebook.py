@@ -64,6 +64,7 @@ MAKERS: list[Callable[[], Any]] = [
     lambda: rankone.sweep("needle:{k}x2", "uniform", 50, {"k": [2, 3]}, runs=2, workers=1),
     lambda: rankone.arena("two-by-two", "uniform", runs=2, quick=True, workers=1, against="uniform"),
     lambda: rankone.UTS().agent(2, 2),
+    lambda: rankone.analyse(pl.DataFrame({"page": [HOSTILE, "B"], "shown": [90, 90], "clicked": [9, 5]})),
 ]
 
 

@@ -14,6 +14,7 @@ from rankone.old_modules import find_old_modules
 
 _HOMES = {
     "Agent": "rankone.policies",
+    "Analysis": "rankone.analysis",
     "Arena": "rankone.simulation",
     "Client": "rankone.client.client",
     "Database": "rankone.serving",
@@ -29,6 +30,7 @@ _HOMES = {
     "Thompson": "rankone.policies.pairs.thompson",
     "UCB1": "rankone.policies.pairs.ucb1",
     "UTS": "rankone.policies.pairs.uts",
+    "analyse": "rankone.analysis",
     "arena": "rankone.simulation",
     "as_policy": "rankone.policies",
     "as_problem": "rankone.problems",

@@ -4,6 +4,8 @@ from rankone import clicks as clicks
 from rankone import errors as errors
 from rankone import policies as policies
 from rankone._version import __version__ as __version__
+from rankone.analysis import Analysis as Analysis
+from rankone.analysis import analyse as analyse
 from rankone.clicks.rank1_test.check import check_rank1 as check_rank1
 from rankone.client.client import Client as Client
 from rankone.pages import Explanation as Explanation

@@ -47,7 +47,7 @@ class Shown:
         return next(iter(self._tables().values()), {})
 
     def __repr__(self) -> str:
-        return "\n".join(filter(None, [self._sentence(), *_text(columns_of(self._shown()))]))
+        return "\n".join(filter(None, [self._sentence(), *text_table(self._shown())]))
 
     def _repr_html_(self) -> str:
         said = "<br>".join(escape(line) for line in self._sentence().splitlines())
@@ -102,8 +102,9 @@ def _cell(kind: str, value: Any, side: str) -> str:
     return f'<{kind} style="{_CELL.format(side)}">{escape(cell_text(value))}</{kind}>'
 
 
-def _text(columns: Mapping[str, list[Any]]) -> list[str]:
-    """Return a table as lines of text, with an empty one above."""
+def text_table(table: Any) -> list[str]:
+    """Return the first rows of a table as lines of text, with an empty one above."""
+    columns = columns_of(table)
     if not columns:
         return []
     rows = [[str(name) for name in columns], *([cell_text(value) for value in row] for row in _rows(columns))]

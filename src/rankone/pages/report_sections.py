@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ class Part:
     code: dict[str, str] = field(default_factory=dict)  # by what it is
     files: dict[str, str] = field(default_factory=dict)  # by name: text to save
     warning: str = ""
+    remarks: Sequence[str] = ()  # what else is to be said, a sentence or two each
 
 
 def study_part(directory: Path) -> Part:

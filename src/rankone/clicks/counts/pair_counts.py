@@ -12,6 +12,7 @@ import polars as pl
 
 from rankone.clicks.counts.count_arrays import Ints
 from rankone.clicks.counts.counts import Counts, as_names
+from rankone.clicks.counts.dispersion import Dispersion
 from rankone.clicks.counts.frames import ONLY_QUERY
 from rankone.deprecation import old_positions
 from rankone.errors import InputError
@@ -35,6 +36,7 @@ class PairCounts(NamedTuple):
     col_names: Sequence[str]
     pulls: Ints
     clicks: Ints
+    repeats: Dispersion | None = None  # as estimated from rows of the same pair
 
 
 @old_positions("row_names", "col_names", "name")

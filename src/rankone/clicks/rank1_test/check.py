@@ -10,6 +10,9 @@ Pairs chosen by what was clicked before, as in a live experiment, have another l
 again. The second figure, `p_anytime`, needs no simulation: the mixture of `rankone.numerics.mixture` over the
 likelihood of the rank-1 maximum has mean at most 1 whatever rank-1 rates are true, so its inverse is a p-value for any
 rule of choosing and stopping (universal inference: Wasserman, Ramdas, Balakrishnan 2020). It asks for much more data.
+
+Where clicks scatter more than binomially (`rankone.clicks.counts.dispersion`) the statistic is divided by the
+dispersion; an estimated one adds its own scatter to the simulated statistics. `p_anytime` has no such remedy.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ import polars as pl
 
 from rankone.clicks.counts.count_arrays import Floats, Ints
 from rankone.clicks.counts.counts import Counts
+from rankone.clicks.counts.dispersion import BINOMIAL, Dispersion, given_dispersion
 from rankone.clicks.counts.pair_counts import PairCounts, as_pair_counts, query_counts
 from rankone.clicks.models.components import place_components
 from rankone.clicks.models.uncertainty import eliminate
@@ -37,6 +41,8 @@ from rankone.specs import whole_number
 Redraw = Callable[[Floats, np.random.Generator], tuple[Ints, Ints]]
 #: Called while tables are simulated: simulations done, simulations in all.
 CheckProgress = Callable[[int, int], None]
+#: Measures tables (pulls, clicks): returns their statistics and the fitted rates to simulate from.
+Measure = Callable[[Ints, Ints], tuple[Floats, Floats]]
 
 FIXED = "the outcomes of each pair drawn again, as many as there were"
 _SIMULATIONS = 999
@@ -52,6 +58,7 @@ def check_rank1(
     simulations: int | None = None,
     level: float = 0.05,
     seed: int = 0,
+    dispersion: float | None = None,
     progress: CheckProgress | None = None,
 ) -> Rank1Report:
     """Test whether click rates are a product of a row's and a column's.
@@ -63,6 +70,8 @@ def check_rank1(
             large, as is soon clear.
         level: error rate at which the report speaks of doubt, for all queries together (Holm's rule).
         seed: root of the randomness.
+        dispersion: how much more than binomially clicks scatter, 1.9 say; default: as estimated from repeated rows of a
+            file of counts, and else 1. The report says which.
         progress: called with simulations done and simulations in all.
 
     >>> import rankone
@@ -74,6 +83,7 @@ def check_rank1(
     0.001
     """
     tables, level = _tables(counts), checked_level(level)
+    given = None if dispersion is None else given_dispersion(dispersion)
     if simulations is None:
         simulations = max(_SIMULATIONS, math.ceil(_PER_QUERY * len(tables) / level))
     whole_number("simulations", simulations, least=20)
@@ -85,7 +95,8 @@ def check_rank1(
             done(before * total + now, len(tables) * total)
 
         rng = generator(whole_number("seed", seed, least=0), "check-rank1", table.name)
-        checks.append(check_table(table, simulations, rng, progress=report))
+        scatter = given or table.repeats or BINOMIAL
+        checks.append(check_table(table, simulations, rng, progress=report, dispersion=scatter))
     return Rank1Report(tuple(checks), level)
 
 
@@ -103,21 +114,22 @@ def check_table(
     redraw: Redraw | None = None,
     method: str = FIXED,
     progress: CheckProgress = lambda now, total: None,
+    dispersion: Dispersion = BINOMIAL,
 ) -> Rank1Check:
     """Test one table; `redraw` draws outcomes as they came about, by default as many of each pair as there were."""
     pulls, clicks = table.pulls, table.clicks
     rates = fit_tables(pulls[None], clicks[None])[0]
-    own = deviances(pulls, clicks, rates)
+    own = deviances(pulls, clicks, rates) / dispersion.value
     statistic = float(own.sum())
     evidence = statistic / 2.0 - float(compiled(_total_regret, __name__)(pulls.ravel(), clicks.ravel()))
     p_value, visible, done = None, None, 0
     constraints, testable = _constraints(pulls)
     if testable:
         draw = redraw or (lambda rates, rng: (np.broadcast_to(pulls, rates.shape), rng.binomial(pulls, rates)))
-        law = _simulated(statistic, rates, draw, simulations, rng, progress)
+        law = simulated(statistic, rates, draw, simulations, rng, progress, dispersion=dispersion)
         done = len(law)
-        p_value = 1.0 if statistic < EXACT_TO else (1 + _reach(law, statistic)) / (1 + done)
-        visible = _visible(law, pulls, rates)
+        p_value = 1.0 if statistic < EXACT_TO else (1 + reach(law, statistic)) / (1 + done)
+        visible = _visible(law, pulls / dispersion.value, rates)
     progress(simulations, simulations)
     return Rank1Check(
         name=table.name,
@@ -128,33 +140,41 @@ def check_table(
         constraints=constraints,
         statistic=statistic,
         p_value=p_value,
-        p_anytime=math.exp(min(0.0, -evidence)) if testable else 1.0,
+        p_anytime=math.exp(min(0.0, -evidence)) if testable and dispersion.value == 1.0 else 1.0,
         simulations=done,
         method=method,
         visible=visible,
-        cells=_cells(table, rates, own),
+        cells=deviation_cells(table, rates, own),
+        dispersion=dispersion,
     )
 
 
-def _simulated(
+def simulated(
     statistic: float,
     rates: Floats,
     redraw: Redraw,
     simulations: int,
     rng: np.random.Generator,
     progress: CheckProgress,
+    measure: Measure = statistics,
+    dispersion: Dispersion = BINOMIAL,
 ) -> Floats:
-    """Return simulated statistics, corrected by a second round; fewer than asked for if many reach the statistic."""
-    once, twice = np.zeros(0), np.zeros(0)
+    """Return simulated statistics, corrected by a second round; fewer than asked for if many reach the statistic.
+
+    The statistics are those of binomial clicks; the one of the data has to be divided by the dispersion.
+    """
+    once, twice, scale = np.zeros(0), np.zeros(0), np.zeros(0)
     batch = max(1, min(_AT_ONCE, _CELLS_AT_ONCE // rates.size))
     while True:
         size = min(batch, simulations - len(once))
-        drawn, fitted = statistics(*redraw(np.broadcast_to(rates, (size, *rates.shape)), rng))
-        again, _ = statistics(*redraw(fitted, rng))
+        drawn, fitted = measure(*redraw(np.broadcast_to(rates, (size, *rates.shape)), rng))
+        again, _ = measure(*redraw(fitted, rng))
         once, twice = np.append(once, drawn), np.append(twice, again)
-        law = _corrected(once, twice)
+        if math.isfinite(dispersion.freedom):
+            scale = np.append(scale, rng.chisquare(dispersion.freedom, size) / dispersion.freedom)
+        law = _corrected(once, twice) / (scale if len(scale) else 1.0)
         progress(len(once), simulations)
-        if len(once) >= simulations or _reach(law, statistic) >= _ENOUGH:
+        if len(once) >= simulations or reach(law, statistic) >= _ENOUGH:
             return law
 
 
@@ -164,12 +184,12 @@ def _corrected(once: Floats, twice: Floats) -> Floats:
     return np.asarray(2.0 * once.mean() - twice.mean() + stretch * (once - once.mean()))
 
 
-def _reach(law: Floats, statistic: float) -> int:
+def reach(law: Floats, statistic: float) -> int:
     """How many simulated statistics reach the one of the data, as far as fits are exact."""
     return int(np.count_nonzero(law >= statistic - EXACT_TO))
 
 
-def _visible(law: Floats, pulls: Ints, rates: Floats) -> float | None:
+def _visible(law: Floats, pulls: Floats, rates: Floats) -> float | None:
     """Relative deviation of every pair's rate, up or down at random, that a test at 5 % sees 4 times of 5.
 
     A deviation of x adds about x^2 w, w = n p / (1 - p), to a pair's part of the statistic, less the share that fitting
@@ -212,7 +232,7 @@ def _total_regret(pulls: Ints, clicks: Ints) -> float:
     return total
 
 
-def _cells(table: PairCounts, rates: Floats, own: Floats) -> pl.DataFrame:
+def deviation_cells(table: PairCounts, rates: Floats, own: Floats) -> pl.DataFrame:
     """One row a pair with outcomes, the largest deviation first."""
     row, col = np.nonzero(table.pulls)
     pulls, clicks, fitted = table.pulls[row, col], table.clicks[row, col], rates[row, col]

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from rankone.charts.chart import Chart
+from rankone.clicks.counts.dispersion import BINOMIAL, Dispersion
 from rankone.deprecation import OldAttribute, old_positions
 from rankone.notebook import Shown
 
@@ -33,6 +34,7 @@ class Rank1Check(Shown):
     method: str  # how tables were simulated
     visible: float | None  # relative deviation of the click rates that would be seen 4 times of 5
     cells: pl.DataFrame  # row, col, outcomes, clicks, rate, rank_one_rate, deviation; the largest deviation first
+    dispersion: Dispersion = BINOMIAL  # how much clicks scatter: statistic and deviations are divided by it
 
     def _sentence(self) -> str:
         told = "nothing to test" if self.p_value is None else f"p = {self.p_value:.2g}"
@@ -61,6 +63,7 @@ class Rank1Check(Shown):
     def to_dict(self, cells: int = 10) -> dict[str, Any]:
         """Return plain values, with the pairs that deviate most."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "cells"}
+        values["dispersion"] = self.dispersion.to_dict()
         return values | {"largest_deviations": self.cells.head(cells).to_dicts()}
 
     as_dict = OldAttribute("to_dict")

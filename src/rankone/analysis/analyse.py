@@ -1,0 +1,233 @@
+"""From counts to an answer, whatever the counts come in."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from rankone.analysis.best import Bounded, chosen_contrast, fixed_contrast, level_bounds, whole_rate
+from rankone.analysis.interactions import check_interactions
+from rankone.analysis.intervals import Intervals, student_quantile
+from rankone.analysis.product_fit import Design
+from rankone.analysis.result import Analysis, RawWinner
+from rankone.analysis.shrinkage import Shrunken, shrink
+from rankone.clicks.counts.count_arrays import Floats
+from rankone.clicks.counts.dispersion import BINOMIAL, Dispersion, given_dispersion
+from rankone.clicks.counts.factor_counts import FactorCounts, as_factor_counts
+from rankone.clicks.counts.table_files import read_table
+from rankone.clicks.rank1_test.check import CheckProgress
+from rankone.clicks.rank1_test.fit import deviances
+from rankone.errors import InputError
+from rankone.specs import did_you_mean, whole_number
+
+_MOST_LEVELS = 2000
+
+
+def analyse(
+    data: Any,
+    *,
+    factors: Sequence[str] | str = (),
+    shown: str | None = None,
+    clicked: str | None = None,
+    slice: str | None = None,
+    control: Mapping[str, str] | str | None = None,
+    dispersion: float | None = None,
+    confidence: float = 0.95,
+    experiment: str | None = None,
+    simulations: int = 999,
+    seed: int = 0,
+    progress: CheckProgress | None = None,
+) -> Analysis:
+    """Say which combination is clicked most, how sure that is, and what to do next.
+
+    Args:
+        data: a table with a column for each factor and either how often each combination was shown and clicked, or one
+            row an impression: a file (CSV, TSV, Parquet, JSON lines, what `rankone export` wrote), any dataframe, a
+            pair of arrays (shown, clicked), counts of `rankone.clicks`; or a database with `experiment`.
+        factors: columns of the factors, any number; by default found by what the columns hold.
+        shown: column of the impressions; by default found by usual names. A table without one has a row an impression.
+        clicked: column of the clicks, or of the outcome (0/1) of a row.
+        slice: column of the day or week of a row, from which the dispersion is estimated; by default a column with
+            such a name.
+        control: the combination to compare with, ``{"headline": "A", "image": "1"}`` or ``"headline=A,image=1"``.
+        dispersion: how much more than binomially clicks scatter (1.9, say); by default estimated where combinations
+            come in several rows, and else 1.
+        confidence: of the intervals.
+        experiment: name of an experiment, if `data` is a database.
+        simulations: tables to simulate for the rank-1 test, at most.
+        seed: of those simulations.
+        progress: called with simulations done and simulations in all.
+
+    >>> import rankone
+    >>> shown, clicked = [[4000, 4000], [4000, 4000]], [[200, 300], [160, 245]]
+    >>> answer = rankone.analyse((shown, clicked))
+    >>> answer.best, round(answer.rate.value, 3), answer.decided
+    ({'row': 'row 1', 'column': 'column 2'}, 0.075, True)
+    """
+    if not 0.5 <= confidence < 1.0:
+        raise InputError("a confidence from 0.5 to below 1", confidence, "pass confidence=0.95, say")
+    whole_number("simulations", simulations, least=20)
+    whole_number("seed", seed, least=0)
+    names = (factors,) if isinstance(factors, str) else tuple(factors)
+    counts = _counts(data, experiment, names, shown, clicked, slice)
+    if sum(counts.sizes) > _MOST_LEVELS:
+        got = f"{sum(counts.sizes):,}"
+        raise InputError(f"at most {_MOST_LEVELS:,} levels", got, "name fewer factors; logs are for `rankone fit`")
+    scatter = given_dispersion(dispersion) if dispersion is not None else counts.repeats or BINOMIAL
+    compared = None if control is None else _control(control, counts)
+    return _answer(counts, compared, scatter, confidence, simulations, seed, progress or (lambda now, total: None))
+
+
+def _counts(
+    data: Any, experiment: str | None, factors: Sequence[str], shown: str | None, clicked: str | None, slice: str | None
+) -> FactorCounts:
+    if isinstance(data, str | os.PathLike):
+        from rankone.serving.recognise import is_database
+
+        if is_database(data):
+            return _experiment_counts(data, experiment)
+        data = read_table(Path(data) if not isinstance(data, str) else data)
+    if experiment is not None:
+        raise InputError("a database beside experiment=", type(data).__name__, "leave experiment out, or name its file")
+    return as_factor_counts(data, factors=factors, shown=shown, clicked=clicked, slice=slice)
+
+
+def _experiment_counts(database: str | os.PathLike[str], experiment: str | None) -> FactorCounts:
+    """The outcomes of a live experiment that count."""
+    from rankone.serving import Database
+    from rankone.serving.export import decisions_table
+
+    if experiment is None:
+        do = "name one behind it (experiment=); `rankone experiments` lists them"
+        raise InputError("the name of an experiment", f"the database {os.fspath(database)} alone", do)
+    with Database(os.fspath(database), read_only=True) as opened:
+        return as_factor_counts(decisions_table(opened, experiment))
+
+
+def _control(control: Mapping[str, str] | str, counts: FactorCounts) -> dict[str, str]:
+    """Read a control, and find its levels."""
+    if isinstance(control, str):
+        parts = [part.partition("=") for part in control.split(",")]
+        control = {name.strip(): value.strip() for name, _, value in parts}
+    usual = ",".join(f"{factor}={names[0]}" for factor, names in zip(counts.factors, counts.levels, strict=True))
+    if set(control) != set(counts.factors):
+        expected = f"a level of each factor ({', '.join(counts.factors)}) as the control"
+        raise InputError(expected, ", ".join(control), f"write {usual}, say")
+    for factor, names in zip(counts.factors, counts.levels, strict=True):
+        if str(control[factor]) not in names:
+            do = did_you_mean(str(control[factor]), names, "name one of them")
+            raise InputError(f"a {factor} among {', '.join(names[:10])}", str(control[factor]), do)
+    return {factor: str(control[factor]) for factor in counts.factors}
+
+
+def _answer(
+    counts: FactorCounts,
+    control: dict[str, str] | None,
+    scatter: Dispersion,
+    confidence: float,
+    simulations: int,
+    seed: int,
+    progress: CheckProgress,
+) -> Analysis:
+    doubt = (1.0 - confidence) / max(2, len(counts.factors))  # of a bound; all factors together keep the confidence
+    intervals = Intervals(Design.of(counts.cells, counts.sizes, counts.shown, counts.clicked), scatter)
+    design = intervals.design
+    bounds = [level_bounds(intervals, factor, doubt) for factor in range(len(counts.factors))]
+    best = design.starts[:-1] + np.array([bound.best for bound in bounds])
+    contrast = np.zeros(design.n_levels)
+    contrast[best] = 1.0
+    rate = chosen_contrast(intervals, contrast, best, (1.0 - confidence) / 2.0)
+    fitted = np.concatenate([bound.ratio for bound in bounds]) * rate.value ** (1.0 / len(counts.factors))
+    levels = pl.DataFrame(
+        {
+            "factor": np.repeat(counts.factors, counts.sizes),
+            "level": [name for names in counts.levels for name in names],
+            "shown": design.level_shown.astype(np.int64),
+            "clicked": design.level_clicks.astype(np.int64),
+            "rate": design.level_clicks / np.maximum(design.level_shown, 1.0),
+            "fitted": fitted,
+            "ratio": np.concatenate([bound.ratio for bound in bounds]),
+            "low": np.concatenate([bound.low for bound in bounds]),
+            "high": np.concatenate([bound.high for bound in bounds]),
+        }
+    )
+    against = None
+    if control is not None:
+        places = [
+            start + names.index(control[factor])
+            for start, factor, names in zip(design.starts, counts.factors, counts.levels, strict=False)
+        ]
+        levels = levels.with_columns(**_ratios(intervals, places, (1.0 - confidence) / 2.0))
+        contrast[places] -= 1.0
+        against = chosen_contrast(intervals, contrast, best, (1.0 - confidence) / 2.0)
+    shrunken = shrink(counts, scatter.value)
+    return Analysis(
+        counts=counts,
+        confidence=confidence,
+        best={
+            factor: names[bound.best]
+            for factor, names, bound in zip(counts.factors, counts.levels, bounds, strict=True)
+        },
+        rate=rate,
+        levels=levels,
+        combinations=_combinations(counts, design.rates(intervals.fitted.x), shrunken, scatter),
+        winner=_winner(counts, shrunken, scatter, (1.0 - confidence) / 2.0),
+        check=check_interactions(counts, scatter, simulations, 1.0 - confidence, seed, progress),
+        dispersion=scatter,
+        control=control,
+        against_control=against,
+    )
+
+
+def _ratios(intervals: Intervals, places: Sequence[int], doubt: float) -> dict[str, Floats]:
+    """The ratio of every level to the control's level of its factor."""
+    design = intervals.design
+    found = []
+    for start, size, control in zip(design.starts, design.sizes, places, strict=False):
+        for place in range(start, start + size):
+            contrast = np.zeros(design.n_levels)
+            contrast[place] += 1.0
+            contrast[control] -= 1.0
+            found.append(Bounded(1.0, 1.0, 1.0) if place == control else fixed_contrast(intervals, contrast, doubt))
+    value, low, high = np.array(found).T
+    return {"control_ratio": value, "control_low": low, "control_high": high}
+
+
+def _combinations(counts: FactorCounts, rates: Floats, shrunken: Shrunken, scatter: Dispersion) -> pl.DataFrame:
+    """One row a combination that was shown, the highest fitted rate first."""
+    inside = np.clip(rates, 1e-300, 1.0 - 1e-15)
+    own = deviances(counts.shown, counts.clicked, inside) / scatter.value
+    observed = counts.clicked / counts.shown
+    names = {
+        factor: [levels[place] for place in column]
+        for factor, levels, column in zip(counts.factors, counts.levels, counts.cells.T, strict=True)
+    }
+    return pl.DataFrame(
+        names
+        | {
+            "shown": counts.shown, "clicked": counts.clicked, "rate": observed, "fitted": rates,
+            "shrunken": shrunken.rates, "deviation": np.sign(observed - rates) * np.sqrt(own),
+        }
+    ).sort("fitted", descending=True, maintain_order=True)  # fmt: skip
+
+
+def _winner(counts: FactorCounts, shrunken: Shrunken, scatter: Dispersion, doubt: float) -> RawWinner:
+    """The highest rate as observed; of equal rates that of the combination that was shown most."""
+    place = int(np.lexsort((counts.shown, counts.clicked / counts.shown))[-1])
+    rate, error = float(shrunken.rates[place]), float(shrunken.log_errors[place])
+    levels = {
+        factor: names[number]
+        for factor, names, number in zip(counts.factors, counts.levels, counts.cells[place], strict=True)
+    }
+    reach = math.exp(student_quantile(1.0 - doubt, scatter.freedom) * error)
+    return RawWinner(
+        levels, int(counts.shown[place]), int(counts.clicked[place]),
+        whole_rate(counts.shown, counts.clicked, place, scatter, doubt),
+        Bounded(rate, rate / reach, min(1.0, rate * reach)),
+    )  # fmt: skip

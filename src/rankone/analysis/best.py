@@ -1,0 +1,130 @@
+"""Which level of each factor is best and how far the others are from it, whichever is truly best.
+
+The best level of the data is chosen by the data, so an interval for "this level against the best one" must hold
+whatever was chosen. Bounds compare each level with every rival (Hsu, "Multiple comparisons", 1996, chapter 4: multiple
+comparisons with the best): a level is at least as good, as a share of the best, as its lowest lower bound against any
+rival says, and at most as its lowest upper bound says. With K levels each bound has the share 1 / (K - 1) of the doubt
+(Bonferroni). A level whose upper bound is below 1 is not the best one.
+
+The rate of the best combination is chosen by the data, too, and so too high on average; its lower bound is therefore
+one for every combination that might have been chosen (Zrnic and Fithian, "Locally simultaneous inference", 2024: with
+a tenth of the doubt find the levels that another draw might have put first, and spend the rest on their combinations).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from rankone.analysis.intervals import Intervals
+from rankone.analysis.product_fit import Design
+from rankone.clicks.counts.count_arrays import Floats, Ints
+from rankone.clicks.counts.dispersion import Dispersion
+
+_ALL_RIVALS = 8  # levels up to which all are compared with all
+_RIVALS = 3
+_SELECTION = 0.1  # share of the doubt that finds what might have been chosen
+
+
+class LevelBounds(NamedTuple):
+    """The levels of one factor against the best of them, as ratios."""
+
+    best: int  # place of the level with the highest value
+    ratio: Floats
+    low: Floats
+    high: Floats
+
+
+class Bounded(NamedTuple):
+    """A number with its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def level_bounds(intervals: Intervals, factor: int, doubt: float) -> LevelBounds:
+    """Compare the levels of a factor; each interval is missed with probability 2 * `doubt` at most."""
+    design = intervals.design
+    start, size = int(design.starts[factor]), design.sizes[factor]
+    x = intervals.fitted.x[start : start + size]
+    best = int(np.argmax(x))
+    low, high = np.zeros(size), np.zeros(size)
+    if size > 1:
+        upper = _upper_bounds(intervals, start, size, best, doubt / (size - 1))
+        low = np.minimum(0.0, np.nanmin(-upper, axis=0))  # of a against j: minus the upper bound of j against a
+        high = np.minimum(0.0, np.nanmin(upper, axis=1))
+    with np.errstate(invalid="ignore"):
+        ratio = np.exp(x - x[best])
+    comparable = [intervals.comparable(_ratio(design.n_levels, start + a, start + best)) for a in range(size)]
+    return LevelBounds(best, np.where(comparable, ratio, np.nan), np.exp(low), np.exp(high))
+
+
+def _ratio(n_levels: int, first: int, second: int) -> Floats:
+    contrast = np.zeros(n_levels)
+    contrast[first] += 1.0
+    contrast[second] -= 1.0
+    return contrast
+
+
+def _upper_bounds(intervals: Intervals, start: int, size: int, best: int, doubt: float) -> Floats:
+    """Bounds (size, size) of log level a - log level j; NaN where they are not needed."""
+    if not intervals.profiled:
+        return intervals.upper_by_curvature(start, size, doubt)
+    design = intervals.design
+    clicks, shown = design.level_clicks[start : start + size] + 0.5, design.level_shown[start : start + size] + 1.0
+    rate, error = np.log(clicks / shown), 2.0 / np.sqrt(clicks)
+    # Of many levels only those are compared that can decide a bound: surely good ones, and ones that may be very good.
+    sure = {best, *np.argsort(rate - error)[::-1][:_RIVALS].tolist()}
+    hopeful = {best, *np.argsort(rate + error)[::-1][:_RIVALS].tolist()}
+    upper = np.full((size, size), np.nan)
+    for a in range(size):
+        for j in range(size):
+            if a != j and (size <= _ALL_RIVALS or j in sure or a in hopeful):
+                upper[a, j] = intervals.upper(_ratio(design.n_levels, start + a, start + j), doubt)
+    return upper
+
+
+def candidates(intervals: Intervals, best: Ints, doubt: float) -> int:
+    """How many combinations might have been the best ones of another draw of the data."""
+    design = intervals.design
+    comparisons = max(1, design.n_levels - len(design.sizes))
+    reach = 2.0 * intervals.quantile(_SELECTION * doubt / comparisons)
+    number = 1
+    for start, size, top in zip(design.starts, design.sizes, best, strict=False):
+        roots = [
+            0.0 if place == top else intervals.root(_ratio(design.n_levels, place, int(top)))
+            for place in range(int(start), int(start) + size)
+        ] if intervals.profiled else [0.0] * size  # fmt: skip
+        number *= sum(root > -reach for root in roots)
+    return number
+
+
+def chosen_contrast(intervals: Intervals, contrast: Floats, best: Ints, doubt: float) -> Bounded:
+    """A contrast of the best combination, as a rate or ratio: its lower bound allows for the choice."""
+    number = candidates(intervals, best, doubt)
+    lower = intervals.lower(contrast, (1.0 - _SELECTION) * doubt / number)
+    return Bounded(math.exp(intervals.value(contrast)), math.exp(lower), math.exp(intervals.upper(contrast, doubt)))
+
+
+def fixed_contrast(intervals: Intervals, contrast: Floats, doubt: float) -> Bounded:
+    """A contrast that was named beforehand, as a rate or ratio."""
+    value = intervals.value(contrast) if intervals.comparable(contrast) else math.nan
+    return Bounded(math.exp(value), math.exp(intervals.lower(contrast, doubt)), _exp(intervals.upper(contrast, doubt)))
+
+
+def whole_rate(shown: Ints, clicked: Ints, place: int, scatter: Dispersion, doubt: float) -> Bounded:
+    """The rate of the cell that was chosen among all for its rate, each cell taken by itself."""
+    alone = Intervals(Design.of(np.zeros((1, 1), np.int64), (1,), shown[[place]], clicked[[place]]), scatter)
+    rates, errors = np.log((clicked + 0.5) / (shown + 1.0)), scatter.value / (clicked + 0.5)
+    reach = 2.0 * alone.quantile(_SELECTION * doubt / max(1, len(shown) - 1))
+    number = int((rates[place] - rates <= reach * np.sqrt(errors[place] + errors)).sum())
+    one = np.ones(1)
+    lower, upper = alone.lower(one, (1.0 - _SELECTION) * doubt / number), alone.upper(one, doubt)
+    return Bounded(float(clicked[place] / shown[place]), math.exp(lower), math.exp(upper))
+
+
+def _exp(value: float) -> float:
+    return math.exp(value) if value < 700.0 else math.inf

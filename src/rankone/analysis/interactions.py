@@ -1,0 +1,150 @@
+"""Do factors act each for itself? Of two factors the rank-1 test; of more, a test of every two of them.
+
+With three factors and more, two of them interact if the product with one value for each of their pairs (and one for
+each level of the others) fits better than the product of single levels. The likelihood ratio of the two is compared
+with tables simulated from the product, corrected as in `rankone.clicks.rank1_test.check`; all two-factor tests together
+keep the error rate (Holm's rule, in the report).
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+
+from rankone.analysis.product_fit import Design
+from rankone.clicks.counts.count_arrays import Floats, Ints
+from rankone.clicks.counts.dispersion import Dispersion
+from rankone.clicks.counts.factor_counts import FactorCounts
+from rankone.clicks.rank1_test.check import FIXED, CheckProgress, Measure, check_table, reach, simulated
+from rankone.clicks.rank1_test.fit import deviances
+from rankone.clicks.rank1_test.report import Rank1Check, Rank1Report
+from rankone.numerics.seeds import generator
+
+
+def check_interactions(
+    counts: FactorCounts,
+    dispersion: Dispersion,
+    simulations: int,
+    level: float,
+    seed: int,
+    progress: CheckProgress = lambda now, total: None,
+) -> Rank1Report | None:
+    """Test every two factors; None where there is only one."""
+    if len(counts.factors) < 2:
+        return None
+    if len(counts.factors) == 2:
+        rng = generator(seed, "check-rank1", "all")
+        name = f"{counts.factors[0]} and {counts.factors[1]}"
+        check = check_table(counts.pair(name), simulations, rng, progress=progress, dispersion=dispersion)
+        return Rank1Report((check,), level)
+    pairs = list(combinations(range(len(counts.factors)), 2))
+    checks = []
+    for place, (first, second) in enumerate(pairs):
+
+        def report(now: int, total: int, before: int = place) -> None:
+            progress(before * total + now, len(pairs) * total)
+
+        checks.append(_check_two(counts, first, second, dispersion, simulations, seed, report))
+    return Rank1Report(tuple(checks), level)
+
+
+def _check_two(
+    counts: FactorCounts,
+    first: int,
+    second: int,
+    dispersion: Dispersion,
+    simulations: int,
+    seed: int,
+    progress: CheckProgress,
+) -> Rank1Check:
+    names = counts.factors[first], counts.factors[second]
+    rng = generator(seed, "analyse", *names)
+    alone = Design.of(counts.cells, counts.sizes, counts.shown, counts.clicked)
+    wide, sizes, freedom = _together(counts, first, second)
+    measure = _measure(counts.cells, counts.sizes, wide, sizes)
+    found, rates = measure(counts.shown[None], counts.clicked[None])
+    statistic, p_value, done = float(found[0]) / dispersion.value, None, 0
+    if freedom > 0:
+        shown = counts.shown
+
+        def redraw(rates: Floats, rng: np.random.Generator) -> tuple[Ints, Ints]:
+            return np.broadcast_to(shown, rates.shape), rng.binomial(shown, np.clip(rates, 0.0, 1.0))
+
+        law = simulated(statistic, rates[0], redraw, simulations, rng, progress, measure, dispersion)
+        done = len(law)
+        p_value = (1 + reach(law, statistic)) / (1 + done)
+    progress(simulations, simulations)
+    return Rank1Check(
+        name=f"{names[0]} and {names[1]}",
+        n_rows=counts.sizes[first],
+        n_cols=counts.sizes[second],
+        outcomes=int(counts.shown.sum()),
+        clicks=int(counts.clicked.sum()),
+        constraints=freedom,
+        statistic=statistic,
+        p_value=p_value,
+        p_anytime=1.0,
+        simulations=done,
+        method=FIXED,
+        visible=None,
+        cells=_pair_cells(counts, first, second, alone, dispersion),
+        dispersion=dispersion,
+    )
+
+
+def _together(counts: FactorCounts, first: int, second: int) -> tuple[Ints, tuple[int, ...], int]:
+    """Cells with two factors as one, its sizes, and how many parameters that adds."""
+    pairs = counts.cells[:, first] * counts.sizes[second] + counts.cells[:, second]
+    known, numbered = np.unique(pairs, return_inverse=True)
+    others = [place for place in range(len(counts.factors)) if place not in (first, second)]
+    cells = np.column_stack([numbered, counts.cells[:, others]])
+    sizes = (len(known), *(counts.sizes[place] for place in others))
+    return cells, sizes, _rank(cells, sizes) - _rank(counts.cells, counts.sizes)
+
+
+def _rank(cells: Ints, sizes: tuple[int, ...]) -> int:
+    rows = np.zeros((len(cells), sum(sizes)))
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    for start, column in zip(starts, cells.T, strict=True):
+        rows[np.arange(len(cells)), start + column] = 1.0
+    return int(np.linalg.matrix_rank(rows.T @ rows))
+
+
+def _measure(cells: Ints, sizes: tuple[int, ...], wide: Ints, wide_sizes: tuple[int, ...]) -> Measure:
+    def measure(shown: Ints, clicked: Ints) -> tuple[Floats, Floats]:
+        statistics, rates = np.zeros(len(shown)), np.zeros(shown.shape)
+        for place, (pulls, clicks) in enumerate(zip(shown, clicked, strict=True)):
+            if not clicks.any():
+                continue
+            narrow = Design.of(cells, sizes, pulls, clicks)
+            here = narrow.maximise()
+            there = Design.of(wide, wide_sizes, pulls, clicks).maximise()
+            statistics[place] = max(0.0, 2.0 * (there.log_likelihood - here.log_likelihood))
+            rates[place] = narrow.rates(here.x)
+        return statistics, rates
+
+    return measure
+
+
+def _pair_cells(counts: FactorCounts, first: int, second: int, design: Design, dispersion: Dispersion) -> pl.DataFrame:
+    """What each pair of two factors was clicked, against what the product expects, the others as they were shown."""
+    size = counts.sizes[second]
+    places = counts.cells[:, first] * size + counts.cells[:, second]
+    total = counts.sizes[first] * size
+    expected = np.bincount(places, counts.shown * design.rates(design.maximise().x), total)
+    shown, clicked = (
+        np.bincount(places, numbers, total).astype(np.int64) for numbers in (counts.shown, counts.clicked)
+    )
+    seen = np.flatnonzero(shown)
+    shown, clicked, fitted = shown[seen], clicked[seen], expected[seen] / shown[seen]
+    own = deviances(shown, clicked, np.clip(fitted, 1e-12, 1.0 - 1e-12)) / dispersion.value
+    return pl.DataFrame(
+        {
+            "row": [counts.levels[first][place // size] for place in seen],
+            "col": [counts.levels[second][place % size] for place in seen],
+            "outcomes": shown, "clicks": clicked, "rate": clicked / shown, "rank_one_rate": fitted,
+            "deviation": np.sign(clicked / shown - fitted) * np.sqrt(own),
+        }
+    ).sort(pl.col("deviation").abs(), descending=True, maintain_order=True)  # fmt: skip

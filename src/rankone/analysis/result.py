@@ -1,0 +1,178 @@
+"""The answer of an analysis: for reading, for programs, as pictures and as a page."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+
+from rankone.analysis import wording
+from rankone.analysis.best import Bounded
+from rankone.charts.chart import Chart
+from rankone.clicks.counts.dispersion import Dispersion
+from rankone.clicks.counts.factor_counts import FactorCounts
+from rankone.clicks.rank1_test.report import Rank1Report
+from rankone.errors import InputError
+from rankone.notebook import Shown
+
+if TYPE_CHECKING:
+    from rankone.problems import RankOne
+
+
+class RawWinner(NamedTuple):
+    """The combination with the highest rate as observed, and what it is worth after allowing for its luck.
+
+    `rate` is what was observed, with an interval that needs no product; `shrunken` allows for the luck.
+    """
+
+    levels: dict[str, str]
+    shown: int
+    clicked: int
+    rate: Bounded
+    shrunken: Bounded
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Analysis(Shown):
+    """What counts say: see `rankone.analyse`.
+
+    `print(analysis)` is a page of text; `to_dict`, `chart`, `heatmap` and `save` are the rest of the answer.
+    """
+
+    counts: FactorCounts
+    confidence: float
+    best: dict[str, str]  # the best level of each factor
+    rate: Bounded  # click rate of the best combination, if rates are products
+    levels: pl.DataFrame  # factor, level, shown, clicked, rate, fitted, ratio, low, high; with a control its ratios
+    combinations: pl.DataFrame  # the factors, shown, clicked, rate, fitted, shrunken, deviation
+    winner: RawWinner
+    check: Rank1Report | None  # of every two factors; None where there is only one
+    dispersion: Dispersion
+    control: dict[str, str] | None
+    against_control: Bounded | None  # rate of the best combination over the control's
+
+    @property
+    def candidates(self) -> dict[str, list[str]]:
+        """The levels of each factor that may be the best one."""
+        able = self.levels.filter(pl.col("high") >= 1.0)
+        return {name: able.filter(pl.col("factor") == name)["level"].to_list() for name in self.counts.factors}
+
+    @property
+    def decided(self) -> bool:
+        """Whether every factor has one level left that may be the best."""
+        return all(len(able) == 1 for able in self.candidates.values())
+
+    @property
+    def at_most_lost(self) -> float:
+        """Share of the best rate that showing `best` may give up, by the lower bounds of its levels."""
+        low = [
+            self.levels.filter((pl.col("factor") == name) & (pl.col("level") == level))["low"].item()
+            for name, level in self.best.items()
+        ]
+        return 1.0 - math.prod(low)
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether the counts speak against a product of factors."""
+        return self.check is not None and self.check.doubtful
+
+    @property
+    def sentence(self) -> str:
+        """The answer in one sentence."""
+        return wording.answer(self)
+
+    def __str__(self) -> str:
+        return wording.page(self)
+
+    __repr__ = __str__
+
+    def _tables(self) -> dict[str, pl.DataFrame]:
+        return {"levels": self.levels, "combinations": self.combinations}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        counts = self.counts
+        return {
+            "sentence": self.sentence,
+            "best": {"levels": self.best, **_interval(self.rate)},
+            "decided": self.decided,
+            "candidates": self.candidates,
+            "at_most_lost": self.at_most_lost,
+            "levels": _plain(self.levels),
+            "combinations": _plain(self.combinations),
+            "observed_winner": {
+                "levels": self.winner.levels, "shown": self.winner.shown, "clicked": self.winner.clicked,
+                **_interval(self.winner.rate), "shrunken": _interval(self.winner.shrunken),
+            },
+            "control": self.control,
+            "best_to_control": self.against_control and _interval(self.against_control, "ratio"),
+            "rank1": self.check and self.check.to_dict(),
+            "dispersion": self.dispersion.to_dict(),
+            "confidence": self.confidence,
+            "impressions": int(counts.shown.sum()),
+            "clicks": int(counts.clicked.sum()),
+            "few_data": wording.few_data(self),
+            "next": wording.next_step(self),
+            "conditions": [*wording.conditions(self), *wording.adaptive(self)],
+            "notes": list(counts.notes),
+        }  # fmt: skip
+
+    def chart(self) -> Chart:
+        """Draw every level's ratio to the best one of its factor, with intervals."""
+        from rankone.charts.levels import level_chart
+
+        return level_chart(
+            self.levels,
+            self.sentence.removesuffix("."),
+            f"Bars: {self.confidence:.0%} intervals, whichever level is truly best",
+        )
+
+    def heatmap(self) -> Chart:
+        """Draw how far each pair is from the product; of more than two factors, for the two that fit worst."""
+        if self.check is None:
+            raise InputError("two factors or more", "one", "draw analysis.chart()")
+        return self.check.chart()
+
+    def problem(self) -> RankOne:
+        """Return two factors as a problem to simulate policies on, with the fitted values."""
+        from rankone.problems import RankOne
+
+        if len(self.counts.factors) != 2:
+            raise InputError("two factors", f"{len(self.counts.factors)}", "analyse two of them")
+        sides = [self.levels.filter(pl.col("factor") == name) for name in self.counts.factors]
+        rows, cols = ([min(value, 1.0) for value in side["fitted"]] for side in sides)
+        names = [side["level"].to_list() for side in sides]
+        return RankOne(rows=rows, cols=cols, row_names=names[0], col_names=names[1], name="analysed")
+
+    def save(self, path: str | Path) -> Path:
+        """Write the report: one HTML file that opens without a network."""
+        from rankone.analysis.page import analysis_html
+        from rankone.writing import write_file
+
+        path = Path(path)
+        if path.suffix != ".html":
+            raise InputError("a path ending in .html", str(path), "save as 'answer.html', or use chart().save(...)")
+        write_file(path, analysis_html(self))
+        return path
+
+    def _repr_html_(self) -> str:
+        from rankone.analysis.page import notebook_html
+
+        return notebook_html(self)
+
+
+def _interval(found: Bounded, name: str = "rate") -> dict[str, float | None]:
+    values = {name: found.value, "low": found.low, "high": found.high}
+    return {key: value if math.isfinite(value) else None for key, value in values.items()}
+
+
+def _plain(table: pl.DataFrame) -> list[dict[str, Any]]:
+    finite = [
+        pl.when(pl.col(name).is_finite()).then(pl.col(name)).alias(name)
+        for name, kind in table.schema.items()
+        if kind.is_float()
+    ]
+    return table.with_columns(finite).to_dicts()

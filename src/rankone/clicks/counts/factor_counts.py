@@ -1,0 +1,232 @@
+"""Impressions and clicks of every combination of levels, of any number of factors: from any table or arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from rankone.clicks.counts.count_arrays import Floats, Ints
+from rankone.clicks.counts.counts import Counts, as_names
+from rankone.clicks.counts.dispersion import Dispersion, estimated_dispersion
+from rankone.clicks.counts.factor_columns import FactorColumns, find_factor_columns
+from rankone.clicks.counts.frames import known_frame, to_polars
+from rankone.clicks.counts.pair_counts import PairCounts, as_pair_counts
+from rankone.errors import InputError
+from rankone.notebook import index_names
+
+#: What `rankone export` writes of a decision, as far as it is counted.
+_EXPORT = ("row_name", "col_name", "clicked", "learned", "outcome")
+_QUOTED = r"""((?:^|;)[" ]*)'([=+\-@\t\r])"""  # what `rankone export` puts in front of formulas
+_TRUTHS = {"true": "1", "false": "0"}
+
+
+class FactorCounts(NamedTuple):
+    """Counts of combinations: `cells` (combinations, factors) numbers the levels of each factor from 0."""
+
+    factors: tuple[str, ...]
+    levels: tuple[tuple[str, ...], ...]
+    cells: Ints
+    shown: Ints
+    clicked: Ints
+    repeats: Dispersion | None = None  # as estimated from rows of the same combination
+    adaptive: bool = False  # a policy chose what was shown by what had been clicked
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of levels of each factor."""
+        return tuple(len(names) for names in self.levels)
+
+    def pair(self, name: str) -> PairCounts:
+        """Two factors as a table of pairs."""
+        pulls, clicks = np.zeros((2, *self.sizes), np.int64)
+        pulls[tuple(self.cells.T)], clicks[tuple(self.cells.T)] = self.shown, self.clicked
+        return PairCounts(name, self.levels[0], self.levels[1], pulls, clicks, self.repeats)
+
+
+def as_factor_counts(
+    data: Any,
+    *,
+    factors: Sequence[str] = (),
+    shown: str | None = None,
+    clicked: str | None = None,
+    slice: str | None = None,
+) -> FactorCounts:
+    """Return the counts in a dataframe, a pair of arrays (shown, clicked), or what other functions counted.
+
+    >>> counts = as_factor_counts(([[10, 20], [30, 40]], [[1, 2], [3, 4]]))
+    >>> counts.factors, counts.levels[0], counts.clicked.tolist()
+    (('row', 'column'), ('row 1', 'row 2'), [1, 2, 3, 4])
+    """
+    if isinstance(data, FactorCounts):
+        return data
+    if isinstance(data, PairCounts):
+        return _of_arrays(
+            data.pulls.astype(np.float64), data.clicks.astype(np.float64), [data.row_names, data.col_names]
+        )
+    if isinstance(data, Counts):
+        return _of_frame(_one_query(data), ("item", "position"), "impressions", "clicks", None)
+    if isinstance(data, tuple | list) and len(data) == 2 and not isinstance(data[0], str):
+        return _of_pair(data[0], data[1], factors)
+    table = data if isinstance(data, pl.DataFrame) else to_polars(known_frame(data))
+    return _of_frame(table, factors, shown, clicked, slice)
+
+
+def _one_query(counts: Counts) -> pl.DataFrame:
+    if len(counts.queries) > 1:
+        some = ", ".join(counts.queries["query"].head(3))
+        raise InputError(
+            "counts of one query", f"{len(counts.queries):,} queries", f"pass counts.only(['{some}']), say"
+        )
+    return counts.cells.drop("query")
+
+
+def _of_pair(shown: Any, clicked: Any, factors: Sequence[str]) -> FactorCounts:
+    """Take two arrays of the same shape; frames among them give their names to the levels."""
+    named = [index_names(shown), index_names(shown, "columns")]
+    try:
+        pulls, clicks = np.asarray(shown, np.float64), np.asarray(clicked, np.float64)
+    except (TypeError, ValueError):
+        raise InputError("two arrays of numbers (shown, clicked)", "something else", "pass counts") from None
+    if pulls.ndim == 2:  # with its own checks
+        as_pair_counts(pulls, clicks)
+    if pulls.ndim == 0 or pulls.shape != clicks.shape or not pulls.size:
+        raise InputError("two arrays of one shape", f"{pulls.shape} and {clicks.shape}", "count every pair in both")
+    usual = ("row", "column", "layer") if pulls.ndim <= 3 else tuple(f"factor {d + 1}" for d in range(pulls.ndim))
+    titles = tuple(factors) or usual[: pulls.ndim]
+    if len(titles) != pulls.ndim:
+        raise InputError(f"{pulls.ndim} names of factors", f"{len(titles)}", "name each side of the arrays once")
+    names = [
+        (named[place] if place < 2 else None) or [f"{title} {number + 1}" for number in range(size)]
+        for place, (title, size) in enumerate(zip(titles, pulls.shape, strict=True))
+    ]
+    return _of_arrays(pulls, clicks, names, titles)
+
+
+def _of_arrays(
+    pulls: Floats, clicks: Floats, names: Sequence[Sequence[str]], factors: Sequence[str] = ("row", "column")
+) -> FactorCounts:
+    cells = np.argwhere(pulls > 0)
+    if not len(cells):
+        raise InputError("at least one impression", "none", "wait for some")
+    where = tuple(cells.T)
+    levels = tuple(tuple(map(str, side)) for side in names)
+    return _checked(
+        FactorCounts(tuple(factors), levels, cells, _whole(pulls[where]), _whole(clicks[where])),
+    )
+
+
+def _whole(numbers: Any) -> Ints:
+    if not (np.asarray(numbers) == np.floor(numbers)).all():
+        raise InputError("whole numbers of impressions and clicks", "fractions", "pass counts, not rates")
+    return np.asarray(numbers).astype(np.int64)
+
+
+def _of_frame(
+    table: pl.DataFrame, factors: Sequence[str], shown: str | None, clicked: str | None, slice: str | None
+) -> FactorCounts:
+    adaptive = False
+    notes: tuple[str, ...] = ()
+    if not factors and clicked is None and set(_EXPORT) <= set(table.columns):
+        table, notes = _of_export(table)
+        factors, shown, clicked, slice, adaptive = ("row", "col"), None, "clicked", None, True
+    found = find_factor_columns(table, factors, shown, clicked, slice)
+    rows = _rows(table, found)
+    names = [f"factor {place}" for place in range(len(found.factors))]
+    levels = [rows[name].unique(maintain_order=True) for name in names]
+    numbered = rows.with_columns(
+        pl.col(name).replace_strict(known, np.arange(len(known)), return_dtype=pl.Int64)
+        for name, known in zip(names, levels, strict=True)
+    )
+    cells = numbered.group_by(names, maintain_order=True).agg(pl.col("shown", "clicked").sum())
+    repeats = None if found.shown is None else _repeats(numbered, names)
+    return _checked(
+        FactorCounts(
+            found.factors, tuple(tuple(known.to_list()) for known in levels), cells.select(names).to_numpy(),
+            _whole(cells["shown"].to_numpy()), _whole(cells["clicked"].to_numpy()),
+            repeats, adaptive, (*notes, *found.notes),
+        )
+    )  # fmt: skip
+
+
+def _of_export(table: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """The decisions of an exported experiment whose outcome counts, with the names of their levels."""
+    learned = table["learned"].cast(pl.String).str.to_lowercase() == "true"
+    kept = table.filter(learned).select(
+        pl.col("row_name").str.replace_all(_QUOTED, "$1$2").alias("row"),
+        pl.col("col_name").str.replace_all(_QUOTED, "$1$2").alias("col"),
+        "clicked",
+    )
+    if kept.is_empty():
+        raise InputError("decisions with outcomes that count", f"none of {len(table):,}", "wait for some")
+    left = len(table) - len(kept)
+    return kept, (f"{left:,} decisions were left out: open, void, held, late or excluded.",) if left else ()
+
+
+def _rows(table: pl.DataFrame, found: FactorColumns) -> pl.DataFrame:
+    """Return the rows as texts and numbers; refuse the first that cannot be counted."""
+    texts = table.select(
+        *(
+            expression.str.strip_chars().alias(f"factor {place}")
+            for place, expression in enumerate(as_names(table.schema, found.factors))
+        ),
+        _number(table, found.clicked).alias("clicked"),
+        (pl.lit(1.0) if found.shown is None else _number(table, found.shown)).alias("shown"),
+        (pl.lit(None) if found.slice is None else pl.col(found.slice).cast(pl.String)).alias("slice"),
+    )
+    for place, name in enumerate(found.factors):
+        if (wrong := _first(texts[f"factor {place}"].fill_null("") == "")) is not None:
+            raise InputError(f"a level in column '{name}' of every row", f"none in row {wrong + 1}", "fill it in")
+    for what, column in (("shown", found.shown), ("clicked", found.clicked)):
+        wrong = _first(~((texts[what] >= 0.0) & (texts[what] == texts[what].floor())).fill_null(False))
+        if wrong is not None and column is not None:
+            got = f"'{table[column][wrong]}' in row {wrong + 1}"
+            raise InputError(f"whole numbers from 0 in column '{column}'", got, "correct it, or name another column")
+    if (wrong := _first(texts["clicked"] > texts["shown"])) is not None:
+        got = f"{texts['clicked'][wrong]:g} of {texts['shown'][wrong]:g} in row {wrong + 1}"
+        do = (
+            "check which column is which"
+            if found.shown
+            else f"name the column of impressions: shown='...' ({found.clicked} holds counts)"
+        )
+        raise InputError("at most as many clicks as impressions", got, do)
+    return texts
+
+
+def _number(table: pl.DataFrame, name: str) -> pl.Expr:
+    if table.schema[name] == pl.String:
+        lower = pl.col(name).str.strip_chars().str.to_lowercase().replace(_TRUTHS)
+        return lower.cast(pl.Float64, strict=False)
+    return pl.col(name).cast(pl.Float64, strict=False)
+
+
+def _first(wrong: pl.Series) -> int | None:
+    """Number of the first row that is wrong."""
+    return wrong.arg_max() if wrong.any() else None
+
+
+def _repeats(rows: pl.DataFrame, names: Sequence[str]) -> Dispersion | None:
+    """Estimate the dispersion from rows of the same combination, or from slices of time."""
+    combination = rows.select(pl.struct(names).rank("dense") - 1).to_series().to_numpy().astype(np.int64)
+    shown, clicked = rows["shown"].to_numpy(), rows["clicked"].to_numpy()
+    when = None
+    if rows["slice"].null_count() == 0:
+        when = (rows["slice"].rank("dense") - 1).to_numpy().astype(np.int64)
+    return estimated_dispersion(combination, when, shown, clicked)
+
+
+def _checked(counts: FactorCounts) -> FactorCounts:
+    wrong = np.flatnonzero((counts.clicked > counts.shown) | (counts.clicked < 0))
+    if len(wrong):
+        got = f"{counts.clicked[wrong[0]]} of {counts.shown[wrong[0]]}"
+        raise InputError("whole numbers with 0 <= clicked <= shown", got, "pass counts, shown first")
+    kept = counts.shown > 0
+    if not kept.any():
+        raise InputError("at least one impression", "none", "wait for some")
+    if not counts.clicked.any():
+        got = f"none in {int(counts.shown.sum()):,} impressions"
+        raise InputError("at least one click", got, "wait for some, or check the column of clicks")
+    return counts._replace(cells=counts.cells[kept], shown=counts.shown[kept], clicked=counts.clicked[kept])

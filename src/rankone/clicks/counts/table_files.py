@@ -1,0 +1,53 @@
+"""A file of counts or of impressions as a table: CSV (any usual separator), TSV, Parquet, JSON lines; plain or gzip."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import polars as pl
+
+from rankone.clicks.logs.delimited import guessed_separator
+from rankone.clicks.logs.source import Source, find_files
+from rankone.errors import InputError
+
+_PARQUET = b"PAR1"
+_ENDINGS = "a .csv, .tsv, .parquet or .jsonl file with a header"
+
+
+def read_table(path: str | os.PathLike[str]) -> pl.DataFrame:
+    """Read a table; the columns of a text file are texts, so that a level 01 stays 01.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "ab.csv")
+    >>> _ = file.write_text("headline;shown;clicked\\nA;10;3\\n")
+    >>> read_table(file).rows()
+    [('A', '10', '3')]
+    """
+    files = find_files(os.fspath(path))
+    if len(files) > 1:
+        raise InputError("one file", f"{len(files)} of them", "put their rows into one file")
+    file = files[0]
+    head = Source(file).head()
+    if not head.strip():
+        raise InputError(f"a table in {file.name}", "an empty file", f"name {_ENDINGS}")
+    try:
+        table = _read(file, head)
+    except (OSError, UnicodeDecodeError, pl.exceptions.PolarsError) as error:
+        got = str(error).partition("\n")[0]
+        raise InputError(f"a table in {file.name}", got, f"name {_ENDINGS}, in UTF-8") from None
+    table = table.rename({name: name.strip() for name in table.columns if name.strip() and name != name.strip()})
+    if table.is_empty():
+        raise InputError(f"rows in {file.name}", f"nothing below the header {', '.join(table.columns)}", "count some")
+    return table
+
+
+def _read(file: Path, head: bytes) -> pl.DataFrame:
+    if head.startswith(_PARQUET):
+        return pl.read_parquet(file)
+    if head.lstrip().startswith(b"{"):
+        return pl.read_ndjson(file)
+    if b"\0" in head:
+        raise InputError(f"a table in {file.name}", "neither text nor Parquet", f"name {_ENDINGS}")
+    header = head.split(b"\n", 1)[0]
+    return pl.read_csv(file, infer_schema=False, separator=guessed_separator(header))

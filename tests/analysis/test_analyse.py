@@ -1,0 +1,165 @@
+"""The answer as a whole: best combination, text, JSON, charts, page; from files, exports and experiments."""
+
+import itertools
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import rankone
+from rankone.cli import build_app
+from rankone.errors import InputError
+
+
+def run(*words):
+    done = CliRunner().invoke(build_app(), ["analyse", *map(str, words)], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Headline A and image 2 are the best."""
+    path = tmp_path / "ab.csv"
+    path.write_text("headline,image,shown,clicked\nA,1,9000,450\nA,2,9000,630\nB,1,9000,300\nB,2,9000,420\n")
+    return path
+
+
+def test_a_file_just_works(table):
+    text = run(table, "--control", "headline=B,image=1", "--simulations", 50)
+    assert text.startswith("Best: headline 'A' with image '2', clicked 7% of the time (")
+    assert "headline: 'A' is the best of 2." in text
+    assert "Against the control, headline 'B' with image '1', its rate is 2.1 times (" in text
+    assert "No sign against the rank-1 assumption" in text
+    assert "fixed shares" in text
+    assert "as if clicks scattered binomially" in text
+
+
+def test_json_and_page_and_pictures(table, tmp_path):
+    files = [tmp_path / name for name in ("answer.html", "levels.png", "product.svg")]
+    words = ("--out", files[0], "--chart", files[1], "--heatmap", files[2], "--simulations", 50)
+    found = json.loads(run(table, "--json", *words))
+    assert found["best"]["levels"] == {"headline": "A", "image": "2"}
+    assert found["best"]["low"] < 0.07 < found["best"]["high"]
+    assert [row["ratio"] for row in found["levels"]] == pytest.approx([1.0, 2 / 3, 5 / 7, 1.0], rel=0.01)
+    assert found["dispersion"] == {"value": 1.0, "degrees_of_freedom": None, "origin": "none"}
+    assert all(path.stat().st_size > 2000 for path in files)
+    assert "is the best of 2." in files[0].read_text()
+
+
+def test_names_reach_the_page_as_text():
+    counts = pl.DataFrame({"headline": ["<b>x</b>", "y"], "shown": [900, 900], "clicked": [90, 30]})
+    answer = rankone.analyse(counts)
+    assert "<b>x" not in answer._repr_html_()
+    assert "&lt;b&gt;x" in answer._repr_html_()
+
+
+def test_few_and_undecided_data_are_called_so():
+    answer = rankone.analyse(([[40, 40], [40, 40]], [[2, 1], [3, 2]]), simulations=20)
+    text = str(answer)
+    assert not answer.decided
+    assert "Best so far: " in text
+    assert "Few data: 8 clicks in all, of these row 'row 1' 3" in text
+    assert "row: open; each of the 2 may be the best." in text
+    assert "more visitors are needed to settle row and column" in text
+    assert answer.winner.shrunken.value < answer.winner.rate.value
+
+
+def test_a_table_that_is_no_product_is_not_ranked_level_by_level():
+    answer = rankone.analyse(([[900, 900], [900, 900]], [[300, 30], [30, 310]]), simulations=99)
+    assert answer.doubtful
+    assert answer.sentence.startswith("Best as observed: row 'row 2' with column 'column 2', clicked 34.4% of the time")
+    assert "is the best of" not in str(answer)
+    assert "policy thompson" in str(answer)
+
+
+def three(boost):
+    values = {"headline": {"A": 1, "B": 0.8, "C": 0.5}, "image": {"x": 1, "y": 0.7}, "button": {"red": 1, "blue": 0.9}}
+    rows = []
+    for levels in itertools.product(*values.values()):
+        named = dict(zip(values, levels, strict=True))
+        rate = 0.06 * np.prod([values[factor][level] for factor, level in named.items()])
+        rate *= boost if levels[0] == "A" and levels[2] == "blue" else 1.0
+        rows.append(named | {"shown": 30_000, "clicked": round(30_000 * rate)})
+    return pl.DataFrame(rows)
+
+
+def test_three_factors():
+    answer = rankone.analyse(three(1.0), simulations=20)
+    assert answer.best == {"headline": "A", "image": "x", "button": "red"}
+    assert answer.rate.value == pytest.approx(0.06, rel=0.01)
+    assert [check.name for check in answer.check.checks] == [
+        "headline and image",
+        "headline and button",
+        "image and button",
+    ]
+    assert not answer.doubtful
+    other = rankone.analyse(three(1.5), simulations=59)
+    assert [check.name for check in other.check.doubts] == ["headline and button"]
+    assert "headline and button, most of all 'A' and '" in str(other)
+
+
+def test_one_factor_has_no_product_to_test():
+    answer = rankone.analyse(pl.DataFrame({"arm": ["a", "b", "c"], "sent": [999] * 3, "opens": [90, 30, 31]}))
+    assert (answer.best, answer.check, answer.decided) == ({"arm": "a"}, None, True)
+    with pytest.raises(InputError, match="expected two factors or more"):
+        answer.heatmap()
+
+
+def test_two_factors_become_a_problem():
+    answer = rankone.analyse(([[900, 900], [900, 900]], [[300, 150], [150, 75]]), simulations=20)
+    problem = answer.problem()
+    assert np.outer(problem.rows, problem.cols) == pytest.approx(np.array([[1, 0.5], [0.5, 0.25]]) / 3, abs=1e-3)
+
+
+def test_an_experiment_and_its_exports(tmp_path):
+    """What `rankone export` writes is read back, names that look like formulas included; open decisions do not count."""
+    db = tmp_path / "page.db"
+    with rankone.Experiment("page", rows=["=A", "B"], cols=["x", "y"], db=db) as page:
+        page.tell_many([(one, one.number % 3 == 0) for one in page.ask(60)])
+        page.ask(2)
+    whole = rankone.analyse(db, experiment="page", simulations=20)
+    assert whole.counts.adaptive
+    assert "Beware: a policy chose" in str(whole)
+    for ending in ("csv", "parquet", "jsonl"):
+        out = tmp_path / f"decisions.{ending}"
+        done = CliRunner().invoke(build_app(), ["export", str(db), "page", "--out", str(out)])
+        assert done.exit_code == 0
+        again = rankone.analyse(out, simulations=20)
+        assert again.to_dict() == whole.to_dict()
+    assert whole.counts.shown.sum() == 60
+    assert sorted(whole.counts.levels[0]) == ["=A", "B"]
+    assert "2 decisions were left out" in str(whole)
+
+
+def test_a_dispersion_is_reported_and_used(table):
+    plain, wide = (json.loads(run(table, "--json", "--simulations", 20, "--dispersion", value)) for value in (1, 4))
+    assert wide["best"]["low"] < plain["best"]["low"]
+    assert wide["dispersion"] == {"value": 4.0, "degrees_of_freedom": None, "origin": "given"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"control": "headline=A"}, {"control": {"headline": "Z", "image": "1"}}, {"dispersion": 0.5},
+        {"confidence": 2}, {"experiment": "page"}, {"simulations": 1}, {"factors": ["nothing"]},
+    ],
+)  # fmt: skip
+def test_wrong_options_are_sentences(table, options):
+    with pytest.raises(InputError, match=r"expected .* - got .* - "):
+        rankone.analyse(table, **options)
+
+
+def test_a_database_needs_the_name_of_an_experiment(tmp_path, table):
+    with rankone.Experiment("page", rows=2, cols=2, db=tmp_path / "page.db"):
+        pass
+    with pytest.raises(InputError, match="expected the name of an experiment"):
+        rankone.analyse(tmp_path / "page.db")
+    with pytest.raises(InputError, match="expected decisions with outcomes"):
+        rankone.analyse(tmp_path / "page.db", experiment="page")
+    with pytest.raises(InputError, match="expected one file"):
+        run(table, table, table)
+    with pytest.raises(InputError, match="html"):
+        run(table, "--out", tmp_path / "answer.txt")
