@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import rankone
+from rankone.clicks.ab_tests.crossed import CrossedTests
 from rankone.clicks.counts.counts import Counts
 from rankone.clicks.models.evaluation import Evaluation
 from rankone.errors import InputError
@@ -43,6 +44,24 @@ def counts() -> Counts:
     return Counts(pl.DataFrame(cells))
 
 
+def crossed() -> CrossedTests:
+    packages = [
+        {
+            "test": HOSTILE,
+            "headline": h,
+            "image": i,
+            "excerpt": "",
+            "lede": "",
+            "shown": 90,
+            "clicked": 9,
+            "troubled": False,
+        }
+        for h in "ab"
+        for i in "xy"
+    ]
+    return rankone.clicks.crossed_tests(pl.DataFrame(packages))
+
+
 def evaluation() -> Evaluation:
     figures: dict[str, Any] = {"log_likelihood": -0.5, "log_likelihood_se": 0.1, "perplexity": 1.5}
     ranks = np.array([1.4, 1.6])
@@ -56,6 +75,7 @@ MAKERS: list[Callable[[], Any]] = [
     check,
     lambda: check().checks[0],
     counts,
+    crossed,
     evaluation,
     lambda: rankone.RankOne([0.5, 0.2], [0.5], row_names=[HOSTILE, "B"]),
     lambda: rankone.hardness(rankone.RankOne([0.5, 0.2], [0.5], row_names=[HOSTILE, "B"]), 100),

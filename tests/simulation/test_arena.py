@@ -21,14 +21,25 @@ def arena(**settings):
 
 
 def test_problems_are_named_once_and_split_in_two_like_halves():
-    assert 16 <= len(PROBLEMS) <= 24
+    assert 24 <= len(PROBLEMS) <= 36
     assert (
         len({entry.name for entry in PROBLEMS}) == len({entry.problem().digest for entry in PROBLEMS}) == len(PROBLEMS)
     )
     halves = {half: [entry for entry in PROBLEMS if entry.half == half] for half in ("tune", "report")}
-    assert len(halves["tune"]) == len(halves["report"]) == len(PROBLEMS) / 2
+    headlines = [entry.name for entry in PROBLEMS if entry.half == "headlines"]
+    assert len(halves["tune"]) == len(halves["report"]) == len(headlines) == len(PROBLEMS) / 3
     assert all(any(entry.trap for entry in half) for half in halves.values())
     assert all(lower_bound(entry.problem(), entry.horizon) > 0 for entry in PROBLEMS)
+
+
+def test_the_third_part_is_played_where_it_is_named():
+    from rankone.simulation.arena import _chosen
+
+    halves = [entry.half for entry in _chosen(None, None, None)]
+    assert len(halves) == 22
+    assert set(halves) == {"tune", "report"}, "figures of all of the arena are those of the two halves"
+    assert {entry.half for entry in _chosen(None, "headlines", None)} == {"headlines"}
+    assert [entry.name for entry in _chosen(["headlines-2x2", "trap-6"], None, None)] == ["trap-6", "headlines-2x2"]
 
 
 def test_figures_are_those_of_the_runs():
@@ -112,7 +123,7 @@ def test_continues_where_it_stopped(tmp_path, monkeypatch):
     [
         ({"problems": ["three-by-three"]}, "expected a problem of the arena - got three-by-three"),
         ({"problems": ["two-by-tow"]}, "did you mean two-by-two"),
-        ({"half": "third"}, "expected half 'tune' or 'report'"),
+        ({"half": "third"}, "expected half 'tune', 'report' or 'headlines'"),
         ({"problems": ["two-by-two"], "half": "report"}, "problems of the half 'report'"),
         ({"runs": 0}, "runs as a whole number"),
         ({"stretch": 0}, "stretch as a whole number"),

@@ -17,8 +17,8 @@ def arena(
     policy: list[str] = typer.Option(
         [], "--policy", "-P", autocompletion=policy_names, help="A policy; repeatable. Default: every policy."
     ),
-    problem: list[str] = typer.Option([], "--problem", "-p", help="A problem of the arena; repeatable. Default: all."),
-    half: str | None = typer.Option(None, help="'tune' or 'report': one of the two fixed halves of the problems."),
+    problem: list[str] = typer.Option([], "--problem", "-p", help="A problem of the arena; repeatable. Default: 22."),
+    half: str | None = typer.Option(None, help="'tune' or 'report', the two halves, or 'headlines', the third part."),
     models: Path | None = typer.Option(None, help="File of fitted click models that join the named problems."),
     runs: int | None = typer.Option(None, help="Runs of each policy on each problem; default 100, with --quick 10."),
     seed: int = typer.Option(0, help="Root of all randomness."),
@@ -30,7 +30,7 @@ def arena(
     out: Path = typer.Option(Path("out/arena"), help="Directory for results; a stopped arena continues there."),
     as_json: bool = typer.Option(False, "--json", help="Print the table as JSON and nothing else."),
 ) -> None:
-    """Judge policies on 22 named problems, each at its own horizon: table, scores, heat map."""
+    """Judge policies on 33 named problems (22 unless you choose), each at its own horizon: table, scores, heat map."""
     from rankone.cli._progress import progress_bar
     from rankone.cli._summary import SPARE
     from rankone.cli._tables import show_table

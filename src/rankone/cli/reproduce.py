@@ -84,6 +84,36 @@ def theory(
     show_reproduction(result, out, "theory", quick=quick)
 
 
+@command("reproduce upworthy", example="--data upworthy.parquet --out out/upworthy", topic=STUDY, group=_ABOUT)
+def upworthy(
+    data: Path = typer.Option(..., help="A .csv or .parquet file of the Upworthy Research Archive (CC BY 4.0)."),
+    out: Path | None = typer.Option(None, help="Directory for the tables, as CSV."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
+) -> None:
+    """Does a click need both? Past tests of headlines and images: product against sum and logit, scatter, effects."""
+    import json
+
+    from rankone.cli._tables import show_table
+    from rankone.clicks.ab_tests.crossed import crossed_tests
+    from rankone.writing import write_table, writing_under
+
+    found = crossed_tests(data)
+    tables = {"summary": found.summary(), "effects": found.effects, "tests": found.tests}
+    if out is not None:
+        with writing_under(out):
+            for name, table in tables.items():
+                write_table(out / f"{name}.csv", table)
+    if as_json:
+        figures = {"dispersion": found.dispersion, "repeats": found.repeats, "all_tests": found.all_tests}
+        print(json.dumps(figures | {name: table.to_dicts() for name, table in tables.items()}, indent=1))
+        return
+    print(found._sentence())
+    show_table(tables["summary"], "Lack of fit (G2) of three ways to combine two effects")
+    show_table(tables["effects"], "Effects on log click rates (standard deviations), by what is taken for noise")
+    if out is not None:
+        print(f"Written: {out}/summary.csv, effects.csv, tests.csv")
+
+
 def _from_log(figure: str, reproduce: Callable[[Protocol], Reproduction], out: Path, **choices: Any) -> None:
     from rankone.cli._progress import progress_bar
     from rankone.paper.yandex import Protocol

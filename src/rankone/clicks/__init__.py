@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from rankone.clicks.ab_tests.crossed import CrossedTests, crossed_tests
+from rankone.clicks.ab_tests.upworthy import read_upworthy
 from rankone.clicks.counts.counts import Counts
 from rankone.clicks.counts.frames import count
 from rankone.clicks.counts.pair_counts import PairCounts, as_pair_counts, read_pair_counts
@@ -30,6 +32,7 @@ __all__ = [
     "Cascade",
     "ClickModel",
     "Counts",
+    "CrossedTests",
     "DocumentCTR",
     "Evaluation",
     "Format",
@@ -44,11 +47,13 @@ __all__ = [
     "as_pair_counts",
     "compare_models",
     "count",
+    "crossed_tests",
     "evaluate",
     "generate_log",
     "read",
     "read_pair_counts",
     "read_split",
+    "read_upworthy",
 ]
 
 if not TYPE_CHECKING:  # to a type checker there are only the new names

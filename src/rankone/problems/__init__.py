@@ -7,6 +7,7 @@ from rankone.problems.base import Problem
 from rankone.problems.bounds import UpperBound, lower_bound, lower_bound_constant, upper_bound
 from rankone.problems.files import load_problem, load_problems, save_problem, save_problems
 from rankone.problems.hardness import Hardness, hardness
+from rankone.problems.headlines import headlines
 from rankone.problems.needle import needle
 from rankone.problems.random_problem import random_problem
 from rankone.problems.rank_one import RankOne
@@ -21,6 +22,7 @@ __all__ = [
     "as_problem",
     "family",
     "hardness",
+    "headlines",
     "known_families",
     "load_problem",
     "load_problems",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import typing
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
@@ -150,9 +151,10 @@ def arena(
     """Play policies on the arena's named problems, each at its own horizon.
 
     Args:
-        problems: one or several names of problems of the arena; default: all.
+        problems: one or several names of problems of the arena; default: those of the two halves.
         policies: policies or their names; default: all but the yardstick `best`. The reference always plays.
-        half: ``"tune"`` or ``"report"`` for one of the two fixed halves of the named problems.
+        half: ``"tune"`` or ``"report"`` for one of the two fixed halves of the named problems, ``"headlines"`` for the
+            third part, problems like real tests of headlines and images.
         models: JSON or CSV file of problems (fitted click models, say) that join the named ones.
         runs: runs of each policy on each problem.
         seed: root of the seed tree; None draws one, which is then among the `settings`.
@@ -216,8 +218,8 @@ def _rows(summary: pl.DataFrame, entry: ArenaProblem, world: Problem, horizon: i
 
 
 def _chosen(names: Sequence[str] | None, half: Half | None, models: str | Path | None) -> list[ArenaProblem]:
-    if half not in (None, "tune", "report"):
-        raise InputError("half 'tune' or 'report'", half, "leave it out for both halves")
+    if half not in (None, *typing.get_args(Half)):
+        raise InputError("half 'tune', 'report' or 'headlines'", half, "leave it out for both halves")
     known = [entry.name for entry in PROBLEMS]
     for name in names or ():
         if name not in known:
@@ -225,7 +227,10 @@ def _chosen(names: Sequence[str] | None, half: Half | None, models: str | Path |
                 "a problem of the arena", name, did_you_mean(name, known, f"choose from {', '.join(known)}")
             )
     chosen = [
-        entry for entry in PROBLEMS if (not names or entry.name in names) and (half is None or entry.half == half)
+        entry
+        for entry in PROBLEMS
+        if (entry.name in names if names else half is not None or entry.half != "headlines")
+        and (half is None or entry.half == half)
     ]
     for world in load_problems(models) if models is not None else ():
         chosen.append(ArenaProblem(world.name, _MODEL_HORIZON, None, partial(as_problem, world)))

@@ -1,7 +1,8 @@
 """The named problems every policy is judged on, each with a horizon at which telling policies apart makes sense.
 
 They come in two fixed halves of the same kinds: a policy is tuned on one half and reported on the other. A *trap* is a
-problem on which a policy can stay with a wrong row or column for long; there the tail of the regret matters.
+problem on which a policy can stay with a wrong row or column for long; there the tail of the regret matters. A third
+part, as large as a half, is like real tests of headlines and images: many clicks are needed there to learn a little.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from rankone.numerics.seeds import generator
 from rankone.problems import RankOne, as_problem
 
-Half = Literal["tune", "report"]
+Half = Literal["tune", "report", "headlines"]
 
 
 @dataclass(frozen=True)
@@ -76,4 +77,15 @@ PROBLEMS: tuple[ArenaProblem, ...] = (
     ArenaProblem("two-by-two-close", 20_000, "report", _lines([0.5, 0.48], [0.9, 0.85])),
     ArenaProblem("uniform-16", 50_000, "tune", _spec("random:16x16:seed=1")),
     ArenaProblem("uniform-4x64", 50_000, "report", _spec("random:4x64:seed=2")),
+    ArenaProblem("headlines-2x2", 200_000, "headlines", _spec("headlines:2x2:seed=1")),
+    ArenaProblem("headlines-2x3", 200_000, "headlines", _spec("headlines:2x3:seed=2")),
+    ArenaProblem("headlines-3x3", 200_000, "headlines", _spec("headlines:3x3:seed=3")),
+    ArenaProblem("headlines-4x2", 200_000, "headlines", _spec("headlines:4x2:seed=4")),
+    ArenaProblem("headlines-4x4", 200_000, "headlines", _spec("headlines:4x4:seed=5")),
+    ArenaProblem("headlines-4x4-rare", 500_000, "headlines", _spec("headlines:4x4:seed=6,rate=0.004")),
+    ArenaProblem("headlines-4x4-often", 100_000, "headlines", _spec("headlines:4x4:seed=7,rate=0.04")),
+    ArenaProblem("headlines-6x3", 200_000, "headlines", _spec("headlines:6x3:seed=8")),
+    ArenaProblem("headlines-6x6", 300_000, "headlines", _spec("headlines:6x6:seed=9")),
+    ArenaProblem("headlines-8x4", 300_000, "headlines", _spec("headlines:8x4:seed=10")),
+    ArenaProblem("headlines-12x12", 500_000, "headlines", _spec("headlines:12x12:seed=11")),
 )

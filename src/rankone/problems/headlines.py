@@ -1,0 +1,48 @@
+"""Problems like real tests of headlines and images: click rates near one percent, effects of a fifth.
+
+The sizes were measured on the Upworthy Research Archive (docs/does-a-click-need-both.md): where tests cross two
+elements, the logarithms of click rates vary by 0.19 (standard deviation) between levels of one and by 0.14 between
+levels of the other, around rates near 1.3 %.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from rankone.errors import InputError
+from rankone.numerics.seeds import generator
+from rankone.problems.rank_one import Vector
+from rankone.problems.registry import family
+from rankone.specs import Pair, is_number, whole_number
+
+
+@family("headlines")
+def headlines(
+    n_rows: int, n_cols: int, *, seed: int = 0, rate: float = 0.013, spread: float | Pair = (0.19, 0.14)
+) -> tuple[Vector, Vector]:
+    """Click rates near `rate`, log effects of rows and columns normal with standard deviations `spread`.
+
+    One seed is one problem, everywhere; a larger problem of the same seed begins with the smaller one.
+
+    >>> problem = headlines(4, 4, seed=1)
+    >>> problem.name, problem.means.min().round(4).item(), problem.means.max().round(4).item()
+    ('headlines:4x4:seed=1', 0.011, 0.017)
+    """
+    seed = whole_number("seed", seed, least=0)
+    if not is_number(rate) or not 0.0 < rate < 1.0:
+        raise InputError("a click rate between 0 and 1", rate, "pass rate=0.013, say")
+    try:
+        sizes = tuple(float(each) for each in (spread if isinstance(spread, (tuple, list)) else (spread, spread)))
+    except (TypeError, ValueError):
+        sizes = ()
+    if len(sizes) != 2 or not all(0.0 <= each < math.inf for each in sizes):
+        raise InputError("spread as a number of at least 0, or two", spread, "pass spread=(0.19, 0.14), say")
+    rows, cols = (
+        math.sqrt(rate) * np.exp(size * generator(seed, "headlines", side).standard_normal(number))
+        for side, size, number in (("rows", sizes[0], n_rows), ("cols", sizes[1], n_cols))
+    )
+    if max(rows.max(), cols.max()) > 1.0:
+        raise InputError("click rates of at most 1", f"rate={rate:g}, spread={spread}", "pass a smaller rate or spread")
+    return rows, cols
