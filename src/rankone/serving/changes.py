@@ -50,6 +50,7 @@ def draft_exclusion(
     first: int | None,
     last: int | None,
     why: str,
+    prior: bool = False,
 ) -> int:
     """Draft the exclusion of outcomes that fit everything given, and voids of those that are held; return how many are.
 
@@ -64,16 +65,23 @@ def draft_exclusion(
         "col": None if col is None else _among(fold.cols.names, "column", col),
     }
     fits = {what: value for what, value in fits.items() if value is not None}
-    if not fits:
+    if prior and not fold.prior.any():
+        raise InputError("an experiment that began with past counts", "one that did not", "leave prior out")
+    if not fits and not prior:
         raise InputError(
             "something that tells which outcomes to exclude",
             "nothing",
             "name a source, a token, a row, a column or a time (since, until)",
         )
+    if not fits:
+        note = fold.era_note(why, fold.rows, fold.cols, forget=True, prior=False)
+        draft.add(Kind.ERA, -1, texts=Texts(note=note))
+        return 0
     # Told, but their windows are still open: they will not be learned either.
     held = [number for number in fold.held if fold.held_fits(number, Exclusion(2**62, **fits))]
     draft_voids(fold, draft, held)
-    note = fold.era_note(why, fold.rows, fold.cols, forget=True, exclude=fits)
+    forgotten = {"prior": False} if prior else {}
+    note = fold.era_note(why, fold.rows, fold.cols, forget=True, exclude=fits, **forgotten)
     draft.add(Kind.ERA, -1, texts=Texts(note=note))
     return len(held)
 

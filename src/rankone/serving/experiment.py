@@ -17,7 +17,8 @@ from rankone.serving.fold import Fold
 from rankone.serving.journal import Draft
 from rankone.serving.make_report import make_report
 from rankone.serving.messages import Ask, Decision, Outcome, Tell, Void, each_answered, id_of, tells
-from rankone.serving.names import checked_name
+from rankone.serving.names import checked_levels, checked_name
+from rankone.serving.prior import WEIGHT, read_prior, weighted
 from rankone.serving.report import Report
 from rankone.serving.settings import (
     Settings,
@@ -47,6 +48,10 @@ class Experiment:
         margin: a verdict is enough that proves the leading pair within this part of the best one, such as 0.05.
         control: the row and the column of a pair that always keeps a share of the traffic.
         share: that share; a tenth unless you say otherwise.
+        prior: past counts to begin with, as `rankone.analyse` takes them: a file, a dataframe, a pair of arrays. The
+            policy starts as if it had seen them; a verdict does not rest on them. Its levels are the rows and columns
+            where you do not name these. `exclude(prior=True)` takes it back.
+        weight: how much a past outcome counts, up to 1; all those of a pair count for at most 1,000.
         db: a SQLite file, a ``postgresql://`` address, or a `Database` opened before; None or ``":memory:"`` to try
             things: all is gone when the experiment is closed.
         window: seconds after which silence means "not clicked"; None: outcomes are told, yes or no.
@@ -90,6 +95,8 @@ class Experiment:
         margin: float | None = None,
         control: tuple[str, str] | None = None,
         share: float | None = None,
+        prior: Any = None,
+        weight: float = WEIGHT,
         durability: str = "full",
         clock: Clock | None = None,
     ) -> None:
@@ -99,17 +106,24 @@ class Experiment:
         asked = checked_settings(
             rows, cols, policy, window, auto_stop, seed, max_open, max_age, goal, explore, margin, control, share
         )
+        past = None if prior is None else read_prior(prior)
+        checked_number(weight, "weight", 0, 1, "weight=0.5")
         self._owns_database = not isinstance(db, Database)
         self.database = db if isinstance(db, Database) else Database(db, durability=durability)
         self._transactions = self.database.transactions
         try:
-            self._cached = self._transactions.enter(self.name, lambda: self._new_settings(asked), clock)
+            self._cached = self._transactions.enter(self.name, lambda: self._new_settings(asked, past, weight), clock)
             self._continue(asked)
+            self._check_prior(past, weight)
         except BaseException:
             self.close()
             raise
 
-    def _new_settings(self, asked: dict[str, Any]) -> Settings:
+    def _new_settings(self, asked: dict[str, Any], past: Any, weight: float) -> Settings:
+        if past is not None:
+            given = {side: checked_levels(past.levels[place], side[:-1]) for place, side in enumerate(("rows", "cols"))}
+            asked = asked | {side: asked[side] or given[side] for side in given}
+            asked["prior"] = weighted(past, asked["rows"], asked["cols"], weight)
         if asked["rows"] is None or asked["cols"] is None:
             known = ", ".join(list(self._transactions.storage.names())[:10]) or "none"
             raise InputError(
@@ -118,6 +132,15 @@ class Experiment:
                 f"pass rows=['A', 'B'], cols=['1', '2'], or continue an experiment of this database ({known})",
             )
         return Settings.new(self.name, asked)
+
+    def _check_prior(self, past: Any, weight: float) -> None:
+        """Refuse past counts other than those the experiment began with."""
+        settings = self.look(lambda fold: fold.settings)
+        if past is not None and weighted(past, settings.rows, settings.cols, weight) != settings.prior:
+            expected = f"the past counts and the weight with which experiment '{self.name}' began"
+            raise InputError(
+                expected, "others" if settings.prior else "some, where it began with none", "leave prior out"
+            )
 
     def _continue(self, asked: dict[str, Any]) -> None:
         """Refuse settings that contradict those the experiment was made with."""
@@ -251,6 +274,7 @@ class Experiment:
         col: str | None = None,
         since: float | None = None,
         until: float | None = None,
+        prior: bool = False,
         why: str = "outcomes excluded",
     ) -> int:
         """Undo false clicks: outcomes so far that fit everything given no longer count. Return how many.
@@ -265,6 +289,7 @@ class Experiment:
             col: of this column.
             since: asked at this time (seconds since 1970) or later.
             until: asked before this time.
+            prior: also forget the past counts that the experiment began with.
             why: a note for the journal.
         """
         checked_name(why, "why")
@@ -281,11 +306,11 @@ class Experiment:
             asked_before = {what: storage.decision_at(number, time) for what, time in times.items()}
             first, last = asked_before.get("since"), asked_before["until"] - 1 if "until" in times else None
             fits: dict[str, Any] = {"source": source, "token": token, "row": row, "col": col}
-            held = draft_exclusion(fold, draft, **fits, first=first, last=last, why=why)
+            held = draft_exclusion(fold, draft, **fits, first=first, last=last, why=why, prior=prior)
             return fold.seq + len(draft), held
 
         seq, held = self._transactions.change(self._cached, plan)
-        taken = self.look(lambda fold: fold.exclusions.taken[seq])  # up to there, whoever tells meanwhile
+        taken = self.look(lambda fold: fold.exclusions.taken.get(seq, 0))  # up to there, whoever tells meanwhile
         return held + taken
 
     def add_row(self, name: str) -> int:

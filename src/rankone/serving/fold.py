@@ -95,6 +95,7 @@ class Fold:
     weighing: Weighing
     live_rows: Ints
     live_cols: Ints
+    prior: Ints  # pulls and clicks of each pair from before the experiment, (2, K, L)
 
     def __init__(self, marks: Events, with_policy: bool = True) -> None:
         self.seq, self.at, self.chain = 0, 0, b""
@@ -295,6 +296,7 @@ class Fold:
             self.asked, self.pulls, self.clicks = (
                 np.zeros((len(self.rows.names), len(self.cols.names)), np.int64) for _ in range(3)
             )
+            self.prior = np.array(self.settings.prior or np.zeros((2, *self.asked.shape)), np.int64)
             self.weighing = Weighing(self.settings, self.rows, self.cols)
             self._begin_era("created", [])
             return
@@ -308,6 +310,9 @@ class Fold:
         self.asked, self.pulls, self.clicks = (
             np.pad(counts, ((0, wider[0]), (0, wider[1]))) for counts in (self.asked, self.pulls, self.clicks)
         )
+        self.prior = np.pad(self.prior, ((0, 0), (0, wider[0]), (0, wider[1])))
+        if details.get("prior") is False:
+            self.prior[:] = 0
         self.weighing.begin_era(self.rows, self.cols)
         self._begin_era(details["why"], details["defeats"])
 
@@ -326,8 +331,9 @@ class Fold:
         if defeated:
             adopt(self.state, np.array(defeated, np.int64))
         known = np.ix_(self.live_rows, self.live_cols)
-        if self.learned:
-            self._advance_by(Stretch.known(self.pulls[known], self.clicks[known]))
+        pulls, clicks = self.pulls[known] + self.prior[0][known], self.clicks[known] + self.prior[1][known]
+        if pulls.any():
+            self._advance_by(Stretch.known(pulls, clicks))
 
     def place_levels(self) -> None:
         """Work out which level of the policy is which level of the experiment."""

@@ -13,6 +13,7 @@ from rankone.kernels.policy import check_context, check_relearns
 from rankone.policies import Policy, as_policy
 from rankone.serving.journal import VERSION
 from rankone.serving.names import checked_levels, checked_name
+from rankone.serving.prior import Prior
 from rankone.specs import whole_number
 
 DEFAULT_POLICY = "uts"
@@ -45,6 +46,7 @@ class Settings:
     margin: float = 0.0
     control: tuple[str, str] | None = None
     share: float = 0.0
+    prior: Prior | None = None  # pulls and clicks of each pair from before
 
     @classmethod
     def new(cls, name: str, asked: dict[str, Any]) -> Settings:
@@ -76,7 +78,9 @@ class Settings:
             )
         control = details.get("control")
         pairs = {"rows": tuple(details["rows"]), "cols": tuple(details["cols"])}
-        return cls(**details | pairs | {"control": None if control is None else tuple(control)})
+        prior = details.get("prior")
+        known = None if prior is None else tuple(tuple(tuple(row) for row in counts) for counts in prior)
+        return cls(**details | pairs | {"control": None if control is None else tuple(control), "prior": known})
 
 
 @dataclasses.dataclass

@@ -22,7 +22,7 @@ from rankone.serving.unknown_policy import policy_of
 from rankone.serving.weighing import Weighing
 
 LAYOUT = 4  # of a snapshot; one of another layout is set aside
-_COUNTS = ("asked", "pulls", "clicks", "tallies")
+_COUNTS = ("asked", "pulls", "clicks", "tallies", "prior")
 
 
 def contents(fold: Fold) -> dict[str, Any]:
