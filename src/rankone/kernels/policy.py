@@ -27,7 +27,18 @@ numbers; so does a policy on pairs that looks at the context, an array of number
     syncs(state) -> int                             how often outcomes were taken in (default -1: at every decision);
                                                     asked after a run, from Python only
 
-**In a live experiment** the policy starts afresh when rows or columns come and go, on what is known::
+**In a live experiment** verdicts rest on the probabilities of decisions, so a policy may say them::
+
+    chance(state, shown) -> float                   the probability that the last decision was `shown`, any at all
+    chances(state, shown, found) -> bool            fill in, for each level of each factor (rows, then columns), the
+                                                    probability of `shown` with that level instead; False: it cannot say
+                                                    (default: `chance` of each, if the state has a field `sizes`, an
+                                                    array of the factors' sizes; else False)
+
+Both are asked right after `decide`, before anything is learned, and answer for what was known *before* it: a `decide`
+that changes the state keeps what they need (which pair led, say). Their answer follows from the state alone.
+
+There, too, the policy starts afresh when rows or columns come and go, on what is known::
 
     prepare(state, rng)                             lay the state out, where the first `choose` would (default: nothing)
     recall(state, row, col, pulls, clicks)          outcomes of a pair known from before (default: `update`, if that
@@ -131,12 +142,6 @@ def syncs(state: Any) -> int:
 
 
 @optional
-def chances(state: Any, shown: Any, found: Any) -> bool:
-    """Fill in probabilities."""
-    return False
-
-
-@optional
 def prepare(state: Any, rng: Any) -> None:
     """Make a state that has just started ready to recall outcomes."""
 
@@ -175,6 +180,49 @@ def check_relearns(state_class: type) -> None:
     elif not tells_tags_apart(update.of(state_class)):
         return
     raise InputError(f"a kernel '{kernel}' for the state {kind}", why, f"register one: @{kernel}.register({kind})")
+
+
+@dispatched
+def chance(state: Any, shown: Any) -> float:
+    """Return the probability with which the last decision was made so, given all that was known before it."""
+    raise NotImplementedError
+
+
+def _chance_of_each(state: Any, shown: Any, found: Any) -> bool:
+    first = 0
+    for factor in range(len(shown)):
+        own = shown[factor]
+        for level in range(state.sizes[factor]):
+            shown[factor] = level
+            found[first + level] = chance(state, shown)
+        shown[factor] = own
+        first += state.sizes[factor]
+    return True
+
+
+def _no_chances(state: Any, shown: Any, found: Any) -> bool:
+    return False
+
+
+def _default_of_chances(state_class: type) -> Callable[[Any, Any, Any], bool]:
+    known = chance.has(state_class) and "sizes" in getattr(state_class, "_fields", ())
+    return _chance_of_each if known else _no_chances
+
+
+@derived(_default_of_chances)
+def chances(state: Any, shown: Any, found: Any) -> bool:
+    """Fill in the probability of what is shown with each level of each factor instead; False: the policy cannot say."""
+    return False
+
+
+def has_chances(state_class: type) -> bool:
+    """Tell whether a policy with such a state can say how probable its decisions are.
+
+    >>> from rankone import as_policy
+    >>> has_chances(type(as_policy("uts").start(2, 2))), has_chances(type(as_policy("challengers").start(2, 2)))
+    (True, False)
+    """
+    return chances.has(state_class) or _default_of_chances(state_class) is not _no_chances
 
 
 def needs_context(state_class: type) -> bool:

@@ -49,10 +49,6 @@ class Policy:
         do = "return the state before the first decision"
         raise InputError(f"a method start({SIZES[self.plays]}) of {kind}", "none", do)
 
-    def live(self) -> Policy:
-        """Return the policy in the form in which it runs live."""
-        return self
-
     def check_plays(self, asked: Plays, shape: Shape, whose: str) -> None:
         """Refuse to play another kind of decision than is asked for, before anything is played."""
         if not same_kind(self.plays, asked, shape):
@@ -82,6 +78,13 @@ class Policy:
 
     def for_problem(self, *best: Any, **named: Any) -> Self:
         """Tell a yardstick which decision is best. Policies that have to find it do nothing here."""
+        return self
+
+    def live(self) -> Self:
+        """Return the form in which the policy runs live: the same on average, every step left to chance that can be.
+
+        A step that is certain beforehand supports no comparison with what might have been shown instead.
+        """
         return self
 
     def agent(self, *shape: int, seed: int | None = 0, **more: Any) -> Agent:
@@ -134,6 +137,12 @@ def check_c(c: float) -> None:
     """Refuse a coefficient of log log that is not one."""
     if not is_number(c) or not 0.0 <= c < math.inf:
         raise InputError("c as a number of at least 0", c, "use c=0 (in practice) or c=3 (in theory)")
+
+
+def check_coin(coin: bool) -> None:
+    """Refuse a coin that is neither true nor false."""
+    if not isinstance(coin, bool):
+        raise InputError("coin as true or false", coin, "write coin=True, or leave it out")
 
 
 def needed_horizon(policy: Policy, horizon: int | None) -> int:

@@ -27,6 +27,7 @@ from rankone.compiling.compiled import compiled, inlined, noalloc
 from rankone.compiling.dispatch import dispatched
 from rankone.kernels.policy import View, choose, update, view
 from rankone.numerics.kl import bernoulli_kl, kl_upper
+from rankone.numerics.rekeyable_table import NOBODY
 from rankone.numerics.tournament import draw_best, set_value, start_tournament
 from rankone.policies.base import check_sizes
 from rankone.policies.beliefs import pair_view, posterior_view
@@ -36,7 +37,7 @@ Ints = npt.NDArray[np.int64]
 State = TypeVar("State")
 
 # Fields of `LeaderState.clock`.
-LEADER_N_COLS, LEADER_CHAMPION = range(2)
+LEADER_N_COLS, LEADER_CHAMPION, LEADER_LAST = range(3)
 _NO_OUTCOME, _ABSENT = -1.0, -2.0  # below every mean
 
 
@@ -51,7 +52,7 @@ class LeaderState(NamedTuple):
     led: Ints  # (K * L,) decisions at which the pair was leader
     best: Floats  # (2 K * L,) tournament of the means of all pairs but the champion
     ties: Ints  # (2 K * L,) its counts of ties
-    clock: Ints  # (2,) number of columns; the champion
+    clock: Ints  # (3,) number of columns; the champion; who led at the last decision
     level: Floats  # constants of the policy
 
 
@@ -63,7 +64,7 @@ def start_leaders(state_class: Callable[..., State], n_rows: int, n_cols: int, *
     means[0] = _ABSENT
     best, ties = start_tournament(means)
     pulls, clicks, led = np.zeros((3, n_pairs), np.int64)
-    return state_class(pulls, clicks, led, best, ties, np.array([n_cols, 0]), np.array(level, np.float64))
+    return state_class(pulls, clicks, led, best, ties, np.array([n_cols, 0, NOBODY]), np.array(level, np.float64))
 
 
 @inlined
@@ -94,6 +95,7 @@ def find_leader(state: LeaderState, rng: Any) -> int:
     if mean_of(state, leader) <= state.best[1]:
         leader = change_leader(state, rng)
     state.led[leader] += 1
+    state.clock[LEADER_LAST] = leader
     return leader
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankone.kernels.policy import FILLER, choose, syncs, update
+from rankone.kernels.policy import FILLER, chance, choose, syncs, update
 from rankone.policies.base import Policy, check_sizes
 
 
@@ -48,3 +48,8 @@ def _update(state: UniformState, row: int, col: int, tag: int, reward: int) -> N
 @syncs.register(UniformState)
 def _syncs(state: UniformState) -> int:
     return 0
+
+
+@chance.register(UniformState)
+def _chance(state: UniformState, shown: Any) -> float:
+    return 1.0 / (state.sizes[0] * state.sizes[1])
