@@ -64,7 +64,7 @@ def test_few_and_undecided_data_are_called_so():
     assert "Few data: 8 clicks in all, of these row 'row 1' 3" in text
     assert "row: open; each of the 2 may be the best." in text
     assert "more visitors are needed to settle row and column" in text
-    assert answer.winner.shrunken.value < answer.winner.rate.value
+    assert answer.winner.shrunken < answer.winner.rate.value
 
 
 def test_a_table_that_is_no_product_is_not_ranked_level_by_level():

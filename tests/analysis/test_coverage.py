@@ -68,7 +68,7 @@ def test_the_shrunken_winner_is_not_overrated():
         counts = as_factor_counts((np.full(rates.shape, 1000), clicked))
         place = int(np.argmax(clicked))
         raw.append(np.log(clicked.ravel()[place] / 1000 / rates.ravel()[place]))
-        shrunken.append(np.log(shrink(counts, 1.0).rates[place] / rates.ravel()[place]))
+        shrunken.append(np.log(shrink(counts, 1.0)[place] / rates.ravel()[place]))
     error = np.std(shrunken) / math.sqrt(TABLES)
     assert np.mean(raw) > 0.15
     assert abs(np.mean(shrunken)) < 0.05 + 3.0 * error

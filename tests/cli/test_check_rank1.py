@@ -58,3 +58,43 @@ def test_wrong_input_is_a_sentence(tmp_path, counts):
     for words in ((db,), (tmp_path / "none.csv",), (counts, "--level", 2), (db, "page", "--simulations", 0)):
         with pytest.raises(InputError, match=r"expected .* - got .* - "):
             run(*words)
+
+
+def test_a_table_of_factors_just_works(tmp_path):
+    """As a stranger has it: no item, no position, no row and no col."""
+    table = tmp_path / "ab.csv"
+    table.write_text("headline,image,shown,clicked\nA,1,500,300\nA,2,500,50\nB,1,500,60\nB,2,500,310\n")
+    assert "doubtful, p = 0.01" in run(table, "--simulations", 99)
+    found = json.loads(run(table, "--simulations", 49, "--json", "--factor", "image", "--factor", "headline"))
+    assert found["checks"][0]["name"] == "image and headline"
+    impressions = tmp_path / "impressions.csv"
+    impressions.write_text("headline,image,converted\n" + "A,1,1\nA,2,0\nB,1,0\nB,2,1\nB,2,0\n" * 9)
+    assert json.loads(run(impressions, "--simulations", 20, "--json"))["checks"][0]["outcomes"] == 45
+
+
+def test_a_dispersion_is_used_and_said(tmp_path, counts):
+    plain, wide = (json.loads(run(counts, "--simulations", 20, "--json", *more)) for more in ((), ("--dispersion", 4)))
+    assert wide["checks"][0]["statistic"] == pytest.approx(plain["checks"][0]["statistic"] / 4)
+    assert wide["checks"][0]["dispersion"]["origin"] == "given"
+    assert "as if clicks scattered binomially" in run(counts, "--simulations", 20)
+    assert "p <=" not in run(counts, "--simulations", 20, "--dispersion", 4), "that one has no remedy"
+    repeats = tmp_path / "days.csv"
+    days = [f"{row},{col},500,{clicks + 40 * (day % 2)}" for day in range(3) for row, col, clicks in PAIRS]
+    repeats.write_text("\n".join(["headline,image,shown,clicked", *days]))
+    text = run(repeats, "--simulations", 20)
+    assert "estimated from repeated rows, 8 degrees of freedom" in text
+
+
+PAIRS = [("A", "x", 200), ("A", "y", 100), ("B", "x", 100), ("B", "y", 50)]
+
+
+def test_what_a_table_lacks_is_said_in_options(tmp_path):
+    table = tmp_path / "ab.csv"
+    table.write_text("headline,image,button,shown,clicked\nA,1,r,9,3\nA,2,r,9,3\nB,1,b,9,4\nB,2,r,9,4\nA,1,b,3,1\n")
+    with pytest.raises(InputError, match="two factors - got 3"):
+        run(table)
+    table.write_text("headline,image,comment\nA,1,good\nB,2,bad\n")
+    with pytest.raises(
+        InputError, match=r"a column of clicks .* - got the columns headline, image, comment - .*--clicked"
+    ):
+        run(table)

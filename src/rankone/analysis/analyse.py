@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,10 +12,10 @@ import polars as pl
 
 from rankone.analysis.best import Bounded, chosen_contrast, fixed_contrast, level_bounds, whole_rate
 from rankone.analysis.interactions import check_interactions
-from rankone.analysis.intervals import Intervals, student_quantile
+from rankone.analysis.intervals import Intervals
 from rankone.analysis.product_fit import Design
 from rankone.analysis.result import Analysis, RawWinner
-from rankone.analysis.shrinkage import Shrunken, shrink
+from rankone.analysis.shrinkage import shrink
 from rankone.clicks.counts.count_arrays import Floats
 from rankone.clicks.counts.dispersion import BINOMIAL, Dispersion, given_dispersion
 from rankone.clicks.counts.factor_counts import FactorCounts, as_factor_counts
@@ -199,7 +198,7 @@ def _ratios(intervals: Intervals, places: Sequence[int], doubt: float) -> dict[s
     return {"control_ratio": value, "control_low": low, "control_high": high}
 
 
-def _combinations(counts: FactorCounts, rates: Floats, shrunken: Shrunken, scatter: Dispersion) -> pl.DataFrame:
+def _combinations(counts: FactorCounts, rates: Floats, shrunken: Floats, scatter: Dispersion) -> pl.DataFrame:
     """One row a combination that was shown, the highest fitted rate first."""
     inside = np.clip(rates, 1e-300, 1.0 - 1e-15)
     own = deviances(counts.shown, counts.clicked, inside) / scatter.value
@@ -212,22 +211,20 @@ def _combinations(counts: FactorCounts, rates: Floats, shrunken: Shrunken, scatt
         names
         | {
             "shown": counts.shown, "clicked": counts.clicked, "rate": observed, "fitted": rates,
-            "shrunken": shrunken.rates, "deviation": np.sign(observed - rates) * np.sqrt(own),
+            "shrunken": shrunken, "deviation": np.sign(observed - rates) * np.sqrt(own),
         }
     ).sort("fitted", descending=True, maintain_order=True)  # fmt: skip
 
 
-def _winner(counts: FactorCounts, shrunken: Shrunken, scatter: Dispersion, doubt: float) -> RawWinner:
+def _winner(counts: FactorCounts, shrunken: Floats, scatter: Dispersion, doubt: float) -> RawWinner:
     """The highest rate as observed; of equal rates that of the combination that was shown most."""
     place = int(np.lexsort((counts.shown, counts.clicked / counts.shown))[-1])
-    rate, error = float(shrunken.rates[place]), float(shrunken.log_errors[place])
     levels = {
         factor: names[number]
         for factor, names, number in zip(counts.factors, counts.levels, counts.cells[place], strict=True)
     }
-    reach = math.exp(student_quantile(1.0 - doubt, scatter.freedom) * error)
     return RawWinner(
         levels, int(counts.shown[place]), int(counts.clicked[place]),
         whole_rate(counts.shown, counts.clicked, place, scatter, doubt),
-        Bounded(rate, rate / reach, min(1.0, rate * reach)),
+        float(shrunken[place]),
     )  # fmt: skip

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 class RawWinner(NamedTuple):
     """The combination with the highest rate as observed, and what it is worth after allowing for its luck.
 
-    `rate` is what was observed, with an interval that needs no product; `shrunken` allows for the luck.
+    `rate` is what was observed, with an interval that needs no product; `shrunken` is what the whole table makes of it.
     """
 
     levels: dict[str, str]
     shown: int
     clicked: int
     rate: Bounded
-    shrunken: Bounded
+    shrunken: float
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -105,7 +105,7 @@ class Analysis(Shown):
             "combinations": _plain(self.combinations),
             "observed_winner": {
                 "levels": self.winner.levels, "shown": self.winner.shown, "clicked": self.winner.clicked,
-                **_interval(self.winner.rate), "shrunken": _interval(self.winner.shrunken),
+                **_interval(self.winner.rate), "shrunken": self.winner.shrunken,
             },
             "control": self.control,
             "best_to_control": self.against_control and _interval(self.against_control, "ratio"),

@@ -28,7 +28,11 @@ def percent(share: float) -> str:
 
 def rate_text(found: Bounded) -> str:
     """Write a rate with its interval."""
-    return f"clicked {percent(found.value)} of the time ({percent(found.low)} to {percent(found.high)})"
+    return f"clicked {_with_interval(found, ' of the time')}"
+
+
+def _with_interval(found: Bounded, unit: str = "") -> str:
+    return f"{percent(found.value)}{unit} ({percent(found.low)} to {percent(found.high)})"
 
 
 def ratio_text(found: Bounded) -> str:
@@ -89,11 +93,10 @@ def winner(found: Analysis) -> list[str]:
     best, number = found.winner, found.combinations.height
     if number < 2:
         return []
-    observed = f"{percent(best.rate.value)} ({best.clicked:,} of {best.shown:,})"
-    shrunk = f"{percent(best.shrunken.value)} ({percent(best.shrunken.low)} to {percent(best.shrunken.high)})"
     return [
-        f"The highest rate as observed is that of {named(best.levels)}, {observed}. The highest of {number} rates owes "
-        f"something to luck: in the light of the whole table it is {shrunk}."
+        f"The highest rate as observed is that of {named(best.levels)}: {best.clicked:,} of {best.shown:,}, "
+        f"{_with_interval(best.rate)}. The highest of {number} rates owes something to luck; in the light of the whole "
+        f"table it is rather {percent(best.shrunken)}."
     ]
 
 

@@ -54,3 +54,22 @@ def told_as_format_options() -> Iterator[None]:
         yield
     except InputError as error:
         raise type(error)(as_format_options(error.expected), error.got, as_format_options(error.do)) from None
+
+
+def as_table_options(text: str) -> str:
+    """Write what the library calls an argument of `analyse` as the commands on tables write it.
+
+    >>> as_table_options("name it: factors=['headline'], say"), as_table_options("name it: shown='...'")
+    ('name it: --factor headline, say', "name it: --shown '...'")
+    """
+    text = re.sub(r"\bfactors=\['?([^\]']*)'?\]", r"--factor \1", text)
+    return re.sub(r"\b(shown|clicked|slice|dispersion|confidence)=", r"--\1 ", text)
+
+
+@contextmanager
+def told_as_table_options() -> Iterator[None]:
+    """Let errors name the arguments of `analyse` as the command writes them."""
+    try:
+        yield
+    except InputError as error:
+        raise type(error)(as_table_options(error.expected), error.got, as_table_options(error.do)) from None

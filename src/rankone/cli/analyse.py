@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from rankone.cli._commands import DATA, command
+from rankone.cli._wording import told_as_table_options
 from rankone.errors import InputError
 
 
@@ -50,7 +51,7 @@ def analyse(
             drawable(picture)
     if out is not None and out.suffix != ".html":
         raise InputError("a file that ends in .html for --out", str(out), f"write {out.with_suffix('.html')}, say")
-    with progress_bar("simulations") as progress:
+    with told_as_table_options(), progress_bar("simulations") as progress:
         found = rankone.analyse(
             source[0], experiment=source[1] if len(source) == 2 else None, factors=factor or (), shown=shown,
             clicked=clicked, slice=slice, control=control, dispersion=dispersion, confidence=confidence,

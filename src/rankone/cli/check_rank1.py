@@ -10,18 +10,27 @@ import typer
 
 from rankone.cli import _logs
 from rankone.cli._commands import DATA, command
+from rankone.cli._wording import told_as_table_options
 from rankone.errors import InputError
 
 if TYPE_CHECKING:
     from rankone.clicks.rank1_test.report import Rank1Report
 
-_SQLITE = b"SQLite format 3\x00"
-
 
 @command("check-rank1", example="log.tsv.gz --top 5 --chart deviations.png", topic=DATA)
 def check_rank1(
     source: list[str] = typer.Argument(
-        ..., help="A click log (files or globs), a file of counts (row, col, shown, clicks), or: DATABASE EXPERIMENT."
+        ...,
+        help="A table of two factors with counts (headline, image, shown, clicked, say) or a row an impression, "
+        "a click log (files or globs), or: DATABASE EXPERIMENT.",
+    ),
+    factor: list[str] | None = typer.Option(
+        None, "--factor", help="Column of a factor of a table, such as headline; name two. Default: found by itself."
+    ),
+    shown: str | None = typer.Option(None, help="Column of impressions of a table. Default: shown, views, n, ..."),
+    clicked: str | None = typer.Option(None, help="Column of clicks of a table, or of outcomes 0 and 1."),
+    dispersion: float | None = typer.Option(
+        None, help="How much more than binomially clicks scatter, 1.9 say. Default: from repeated rows, else 1."
     ),
     format: str | None = _logs.FORMAT,
     option: list[str] | None = _logs.OPTION,
@@ -38,8 +47,9 @@ def check_rank1(
 ) -> None:
     """Test the rank-1 assumption: is the click rate of every pair its row's times its column's?"""
     from rankone.cli._progress import progress_bar
+    from rankone.serving.recognise import is_database
 
-    if _is_database(source[0]):
+    if is_database(source[0]):
         from rankone.serving import Database
         from rankone.serving.rank1_test import check_experiment
 
@@ -47,16 +57,22 @@ def check_rank1(
             raise InputError("a database and the name of an experiment", " ".join(source), "see `rankone experiments`")
         with Database(source[0], read_only=True) as database, progress_bar("simulations") as progress:
             found = check_experiment(
-                database, source[1], simulations=simulations, level=level, seed=seed, progress=progress
-            )
+                database, source[1], simulations=simulations, level=level, seed=seed, dispersion=dispersion,
+                progress=progress,
+            )  # fmt: skip
     else:
         from rankone import clicks
+        from rankone.clicks.counts.factor_counts import holds_factors, read_two_factors
         from rankone.clicks.counts.pair_counts import holds_pair_counts
         from rankone.clicks.rank1_test.check import check_rank1
 
         tables: clicks.Counts | list[clicks.PairCounts]
-        if len(source) == 1 and holds_pair_counts(source[0]):
+        named, log_named = bool(factor or shown or clicked), bool(format or option)
+        if len(source) == 1 and not named and holds_pair_counts(source[0]):
             tables = clicks.read_pair_counts(source[0])
+        elif len(source) == 1 and (named or (not log_named and holds_factors(source[0]))):
+            with told_as_table_options():
+                tables = [read_two_factors(source[0], factor or (), shown, clicked)]
         else:
             with _logs.reading_bar() as reading:
                 tables = clicks.read(
@@ -65,7 +81,9 @@ def check_rank1(
                 )  # fmt: skip
             tables = (tables.top(top) if top else tables).shown_at_least(min_impressions)
         with progress_bar("simulations") as progress:
-            found = check_rank1(tables, simulations=simulations, level=level, seed=seed, progress=progress)
+            found = check_rank1(
+                tables, simulations=simulations, level=level, seed=seed, dispersion=dispersion, progress=progress
+            )
     if chart is not None:
         found.chart().save(chart)
     if as_json:
@@ -90,17 +108,9 @@ def _show(found: Rank1Report, chart: Path | None) -> None:
     if first.p_value is not None:
         show_table(first.cells.head(5), f"Pairs of '{first.name}' farthest from rank 1 (deviation in standard errors)")
         print(f"p-value by {first.simulations} simulations: {first.method}.")
-        conditions = "However pairs were chosen and however often you look, if click rates stayed as they were"
-        print(f"{conditions}: p <= {first.p_anytime:.2g}.")
+        print(f"{first.dispersion.sentence}.")
+        if first.dispersion.value == 1.0:
+            conditions = "However pairs were chosen and however often you look, if click rates stayed as they were"
+            print(f"{conditions}: p <= {first.p_anytime:.2g}.")
     if chart is not None:
         print(f"Written: {chart}")
-
-
-def _is_database(text: str) -> bool:
-    if text.startswith(("postgresql://", "postgres://")):
-        return True
-    path = Path(text)
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(len(_SQLITE)) == _SQLITE

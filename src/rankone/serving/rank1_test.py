@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rankone.clicks.counts.dispersion import BINOMIAL, given_dispersion
 from rankone.clicks.counts.pair_counts import as_pair_counts
 from rankone.clicks.rank1_test.check import FIXED, CheckProgress, Redraw, check_table, checked_level
 from rankone.clicks.rank1_test.report import Rank1Report
@@ -37,6 +38,7 @@ def check_experiment(
     simulations: int | None = None,
     level: float = 0.05,
     seed: int = 0,
+    dispersion: float | None = None,
     progress: CheckProgress = lambda now, total: None,
 ) -> Rank1Report:
     """Test whether the click rates of an experiment are a product of a row's and a column's.
@@ -47,6 +49,7 @@ def check_experiment(
         simulations: how often to play it again (twice each); default 199, and fewer where the p-value is large.
         level: error rate at which the report speaks of doubt.
         seed: root of the randomness.
+        dispersion: how much more than binomially clicks scatter; default 1.
         progress: called with simulations done and simulations in all.
     """
     simulations = whole_number("simulations", _SIMULATIONS if simulations is None else simulations, least=20)
@@ -59,7 +62,8 @@ def check_experiment(
     redraw = played_again(fold.policy, *_schedule(np.concatenate(parts))) if len(fold.eras) == 1 else None
     rng = generator(whole_number("seed", seed, least=0), "check-rank1", name)
     method = FIXED if redraw is None else PLAYED_AGAIN
-    return Rank1Report((check_table(table, simulations, rng, redraw, method, progress),), level)
+    scatter = BINOMIAL if dispersion is None else given_dispersion(dispersion)
+    return Rank1Report((check_table(table, simulations, rng, redraw, method, progress, scatter),), level)
 
 
 def _schedule(numbers: Ints) -> tuple[Schedule, int]:

@@ -14,6 +14,7 @@ from rankone.clicks.counts.dispersion import Dispersion, estimated_dispersion
 from rankone.clicks.counts.factor_columns import FactorColumns, find_factor_columns
 from rankone.clicks.counts.frames import known_frame, to_polars
 from rankone.clicks.counts.pair_counts import PairCounts, as_pair_counts
+from rankone.clicks.counts.table_files import header_of, read_table
 from rankone.errors import InputError
 from rankone.notebook import index_names
 
@@ -73,6 +74,30 @@ def as_factor_counts(
         return _of_pair(data[0], data[1], factors)
     table = data if isinstance(data, pl.DataFrame) else to_polars(known_frame(data))
     return _of_frame(table, factors, shown, clicked, slice)
+
+
+def holds_factors(path: str) -> bool:
+    """Whether a file is a table of factors rather than a log of items at positions."""
+    names = {name.casefold() for name in header_of(path)}
+    return bool(names) and not {"item", "position"} & names
+
+
+def read_two_factors(
+    path: str, factors: Sequence[str] = (), shown: str | None = None, clicked: str | None = None
+) -> PairCounts:
+    """Read a table of two factors as pairs, whatever its columns are called.
+
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "ab.csv")
+    >>> _ = file.write_text("headline,image,shown,clicked\\nA,x,10,3\\nA,y,20,4\\nB,x,5,0\\n")
+    >>> read_two_factors(str(file)).pulls.tolist()
+    [[10, 20], [5, 0]]
+    """
+    counts = as_factor_counts(read_table(path), factors=factors, shown=shown, clicked=clicked)
+    if len(counts.factors) != 2:
+        do = "name two of the columns as factors; `rankone analyse` takes any number"
+        raise InputError("two factors", f"{len(counts.factors)} ({', '.join(counts.factors)})", do)
+    return counts.pair(f"{counts.factors[0]} and {counts.factors[1]}")
 
 
 def _one_query(counts: Counts) -> pl.DataFrame:

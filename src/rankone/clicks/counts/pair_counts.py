@@ -12,7 +12,7 @@ import polars as pl
 
 from rankone.clicks.counts.count_arrays import Ints
 from rankone.clicks.counts.counts import Counts, as_names
-from rankone.clicks.counts.dispersion import Dispersion
+from rankone.clicks.counts.dispersion import Dispersion, estimated_dispersion
 from rankone.clicks.counts.frames import ONLY_QUERY
 from rankone.deprecation import old_positions
 from rankone.errors import InputError
@@ -111,11 +111,16 @@ def read_pair_counts(path: str | Path) -> list[PairCounts]:
         )
     if table.is_empty():
         raise InputError("a row for every pair", f"none in {path.name}", "count what was shown and clicked")
-    table = table.group_by("query", "row", "col", maintain_order=True).agg(pl.col("shown", "clicks").sum())
-    return [
-        _pivoted(str(query), part["row"], part["col"], part["shown"], part["clicks"])
-        for (query,), part in table.group_by("query", maintain_order=True)
-    ]
+    return [_added_up(str(query), part) for (query,), part in table.group_by("query", maintain_order=True)]
+
+
+def _added_up(name: str, rows: pl.DataFrame) -> PairCounts:
+    """Add up the rows of each pair; how much they scatter is the dispersion."""
+    pair = rows.select(pl.struct("row", "col").rank("dense") - 1).to_series().to_numpy().astype(np.int64)
+    scatter = estimated_dispersion(pair, None, rows["shown"].to_numpy(), rows["clicks"].to_numpy())
+    table = rows.group_by("row", "col", maintain_order=True).agg(pl.col("shown", "clicks").sum())
+    found = _pivoted(name, table["row"], table["col"], table["shown"], table["clicks"])
+    return found._replace(repeats=scatter)
 
 
 def holds_pair_counts(path: str | Path) -> bool:

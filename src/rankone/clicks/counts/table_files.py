@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rankone.clicks.logs.delimited import guessed_separator
+from rankone.clicks.logs.delimited import guessed_separator, split_line
 from rankone.clicks.logs.source import Source, find_files
 from rankone.errors import InputError
 
@@ -40,6 +40,28 @@ def read_table(path: str | os.PathLike[str]) -> pl.DataFrame:
     if table.is_empty():
         raise InputError(f"rows in {file.name}", f"nothing below the header {', '.join(table.columns)}", "count some")
     return table
+
+
+def header_of(path: str | os.PathLike[str]) -> list[str]:
+    """Return the names of a table's columns; none of what is no single table with a header of names.
+
+    >>> header_of("no such file")
+    []
+    """
+    file = Path(path)
+    if not file.is_file():
+        return []
+    head = Source(file).head()
+    if head.startswith(_PARQUET):
+        try:
+            return list(pl.read_parquet_schema(file))
+        except pl.exceptions.PolarsError:
+            return []
+    first = head.split(b"\n", 1)[0].rstrip(b"\r")
+    fields = split_line(first, guessed_separator(first), "utf-8")
+    if isinstance(fields, str) or len(fields) < 2 or any(field.strip().isdigit() for field in fields):
+        return []
+    return [field.strip() for field in fields]
 
 
 def _read(file: Path, head: bytes) -> pl.DataFrame:
