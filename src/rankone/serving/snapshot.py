@@ -22,6 +22,7 @@ from rankone.serving.unknown_policy import policy_of
 from rankone.serving.weighing import Weighing
 
 LAYOUT = 4  # of a snapshot; one of another layout is set aside
+_WEIGHED = ("evidence", "traffic", "steering")
 _COUNTS = ("asked", "pulls", "clicks", "tallies", "prior")
 
 
@@ -29,7 +30,7 @@ def contents(fold: Fold) -> dict[str, Any]:
     """Return all that a fold knows as plain arrays: two folds are the same if these are."""
     numbers = np.array([(number, *opened[:4]) for number, opened in fold.open.items()], np.int64).reshape(-1, 5)
     arrays: dict[str, Any] = {name: getattr(fold, name) for name in _COUNTS}
-    for what in ("evidence", "traffic", "steering"):
+    for what in _WEIGHED:
         arrays |= {f"{what}_{name}": array for name, array in getattr(fold.weighing, what)._asdict().items()}
     arrays |= {f"state_{name}": getattr(fold.state, name) for name in fold.state._fields}
     facts = {
@@ -95,13 +96,13 @@ def load(body: bytes, seq: int, marks: Events, chain_at: Callable[[int], bytes |
         fold.rows, fold.cols = Levels(*facts["rows"]), Levels(*facts["cols"])
         fold.place_levels()
         fold.weighing = Weighing(fold.settings, fold.rows, fold.cols)
-        for what in ("evidence", "traffic", "steering"):
-            kept = getattr(fold.weighing, what)
-            loaded = kept._replace(**{name: arrays[f"{what}_{name}"] for name in kept._fields})
-            if any(old.shape != new.shape for old, new in zip(kept, loaded, strict=True)):
+        loaded = []
+        for what in _WEIGHED:
+            fresh = getattr(fold.weighing, what)
+            loaded.append(fresh._replace(**{name: arrays[f"{what}_{name}"] for name in fresh._fields}))
+            if any(old.shape != new.shape for old, new in zip(fresh, loaded[-1], strict=True)):
                 return None  # this program weighs evidence otherwise
-            setattr(fold.weighing, what, loaded)
-        fold.weighing.weighed, fold.weighing.compared = facts["weighed"]
+        fold.weighing.restore(*loaded, *facts["weighed"])
         for name in _COUNTS:
             setattr(fold, name, arrays[name])
         fresh = fold.policy.start(len(fold.live_rows), len(fold.live_cols))

@@ -9,19 +9,29 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rankone.compiling.compiled import compiled
-from rankone.kernels.evidence import TRAFFIC_RATIOS, Floats, Ints, resized, start_evidence, weigh
-from rankone.kernels.steering import EXPLORE, plan, start_steering
+from rankone.kernels.evidence import TRAFFIC_RATIOS, Evidence, Floats, Ints, resized, start_evidence, weigh
+from rankone.kernels.steering import EXPLORE, Steering, plan, start_steering
 from rankone.serving.packing import unpack_crosses
 from rankone.serving.settings import Levels, Settings
 
 MAX_LEVELS = 256  # of rows and columns together; evidence about each pair of more would not fit
 ERROR_RATE = 0.05  # of statements where the experiment does not say
+_MOST_WAITING = 64  # commits
 _PARTS = 1_000_000  # probabilities of exploration are stored as whole numbers that add up to this
+
+
+class _Outcomes(NamedTuple):
+    """Outcomes that wait to be weighed; see `Weighing.weigh`."""
+
+    numbers: Ints
+    clicked: Ints
+    packed: list[bytes | None]
+    hidden: Any
 
 
 class Weighing:
@@ -32,17 +42,19 @@ class Weighing:
         self.fits = sum(self.sizes) <= MAX_LEVELS
         sizes = self.sizes if self.fits else (1, 1)
         spared = math.sqrt(1.0 + settings.margin)  # each of the two factors may lose so much
-        self.evidence = start_evidence(sizes, spared=spared)
-        self.traffic = start_evidence(sizes, TRAFFIC_RATIOS)
-        self.weighed = self.compared = 0  # outcomes that count; those of decisions that leave something to compare
+        self._evidence, self._traffic = start_evidence(sizes, spared=spared), start_evidence(sizes, TRAFFIC_RATIOS)
+        self.weighed = 0  # outcomes that count
+        self._compared = 0  # those of decisions that leave something to compare
+        self._waiting: list[_Outcomes] = []  # evidence is looked at now and then: until then, outcomes only wait
         self.begin_era(rows, cols)
 
     def begin_era(self, rows: Levels, cols: Levels) -> None:
         """Go on with these levels: what is known stays known, exploration is even again."""
+        self._settle()
         self.sizes = len(rows.names), len(cols.names)
         self.fits = self.fits and sum(self.sizes) <= MAX_LEVELS
         if self.fits:
-            self.evidence, self.traffic = (resized(each, self.sizes) for each in (self.evidence, self.traffic))
+            self._evidence, self._traffic = (resized(each, self.sizes) for each in (self.evidence, self.traffic))
         self.live = np.concatenate([rows.numbers(), np.array(cols.numbers()) + self.sizes[0]]).astype(np.int64)
         control = None
         if self._settings.control is not None:
@@ -80,14 +92,48 @@ class Weighing:
             hidden: (n, levels) levels that were left out by hand for what they are: they are not compared there.
         """
         self.weighed += len(clicked)
-        if not self.fits or packed.count(None) == len(packed):
+        if self.fits and packed.count(None) < len(packed):
+            self._waiting.append(_Outcomes(numbers, clicked, packed, hidden))
+            if len(self._waiting) == _MOST_WAITING:
+                self._settle()
+
+    def _settle(self) -> None:
+        """Weigh the outcomes that wait, in the order they came."""
+        if not self._waiting:
             return
-        crosses, _ = unpack_crosses(packed, *self.sizes)
-        if hidden is not None:
-            crosses[hidden] = 0.0
-        shown = numbers + np.array([0, self.sizes[0]])
-        self.compared += int(np.count_nonzero(np.count_nonzero(crosses, axis=1) > 2))
-        compiled(weigh, weigh.__module__)(self.evidence, self.traffic, shown, clicked, crosses)
+        waiting, self._waiting = self._waiting, []
+        crosses, _ = unpack_crosses([cross for some in waiting for cross in some.packed], *self.sizes)
+        if any(some.hidden is not None for some in waiting):
+            nothing = np.zeros(crosses.shape[1], bool)
+            hidden = [some.hidden if some.hidden is not None else [nothing] * len(some.packed) for some in waiting]
+            crosses[np.concatenate(hidden)] = 0.0
+        shown = np.concatenate([some.numbers for some in waiting]) + np.array([0, self.sizes[0]])
+        clicked = np.concatenate([some.clicked for some in waiting])
+        self._compared += int(np.count_nonzero(np.count_nonzero(crosses, axis=1) > 2))
+        compiled(weigh, weigh.__module__)(self._evidence, self._traffic, shown, clicked, crosses)
+
+    @property
+    def evidence(self) -> Evidence:
+        """What clicks say about levels."""
+        self._settle()
+        return self._evidence
+
+    @property
+    def traffic(self) -> Evidence:
+        """What all outcomes say about how often levels were told."""
+        self._settle()
+        return self._traffic
+
+    @property
+    def compared(self) -> int:
+        """Outcomes of decisions that left something to compare."""
+        self._settle()
+        return self._compared
+
+    def restore(self, evidence: Evidence, traffic: Evidence, steering: Steering, weighed: int, compared: int) -> None:
+        """Go on from what a snapshot holds."""
+        self._evidence, self._traffic, self.steering = evidence, traffic, steering
+        self.weighed, self._compared = weighed, compared
 
     def full_cross(self, cross: Floats) -> Floats:
         """Return the probabilities of the living levels with zeros for the others."""
