@@ -6,6 +6,7 @@ There are two bases, and a statement always says which one it has:
   rate of the whole site moves. A winner needs its row to beat every other row and its column every other column. If
   that is claimed wrongly, the truly best row or column was called beaten: K + L - 2 comparisons share the error.
   That any level is called beaten wrongly: K (K - 1) + L (L - 1) comparisons share it. So do the intervals of ratios.
+  Each of these statements has the error for itself. Once there is a winner, all others are beaten by it.
 * "steady": most decisions left nothing to compare (journals of older programs, policies that do not draw), so the
   counts themselves are compared (`rankone.serving.winner`), as if click rates did not move.
 """
@@ -62,13 +63,18 @@ def _timeproof(fold: Fold, leaders: tuple[int, int]) -> Verdict:
         proof, spared = (found[levels[leader], levels] for found in (weighing.evidence.proof, weighing.evidence.enough))
         doubts = np.minimum(1.0, comparisons * np.exp(-proof))
         doubts[leader] = 1.0
-        sides.append(doubts)
+        sides.append((doubts, np.minimum(1.0, weighing.statements * np.exp(-proof))))
         if others.any():
             doubt = max(doubt, weighing.statements * math.exp(-proof[others].min()))
             enough = max(enough, weighing.statements * math.exp(-spared[others].min()))
     doubt = min(1.0, doubt)
     good = min(1.0, enough) if fold.settings.margin else doubt
-    return Verdict(*leaders, sides[0], sides[1], doubt, good, "any")
+    won = doubt <= weighing.error  # then nobody else is in the race: that is what the statement says
+    rows, cols = (
+        np.where(np.arange(len(each)) == leader, 1.0, least) if won else each
+        for leader, (each, least) in zip(leaders, sides, strict=True)
+    )
+    return Verdict(*leaders, rows, cols, doubt, good, "any")
 
 
 class Ratio(NamedTuple):
