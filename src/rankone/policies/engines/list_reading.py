@@ -4,7 +4,8 @@ After a click nobody knows whether a visitor read on. *until* says what a policy
 
 * ``first``: up to the first click, as in a cascade; without a click, the whole list,
 * ``last``: up to the last click, as with dependent clicks; without a click, the whole list,
-* ``all``: the whole list. Items below a click that nobody looked at then count as refused.
+* ``all``: the whole list. Items below a click that nobody looked at then count as refused,
+* ``miss``: up to the first item that is not clicked, where all of them have to be (`comb-cascade`).
 
 *order* says where the items go that a policy wants to show: ``best-first``, as people expect, or ``worst-first``. In a
 cascade the reward is the same and more is learned, as less is hidden below a click (Kveton et al. 2015, section 5.3);
@@ -13,7 +14,6 @@ where clicks at the top are worth more, or positions are looked at differently, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,8 @@ from rankone.errors import InputError
 
 Ints = npt.NDArray[np.int64]
 
-UNTIL = {"first": 0, "last": 1, "all": 2}
-_FIRST, _ALL = UNTIL["first"], UNTIL["all"]
+UNTIL = {"first": 0, "last": 1, "all": 2, "miss": 3}
+_LAST, _ALL, _MISS = UNTIL["last"], UNTIL["all"], UNTIL["miss"]
 ORDERS = ("best-first", "worst-first")
 
 
@@ -51,7 +51,7 @@ def places_by_order(n_positions: int, order: str) -> Ints:
     return places if order == "best-first" else places[::-1].copy()
 
 
-def places_by_weight(weights: Sequence[float]) -> Ints:
+def places_by_weight(weights: npt.ArrayLike) -> Ints:
     """Return the position of the best item, of the second best, and so on: the largest weight first.
 
     >>> places_by_weight([0.2, 0.9, 0.5]).tolist()
@@ -68,8 +68,8 @@ def looked_at(outcome: Any, until: int) -> int:
         return n_positions
     last = n_positions
     for place in range(n_positions):
-        if outcome[place]:
+        if (outcome[place] == 0) == (until == _MISS):
             last = place + 1
-            if until == _FIRST:
+            if until != _LAST:
                 break
     return last

@@ -2,6 +2,7 @@
 
 from rankone.problems.lists.base import CURVE, ListProblem
 from rankone.problems.lists.cascade import Cascade, cascade, cascade_low
+from rankone.problems.lists.conjunctive import Conjunctive, conjunctive
 from rankone.problems.lists.dcm import DCM, dcm, dcm_low
 from rankone.problems.lists.pbm import PBM, pbm_list, pbm_low
 
@@ -10,9 +11,11 @@ __all__ = [
     "DCM",
     "PBM",
     "Cascade",
+    "Conjunctive",
     "ListProblem",
     "cascade",
     "cascade_low",
+    "conjunctive",
     "dcm",
     "dcm_low",
     "pbm_list",

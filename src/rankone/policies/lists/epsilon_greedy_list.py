@@ -1,0 +1,82 @@
+"""A yardstick: epsilon-greedy (Sutton, Barto, "Reinforcement learning", 2nd edition, section 2.2) on lists.
+
+The K items with the best click rates so far, the best first; with probability epsilon a list drawn at random. An item
+that nobody has looked at counts as always clicked. Ties are drawn afresh.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from rankone.errors import InputError
+from rankone.kernels.decision import Plays
+from rankone.kernels.policy import Floats, Ints, decide, learn
+from rankone.policies.base import Policy, check_list_sizes
+from rankone.policies.engines.list_ranking import draw_ties, rank_largest
+from rankone.policies.engines.list_reading import UNTIL, check_until, looked_at
+from rankone.policies.engines.list_shuffling import draw_items
+from rankone.specs import is_number
+
+
+class GreedyListState(NamedTuple):
+    """Looks and clicks of every item."""
+
+    pulls: Ints  # (L,)
+    clicks: Ints  # (L,)
+    items: Ints  # (L,) in some order
+    scores: Floats  # (2, L) scratch space: click rates and ties
+    until: Ints  # (1,)
+    epsilon: Floats  # (1,)
+
+
+@dataclass(frozen=True)
+class EpsilonGreedyList(Policy):
+    """The items with the best click rates so far; now and then a random list.
+
+    Args:
+        epsilon: share of random lists.
+        until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
+
+    >>> EpsilonGreedyList(epsilon=0.1).label
+    'epsilon-greedy-list:epsilon=0.1'
+    """
+
+    name: ClassVar[str] = "epsilon-greedy-list"
+    suits: ClassVar[str] = "a yardstick: exploring at random"
+    plays: ClassVar[Plays] = "list"
+    epsilon: float = 0.05
+    until: str = "all"
+
+    def __post_init__(self) -> None:
+        check_until(self.until)
+        if not is_number(self.epsilon) or not 0.0 <= self.epsilon <= 1.0:
+            raise InputError("epsilon in [0, 1]", self.epsilon, "write epsilon=0.05, say")
+
+    def start(self, n_items: int, n_positions: int) -> GreedyListState:
+        """Return the state before the first list."""
+        check_list_sizes(n_items, n_positions)
+        pulls, clicks = np.zeros((2, n_items), np.int64)
+        until, epsilon = np.array([UNTIL[self.until]]), np.array([self.epsilon])
+        return GreedyListState(pulls, clicks, np.arange(n_items), np.zeros((2, n_items)), until, epsilon)
+
+
+@decide.register(GreedyListState)
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
+    if rng.random() < state.epsilon[0]:
+        draw_items(state.items, shown, 0, rng)
+        return 0
+    for item in range(len(state.pulls)):
+        state.scores[0, item] = state.clicks[item] / state.pulls[item] if state.pulls[item] > 0 else 1.0
+    draw_ties(state.scores[1], rng)
+    rank_largest(state.scores[0], state.scores[1], shown)
+    return 0
+
+
+@learn.register(GreedyListState)
+def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
+    for place in range(looked_at(outcome, state.until[0])):
+        state.pulls[shown[place]] += 1
+        state.clicks[shown[place]] += outcome[place]

@@ -1,0 +1,69 @@
+"""Ranked bandits: Radlinski, Kleinberg, Joachims, "Learning Diverse Rankings with Multi-Armed Bandits" (ICML 2008),
+Algorithm 2, with Thompson sampling as the bandit of each position.
+
+Each position is a bandit of its own, which learns from its own clicks alone. From the top down, every bandit draws
+from Beta(clicks + 1, displays - clicks + 1) of each item at its position, and shows the item with the largest draw
+among those not shown above. K times as much has to be learned as by policies that share what they learn between
+positions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from rankone.kernels.decision import Plays
+from rankone.kernels.policy import Ints, decide, learn
+from rankone.numerics.beta import draw_beta
+from rankone.policies.base import Policy, check_list_sizes
+
+
+class RankedTSState(NamedTuple):
+    """Displays and clicks of every item at every position."""
+
+    pulls: Ints  # (K, L)
+    clicks: Ints  # (K, L)
+    used: Ints  # (L,) the last list that shows the item
+    clock: Ints  # (1,) lists so far
+
+
+@dataclass(frozen=True)
+class RankedTS(Policy):
+    """A Thompson sampler for each position, which learns from its own clicks alone.
+
+    >>> RankedTS().label
+    'ranked-ts'
+    """
+
+    name: ClassVar[str] = "ranked-ts"
+    suits: ClassVar[str] = "few items and any click model; slow to learn"
+    plays: ClassVar[Plays] = "list"
+
+    def start(self, n_items: int, n_positions: int) -> RankedTSState:
+        """Return the state before the first list."""
+        check_list_sizes(n_items, n_positions)
+        pulls, clicks = np.zeros((2, n_positions, n_items), np.int64)
+        return RankedTSState(pulls, clicks, np.zeros(n_items, np.int64), np.zeros(1, np.int64))
+
+
+@decide.register(RankedTSState)
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
+    state.clock[0] += 1
+    for place in range(len(shown)):
+        largest, chosen = -1.0, 0
+        for item in range(len(state.used)):
+            if state.used[item] != state.clock[0]:
+                draw = draw_beta(state.pulls[place, item], state.clicks[place, item], rng)
+                if draw > largest:
+                    largest, chosen = draw, item
+        shown[place], state.used[chosen] = chosen, state.clock[0]
+    return 0
+
+
+@learn.register(RankedTSState)
+def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
+    for place in range(len(shown)):
+        state.pulls[place, shown[place]] += 1
+        state.clicks[place, shown[place]] += outcome[place]
