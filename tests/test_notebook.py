@@ -78,6 +78,7 @@ MAKERS: list[Callable[[], Any]] = [
     crossed,
     evaluation,
     lambda: rankone.RankOne([0.5, 0.2], [0.5], row_names=[HOSTILE, "B"]),
+    lambda: rankone.Means([[0.5], [0.2]], row_names=[HOSTILE, "B"]),
     lambda: rankone.hardness(rankone.RankOne([0.5, 0.2], [0.5], row_names=[HOSTILE, "B"]), 100),
     lambda: rankone.explain("uniform", rankone.RankOne([0.5], [0.2], row_names=[HOSTILE]), horizon=10),
     lambda: Reproduction({}, [Claim(HOSTILE, "as printed", "1", True)], {}),

@@ -22,6 +22,7 @@ _HOMES = {
     "Experiment": "rankone.serving",
     "Explanation": "rankone.pages",
     "Feedback": "rankone.simulation",
+    "Means": "rankone.problems",
     "Policy": "rankone.policies",
     "Rank1ElimKL": "rankone.policies.pairs.rank1elim_kl",
     "RankOne": "rankone.problems",

@@ -12,6 +12,7 @@ PROBLEMS = {
     "named probabilities": rankone.RankOne([0.9, 0.5, 0.2], [0.8, 0.3]),
     "a single pair": rankone.RankOne([0.5], [0.5]),
     "never clicked": rankone.RankOne([0.0, 0.0], [1.0, 0.5]),
+    "no product": rankone.Means([[0.3, 0.1, 0.2], [0.1, 0.4, 0.0]]),
     "more pairs than are looked at": rankone.needle(32, 32),
 }
 LISTS = {

@@ -35,6 +35,19 @@ def test_it_has_the_methods_of_the_experiment():
     assert rankone.Client is Client
 
 
+def test_rewards_are_told_at_a_distance(client):
+    shop = client.create("shop", 2, 2, "uniform", reward_cap=10.0, seed=3)
+    decision = shop.ask()
+    first = shop.tell(decision, reward=4.0)
+    assert shop.tell(decision, reward=4.0) == first._replace(repeated=True)
+    told = shop.tell_many([(shop.ask(), 0.0), (shop.ask(), 10.0), (shop.ask(), 11.0)], rewards=True)
+    assert [answer.clicked for answer in told[:2]] == [False, True]
+    assert isinstance(told[2], InputError)
+    assert len(shop.to_pandas()) == 4
+    with pytest.raises(InputError, match="expected a reward as a number of at least 0"):
+        shop.tell(shop.ask(), reward=-1)
+
+
 WITHOUT_PACKAGES = """
 import sys
 

@@ -35,6 +35,9 @@ def create(
         help="Seconds after which a decision that still waits makes room where there is none; an hour if left out. "
         "Not with --window, which ends what is open.",
     ),
+    reward_cap: float | None = typer.Option(
+        None, help="Largest reward there can be, such as 100: outcomes may then be rewards. Left out: clicks."
+    ),
 ) -> None:
     """Make an experiment in a database, which is made too if it is new; a service that runs on it takes it up."""
     from rankone.errors import InputError
@@ -46,7 +49,16 @@ def create(
             do = f"see it: rankone experiments {shlex.quote(where)}, or choose another name"
             raise InputError("the name of a new experiment", name, do)
         experiment = Experiment(
-            name, row, col, policy, database, window=window, auto_stop=auto_stop, max_open=max_open, max_age=max_age
+            name,
+            row,
+            col,
+            policy,
+            database,
+            window=window,
+            auto_stop=auto_stop,
+            max_open=max_open,
+            max_age=max_age,
+            reward_cap=reward_cap,
         )
         made = experiment.report()
     print(f"'{name}' is ready: {len(row)} x {len(col)} pairs, policy {made.policy}, in {where}.", file=sys.stderr)

@@ -65,13 +65,14 @@ class Client:
         seed: int | None = None,
         max_open: int | None = None,
         max_age: float | None = None,
+        reward_cap: float | None = None,
     ) -> RemoteExperiment:
         """Create an experiment, or find that it is there with these settings."""
         label = policy if policy is None or isinstance(policy, str) else policy.label
         levels = {"rows": list(checked_levels(rows, "row")), "cols": list(checked_levels(cols, "col"))}
         settings: dict[str, Any] = {"name": name, **levels, "policy": label}
         settings |= {"window": window, "auto_stop": auto_stop, "seed": seed, "max_open": max_open, "max_age": max_age}
-        given = {key: value for key, value in settings.items() if value is not None}
+        given = _given(**settings, reward_cap=reward_cap)
         self.transport.send("POST", "/v1/experiments", given, timeout=_CREATING)
         return self.experiment(name)
 
@@ -100,6 +101,13 @@ class RemoteExperiment:
     def __repr__(self) -> str:
         return f"<RemoteExperiment {self.name!r}>"
 
+    def _repr_html_(self) -> str:
+        return self.report()._repr_html_()
+
+    def to_pandas(self) -> Any:
+        """Return the levels of the report for pandas."""
+        return self.report().to_pandas()
+
     @overload
     def ask(self, count: None = None, *, key: str | None = None, source: str | None = None) -> Decision: ...
     @overload
@@ -121,22 +129,40 @@ class RemoteExperiment:
         return decisions[0] if count is None else decisions
 
     @old_arguments(id="decision")
-    def tell(self, decision: str | Decision, clicked: bool, *, source: str | None = None) -> Outcome:
-        """Tell the outcome of a decision, given whole or by its id: any order, any time later, once."""
-        told = _checked(Tell(id_of(decision), clicked, source))
-        return Outcome(**self._put(f"{_decision(told.id)}/outcome", _given(clicked=told.clicked, source=source)))
+    def tell(
+        self,
+        decision: str | Decision,
+        clicked: bool | None = None,
+        *,
+        reward: float | None = None,
+        source: str | None = None,
+    ) -> Outcome:
+        """Tell the outcome of a decision, given whole or by its id: any order, any time later, once.
+
+        Where the experiment has a `reward_cap`, a `reward` from 0 to it may be told instead of `clicked`.
+        """
+        told = _checked(Tell(id_of(decision), clicked, source, reward=reward))
+        body = _given(clicked=told.clicked, reward=told.reward, source=source)
+        return Outcome(**self._put(f"{_decision(told.id)}/outcome", body))
 
     def tell_many(
-        self, outcomes: Iterable[tuple[str | Decision, bool]], *, source: str | None = None
+        self,
+        outcomes: Iterable[tuple[str | Decision, bool | float]],
+        *,
+        rewards: bool = False,
+        source: str | None = None,
     ) -> list[Outcome | Exception]:
-        """Tell many outcomes at once; each gets an outcome, or the error it would have raised."""
+        """Tell many outcomes at once; each gets an outcome, or the error it would have raised.
+
+        With `rewards` what stands beside a decision is its reward.
+        """
 
         def carry_out(told: list[Any]) -> list[Outcome | Exception]:
-            content = [{"id": str(tell.id), "clicked": tell.clicked} for tell in told]
+            content = [_given(id=str(tell.id), clicked=tell.clicked, reward=tell.reward) for tell in told]
             found = self._post("tell", _given(outcomes=content, source=source))["outcomes"]
             return [problem_error(answer) if "code" in answer else Outcome(**answer) for answer in found]
 
-        return each_answered(tells(outcomes, source), carry_out)
+        return each_answered(tells(outcomes, source, rewards), carry_out)
 
     @old_arguments(id="decision")
     def void(self, decision: str | Decision) -> Outcome:

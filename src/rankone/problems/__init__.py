@@ -8,6 +8,7 @@ from rankone.problems.bounds import UpperBound, lower_bound, lower_bound_constan
 from rankone.problems.files import load_problem, load_problems, save_problem, save_problems
 from rankone.problems.hardness import Hardness, hardness
 from rankone.problems.headlines import headlines
+from rankone.problems.means import Means
 from rankone.problems.needle import needle
 from rankone.problems.random_problem import random_problem
 from rankone.problems.rank_one import RankOne
@@ -16,6 +17,7 @@ from rankone.problems.registry import Family, as_problem, family, known_families
 __all__ = [
     "Family",
     "Hardness",
+    "Means",
     "Problem",
     "RankOne",
     "UpperBound",

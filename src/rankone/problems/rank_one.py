@@ -85,8 +85,8 @@ class RankOne(Problem, Shown):
         col_names = index_names(cols) if col_names is None else col_names
         self.rows = _probabilities(rows, "rows")
         self.cols = _probabilities(cols, "cols")
-        self.row_names = _names(row_names, self.n_rows, "row")
-        self.col_names = _names(col_names, self.n_cols, "col")
+        self.row_names = level_names(row_names, self.n_rows, "row")
+        self.col_names = level_names(col_names, self.n_cols, "col")
         if not isinstance(name, str | None):
             raise InputError("the name as a text", name, "pass name='shoes', say")
         self.name = name if name is not None else f"{self.kind}:{self.n_rows}x{self.n_cols}:{self._hash()[:6]}"
@@ -269,7 +269,8 @@ def _probabilities(values: Sequence[float] | Vector, side: str) -> Vector:
     return vector
 
 
-def _names(names: Sequence[str] | None, length: int, side: str) -> list[str]:
+def level_names(names: Sequence[str] | None, length: int, side: str) -> list[str]:
+    """Return the names of the levels of a side, numbered where nobody named them."""
     if names is None:
         return [f"{side} {index + 1}" for index in range(length)]
     if isinstance(names, str) or not isinstance(names, Iterable):

@@ -97,17 +97,22 @@ def known_families() -> Mapping[str, Family]:
 def as_problem(spec: str | Path) -> Any: ...  # the kind that the text names
 @overload
 def as_problem(spec: Some) -> Some: ...
-def as_problem(spec: str | Path | Problem) -> Problem:
+def as_problem(spec: Any) -> Problem:
     """Turn a text into a problem; a problem stays as it is.
 
     The text is a family with sizes and perhaps parameters (``needle:32x32``, ``random:8x10:seed=3``), a CSV or JSON
-    file, or one problem of a JSON file of several (``models.json#QUERY``).
+    file, or one problem of a JSON file of several (``models.json#QUERY``). An array or a frame of click rates is a
+    problem, too (`rankone.Means`).
 
     >>> as_problem("needle:32x32:p=0.1,gap=0.4")
     <RankOne needle:32x32:p=0.1,gap=0.4: 32 x 32, best 0.25>
     """
     if isinstance(spec, Problem):
         return spec
+    if is_table(spec):
+        from rankone.problems.means import Means
+
+        return Means(spec)
     if not isinstance(spec, (str, Path)):
         raise InputError("a problem, its name or its file", spec, "see `rankone problems`")
     name, _, rest = str(spec).partition(":")
@@ -119,6 +124,11 @@ def as_problem(spec: str | Path | Problem) -> Problem:
     families = ", ".join(sorted(known_families()))
     do = did_you_mean(name, known_families(), "see `rankone problems`")
     raise InputError(f"a family of problems ({families}) or a .csv or .json file", str(spec), do)
+
+
+def is_table(given: Any) -> bool:
+    """Whether something is an array or a frame of rows and columns."""
+    return len(getattr(given, "shape", ())) == 2
 
 
 def as_rank_one(spec: str | Path | Problem, why: str) -> RankOne:

@@ -52,6 +52,8 @@ class Experiment:
             policy starts as if it had seen them; a verdict does not rest on them. Its levels are the rows and columns
             where you do not name these. `exclude(prior=True)` takes it back.
         weight: how much a past outcome counts, up to 1; all those of a pair count for at most 1,000.
+        reward_cap: the largest reward there can be. Outcomes may then be rewards from 0 to it (`tell(..., reward=)`);
+            each is rounded to a click with probability reward / cap. None: outcomes are clicks.
         db: a SQLite file, a ``postgresql://`` address, or a `Database` opened before; None or ``":memory:"`` to try
             things: all is gone when the experiment is closed.
         window: seconds after which silence means "not clicked"; None: outcomes are told, yes or no.
@@ -97,6 +99,7 @@ class Experiment:
         share: float | None = None,
         prior: Any = None,
         weight: float = WEIGHT,
+        reward_cap: float | None = None,
         durability: str = "full",
         clock: Clock | None = None,
     ) -> None:
@@ -104,8 +107,9 @@ class Experiment:
         if clock is not None and not isinstance(clock, Clock):
             raise InputError("a rankone.serving.clock.Clock", clock, "pass an object of a subclass, or leave it out")
         asked = checked_settings(
-            rows, cols, policy, window, auto_stop, seed, max_open, max_age, goal, explore, margin, control, share
-        )
+            rows, cols, policy, window, auto_stop, seed, max_open, max_age, goal, explore, margin, control, share,
+            reward_cap,
+        )  # fmt: skip
         past = None if prior is None else read_prior(prior)
         checked_number(weight, "weight", 0, 1, "weight=0.5")
         self._owns_database = not isinstance(db, Database)
@@ -180,15 +184,32 @@ class Experiment:
         return answer[0] if count is None else answer
 
     @old_arguments(id="decision")
-    def tell(self, decision: str | Decision, clicked: bool, *, source: str | None = None) -> Outcome:
-        """Tell the outcome of a decision, given whole or by its id: any order, any time later, once."""
-        return self._one(Tell(id_of(decision), clicked, source))
+    def tell(
+        self,
+        decision: str | Decision,
+        clicked: bool | None = None,
+        *,
+        reward: float | None = None,
+        source: str | None = None,
+    ) -> Outcome:
+        """Tell the outcome of a decision, given whole or by its id: any order, any time later, once.
+
+        Where the experiment has a `reward_cap`, a `reward` from 0 to it may be told instead of `clicked`.
+        """
+        return self._one(Tell(id_of(decision), clicked, source, reward=reward))
 
     def tell_many(
-        self, outcomes: Iterable[tuple[str | Decision, bool]], *, source: str | None = None
+        self,
+        outcomes: Iterable[tuple[str | Decision, bool | float]],
+        *,
+        rewards: bool = False,
+        source: str | None = None,
     ) -> list[Outcome | Exception]:
-        """Tell many outcomes at once; each gets an outcome, or the error it would have raised."""
-        return self.do(tells(outcomes, source))
+        """Tell many outcomes at once; each gets an outcome, or the error it would have raised.
+
+        With `rewards` what stands beside a decision is its reward.
+        """
+        return self.do(tells(outcomes, source, rewards))
 
     @old_arguments(id="decision")
     def void(self, decision: str | Decision) -> Outcome:

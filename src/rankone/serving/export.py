@@ -36,6 +36,7 @@ def decisions_table(database: Database, name: str) -> pl.DataFrame:
     `learned` says whether the outcome counts: not if it is open, held, late, void or excluded.
     Where it came late, what closed its decision stands: silence, which counts, or a void. `token` is the id of the
     token that asked a service for the decision, `chance` the probability with which it was chosen, where that is known.
+    `reward` is what was told where that was a reward; `clicked` is what it was rounded to.
     """
     import polars as pl
 
@@ -47,7 +48,8 @@ def decisions_table(database: Database, name: str) -> pl.DataFrame:
             asks.append(_asks(events))
             outcomes.append(_outcomes(events, fold))
     # A late outcome replaces the expiry or the void that it follows.
-    last = pl.concat(outcomes).group_by("number", maintain_order=True).last()
+    told = pl.concat(outcomes).group_by("number", maintain_order=True)
+    last = told.agg(pl.exclude("reward").last(), pl.col("reward").drop_nulls().last())
     table = pl.concat(asks).join(last, on="number", how="left", maintain_order="left")
     names = {
         side: pl.Series(levels.names, dtype=pl.String) for side, levels in (("row", fold.rows), ("col", fold.cols))
@@ -68,6 +70,7 @@ def decisions_table(database: Database, name: str) -> pl.DataFrame:
         pl.from_epoch("outcome_at", time_unit="us").dt.replace_time_zone("UTC"),
         "token",
         "chance",
+        "reward",
     )
 
 
@@ -140,4 +143,6 @@ def _outcomes(events: Events, fold: Fold) -> pl.DataFrame:
         "clicked": numbers[:, VALUE] == 1,
         "learned": fold.counted(events)[told],
     }
+    rewards = [events.texts[place].details().get("reward") for place in np.flatnonzero(told).tolist()]
+    columns["reward"] = pl.Series(rewards, dtype=pl.Float64)
     return pl.DataFrame(columns | {"outcome_at": numbers[:, AT]})

@@ -6,13 +6,14 @@ Plain values and their checks, without NumPy, Numba or a database: the client ha
 from __future__ import annotations
 
 import dataclasses
+import math
 import numbers
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar
 
 from rankone.errors import InputError
 from rankone.serving.names import checked_name
-from rankone.specs import whole_number
+from rankone.specs import is_number, whole_number
 
 T = TypeVar("T")
 MAX_BATCH = 1_000  # decisions or outcomes in one request
@@ -55,12 +56,13 @@ class Ask:
 
 @dataclasses.dataclass
 class Tell:
-    """Tell the outcome of a decision."""
+    """Tell the outcome of a decision: whether it was clicked, or a reward, which its experiment rounds to a click."""
 
     id: str
-    clicked: bool | int
+    clicked: bool | int | None = None
     source: str | None = None
     token: str | None = None
+    reward: float | None = None
 
 
 @dataclasses.dataclass
@@ -80,8 +82,10 @@ def id_of(decision: str | Decision) -> str:
     return decision.id if isinstance(decision, Decision) else decision
 
 
-def tells(outcomes: Iterable[tuple[str | Decision, bool]], source: str | None) -> list[Tell]:
-    """Return pairs (id or decision, clicked) as requests."""
+def tells(
+    outcomes: Iterable[tuple[str | Decision, bool | float]], source: str | None, rewards: bool = False
+) -> list[Tell]:
+    """Return pairs (id or decision, clicked or reward) as requests."""
     requests = []
     for outcome in outcomes:
         try:
@@ -89,7 +93,8 @@ def tells(outcomes: Iterable[tuple[str | Decision, bool]], source: str | None) -
         except (TypeError, ValueError):
             do = "pass [(decision.id, True), ...]"
             raise InputError("outcomes as pairs of a decision's id and True or False", outcome, do) from None
-        requests.append(Tell(id_of(id), clicked, source))
+        told: dict[str, Any] = {"reward": clicked} if rewards else {"clicked": clicked}
+        requests.append(Tell(id_of(id), source=source, **told))
     return requests
 
 
@@ -117,6 +122,8 @@ def checked_request(request: Any) -> Request | InputError:
                 request = dataclasses.replace(request, count=whole_number("count", request.count, most=MAX_BATCH))
         elif not isinstance(request, (Tell, Void)):
             raise InputError("requests Ask, Tell or Void", request, "pass do([Tell(decision.id, True), Ask()]), say")
+        elif isinstance(request, Tell) and request.reward is not None:
+            request = dataclasses.replace(request, reward=_checked_reward(request))
         elif isinstance(request, Tell) and type(request.clicked) is not bool:
             request = dataclasses.replace(request, clicked=_checked_click(request.clicked))
         if not isinstance(request, Void) and request.source is not None:
@@ -126,6 +133,15 @@ def checked_request(request: Any) -> Request | InputError:
         return request
     except InputError as error:
         return error
+
+
+def _checked_reward(told: Tell) -> float:
+    reward: Any = told.reward
+    if told.clicked is not None:
+        raise InputError("clicked or a reward", "both", "leave clicked out: the reward is rounded to a click or none")
+    if not is_number(reward) or not 0.0 <= reward < math.inf:
+        raise InputError("a reward as a number of at least 0", reward, "tell reward=0.37, say")
+    return float(reward)
 
 
 def _checked_click(clicked: Any) -> bool:

@@ -1,5 +1,7 @@
 """The rules of asking and telling: which events a request adds to the journal, and how it is answered.
 
+* A reward is rounded to a click with probability reward / cap, by a number that only the experiment's seed and the
+  decision settle: told again it is rounded the same way. The journal keeps the click, and the reward in a note.
 * An outcome counts once. The same again is answered the same; a contradiction and an unknown id are errors.
 * Without a window, outcomes are learned when they are told. With a window, silence means "not clicked" when it ends;
   what is told before is held until then (learning clicks early and silence late would bias every estimate), and what
@@ -16,6 +18,7 @@ import dataclasses
 import functools
 import hmac
 import itertools
+import json
 import re
 import secrets
 from collections import deque
@@ -23,6 +26,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from rankone.errors import Contradiction, InputError, KeyReused, TooManyOpen, UnknownDecision
+from rankone.numerics.seeds import generator
 from rankone.serving.clock import JournalTime
 from rankone.serving.fold import Fold
 from rankone.serving.journal import (
@@ -116,7 +120,7 @@ class Planner:
     def _outcome(self, request: Tell | Void) -> Outcome:
         """Draft the event of an outcome; return the answer, or raise why there is none."""
         decision = self._find(request.id)
-        clicked = None if isinstance(request, Void) else bool(request.clicked)
+        clicked = None if isinstance(request, Void) else self._clicked(request, decision.number)
         told = decision.told()
         if told is None:
             return self._first(request, decision, clicked)
@@ -128,6 +132,20 @@ class Planner:
                 f"'{said[before]}' again, or nothing", said[clicked], "tell each decision once; the first outcome stays"
             )
         return Outcome(request.id, before, *_STATUS[Kind(kind)], repeated=True)
+
+    def _clicked(self, request: Tell, number: int) -> bool:
+        """Return whether a decision counts as clicked: as told, or its reward rounded, the same way every time."""
+        if request.reward is None:
+            return bool(request.clicked)
+        cap = self._fold.settings.reward_cap
+        if not cap:
+            do = "tell clicked=True or False, or make the experiment with reward_cap="
+            raise InputError("clicked, as the experiment has no reward_cap", f"a reward of {request.reward:g}", do)
+        if request.reward > cap:
+            do = "tell at most the cap: cut larger rewards off at it"
+            raise InputError(f"a reward from 0 to {cap:g}, the experiment's reward_cap", request.reward, do)
+        chance = generator(self._fold.settings.seed, "reward", number).random()
+        return bool(chance * cap < request.reward)
 
     def _ask(self, request: Ask) -> PromisedDecisions | list[Decision]:
         """Draft decisions; return the promise of them, or the decisions that the same key got before."""
@@ -222,6 +240,8 @@ class Planner:
             kind, texts = Kind.VOID, _texts(None, request.token)
         else:
             kind, texts = Kind.TELL, _texts(request.source, request.token)
+            if request.reward is not None:  # what was told, beside the click that it was rounded to
+                texts = texts._replace(note=json.dumps({"reward": request.reward}))
             if ended:
                 kind = Kind.LATE
             elif self._fold.settings.window:

@@ -47,6 +47,7 @@ class Settings:
     control: tuple[str, str] | None = None
     share: float = 0.0
     prior: Prior | None = None  # pulls and clicks of each pair from before
+    reward_cap: float = 0.0  # 0: outcomes are clicks
 
     @classmethod
     def new(cls, name: str, asked: dict[str, Any]) -> Settings:
@@ -159,6 +160,7 @@ def checked_settings(
     margin: Any = None,
     control: Any = None,
     share: Any = None,
+    reward_cap: Any = None,
 ) -> dict[str, Any]:
     """Check what an experiment is asked to be, in the units of the journal; None: not asked."""
     if window is not None and max_age is not None:
@@ -177,6 +179,7 @@ def checked_settings(
         "margin": None if margin is None else checked_share(margin, "margin", 1.0, "margin=0.05"),
         "control": None if control is None else _checked_pair(control),
         "share": _checked_control_share(control, share),
+        "reward_cap": None if reward_cap is None else checked_number(reward_cap, "reward_cap", 0, 1e15, "reward_cap=1"),
     }
 
 

@@ -19,6 +19,7 @@ from rankone.kernels.policy import check_context
 from rankone.policies import Policy, as_policy
 from rankone.problems import Problem, as_problem
 from rankone.problems.base import problem_to_dict
+from rankone.problems.registry import is_table
 from rankone.simulation.executors import as_executor, carry_out, worker_count
 from rankone.simulation.feedback import Feedback, as_feedback
 from rankone.simulation.progress import Progress, as_progress
@@ -53,7 +54,7 @@ def simulate(
     """Play policies on problems and return the study.
 
     Args:
-        problems: a problem, its text (``"needle:32x32"``, a file), or several.
+        problems: a problem, its text (``"needle:32x32"``, a file), an array or a frame of click rates, or several.
         policies: policies or their names (``"rank1elim-kl:c=0"``).
         horizon: decisions a run; 1e4 is fine.
         runs: runs of each policy on each problem.
@@ -163,7 +164,7 @@ def _already_done(
 
 def listed(given: Any, one: tuple[type, ...], what: str, example: str) -> list[Any]:
     """Return what may be given one at a time or several as a list."""
-    if isinstance(given, one):
+    if isinstance(given, one) or is_table(given):
         return [given]
     if not isinstance(given, Iterable):
         raise InputError(f"{what} or their names", given, f"pass '{example}', say")

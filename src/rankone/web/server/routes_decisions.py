@@ -29,7 +29,7 @@ async def ask(call: Call) -> Response:
 @operation("PUT", f"{_DECISION}/outcome", "tell", body=OutcomeBody, answers=_OUTCOME, problems=(409,))
 async def tell(call: Call) -> Response:
     """Tell whether the pair of a decision was clicked: once, at any time; 202 means too late to be learned."""
-    return await _tell(call, Tell(call.id, call.body.clicked, call.body.source, call.token))
+    return await _tell(call, Tell(call.id, call.body.clicked, call.body.source, call.token, call.body.reward))
 
 
 @operation("PUT", f"{_DECISION}/void", "tell", answers={200: OutcomeAnswer}, problems=(409,))
@@ -52,7 +52,7 @@ async def tell_many(call: Call) -> Response:
     """Tell many outcomes at once; each is answered by what became of it, or by the error it deserves."""
     served = await call.service.experiment(call.name)
     answers = await served.do(
-        [Tell(told.id, told.clicked, call.body.source, call.token) for told in call.body.outcomes]
+        [Tell(told.id, told.clicked, call.body.source, call.token, told.reward) for told in call.body.outcomes]
     )
     call.service.meters.told(call.name, answers)
     shown = [found._asdict() if isinstance(found, Outcome) else Problem.of(found).to_dict() for found in answers]

@@ -43,6 +43,9 @@ class Body(BaseModel):
         return 1
 
 
+Reward = Annotated[float, Field(ge=0, description="from 0 to the reward_cap; rounded to a click or none, once")]
+
+
 class NewExperiment(Body):
     """An experiment to create. Left out: as `rankone.Experiment` has it."""
 
@@ -59,6 +62,9 @@ class NewExperiment(Body):
     max_age: Seconds | None = Field(
         None, description="seconds after which an open decision makes room where max_open is reached; without a window"
     )
+    reward_cap: Annotated[float, Field(gt=0, le=1e15)] | None = Field(
+        None, description="the largest reward there can be; outcomes may then be rewards"
+    )
 
 
 class AskBody(Body):
@@ -74,9 +80,10 @@ class AskBody(Body):
 
 
 class OutcomeBody(Body):
-    """Whether the pair of a decision was clicked."""
+    """Whether the pair of a decision was clicked; or its reward, where the experiment has a `reward_cap`."""
 
-    clicked: bool
+    clicked: bool | None = None
+    reward: Reward | None = None
     source: Text | None = Field(None, description="who tells; false clicks can be excluded by it")
 
 
@@ -84,7 +91,8 @@ class Told(Body):
     """One outcome of a batch."""
 
     id: Annotated[str, Field(max_length=MAX_NAME)]
-    clicked: bool
+    clicked: bool | None = None
+    reward: Reward | None = None
 
 
 class TellBody(Body):

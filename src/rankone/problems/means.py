@@ -1,0 +1,220 @@
+"""Any table of click rates, of rank 1 or not, and rewards other than clicks by rounding.
+
+A reward between 0 and a cap is made a click or none: a click with probability reward / cap (Bernoulli rounding). That
+leaves the mean as it is (divided by the cap), so every policy for clicks can play, and what it sees of a pair is
+nothing but clicks at the rate of that mean: a table of means is all there is to simulate. What rounding costs is
+noise: clicks at rate m have variance m (1 - m), which no reward of the same mean exceeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.errors import InputError
+from rankone.kernels.world import loss, respond
+from rankone.notebook import Shown, index_names
+from rankone.numerics.seeds import generator
+from rankone.problems.base import Problem
+from rankone.problems.rank_one import Vector, level_names
+from rankone.specs import as_whole_number, is_number, whole_number
+
+Reward = Callable[[int, int, np.random.Generator], float]
+_MOST_SHOWN = 30  # rows or columns
+
+
+class MeansWorld(NamedTuple):
+    """What the visitors of a table of click rates do."""
+
+    means: Vector  # (K, L)
+    best: Vector  # (1,)
+
+
+@respond.register(MeansWorld)
+def _respond(world: MeansWorld, shown: Any, outcome: Any, rng: Any) -> bool:
+    rate = world.means[shown[0], shown[1]]
+    outcome[0] = 1 if rng.random() < rate else 0
+    return True
+
+
+@loss.register(MeansWorld)
+def _loss(world: MeansWorld, shown: Any) -> float:
+    return world.best[0] - world.means[shown[0], shown[1]]
+
+
+class Means(Problem, Shown):
+    """A problem: pair (i, j) is clicked with probability ``means[i, j]``, whatever that is.
+
+    Args:
+        means: ``(n_rows, n_cols)`` click rates; a frame of pandas is named by its index and its columns.
+        row_names: optional texts, one a row.
+        col_names: optional texts, one a column.
+        name: what tables and charts call the problem.
+
+    >>> problem = Means([[0.3, 0.1], [0.1, 0.4]], name="matches")
+    >>> problem.best_decision(), problem.peaks
+    ((1, 1), 2)
+    """
+
+    kind: ClassVar[str] = "means"
+
+    def __init__(
+        self,
+        means: Any,
+        *,
+        row_names: Sequence[str] | None = None,
+        col_names: Sequence[str] | None = None,
+        name: str | None = None,
+    ) -> None:
+        row_names = index_names(means) if row_names is None else row_names
+        col_names = index_names(means, "columns") if col_names is None else col_names
+        self.means = _rates(means)
+        self.row_names = level_names(row_names, self.shape[0], "row")
+        self.col_names = level_names(col_names, self.shape[1], "col")
+        if not isinstance(name, str | None):
+            raise InputError("the name as a text", name, "pass name='shoes', say")
+        sizes = "x".join(map(str, self.shape))
+        self.name = name if name is not None else f"{self.kind}:{sizes}:{self.digest[:6]}"
+        self.rounding_cost: Vector | None = None  # see `of_rewards`
+
+    @classmethod
+    def of_rewards(
+        cls,
+        reward: Reward,
+        n_rows: int,
+        n_cols: int,
+        *,
+        cap: float = 1.0,
+        draws: int = 1_000,
+        seed: int = 0,
+        **more: Any,
+    ) -> Self:
+        """Return the problem of a reward that is drawn by a function, rounded to clicks.
+
+        The means are estimated from draws; the simulated world has exactly the estimated ones.
+
+        Args:
+            reward: a function of row, column and a `numpy.random.Generator`; returns a number from 0 to `cap`.
+            n_rows: number of rows.
+            n_cols: number of columns.
+            cap: the largest reward there can be; regret is in units of it.
+            draws: draws for each pair.
+            seed: seed of the draws.
+            more: names, as in `Means`.
+
+        The attribute `rounding_cost` says for each pair how many times the variance of the rewards that of the
+        clicks is: about so many times more visitors are needed than by a policy that knew the rewards' variance.
+
+        >>> import rankone
+        >>> minutes = rankone.Means.of_rewards(lambda row, col, rng: rng.uniform(0, 2 + row + col), 2, 2, cap=4.0)
+        >>> minutes.means.round(2).tolist(), minutes.rounding_cost.round(1).tolist()
+        ([[0.25, 0.38], [0.38, 0.48]], [[9.0, 5.0], [5.2, 2.9]])
+        """
+        n_rows, n_cols = whole_number("n_rows", n_rows), whole_number("n_cols", n_cols)
+        draws, cap = as_whole_number("draws", draws, least=2), checked_cap(cap)
+        if not callable(reward):
+            raise InputError("a function of (row, col, rng)", reward, "pass lambda row, col, rng: rng.random()")
+        drawn = np.empty((n_rows, n_cols, draws))
+        for row in range(n_rows):
+            for col in range(n_cols):
+                rng = generator(whole_number("seed", seed, least=0), "rewards", row, col)
+                drawn[row, col] = [as_share(reward(row, col, rng), cap) for _ in range(draws)]
+        found = cls(drawn.mean(axis=2), **more)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found.rounding_cost = found.means * (1.0 - found.means) / drawn.var(axis=2)
+        return found
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns: what a policy starts with."""
+        return self.means.shape[0], self.means.shape[1]
+
+    def start(self) -> MeansWorld:
+        """Return the world before the first decision."""
+        return MeansWorld(self.means, np.array([self.means.max()]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that ``Means(**values)`` turns back into the same problem."""
+        names = {"row_names": self.row_names, "col_names": self.col_names}
+        return {"name": self.name, "means": self.means.tolist(), **names}
+
+    def best_decision(self) -> tuple[int, int]:
+        """Return the first of the best pairs."""
+        row, col = np.unravel_index(self.means.argmax(), self.shape)
+        return int(row), int(col)
+
+    def loss_at_random(self) -> float:
+        """Return how much less a pair drawn at random is clicked than the best, on average."""
+        return float(self.means.max() - self.means.mean())
+
+    @property
+    def peaks(self) -> int:
+        """Pairs that are best in their row and in their column; of more than one, local policies may miss the best."""
+        means = self.means
+        return int(((means == means.max(axis=0)) & (means == means.max(axis=1, keepdims=True))).sum())
+
+    def facts(self) -> dict[str, float]:
+        """Return sizes."""
+        return {"lines": sum(self.shape), "pairs": self.means.size}
+
+    def description(self) -> dict[str, Any]:
+        """Return sizes, the best pair, and how many pairs look best from where they are."""
+        row, col = self.best_decision()
+        return {
+            "rows": self.shape[0],
+            "columns": self.shape[1],
+            "best pair": f"{self.row_names[row]} + {self.col_names[col]}",
+            "click rate of the best": float(self.means.max()),
+            "pairs best in row and column": self.peaks,
+        }
+
+    def _sentence(self) -> str:
+        return repr(self)
+
+    def _tables(self) -> dict[str, Any]:
+        return {"means": {"": self.row_names, **dict(zip(self.col_names, self.means.T.tolist(), strict=True))}}
+
+    def _shown(self) -> Any:
+        return self._tables()["means"] if max(self.shape) <= _MOST_SHOWN else {}
+
+    def __repr__(self) -> str:
+        return f"<Means {self.name}: {self.shape[0]} x {self.shape[1]}, best {self.means.max():.4g}>"
+
+
+def _rates(means: Any) -> npt.NDArray[np.float64]:
+    try:
+        found = np.array(means, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("means as a table of numbers", means, "pass means=[[0.3, 0.1], [0.1, 0.4]], say") from None
+    if found.ndim != 2 or not found.size:
+        got = f"shape {found.shape}"
+        raise InputError("means as a table of rows and columns", got, "pass means=[[0.3, 0.1], [0.1, 0.4]], say")
+    wrong = np.argwhere(~((found >= 0.0) & (found <= 1.0)))  # written so that NaN is wrong too
+    if len(wrong):
+        row, col = wrong[0].tolist()
+        got = f"{found[row, col]} in row {row}, column {col}"
+        raise InputError("click rates in [0, 1]", got, "divide rewards by the largest there can be")
+    found.flags.writeable = False
+    return found
+
+
+def checked_cap(cap: Any) -> float:
+    """Refuse what cannot be the largest reward."""
+    if not is_number(cap) or not 0.0 < cap < float("inf"):
+        raise InputError("a cap above 0, the largest reward there can be", cap, "pass 100.0, say")
+    return float(cap)
+
+
+def as_share(reward: Any, cap: float) -> float:
+    """Return a reward as a share of the cap.
+
+    >>> as_share(2.5, 10.0)
+    0.25
+    """
+    number = float(reward) if is_number(reward) or isinstance(reward, bool) else float("nan")
+    if not 0.0 <= number <= cap:
+        raise InputError(f"a reward from 0 to {cap:g}", reward, "raise the cap, or cut larger rewards off at it")
+    return number / cap
