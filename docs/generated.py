@@ -28,9 +28,19 @@ def setup(app: Any) -> dict[str, bool]:
 
 
 def _read(app: Any, page: str, source: list[str]) -> None:
-    source[0] = fill(source[0])
+    source[0] = whole_figures(fill(source[0]))
     if page == app.config.root_doc:
         source[0] = shelve(source[0], app.env.found_docs)
+
+
+def whole_figures(text: str) -> str:
+    """Keep a figure and its error together in the cells of tables: no line breaks inside "0.51 ± 0.02".
+
+    >>> whole_figures("| 0.51 ± 0.02 |").split(" ")
+    ['|', '0.51\\xa0±\\xa00.02', '|']
+    """
+    row = re.compile(r"^\|.*$", re.MULTILINE)
+    return row.sub(lambda line: re.sub(r"(?<=[\d%]) ± (?=\d)", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}", line[0]), text)
 
 
 def fill(text: str) -> str:

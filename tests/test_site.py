@@ -119,3 +119,8 @@ def test_the_site_builds_without_a_warning_and_needs_no_network(generated, tmp_p
     fetched = {name: FETCHED.findall(text) + FETCHED_BY_STYLE.findall(text) for name, text in pages.items()}
     fetched |= {style.name: FETCHED_BY_STYLE.findall(style.read_text()) for style in tmp_path.rglob("*.css")}
     assert not {name: found for name, found in fetched.items() if found}
+
+
+def test_figures_in_tables_are_not_broken_over_lines(generated):
+    assert generated.whole_figures("| 0.51 ± 0.02 | a ± b |") == "| 0.51\xa0±\xa00.02 | a ± b |"
+    assert generated.whole_figures("about 0.51 ± 0.02") == "about 0.51 ± 0.02"

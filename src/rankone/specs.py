@@ -95,6 +95,19 @@ def parse_value(text: str, hint: Any, where: str, default: Any = None) -> Any:
     return text
 
 
+def in_words(name: str) -> str:
+    """Write a name with sizes and parameters as people would; any other stays as it is.
+
+    >>> in_words("needle:32x32:p=0.1,gap=0.4"), in_words("Spring sale: shoes")
+    ('needle, 32 x 32, p = 0.1, gap = 0.4', 'Spring sale: shoes')
+    """
+    kind, _, rest = name.partition(":")
+    sizes, _, settings = rest.partition(":")
+    if not sizes or not all(size.isdigit() for size in sizes.split("x")):
+        return name
+    return ", ".join([kind, sizes.replace("x", " x "), *settings.replace("=", " = ").split(",")]).removesuffix(", ")
+
+
 def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
     """Say which known name a wrong one comes near to, or else what to do otherwise.
 

@@ -2,9 +2,11 @@
 
 import json
 
+import polars as pl
 import pytest
 
 import rankone
+from rankone.charts.regret import regret_chart
 from rankone.errors import InputError, StorageError
 
 
@@ -32,7 +34,8 @@ def test_html_needs_no_network(study, tmp_path):
 @pytest.mark.parametrize("log", [False, True])
 def test_shows_policies_band_and_lower_bound(study, log):
     spec = json.loads(study.chart(log_steps=log, log_regret=log).altair.to_json())
-    assert [panel["title"] for panel in spec["concat"]] == ["needle:2x2", "needle:3x3"]
+    assert [panel["title"] for panel in spec["concat"]] == ["needle, 2 x 2", "needle, 3 x 3"]
+    assert spec["title"]["text"] == "Lines: mean of 3 runs. Bands: two standard errors to each side."
     line = spec["concat"][0]["layer"][1]
     assert line["encoding"]["color"]["scale"]["domain"] == ["ucb1", "rank1elim-kl", "asymptotic lower bound"]
     assert (line["encoding"]["y"]["scale"].get("type") == "log") == log
@@ -62,3 +65,32 @@ def test_a_place_that_cannot_be_written(study, tmp_path):
 def test_unknown_ending(study, tmp_path):
     with pytest.raises(InputError, match="expected a path ending in"):
         study.chart().save(tmp_path / "regret.gif")
+
+
+def test_log_axes_begin_where_there_is_something_to_see():
+    """Not at a hundredth of a lost click, nor at the first decision, up to which all policies are the same line."""
+    steps = [2**power for power in range(15)]
+    rows = [("p", policy, 0, step, loss * step) for policy, loss in (("a", 0.01), ("b", 0.1)) for step in steps]
+    table = pl.DataFrame(rows, schema=["problem", "policy", "run", "step", "regret"], orient="row")
+    spec = json.loads(regret_chart(table, {}, log_steps=True, log_regret=True).altair.to_json())
+    encoding = spec["concat"][0]["layer"][1]["encoding"]
+    assert encoding["y"]["scale"]["domain"] == [1, 2000]
+    assert encoding["x"]["scale"]["domain"] == [16, 16384]
+    assert spec["title"]["text"] == "One run of each."
+    small = table.with_columns(regret=pl.col("regret") / 1_000)  # where nobody loses ten clicks, all is shown
+    encoding = json.loads(regret_chart(small, {}, log_regret=True).altair.to_json())["concat"][0]["layer"][1][
+        "encoding"
+    ]
+    assert encoding["y"]["scale"]["domain"] == [1e-5, 2]
+
+
+@pytest.mark.parametrize(
+    ("problem", "title"),
+    [
+        (rankone.RankOne([0.9, 0.5, 0.2], [0.8, 0.3]), "3 rows x 2 columns, best click rate 0.72"),
+        (rankone.needle(4, 4, p=0.1), "needle, 4 x 4, p = 0.1"),
+        (rankone.RankOne([0.5], [0.5], name="Spring sale: shoes"), "Spring sale: shoes"),
+    ],
+)
+def test_problems_are_titled_in_words(problem, title):
+    assert problem.title == title

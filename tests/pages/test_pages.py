@@ -39,6 +39,7 @@ def test_explain_steps_by_button_key_slider_and_event(open_told):
     told = rankone.explain("rank1elim-kl:c=0", horizon=5_000, seed=1)
     page = open_told(told)
     count = len(told.frames)
+    assert "The 8 of 12 pairs that were shown most." in page.inner_text("#run-note")
     assert now(page) == (f"step 1 of {count} · decision 0", told.frames[0].text)
     page.click("#on")
     page.keyboard.press("ArrowRight")
@@ -109,6 +110,10 @@ def test_report_draws_its_charts_and_switches_their_axes(tmp_path, open_page, ho
     page = open_page(rankone.report(tmp_path).as_uri(), size)
     page.wait_for_selector("[data-chart='0'] svg")
     page.wait_for_selector("[data-chart='1'] svg")
+    linear = page.inner_html("[data-chart='0']")
+    page.emulate_media(color_scheme="dark")  # white paper and black ink would glare
+    page.wait_for_function("old => document.querySelector(\"[data-chart='0']\").innerHTML !== old", arg=linear)
+    assert 'fill="white"' not in page.inner_html("[data-chart='0']")
     linear = page.inner_html("[data-chart='0']")
     page.get_by_role("button", name="log axes").click()
     page.wait_for_function("old => document.querySelector(\"[data-chart='0']\").innerHTML !== old", arg=linear)

@@ -8,12 +8,13 @@ from typing import Any
 import altair as alt
 
 # Each tick by itself, "0 500 1k": Vega's own labels would share a prefix, "0k 0.5k 1k". Empty ones stay empty.
-_SHORT = "datum.label == '' ? '' : format(datum.value, '~s')"
+# Below 1 there are no thousandths: 0.5, not 500m.
+_SHORT = "datum.label == '' ? '' : format(datum.value, abs(datum.value) < 1 ? '~g' : '~s')"
 _MOST_LINES = 18  # across a logarithmic axis, before powers of ten alone are drawn
 
 
 def short_axis(**options: Any) -> alt.Axis:
-    """Return an axis on which 500,000 is written 500k."""
+    """Return an axis on which 500,000 is written 500k, and 0.5 as it is."""
     return alt.Axis(format="~s", labelExpr=_SHORT, **options)
 
 
@@ -29,8 +30,8 @@ def round_numbers(low: float, high: float) -> list[float]:
     return [value for value in rounds if bottom <= value <= top]
 
 
-def log_lines(rounds: list[float]) -> list[float]:
+def log_lines(rounds: list[float], most: int = _MOST_LINES) -> list[float]:
     """Return the round numbers at which a logarithmic axis has lines: powers of ten alone where they are many."""
-    if len(rounds) <= _MOST_LINES:
+    if len(rounds) <= most:
         return rounds
     return [value for value in rounds if math.log10(value).is_integer()]

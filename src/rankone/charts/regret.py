@@ -15,6 +15,7 @@ from rankone.charts.chart import COLOURS, DASHES, SHAPES, Chart
 Kind = TypeVar("Kind")
 
 LOWER_BOUND = "asymptotic lower bound"
+_WORTH_A_LOOK = 1.0  # lost clicks: up to here policies differ by chance alone, and a log axis would magnify that
 
 
 def regret_chart(
@@ -24,6 +25,7 @@ def regret_chart(
     log_steps: bool = False,
     log_regret: bool = False,
     columns: int = 3,
+    titles: Mapping[str, str] | None = None,
 ) -> Chart:
     """Draw a study's long table (problem, policy, run, step, regret).
 
@@ -33,6 +35,7 @@ def regret_chart(
         log_steps: logarithmic time.
         log_regret: logarithmic regret.
         columns: panels a row.
+        titles: what to write above the panel of a problem, where that is not its name.
 
     >>> table = pl.DataFrame({"problem": ["2x2"] * 4, "policy": ["uts"] * 4, "run": [0, 0, 1, 1],
     ...                       "step": [1, 100, 1, 100], "regret": [0.0, 6.0, 0.4, 9.0]})
@@ -42,14 +45,14 @@ def regret_chart(
     policies = table["policy"].unique(maintain_order=True).to_list()
     curves = _curves(table)
     bounds = _bounds(table, bound_constants)
+    begin = _begin(curves, log_regret=log_regret)
     if log_regret:
-        curves, bounds = (frame.filter(pl.col("mean") > 0) for frame in (curves, bounds))
-        curves = curves.with_columns(low=pl.max_horizontal("low", pl.col("mean") * 1e-2))
+        curves, bounds = (frame.filter(pl.col("mean") >= begin) for frame in (curves, bounds))
+        curves = curves.with_columns(low=pl.max_horizontal("low", pl.lit(begin)))
     names = [*policies, LOWER_BOUND] if bounds.height else policies
     domain = alt.Scale(domain=names, range=_cycle(COLOURS, policies, "#777777" if bounds.height else None))
     dashes = alt.Scale(domain=names, range=_cycle(DASHES, policies, DASHES[0] if bounds.height else None))
     shapes = alt.Scale(domain=names, range=_cycle(SHAPES, policies, "stroke" if bounds.height else None))
-    x = alt.X("step:Q", title="decisions", scale=_scale(log_steps), axis=short_axis(tickCount=5))
     y_scale, y_axis = _scale(log_regret), short_axis()
     if log_regret:  # the same in every panel, so that panels can be compared
         seen = pl.concat([curves["mean"], curves["high"], bounds["mean"]])
@@ -58,10 +61,17 @@ def regret_chart(
     colour = alt.Color("policy:N", scale=domain, title=None, sort=names, legend=alt.Legend(symbolOpacity=1))
 
     def panel(name: str) -> Any:
-        here = pl.col("problem") == name
-        base = alt.Chart(
-            alt.InlineData(pl.concat([curves.filter(here), bounds.filter(here)], how="diagonal").to_dicts())
-        )
+        shown = pl.concat([curves, bounds], how="diagonal").filter(pl.col("problem") == name)
+        x_scale, x_axis = _scale(log_steps), short_axis(tickCount=5)
+        if log_steps:
+            from_here = _from(shown, begin)
+            shown = shown.filter(pl.col("step") >= from_here)
+            last = int(table["step"].max() or 1)  # type: ignore[arg-type]
+            x_scale = alt.Scale(type="log", domain=[from_here, last], nice=False)
+            rounds = [value for value in round_numbers(from_here, last) if from_here <= value <= last]
+            x_axis = short_axis(values=log_lines(rounds, most=10))
+        x = alt.X("step:Q", title="decisions", scale=x_scale, axis=x_axis)
+        base = alt.Chart(alt.InlineData(shown.to_dicts()))
         band = base.mark_area(opacity=0.18).encode(x=x, y="low:Q", y2="high:Q", color=colour)
         line = base.mark_line(strokeWidth=2).encode(
             x=x, y=y, color=colour,
@@ -71,10 +81,33 @@ def regret_chart(
         marks = base.transform_filter("datum.marked").mark_point(filled=True, size=45).encode(
             x=x, y=y, color=colour, shape=alt.Shape("policy:N", scale=shapes, title=None, sort=names)
         )  # fmt: skip
-        return alt.layer(band, line, marks).properties(title=name, width=330, height=270)
+        return alt.layer(band, line, marks).properties(title=(titles or {}).get(name, name), width=330, height=270)
 
-    grid = alt.concat(*(panel(name) for name in problems), columns=columns)
+    grid = alt.concat(*(panel(name) for name in problems), columns=columns, title=_about(curves))
     return Chart(grid.resolve_scale(color="shared", strokeDash="shared", shape="shared"))
+
+
+def _about(curves: pl.DataFrame) -> alt.TitleParams:
+    """What lines and bands are, above the panels: a picture travels without its page."""
+    low, high = int(curves["runs"].min() or 0), int(curves["runs"].max() or 0)  # type: ignore[arg-type]
+    runs = f"{high:,} runs" if low == high else f"{low:,} to {high:,} runs"
+    text = "One run of each." if high <= 1 else f"Lines: mean of {runs}. Bands: two standard errors to each side."
+    return alt.TitleParams(text, fontSize=12, fontWeight="normal", color="#444")
+
+
+def _begin(curves: pl.DataFrame, *, log_regret: bool) -> float:
+    """Return the regret from which there is something to see: one click, or less where nobody loses ten."""
+    positive = curves.filter(pl.col("mean") > 0)["mean"]
+    least, most = float(positive.min() or 1.0), float(positive.max() or 1.0)  # type: ignore[arg-type]
+    if log_regret:
+        return max(least, _WORTH_A_LOOK) if most > 10 * _WORTH_A_LOOK else least
+    return max(least, most / 100)
+
+
+def _from(shown: pl.DataFrame, begin: float) -> int:
+    """Return the step at which the first line gets there."""
+    found = shown.filter((pl.col("mean") >= begin) & (pl.col("policy") != LOWER_BOUND))["step"]
+    return int(found.min() or 1)  # type: ignore[arg-type]
 
 
 def _curves(table: pl.DataFrame) -> pl.DataFrame:

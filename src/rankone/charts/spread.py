@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
@@ -11,12 +12,13 @@ from rankone.charts.axes import short_axis
 from rankone.charts.chart import COLOURS, Chart
 
 
-def spread_chart(table: pl.DataFrame, columns: int = 3) -> Chart:
+def spread_chart(table: pl.DataFrame, columns: int = 3, titles: Mapping[str, str] | None = None) -> Chart:
     """Draw the final regret of every run and, as a diamond, the median.
 
     Args:
         table: problem, policy, run, regret; a row per run.
         columns: panels a row.
+        titles: what to write above the panel of a problem, where that is not its name.
 
     >>> runs = {"problem": ["p"] * 3, "policy": ["a", "a", "b"], "run": [0, 1, 0], "regret": [3.0, 4.0, 7.0]}
     >>> chart = spread_chart(pl.DataFrame(runs))
@@ -34,7 +36,9 @@ def spread_chart(table: pl.DataFrame, columns: int = 3) -> Chart:
         )
         tooltip = ["policy:N", "run:Q", alt.Tooltip("regret:Q", format=",.1f")]
         layers = alt.layer(runs.encode(x=x, y=y, tooltip=tooltip), median.encode(x=x, y=y))
-        return layers.properties(title=name, width=330, height=24 * len(policies))
+        return layers.properties(title=(titles or {}).get(name, name), width=330, height=24 * len(policies))
 
     problems = table["problem"].unique(maintain_order=True).to_list()
-    return Chart(alt.concat(*(panel(name) for name in problems), columns=columns).resolve_scale(x="independent"))
+    about = alt.TitleParams("Marks: one run each. Diamonds: medians.", fontSize=12, fontWeight="normal", color="#444")
+    grid = alt.concat(*(panel(name) for name in problems), columns=columns, title=about)
+    return Chart(grid.resolve_scale(x="independent"))

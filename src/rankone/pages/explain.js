@@ -108,13 +108,15 @@ function showBeliefs(id, names, lines, frame, title) {
   $(id).replaceChildren(...parts);
 }
 
+const MOST_PAIRS = 8;
+
 // The whole run: a strip for each of the pairs shown most, then regret; x is the log of time.
 let moveCursor = () => {};
 function drawRun() {
   const width = Math.max(280, $("run").clientWidth), narrow = width < 500, labels = narrow ? 84 : 190, height = narrow ? 36 : 30, bottom = 90;
   const x = (step) => labels + ((width - labels - 8) * Math.log(1 + step)) / Math.log(1 + data.horizon);
   const last = frames.at(-1).shown;
-  const pairs = rows.flatMap((_, i) => cols.map((_, j) => [i, j])).sort((a, b) => last[b[0]][b[1]] - last[a[0]][a[1]]).slice(0, 8);
+  const pairs = rows.flatMap((_, i) => cols.map((_, j) => [i, j])).sort((a, b) => last[b[0]][b[1]] - last[a[0]][a[1]]).slice(0, MOST_PAIRS);
   const full = pairs.length * height, svg = drawn("svg", { viewBox: `0 0 ${width} ${full + bottom + 22}`, role: "img", "aria-label": "share of decisions of each pair over time, and regret" });
   pairs.forEach(([i, j], place) => {
     const base = (place + 1) * height;
@@ -228,7 +230,8 @@ $("beliefs-note").textContent = [
   eliminating && "Dashed: the best lower bound; whose bar ends left of it is eliminated when the stage ends.",
 ].filter(Boolean).join(" ");
 $("pairs-note").textContent = `Outlined: shown last (● click, ○ none). ★ leads.${eliminating ? " Hatched: eliminated." : ""}`;
-$("run-note").textContent = eliminating ? "Dotted lines: ends of stages. Thick base line: the pair leads." : "Thick base line: the pair leads.";
+const all = rows.length * cols.length, some = all > MOST_PAIRS ? `The ${MOST_PAIRS} of ${all} pairs that were shown most. ` : "";
+$("run-note").textContent = `${some}${eliminating ? "Dotted lines: ends of stages. " : ""}Thick base line: the pair leads.`;
 addEventListener("resize", drawRun);
 drawRun();
 go(0);

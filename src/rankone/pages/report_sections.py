@@ -64,6 +64,7 @@ def study_part(directory: Path) -> Part:
         warnings.append("Runs of several versions of the policies are mixed in this directory.")
     feedback = study.feedback.label
     finals = study.table.filter(pl.col("step") == study.horizon)
+    titles = {problem.name: problem.title for problem in study.problems}
     return Part(
         title=_meeting(len(study.policies), len(study.problems)),
         sentence=_least_regret(summary, study.horizon),
@@ -74,7 +75,7 @@ def study_part(directory: Path) -> Part:
         about=about,
         charts={
             "Regret against time: mean over runs, band of two standard errors": _specs(curves),
-            "Every run: its final regret, and the median": _specs({"": spread_chart(finals)}),
+            "Every run: its final regret, and the median": _specs({"": spread_chart(finals, titles=titles)}),
         },
         tables={"Final regret": _summary_for_people(summary), "Problems": _problems(study)},
         code=code,

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from rankone.errors import InputError
 from rankone.kernels.decision import Layout, Plays, Shape
 from rankone.registry import Registry
+from rankone.specs import in_words
 
 _KINDS: Registry[type[Problem]] = Registry("kind of problem", "kinds of problems", "rankone.problems")
 _FIRST_KIND = "rank-one"  # what is stored without a kind
@@ -53,6 +54,11 @@ class Problem:
 
     def _unfinished(self, method: str) -> InputError:
         return InputError(f"{method} of {type(self).__name__}", "none", f"define it: see {__name__}")
+
+    @property
+    def title(self) -> str:
+        """The name in words, for charts: "needle, 8 x 8, p = 0.1" for ``needle:8x8:p=0.1``."""
+        return in_words(self.name)
 
     @property
     def layout(self) -> Layout:

@@ -16,6 +16,7 @@ from rankone.errors import InputError
 from rankone.kernels.world import loss, respond
 from rankone.notebook import Shown, index_names
 from rankone.problems.base import Problem
+from rankone.specs import amount, in_words
 
 Vector = npt.NDArray[np.float64]
 _MOST_SHOWN = 30  # rows or columns of a table of means
@@ -90,6 +91,18 @@ class RankOne(Problem, Shown):
         if not isinstance(name, str | None):
             raise InputError("the name as a text", name, "pass name='shoes', say")
         self.name = name if name is not None else f"{self.kind}:{self.n_rows}x{self.n_cols}:{self._hash()[:6]}"
+
+    @property
+    def title(self) -> str:
+        """The name in words; of a problem that was given none, what it looks like.
+
+        >>> RankOne([0.9, 0.5, 0.2], [0.8, 0.3]).title
+        '3 rows x 2 columns, best click rate 0.72'
+        """
+        if not self.name.startswith(f"{self.kind}:{self.n_rows}x{self.n_cols}:"):
+            return in_words(self.name)
+        size = f"{amount(self.n_rows, 'row')} x {amount(self.n_cols, 'column')}"
+        return f"{size}, best click rate {self.best_mean:.3g}"
 
     @property
     def n_rows(self) -> int:

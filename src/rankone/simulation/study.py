@@ -182,7 +182,8 @@ class Study(Shown):
 
         constants = {problem.name: problem.lower_bound_constant() for problem in self.problems if lower_bound}
         bounds = {name: constant for name, constant in constants.items() if constant is not None}
-        return regret_chart(self.table, bounds, log_steps=log_steps, log_regret=log_regret)
+        titles = {problem.name: problem.title for problem in self.problems}
+        return regret_chart(self.table, bounds, log_steps=log_steps, log_regret=log_regret, titles=titles)
 
     def save(self, directory: str | Path, *, log_steps: bool = False, log_regret: bool = False) -> None:
         """Write ``table.parquet``, ``summary.csv``, ``summary.json`` and ``regret.png`` into a directory.
