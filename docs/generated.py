@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -218,7 +219,14 @@ def limits() -> str:
     return Limits().markdown()
 
 
+def notebook(name: str) -> str:
+    """Return the cells of a notebook: its text, and its code as blocks."""
+    cells = json.loads((Path(__file__).parent / name).read_text())["cells"]
+    texts = [("".join(cell["source"]), cell["cell_type"] == "code") for cell in cells]
+    return "\n\n".join(f"```python\n{text}\n```" if is_code else text for text, is_code in texts)
+
+
 MAKERS: dict[str, Callable[..., str]] = {
     maker.__name__: maker
-    for maker in (names, other_names, commands, policies, families, click_models, log_formats, limits)
+    for maker in (names, other_names, commands, policies, families, click_models, log_formats, limits, notebook)
 }

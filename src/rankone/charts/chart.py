@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from rankone.writing import write_file
 if TYPE_CHECKING:
     import altair as alt
 
+_SHARP = 2.0  # pixels of a screen that shows fine lines, for one of the picture
 _SUFFIXES = (".png", ".svg", ".pdf", ".html", ".json")
 
 # One look for every chart: legible in black and white (dashes and shapes repeat what colours say) and in print.
@@ -72,6 +74,11 @@ class Chart:
             return str(vl_convert.vegalite_to_svg(spec)).encode()
         return (self.html() if suffix == ".html" else str(spec)).encode()
 
-    def _repr_svg_(self) -> str:
-        """Show the picture in a notebook: drawn here, so that it needs no network; `.altair` is the interactive one."""
-        return self._render(".svg", 1.0).decode()
+    def _repr_mimebundle_(self, *args: Any, **keywords: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Show the picture in a notebook: drawn here, so that it needs no network; `.altair` is the interactive one.
+
+        As pixels, since whoever shows an SVG may have other fonts, and cuts texts off that are wider there.
+        """
+        picture = self._render(".png", _SHARP)
+        width, height = (round(pixels / _SHARP) for pixels in struct.unpack(">II", picture[16:24]))
+        return {"image/png": picture}, {"image/png": {"width": width, "height": height}}

@@ -116,6 +116,10 @@ class Report(Shown):
         columns = {name: [getattr(level, name) for _, level in levels] for name in names}
         return {"levels": {"side": [side for side, _ in levels]} | columns}
 
+    def _shown(self) -> dict[str, Any]:
+        """Without what few look for: whether a level lives, and the error rate at which it is beaten."""
+        return {name: column for name, column in self._tables()["levels"].items() if name not in ("live", "doubt")}
+
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain values."""
         return dataclasses.asdict(self) | {"sentence": self.sentence}
