@@ -21,7 +21,7 @@ from tests.web.helpers import free_port
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```([^\s`]*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-RUN = {"python", "sh"}
+RUN = {"csv", "python", "sh"}
 READ = {"json": json.loads, "toml": tomllib.loads}
 TRIED = {"console", "html", "sql"}  # by tests/web/test_docs_site.py, and below
 SHOWN = {"dockerfile", "ini", "nginx", "text", "{eval-rst}", "{toctree}"}  # not ours to run
@@ -43,14 +43,17 @@ def commands(block: str, programs: tuple[str, ...] = ("rankone",)) -> list[list[
 def test_a_page_runs_from_top_to_bottom(page, tmp_path):
     """As a reader goes through it: in one directory, Python in one session, commands in between.
 
-    A block marked `file=NAME.py` is also kept in that file. The service listens at a port of its own.
+    A block marked `file=NAME` is also kept in that file. The service listens at a port of its own.
     """
     port = free_port()
     code = "from tests.reader import command\n"
     for language, about, block in BLOCK.findall(page.read_text().replace("127.0.0.1:8000", f"127.0.0.1:{port}")):
         if "no-run" in about:
             continue
-        if language == "python":
+        if language == "csv":
+            for name in re.findall(r"file=(\S+)", about):
+                (tmp_path / name).write_text(block)
+        elif language == "python":
             code += block
             for name in re.findall(r"file=(\S+)", about):
                 with (tmp_path / name).open("a") as file:

@@ -63,10 +63,10 @@ def test_settings() -> None:
 @pytest.mark.parametrize(
     ("hints", "text", "do"),
     [
-        ({"c": float}, "d=0", "write 'a:c=1', say"),
-        ({"c": float}, "c", "write 'a:c=1', say"),
+        ({"c": float}, "d=0", "try 'a:c=1'"),
+        ({"c": float}, "c", "try 'a:c=1'"),
         ({"gap": float | Pair, "p": float}, "gpa=0.2", "did you mean gap?"),
-        ({"speed": str}, "d=0", "write 'a:speed=...', say"),
+        ({"speed": str}, "d=0", "try 'a:speed=...'"),
         ({}, "c=3", "write 'a'"),
     ],
 )
@@ -82,7 +82,7 @@ def test_a_wrong_parameter_is_told_the_right_one(hints: dict[str, Any], text: st
 def test_what_is_proposed_fits(what: str, example: int) -> None:
     with pytest.raises(InputError) as refused:
         whole_number(what, 0)
-    assert refused.value.do == f"pass {example}, say"
+    assert refused.value.do == f"try {example}"
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,8 @@ from typing import Any
 def sentence(expected: str, got: Any, do: str) -> str:
     """Return an error in the one voice. Programs read its three parts: nobody takes the sentence apart again.
 
-    >>> sentence("a horizon of at least 1", -5, "pass horizon=1000, say")
-    'expected a horizon of at least 1 - got -5 - pass horizon=1000, say'
+    >>> sentence("a horizon of at least 1", -5, "try horizon=1000")
+    'expected a horizon of at least 1 - got -5 - try horizon=1000'
     """
     return f"expected {expected} - got {got if isinstance(got, str) else repr(got)} - {do}"
 
@@ -49,8 +49,8 @@ class ExplainedError(RankoneError):
 class InputError(ExplainedError, ValueError):
     """A value cannot be used; the message says what was expected, what came and what to do.
 
-    >>> str(InputError("a horizon of at least 1", -5, "pass horizon=1000, say"))
-    'expected a horizon of at least 1 - got -5 - pass horizon=1000, say'
+    >>> str(InputError("a horizon of at least 1", -5, "try horizon=1000"))
+    'expected a horizon of at least 1 - got -5 - try horizon=1000'
     """
 
 

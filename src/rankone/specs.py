@@ -14,8 +14,8 @@ from rankone.errors import InputError
 
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
-Pair = tuple[float, float]  # two numbers, one for the rows and one for the columns, say; written 0.1x0.2
-Numbers = tuple[float, ...]  # any count of them, one a position, say; written 1x0.5x0.3
+Pair = tuple[float, float]  # two numbers, one for the rows and one for the columns, for example; written 0.1x0.2
+Numbers = tuple[float, ...]  # any count of them, one a position, for example; written 1x0.5x0.3
 Wholes = tuple[int, ...]  # whole numbers, such as items; written 3x0x7
 _EXAMPLES: dict[Any, tuple[str, str]] = {
     bool: ("true or false", "1"),
@@ -59,7 +59,7 @@ def _parameter_help(owner: str, key: str, hints: Mapping[str, Any], defaults: Ma
         return f"write '{owner}'"
     name = key if key in hints else next(iter(hints))
     example = _example(hints[name], defaults.get(name))[1]
-    usual = f"write '{owner}:{name}={example}', say"
+    usual = f"try '{owner}:{name}={example}'"
     return usual if key in hints else did_you_mean(key, hints, usual)
 
 
@@ -91,7 +91,7 @@ def parse_value(text: str, hint: Any, where: str, default: Any = None) -> Any:
             return {"true": True, "1": True, "false": False, "0": False}[text]
     except (ValueError, KeyError):
         expected, example = _example(hint, default)
-        raise InputError(f"{expected} for {where}", text, f"write {where}={example}, say") from None
+        raise InputError(f"{expected} for {where}", text, f"try {where}={example}") from None
     return text
 
 
@@ -179,7 +179,7 @@ def whole_number(what: str, value: Any, least: float = 1, most: float = math.inf
         bound = f" of at least {least}" if least > -math.inf else ""
         bound += f" and at most {most:,}" if most < math.inf else ""
         usual = _USUAL.get(what.split()[-1], 8) if example is None else example
-        raise InputError(f"{what} as a whole number{bound}", value, f"pass {min(max(least, usual), most)}, say")
+        raise InputError(f"{what} as a whole number{bound}", value, f"try {min(max(least, usual), most)}")
     return operator.index(value)
 
 

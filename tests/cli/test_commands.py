@@ -49,7 +49,7 @@ def test_policies_and_their_parameters():
         (("simulate", "--problem", "needle:3x3", "--policy", "ucb1", "--horizon", "-5"), "-5"),
         (("hardness", "nowhere.csv"), "nowhere.csv"),
         (("arena", "--runs", "0"), "expected runs"),
-        (("simulate", "-p", "needle:2x2", "--horizon", "1k"), "pass 100000, say"),
+        (("simulate", "-p", "needle:2x2", "--horizon", "1k"), "try 100000"),
         (("simulate", "-p", "needl:2x2", "-P", "ucb1"), "did you mean needle?"),
         (("sweep", "scalin", "--out", "nowhere"), "did you mean scaling?"),
         (("serve", "--port", "99999"), "--port"),

@@ -63,7 +63,7 @@ def test_a_file_named_like_a_module_that_is_there(rankone, tmp_path, name):
     result = rankone("--import", f"files/{name}.py", "policies")
     assert result.returncode == 2
     assert (
-        f"expected a file name that no other module has - got files/{name}.py - rename it: 'my_{name}.py', say"
+        f"expected a file name that no other module has - got files/{name}.py - rename it: 'my_{name}.py', for example"
         in result.stderr
     )
 

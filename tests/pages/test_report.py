@@ -150,7 +150,7 @@ def test_a_reproduced_figure(tmp_path, monkeypatch):
     page = rankone.report(place).read_text()
     assert "1 of 1 claims hold" in page
     assert "&lt;yes&gt;" in page
-    assert "<th>study runs</th><td>horizon 1,000, 2 runs a policy and problem, seed 41</td>" in page
+    assert "<th>study runs</th><td>horizon 1,000, 2 runs of each policy on each problem, seed 41</td>" in page
     monkeypatch.chdir(place)
     for written in (page, rankone.report(".").read_text()):
         assert shlex.split(code(written)[0][0]) == ["rankone", "reproduce", "fig9", "--quick", "--out", "fig 9"]

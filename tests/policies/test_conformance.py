@@ -65,7 +65,7 @@ def test_unknown_names_and_parameters():
             rankone.as_policy(f"{name}:c=-1")
     for row in (0.5, 2, "a"):
         with pytest.raises(
-            InputError, match=r"expected row of the policy 'best' as a whole number .* at most 1 - got .* pass 1"
+            InputError, match=r"expected row of the policy 'best' as a whole number .* at most 1 - got .* try 1"
         ):
             rankone.policies.Best(row=row, col=0).start(2, 2)
     with pytest.raises(InputError, match="expected a row for the policy 'best' - got none"):

@@ -134,7 +134,7 @@ def test_a_problem_stays_as_it_is() -> None:
             "neddle:3x3",
             r"expected a family of problems \(.*needle, .*random\) or a .csv or .json file - got neddle:3x3 - ",
         ),
-        ("needle", r"expected sizes, rows x columns, after 'needle' - got needle - write needle:32x32"),
+        ("needle", r"expected sizes, rows x columns, after 'needle' - got needle - try needle:32x32"),
         ("needle:32", r"expected sizes, rows x columns"),
         ("needle:3x0", r"expected n_cols as a whole number of at least 1 - got 0 - "),
         ("needle:3x2.5", r"expected n_cols as a whole number of at least 1 - got 2.5 - "),
@@ -186,5 +186,5 @@ def test_a_path_object_is_a_file_too(tmp_path: Path) -> None:
 def test_what_an_error_proposes_may_be_written(wrong):
     with pytest.raises(InputError) as caught:
         as_problem(wrong)
-    proposed = caught.value.do.removeprefix("write ").removesuffix(", say").strip("'")
+    proposed = caught.value.do.removeprefix("try ").strip("'")
     assert as_problem(proposed).shape == as_problem(wrong.rpartition(":")[0]).shape

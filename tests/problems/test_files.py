@@ -83,7 +83,7 @@ def test_an_unknown_name_is_answered_with_near_ones(tmp_path: Path) -> None:
         as_problem(f"{path}#shoos")
     with pytest.raises(InputError, match=r"the names are shoes, red shoes, hats"):
         as_problem(f"{path}#zzzz")
-    with pytest.raises(InputError, match=r"expected one of the 3 problems of .* - got no name - write .*#shoes, say"):
+    with pytest.raises(InputError, match=r"expected one of the 3 problems of .* - got no name - try .*#shoes"):
         as_problem(str(path))
 
 
@@ -111,7 +111,7 @@ def test_long_lists_of_names_are_cut(tmp_path: Path) -> None:
             "side,name,probability\nrow,a,0.5\ncol,b\n",
             r"expected a number as the probability in line 3 of .* - got '' - ",
         ),
-        ("side,name,probability\nrow,a,half\n", r"got 'half' - write 0.25, say"),
+        ("side,name,probability\nrow,a,half\n", r"got 'half' - try 0.25"),
         (
             "side,name,probability\nrow,a,nan\ncol,b,0.5\n",
             r"expected probabilities in \[0, 1\] in rows in .* - got nan",
@@ -166,7 +166,7 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
         as_problem(str(tmp_path / "latin.csv"))
     with pytest.raises(InputError, match=r"expected a file name that ends in .csv or .json - got .*p.txt - "):
         PROBLEM.save(tmp_path / "p.txt")
-    with pytest.raises(InputError, match=r"ends in .csv or .json - got \. - write problem.json, say"):
+    with pytest.raises(InputError, match=r"ends in .csv or .json - got \. - try problem.json"):
         PROBLEM.save("")
     with pytest.raises(InputError, match=r"expected a .json file for several problems"):
         save_problems([PROBLEM], tmp_path / "p.csv")

@@ -222,7 +222,7 @@ def test_decisions_per_second(tmp_path, own):
 
 
 def test_a_batch_counts_for_what_it_holds(tmp_path):
-    """Batches larger than the rate get through, one at a time: the decisions a second are as many as were allowed."""
+    """Batches larger than the rate get through, one at a time: the decisions per second are as many as were allowed."""
     limits = dataclasses.replace(Limits(), decisions_per_second=10)
     with running(tmp_path / "rankone.db", limits=limits) as url:
         api = Api(url)
@@ -232,7 +232,7 @@ def test_a_batch_counts_for_what_it_holds(tmp_path):
         refused = api.on("homepage", "POST", "/ask")
         assert (refused.status, refused.code) == (429, "too-many-requests")
         assert 1 < int(refused.headers["Retry-After"]) <= 100  # until the debt is paid
-        assert "at most 10 decisions and outcomes a second" in refused.json()["detail"]
+        assert "at most 10 decisions and outcomes per second" in refused.json()["detail"]
 
 
 def test_batches_sent_together_do_not_all_pass(tmp_path):

@@ -55,8 +55,8 @@ def analyse(
         slice: column of the day or week of a row, from which the dispersion is estimated; by default a column with
             such a name.
         control: the combination to compare with, ``{"headline": "A", "image": "1"}`` or ``"headline=A,image=1"``.
-        dispersion: how much more than binomially clicks scatter (1.9, say); by default estimated where combinations
-            come in several rows, and else 1.
+        dispersion: how much more than binomially clicks scatter, such as 1.9; by default estimated where
+            combinations come in several rows, and 1 otherwise.
         confidence: of the intervals.
         experiment: name of an experiment, if `data` is a database.
         simulations: tables to simulate for the rank-1 test, at most.
@@ -70,7 +70,7 @@ def analyse(
     ({'row': 'row 1', 'column': 'column 2'}, 0.075, True)
     """
     if not 0.5 <= confidence < 1.0:
-        raise InputError("a confidence from 0.5 to below 1", confidence, "pass confidence=0.95, say")
+        raise InputError("a confidence from 0.5 to below 1", confidence, "try confidence=0.95")
     whole_number("simulations", simulations, least=20)
     whole_number("seed", seed, least=0)
     names = (factors,) if isinstance(factors, str) else tuple(factors)
@@ -117,7 +117,7 @@ def _control(control: Mapping[str, str] | str, counts: FactorCounts) -> dict[str
     usual = ",".join(f"{factor}={names[0]}" for factor, names in zip(counts.factors, counts.levels, strict=True))
     if set(control) != set(counts.factors):
         expected = f"a level of each factor ({', '.join(counts.factors)}) as the control"
-        raise InputError(expected, ", ".join(control), f"write {usual}, say")
+        raise InputError(expected, ", ".join(control), f"try {usual}")
     for factor, names in zip(counts.factors, counts.levels, strict=True):
         if str(control[factor]) not in names:
             do = did_you_mean(str(control[factor]), names, "name one of them")

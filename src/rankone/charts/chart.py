@@ -34,7 +34,7 @@ SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"
 def drawable(path: Path) -> Path:
     """Return a path whose ending names a kind of picture; refuse any other (before hours of work, if asked early)."""
     if path.suffix not in _SUFFIXES:
-        raise InputError(f"a path ending in {', '.join(_SUFFIXES)}", str(path), "save as 'regret.png', say")
+        raise InputError(f"a path ending in {', '.join(_SUFFIXES)}", str(path), "try 'regret.png'")
     return path
 
 

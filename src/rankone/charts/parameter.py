@@ -1,4 +1,4 @@
-"""Regret against a parameter of the problem, the policy or the feedback: a line a policy, a panel for all else."""
+"""Regret against a parameter of problem, policy or feedback: a line for each policy, panels for the rest."""
 
 from __future__ import annotations
 

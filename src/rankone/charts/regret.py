@@ -34,7 +34,7 @@ def regret_chart(
         bound_constants: C(u, v) of each problem that should show its lower bound C log(step).
         log_steps: logarithmic time.
         log_regret: logarithmic regret.
-        columns: panels a row.
+        columns: panels in a row.
         titles: what to write above the panel of a problem, where that is not its name.
 
     >>> table = pl.DataFrame({"problem": ["2x2"] * 4, "policy": ["uts"] * 4, "run": [0, 0, 1, 1],

@@ -17,7 +17,7 @@ def spread_chart(table: pl.DataFrame, columns: int = 3, titles: Mapping[str, str
 
     Args:
         table: problem, policy, run, regret; a row per run.
-        columns: panels a row.
+        columns: panels in a row.
         titles: what to write above the panel of a problem, where that is not its name.
 
     >>> runs = {"problem": ["p"] * 3, "policy": ["a", "a", "b"], "run": [0, 1, 0], "regret": [3.0, 4.0, 7.0]}

@@ -17,7 +17,7 @@ NAME = typer.Argument(..., help="Name of the experiment.")
 
 @contextlib.contextmanager
 def experiment_of(db: str, name: str) -> Iterator[Experiment]:
-    """Open an experiment that must be there: a slip of the pen shall make no database."""
+    """Open an experiment that must be there: a typo must not create a database."""
     from rankone.serving import Database, Experiment
 
     with Database(db, read_only=True) as database:

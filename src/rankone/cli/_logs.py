@@ -41,7 +41,7 @@ def format_options(texts: list[str] | None) -> dict[str, str]:
     for text in texts or []:
         name, equals, value = text.partition("=")
         if not equals:
-            raise InputError("options written name=value", text, "write --option item=doc, say")
+            raise InputError("options written name=value", text, "try --option item=doc")
         options[name] = value
     return options
 

@@ -27,7 +27,7 @@ def whole_number(text: Any) -> int:
 def json_file(option: str, path: Path | None) -> None:
     """Refuse a file that does not end in .json before any work is done."""
     if path is not None and path.suffix != ".json":
-        raise InputError(f"a .json file for {option}", str(path), f"write {path.with_suffix('.json')}, say")
+        raise InputError(f"a .json file for {option}", str(path), f"try {path.with_suffix('.json')}")
 
 
 def policy_names(incomplete: str) -> list[str]:

@@ -18,7 +18,7 @@ def import_file(file: Path) -> None:
     if not file.stem.isidentifier():
         raise InputError("a file name that Python can import", str(file), "use letters, digits and _ alone before .py")
     if file.stem in sys.builtin_module_names or _other_module(file):
-        raise InputError("a file name that no other module has", str(file), f"rename it: 'my_{file.name}', say")
+        raise InputError("a file name that no other module has", str(file), f"rename it: 'my_{file.name}', for example")
     sys.path.insert(0, str(file.absolute().parent))  # workers look there too
     try:
         importlib.import_module(file.stem)

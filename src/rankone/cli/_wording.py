@@ -16,10 +16,10 @@ def in_options(do: str, app: typer.Typer) -> str:
     """Write what the library calls an argument as the command's option, in what an error says to do.
 
     >>> from rankone.cli import build_app
-    >>> in_options("lower min_impressions, or pass max_bad=0.5, say", build_app())
-    'lower --min-impressions, or pass --max-bad 0.5, say'
-    >>> in_options("write 'pbm:min_impressions=20', say", build_app())
-    "write 'pbm:min_impressions=20', say"
+    >>> in_options("lower min_impressions, or try max_bad=0.5", build_app())
+    'lower --min-impressions, or try --max-bad 0.5'
+    >>> in_options("try 'pbm:min_impressions=20'", build_app())
+    "try 'pbm:min_impressions=20'"
     """
     names = {name for command in _commands(typer.main.get_command(app)) for name in command}
     written = "|".join(sorted(name for name in names if "_" in name))  # other words are words of the language too
@@ -40,8 +40,8 @@ def _commands(command: Any) -> Iterator[list[str]]:
 def as_format_options(text: str) -> str:
     """Write what the library calls an option of a format as the command writes it.
 
-    >>> as_format_options("name the column: item=doc"), as_format_options("pass holdout=0.25, say")
-    ('name the column: -o item=doc', 'pass --holdout 0.25, say')
+    >>> as_format_options("name the column: item=doc"), as_format_options("try holdout=0.25")
+    ('name the column: -o item=doc', 'try --holdout 0.25')
     """
     text = re.sub(r"\b(query|item|position|clicked|list|separator|encoding|missing)=", r"-o \1=", text)
     return re.sub(r"\b(positions|holdout)=", r"--\1 ", text)  # words of the language too, so `in_options` lets them be
@@ -59,8 +59,8 @@ def told_as_format_options() -> Iterator[None]:
 def as_table_options(text: str) -> str:
     """Write what the library calls an argument of `analyse` as the commands on tables write it.
 
-    >>> as_table_options("name it: factors=['headline'], say"), as_table_options("name it: shown='...'")
-    ('name it: --factor headline, say', "name it: --shown '...'")
+    >>> as_table_options("name it: factors=['headline'], for example"), as_table_options("name it: shown='...'")
+    ('name it: --factor headline, for example', "name it: --shown '...'")
     """
     text = re.sub(r"\bfactors=\['?([^\]']*)'?\]", r"--factor \1", text)
     return re.sub(r"\b(shown|clicked|slice|dispersion|confidence)=", r"--\1 ", text)

@@ -50,7 +50,7 @@ def analyse(
         if picture is not None:
             drawable(picture)
     if out is not None and out.suffix != ".html":
-        raise InputError("a file that ends in .html for --out", str(out), f"write {out.with_suffix('.html')}, say")
+        raise InputError("a file that ends in .html for --out", str(out), f"try {out.with_suffix('.html')}")
     with told_as_table_options(), progress_bar("simulations") as progress:
         found = rankone.analyse(
             source[0], experiment=source[1] if len(source) == 2 else None, factors=factor or (), shown=shown,

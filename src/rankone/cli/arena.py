@@ -21,7 +21,7 @@ def arena(
     half: str | None = typer.Option(None, help="'tune' or 'report', the two halves, or 'headlines', the third part."),
     models: Path | None = typer.Option(None, help="File of fitted click models that join the named problems."),
     runs: int | None = typer.Option(None, help="Runs of each policy on each problem; default 100, with --quick 10."),
-    seed: int = typer.Option(0, help="Root of all randomness."),
+    seed: int = typer.Option(0, help="Seed of the random numbers."),
     stretch: int = typer.Option(1, help="Play this many times each problem's horizon."),
     against: str = typer.Option("uts", help="The policy that ratios compare with."),
     quick: bool = typer.Option(False, "--quick", help="A tenth of each horizon and fewer runs, for a first look."),
@@ -51,7 +51,7 @@ def arena(
     columns = {
         "problem": "problem", "policy": "policy", "runs": "runs", "horizon": "horizon", "regret_mean": "regret",
         "regret_se": "± se", "regret_median": "median", "regret_p95": "p95", "regret_p99": "p99",
-        "times_bound": "x bound", "sync_points": "sync points", "seconds": "s a run",
+        "times_bound": "x bound", "sync_points": "sync points", "seconds": "s per run",
     }  # fmt: skip
     show_table(found.table, f"The arena, seed {seed}, outcomes {feedback}", columns, ("runs", "p99", *SPARE))
     scores = {

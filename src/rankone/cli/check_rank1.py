@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def check_rank1(
     source: list[str] = typer.Argument(
         ...,
-        help="A table of two factors with counts (headline, image, shown, clicked, say) or a row an impression, "
+        help="A table of two factors with counts, such as headline, image, shown, clicked, or a row per impression; "
         "a click log (files or globs), or: DATABASE EXPERIMENT.",
     ),
     factor: list[str] | None = typer.Option(
@@ -39,7 +39,7 @@ def check_rank1(
     min_impressions: int = typer.Option(20, help="Leave out items of a log that a query showed less often; 0: none."),
     simulations: int | None = typer.Option(None, help="Tables to simulate; default 999, of an experiment 199."),
     level: float = typer.Option(0.05, help="Error rate at which to speak of doubt, for all queries together."),
-    seed: int = typer.Option(0, help="Root of all randomness."),
+    seed: int = typer.Option(0, help="Seed of the random numbers."),
     chart: Path | None = typer.Option(None, help="Heat map of the deviations (.png .svg .pdf .html)."),
     strict: bool = _logs.STRICT,
     max_bad: float = _logs.MAX_BAD,

@@ -1,4 +1,4 @@
-"""``rankone compare-models``: which click model foretells held-out clicks best."""
+"""``rankone compare-models``: which click model predicts held-out clicks best."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def generate_log(
     edges: bool = typer.Option(False, "--edges", help="Inject edge cases, counted exactly."),
     sigma: float = typer.Option(0.1, help="Error of the ranker that made the lists."),
     steepness: float = typer.Option(2.5, help="How strongly the ranker's order decides the lists."),
-    seed: int = typer.Option(0, help="Root of all randomness."),
+    seed: int = typer.Option(0, help="Seed of the random numbers."),
     truth: Path | None = typer.Option(None, help="JSON file for the true problems."),
     as_json: bool = typer.Option(False, "--json", help="Print what was written as JSON and nothing else."),
 ) -> None:

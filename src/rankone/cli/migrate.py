@@ -14,7 +14,7 @@ def migrate(db: str = DB) -> None:
     """
     from rankone.serving import Database
 
-    with Database(db, read_only=True) as database:  # a slip of the pen shall make no database
+    with Database(db, read_only=True) as database:  # a typo must not create a database
         before = database.schema
     with Database(db) as database:
         after, where = database.schema, database.where

@@ -31,9 +31,9 @@ def simulate(
         autocompletion=policy_names,
         help="A policy: uts, kl-ucb:c=3; repeatable. Default: the recommended one, rank1elim-kl and ucb1.",
     ),
-    horizon: int = typer.Option(100_000, parser=whole_number, help="Decisions a run; 2e6 is fine.", metavar="N"),
+    horizon: int = typer.Option(100_000, parser=whole_number, help="Decisions per run; 2e6 is fine.", metavar="N"),
     runs: int = typer.Option(20, help="Runs of each policy on each problem."),
-    seed: int = typer.Option(0, help="Root of all randomness."),
+    seed: int = typer.Option(0, help="Seed of the random numbers."),
     workers: int | None = WORKERS,
     cluster: str | None = CLUSTER,
     feedback: str = typer.Option(

@@ -22,7 +22,7 @@ def create(
     note: str = typer.Option("", help="What it is for."),
     days: float = typer.Option(365.0, help="Days until it expires; 0 is never."),
     rate: int | None = typer.Option(
-        None, help="Decisions asked and outcomes told a second; default: the service's limit."
+        None, help="Decisions asked and outcomes told per second; default: the service's limit."
     ),
     db: str = _DB,
 ) -> None:
@@ -86,7 +86,7 @@ def revoke(
     from rankone.serving import Database
     from rankone.web.server.tokens import revoke_token
 
-    Database(db, read_only=True).close()  # a name that is wrong shall not make a database
+    Database(db, read_only=True).close()  # a wrong name must not create a database
     with Database(db) as database:
         revoke_token(database, id)
     print(f"token {id} is revoked", file=sys.stderr)

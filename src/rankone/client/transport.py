@@ -129,7 +129,7 @@ def _checked_address(url: str) -> SplitResult:
         if plain and parts.scheme in ("http", "https"):
             return parts
     got = re.sub("//.*@", "//", url, flags=re.DOTALL) if isinstance(url, str) else url  # no password
-    raise InputError("the address of a service, http:// or https://", got, "pass 'http://127.0.0.1:8000', say")
+    raise InputError("the address of a service, http:// or https://", got, "try 'http://127.0.0.1:8000'")
 
 
 def _encoded(body: Any) -> bytes:

@@ -120,7 +120,7 @@ def pays(crowd: Any, members: int) -> bool:
     """Tell whether the crowd costs less than drawing for each of its members; call it once for each challenge.
 
     A challenge saves a draw for each member and so earns credit; a new group costs some. When few members win often
-    (two equally good pairs, say), plain draws are cheaper, and the crowd can be left alone until it pays again.
+    (two equally good pairs, for example), plain draws are cheaper, and the crowd can be left alone until it pays again.
     """
     credit = crowd.tally[CROWD_CREDIT]
     if credit < _MOST_CREDIT:

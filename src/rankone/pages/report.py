@@ -26,7 +26,7 @@ def report(directory: str | Path, out: str | Path | None = None) -> Path:
 
     Args:
         directory: what `rankone simulate`, `sweep`, `arena` or `reproduce` wrote with ``--out``, or
-            `rankone.simulate(..., out=...)`; a study that still runs is told as far as it is.
+            `rankone.simulate(..., out=...)`; a study that still runs is reported as far as it has got.
         out: the file to write; default: ``report.html`` in the directory.
 
     >>> import rankone, tempfile

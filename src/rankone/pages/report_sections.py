@@ -69,7 +69,7 @@ def study_part(directory: Path) -> Part:
         title=_meeting(len(study.policies), len(study.problems)),
         sentence=_least_regret(summary, study.horizon),
         settings={
-            "horizon": study.horizon, "runs a policy and problem": about["runs"], "seed": about["seed"],
+            "horizon": study.horizon, "runs of each policy on each problem": about["runs"], "seed": about["seed"],
             "feedback": feedback, "checkpoints": len(study.checkpoints),
         },
         about=about,
@@ -197,7 +197,7 @@ def _studies(directory: Path) -> dict[str, str]:
 
 
 # A page has room for whole words.
-_FOR_PEOPLE = TITLES | {"regret_p95": "95 % quantile", "seconds": "seconds a run"}
+_FOR_PEOPLE = TITLES | {"regret_p95": "95 % quantile", "seconds": "seconds per run"}
 _FOR_PEOPLE.pop("steps_per_second")
 
 

@@ -78,7 +78,7 @@ class Problem:
         return None
 
     def known(self) -> dict[str, tuple[float, ...]]:
-        """Return what a policy may be told beforehand, by the name of its parameter: the examination of positions, say.
+        """Return what a policy may be told beforehand, by the name of its parameter: how well positions are seen.
 
         A policy that has no such parameter is told nothing.
         """

@@ -46,7 +46,7 @@ def load_problem(spec: str | Path) -> RankOne:
         return found[0]
     if name is None:
         raise InputError(
-            f"one of the {len(found)} problems of {path}", "no name", f"write {path}#{names[0]}, say; {_some(names)}"
+            f"one of the {len(found)} problems of {path}", "no name", f"try {path}#{names[0]}; {_some(names)}"
         )
     if name not in names:
         near = difflib.get_close_matches(name, names, n=5, cutoff=0.4)
@@ -134,7 +134,7 @@ def _suffix(path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix not in _SUFFIXES:
         example = path.with_suffix(".json") if path.name else "problem.json"
-        raise InputError("a file name that ends in .csv or .json", str(path), f"write {example}, say")
+        raise InputError("a file name that ends in .csv or .json", str(path), f"try {example}")
     return suffix
 
 
@@ -166,7 +166,7 @@ def _from_csv(text: str, path: Path) -> RankOne:
         try:
             values[side].append(float(probability))
         except ValueError:
-            raise InputError(f"a number as the probability {where}", f"'{probability}'", "write 0.25, say") from None
+            raise InputError(f"a number as the probability {where}", f"'{probability}'", "try 0.25") from None
         names[side].append(name)
     return _from_values(
         {"rows": values["row"], "cols": values["col"], "row_names": names["row"], "col_names": names["col"]},
@@ -192,7 +192,7 @@ def _from_collection(content: dict[str, Any], path: Path) -> list[RankOne]:
 def _from_values(values: Any, default_name: str | None, where: str) -> RankOne:
     if not isinstance(values, dict) or "rows" not in values or "cols" not in values:
         got = f"the keys {', '.join(map(str, values))}" if isinstance(values, dict) else type(values).__name__
-        raise InputError(f"rows and cols in {where}", got, 'write {"rows": [0.9, 0.5], "cols": [0.8, 0.3]}, say')
+        raise InputError(f"rows and cols in {where}", got, 'try {"rows": [0.9, 0.5], "cols": [0.8, 0.3]}')
     known = {key: _with_texts(key, values[key]) for key in _KEYS if values.get(key) is not None}
     try:
         return RankOne(**({"name": default_name} | known))

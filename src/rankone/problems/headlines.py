@@ -32,13 +32,13 @@ def headlines(
     """
     seed = whole_number("seed", seed, least=0)
     if not is_number(rate) or not 0.0 < rate < 1.0:
-        raise InputError("a click rate between 0 and 1", rate, "pass rate=0.013, say")
+        raise InputError("a click rate between 0 and 1", rate, "try rate=0.013")
     try:
         sizes = tuple(float(each) for each in (spread if isinstance(spread, (tuple, list)) else (spread, spread)))
     except (TypeError, ValueError):
         sizes = ()
     if len(sizes) != 2 or not all(0.0 <= each < math.inf for each in sizes):
-        raise InputError("spread as a number of at least 0, or two", spread, "pass spread=(0.19, 0.14), say")
+        raise InputError("spread as a number of at least 0, or two", spread, "try spread=(0.19, 0.14)")
     rows, cols = (
         math.sqrt(rate) * np.exp(size * generator(seed, "headlines", side).standard_normal(number))
         for side, size, number in (("rows", sizes[0], n_rows), ("cols", sizes[1], n_cols))

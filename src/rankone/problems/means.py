@@ -75,7 +75,7 @@ class Means(Problem, Shown):
         self.row_names = level_names(row_names, self.shape[0], "row")
         self.col_names = level_names(col_names, self.shape[1], "col")
         if not isinstance(name, str | None):
-            raise InputError("the name as a text", name, "pass name='shoes', say")
+            raise InputError("the name as a text", name, "try name='shoes'")
         sizes = "x".join(map(str, self.shape))
         self.name = name if name is not None else f"{self.kind}:{sizes}:{self.digest[:6]}"
         self.rounding_cost: Vector | None = None  # see `of_rewards`
@@ -188,10 +188,10 @@ def _rates(means: Any) -> npt.NDArray[np.float64]:
     try:
         found = np.array(means, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError("means as a table of numbers", means, "pass means=[[0.3, 0.1], [0.1, 0.4]], say") from None
+        raise InputError("means as a table of numbers", means, "try means=[[0.3, 0.1], [0.1, 0.4]]") from None
     if found.ndim != 2 or not found.size:
         got = f"shape {found.shape}"
-        raise InputError("means as a table of rows and columns", got, "pass means=[[0.3, 0.1], [0.1, 0.4]], say")
+        raise InputError("means as a table of rows and columns", got, "try means=[[0.3, 0.1], [0.1, 0.4]]")
     wrong = np.argwhere(~((found >= 0.0) & (found <= 1.0)))  # written so that NaN is wrong too
     if len(wrong):
         row, col = wrong[0].tolist()
@@ -204,7 +204,7 @@ def _rates(means: Any) -> npt.NDArray[np.float64]:
 def checked_cap(cap: Any) -> float:
     """Refuse what cannot be the largest reward."""
     if not is_number(cap) or not 0.0 < cap < float("inf"):
-        raise InputError("a cap above 0, the largest reward there can be", cap, "pass 100.0, say")
+        raise InputError("a cap above 0, the largest reward there can be", cap, "try 100.0")
     return float(cap)
 
 

@@ -38,7 +38,7 @@ def needle(n_rows: int, n_cols: int, *, p: float | Pair = 0.25, gap: float | Pai
 
 def _level(size: int, p: float, gap: float) -> Vector:
     if not 0.0 <= p <= 1.0:  # written so that NaN is wrong too
-        raise InputError("p in [0, 1]", p, "pass p=0.25, say")
+        raise InputError("p in [0, 1]", p, "try p=0.25")
     if not 0.0 < gap <= 1.0 - p + _ROUNDING:
         raise InputError(f"a gap in (0, {1.0 - p:g}], as p is {p:g}", gap, "pass a gap that keeps p + gap at most 1")
     values = np.full(size, p)
@@ -53,4 +53,4 @@ def _pair(value: float | Pair, what: str) -> Pair:
             return float(rows), float(cols)
         return float(value), float(value)
     except (TypeError, ValueError):
-        raise InputError(f"{what} as a number or a pair (rows, columns)", value, f"pass {what}=0.25, say") from None
+        raise InputError(f"{what} as a number or a pair (rows, columns)", value, f"try {what}=0.25") from None

@@ -29,7 +29,7 @@ def random_problem(
     except TypeError:
         ordered = False
     if not ordered:
-        raise InputError("0 <= low <= high <= 1", f"low={low}, high={high}", "pass low=0.1, high=0.9, say")
+        raise InputError("0 <= low <= high <= 1", f"low={low}, high={high}", "try low=0.1, high=0.9")
     rows, cols = (
         generator(seed, "random problem", side).uniform(low, high, size)
         for side, size in (("rows", n_rows), ("cols", n_cols))

@@ -89,7 +89,7 @@ class RankOne(Problem, Shown):
         self.row_names = level_names(row_names, self.n_rows, "row")
         self.col_names = level_names(col_names, self.n_cols, "col")
         if not isinstance(name, str | None):
-            raise InputError("the name as a text", name, "pass name='shoes', say")
+            raise InputError("the name as a text", name, "try name='shoes'")
         self.name = name if name is not None else f"{self.kind}:{self.n_rows}x{self.n_cols}:{self._hash()[:6]}"
 
     @property
@@ -265,11 +265,9 @@ def _probabilities(values: Sequence[float] | Vector, side: str) -> Vector:
     try:
         vector = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{side} as a list of numbers", values, f"pass {side}=[0.9, 0.5], say") from None
+        raise InputError(f"{side} as a list of numbers", values, f"try {side}=[0.9, 0.5]") from None
     if vector.ndim != 1 or len(vector) == 0:
-        raise InputError(
-            f"{side} as a list of at least one number", f"shape {vector.shape}", f"pass {side}=[0.9, 0.5], say"
-        )
+        raise InputError(f"{side} as a list of at least one number", f"shape {vector.shape}", f"try {side}=[0.9, 0.5]")
     wrong = ~((vector >= 0.0) & (vector <= 1.0))  # written so that NaN is wrong too
     if wrong.any():
         place = int(np.argmax(wrong))
@@ -287,11 +285,11 @@ def level_names(names: Sequence[str] | None, length: int, side: str) -> list[str
     if names is None:
         return [f"{side} {index + 1}" for index in range(length)]
     if isinstance(names, str) or not isinstance(names, Iterable):
-        raise InputError(f"{side}_names as a list of texts", names, f"pass {side}_names=['a', 'b'], say")
+        raise InputError(f"{side}_names as a list of texts", names, f"try {side}_names=['a', 'b']")
     found = list(names)
     for name in found:
         if not isinstance(name, str):
-            raise InputError(f"{side}_names as texts", name, f"pass {side}_names=['a', 'b'], say")
+            raise InputError(f"{side}_names as texts", name, f"try {side}_names=['a', 'b']")
     if len(found) != length:
         raise InputError(f"{length} {side}_names, one each", len(found), f"leave {side}_names out, or name every one")
     check_distinct(f"{side}_names", found)

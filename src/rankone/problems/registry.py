@@ -135,9 +135,7 @@ def as_rank_one(spec: str | Path | Problem, why: str) -> RankOne:
     """Turn a text into a rank-1 problem; refuse another kind, in words that end in `why`."""
     found = as_problem(spec)
     if not isinstance(found, RankOne):
-        raise InputError(
-            f"a rank-1 problem, {why}", f"{found!r}", "pass rankone.RankOne(rows, cols) or needle:8x8, say"
-        )
+        raise InputError(f"a rank-1 problem, {why}", f"{found!r}", "try rankone.RankOne(rows, cols) or needle:8x8")
     return found
 
 
@@ -147,7 +145,7 @@ def _member(found: Family, spec: str, rest: str) -> Problem:
     if not cross:
         lists = found.sizes != ("n_rows", "n_cols")
         what, example = ("items x positions", "16x4") if lists else ("rows x columns", "32x32")
-        raise InputError(f"sizes, {what}, after '{found.name}'", spec, f"write {found.name}:{example}, say")
+        raise InputError(f"sizes, {what}, after '{found.name}'", spec, f"try {found.name}:{example}")
     hints = {key: hint for key, hint in typing.get_type_hints(found.make).items() if key in found.parameters}
     one, other = found.sizes
     counts = parse_whole_number(one, first), parse_whole_number(other, second)

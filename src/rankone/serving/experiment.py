@@ -56,7 +56,7 @@ class Experiment:
             each is rounded to a click with probability reward / cap. None: outcomes are clicks.
         db: a SQLite file, a ``postgresql://`` address, or a `Database` opened before; None or ``":memory:"`` to try
             things: all is gone when the experiment is closed.
-        window: seconds after which silence means "not clicked"; None: outcomes are told, yes or no.
+        window: seconds after which silence means "not clicked"; None: you tell both clicks and their absence.
         auto_stop: stop by itself when a winner is known with at most this probability of error; None: never.
         seed: seed of the policy's randomness; None: a fresh one, kept in the journal.
         max_open: how many decisions may wait for their outcomes.
@@ -219,7 +219,7 @@ class Experiment:
     def void_open(self, older_than: float, *, source: str | None = None, token: str | None = None) -> int:
         """Close all decisions that have been open for so many seconds or longer; return how many.
 
-        Nothing is learned from them, and what is told of them later is recorded as late. Outcomes that are held until
+        Nothing is learned from them, and outcomes that arrive later are recorded as late. Outcomes that are held until
         their windows end are left alone.
 
         Args:

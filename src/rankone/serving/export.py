@@ -98,7 +98,7 @@ def write_decisions(database: Database, name: str, out: Path) -> int:
     """Write the decisions of an experiment to a file whose ending says how; return how many there are."""
     writer = _WRITERS.get(out.suffix)
     if writer is None:
-        raise InputError(f"a file that ends in {', '.join(_WRITERS)}", str(out), "pass --out decisions.parquet, say")
+        raise InputError(f"a file that ends in {', '.join(_WRITERS)}", str(out), "try --out decisions.parquet")
     if not out.absolute().parent.is_dir():
         raise InputError(f"a folder for {out}", f"no folder {out.parent}", "make it")
     table = decisions_table(database, name)

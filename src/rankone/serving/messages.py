@@ -121,7 +121,7 @@ def checked_request(request: Any) -> Request | InputError:
             if type(request.count) is not int or not 0 < request.count <= MAX_BATCH:
                 request = dataclasses.replace(request, count=whole_number("count", request.count, most=MAX_BATCH))
         elif not isinstance(request, (Tell, Void)):
-            raise InputError("requests Ask, Tell or Void", request, "pass do([Tell(decision.id, True), Ask()]), say")
+            raise InputError("requests Ask, Tell or Void", request, "try do([Tell(decision.id, True), Ask()])")
         elif isinstance(request, Tell) and request.reward is not None:
             request = dataclasses.replace(request, reward=_checked_reward(request))
         elif isinstance(request, Tell) and type(request.clicked) is not bool:
@@ -140,7 +140,7 @@ def _checked_reward(told: Tell) -> float:
     if told.clicked is not None:
         raise InputError("clicked or a reward", "both", "leave clicked out: the reward is rounded to a click or none")
     if not is_number(reward) or not 0.0 <= reward < math.inf:
-        raise InputError("a reward as a number of at least 0", reward, "tell reward=0.37, say")
+        raise InputError("a reward as a number of at least 0", reward, "tell reward=0.37, for example")
     return float(reward)
 
 

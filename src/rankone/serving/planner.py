@@ -231,7 +231,7 @@ class Planner:
         """Draft the first outcome told of a decision."""
         ended = not decision.open or decision.number in self._new
         if isinstance(request, Void):
-            if not decision.open and any(kind == Kind.VOID for kind, _ in decision.so_far):  # for its age, say
+            if not decision.open and any(kind == Kind.VOID for kind, _ in decision.so_far):  # for its age, for example
                 return Outcome(request.id, None, *_STATUS[Kind.VOID], repeated=True)
             if ended:
                 raise Contradiction(

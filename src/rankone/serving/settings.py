@@ -128,7 +128,7 @@ def checked_policy(spec: str | Policy) -> Policy:
 def checked_number(value: Any, what: str, low: float, high: float, example: str) -> float:
     """Refuse numbers out of range."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not low < value <= high:
-        raise InputError(f"{what} above {low:g} and at most {high:g}", value, f"pass {example}, say")
+        raise InputError(f"{what} above {low:g} and at most {high:g}", value, f"try {example}")
     return value
 
 
@@ -192,13 +192,13 @@ def _checked_goal(goal: Any) -> str:
 def checked_share(value: Any, what: str, most: float, example: str) -> float:
     """Refuse what is no part of a whole."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value <= most:
-        raise InputError(f"{what} from 0 to {most:g}", value, f"pass {example}, say")
+        raise InputError(f"{what} from 0 to {most:g}", value, f"try {example}")
     return float(value)
 
 
 def _checked_pair(control: Any) -> tuple[str, str]:
     if isinstance(control, str) or not hasattr(control, "__len__") or len(control) != 2:
-        raise InputError("a control as the names of a row and a column", control, "pass control=('A', '1'), say")
+        raise InputError("a control as the names of a row and a column", control, "try control=('A', '1')")
     return checked_name(control[0], "row name"), checked_name(control[1], "column name")
 
 
@@ -206,7 +206,7 @@ def _checked_control_share(control: Any, share: Any) -> float | None:
     if share is None:
         return None if control is None else 0.1
     if control is None:
-        raise InputError("a control for the share", "none", "pass control=('A', '1') too, say")
+        raise InputError("a control for the share", "none", "try control=('A', '1') too")
     return checked_number(share, "share", 0, 0.9, "share=0.1")
 
 

@@ -155,13 +155,13 @@ def arena(
         policies: policies or their names; default: all but the yardstick `best`. The reference always plays.
         half: ``"tune"`` or ``"report"`` for one of the two fixed halves of the named problems, ``"headlines"`` for the
             third part, problems like real tests of headlines and images.
-        models: JSON or CSV file of problems (fitted click models, say) that join the named ones.
+        models: JSON or CSV file of problems (fitted click models, for example) that join the named ones.
         runs: runs of each policy on each problem.
         seed: root of the seed tree; None draws one, which is then among the `settings`.
         stretch: play this many times each problem's horizon.
         quick: a tenth of each horizon.
         against: the policy that ratios compare with.
-        workers: processes to use (default: one a core).
+        workers: processes to use (default: one per core).
         out: directory that keeps finished runs; an interrupted arena continues there.
         executor: a Dask client, or any `concurrent.futures.Executor`, to use instead of local processes.
         progress: True for a bar, or a function of (finished runs, all runs).

@@ -24,7 +24,7 @@ _UNPACKED = "rankone_unit_was_unpacked"
 
 
 def worker_count(workers: int | None) -> int:
-    """Return how many processes to use: as many as asked for, or one a core."""
+    """Return how many processes to use: as many as asked for, or one per core."""
     return whole_number("workers", workers) if workers is not None else os.cpu_count() or 1
 
 
@@ -123,7 +123,7 @@ def explained(by_worker: bool = False) -> Iterator[None]:
         if isinstance(error, ImportError) or not_unpacked:
             wanted, again = "rankone and the module of every policy, the same on every worker", "install them there"
             raise WorkerError(wanted, f"one that says: {error}", f"{again}; what was finished is kept") from error
-        of_dask = type(error).__module__.startswith("distributed")  # a unit that no worker survives, say
+        of_dask = type(error).__module__.startswith("distributed")  # a unit that no worker survives, for example
         if of_dask or isinstance(error, (CancelledError, OSError, RuntimeError)):  # broken pools, lost schedulers
             got = f"{type(error).__name__}: {error}".rstrip(": ")
             again = "start the study again with the same out directory: what was finished is kept there"

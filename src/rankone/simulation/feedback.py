@@ -44,7 +44,7 @@ class Feedback:
         whole_number("steps of delay", self.steps, least=0)
         whole_number("a batch size", self.size)
         if not is_number(self.mean) or not 0 <= self.mean < math.inf:
-            raise InputError("a mean delay of at least 0", self.mean, "write delay:mean=100, say")
+            raise InputError("a mean delay of at least 0", self.mean, "try delay:mean=100")
 
     @property
     def is_immediate(self) -> bool:
@@ -87,7 +87,7 @@ def as_feedback(spec: str | Feedback | None) -> Feedback:
     if isinstance(spec, Feedback):
         return spec
     if not isinstance(spec, str):
-        raise InputError("feedback as a text", spec, "write 'delay:mean=100' or 'batch:size=1000', say")
+        raise InputError("feedback as a text", spec, "try 'delay:mean=100' or 'batch:size=1000'")
     hints = get_type_hints(Feedback)
     values: dict[str, float] = {}
     for part in spec.split("+"):

@@ -60,7 +60,7 @@ def plan(
 ) -> Plan:
     """Lay out a sweep and refuse what cannot be played or drawn, before anything is played."""
     if not isinstance(grid, Mapping) or not grid:
-        raise InputError("a grid of at least one name with values", grid, "pass grid={'k': [8, 16, 32]}, say")
+        raise InputError("a grid of at least one name with values", grid, "try grid={'k': [8, 16, 32]}")
     found = list(points(grid, *(several(given) for given in (problems, policies, horizon, feedback))))
     facts = pl.DataFrame([point.facts for point in found], infer_schema_length=None)
     if x is None:
@@ -127,11 +127,11 @@ def check_grid(grid: Grid, texts: Iterable[str]) -> None:
     used = {name for text in texts for _, name, _, _ in _parts(text) if name is not None}
     for name, values in grid.items():
         if isinstance(values, (str, bytes)) or not isinstance(values, Sequence) or len(values) == 0:
-            raise InputError(f"a list of values for '{name}' of the grid", values, f"write {name} = [1, 2, 4], say")
+            raise InputError(f"a list of values for '{name}' of the grid", values, f"try {name} = [1, 2, 4]")
         if name not in used:
             raise InputError(f"'{{{name}}}' in a problem, policy, horizon or feedback", "none", f"leave {name} out")
     for name in sorted(used - set(grid)):
-        raise InputError(f"values for '{{{name}}}'", "none in the grid", f"write {name} = [1, 2, 4] in the grid, say")
+        raise InputError(f"values for '{{{name}}}'", "none in the grid", f"try {name} = [1, 2, 4] in the grid")
 
 
 def _parts(text: str) -> list[tuple[str, str | None, str | None, str | None]]:

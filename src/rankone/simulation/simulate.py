@@ -56,11 +56,11 @@ def simulate(
     Args:
         problems: a problem, its text (``"needle:32x32"``, a file), an array or a frame of click rates, or several.
         policies: policies or their names (``"rank1elim-kl:c=0"``).
-        horizon: decisions a run; 1e4 is fine.
+        horizon: decisions per run; 1e4 is fine.
         runs: runs of each policy on each problem.
         seed: root of the seed tree; results depend on nothing else, not on `workers` or their order. None draws one,
             or takes that of the study in `out`; the study's `seed` says which.
-        workers: processes to use (default: one a core); 1 plays in this process.
+        workers: processes to use (default: one per core); 1 plays in this process.
         checkpoints: at how many steps regret is recorded (evenly spaced), ``"log"`` for 100 evenly on a log scale,
             or the steps themselves.
         out: directory that keeps finished runs; the same study started again continues there.
@@ -167,14 +167,14 @@ def listed(given: Any, one: tuple[type, ...], what: str, example: str) -> list[A
     if isinstance(given, one) or is_table(given):
         return [given]
     if not isinstance(given, Iterable):
-        raise InputError(f"{what} or their names", given, f"pass '{example}', say")
+        raise InputError(f"{what} or their names", given, f"try '{example}'")
     return list(given)
 
 
 def _problems(given: Problem | str | Path | Sequence[Problem | str | Path]) -> list[Problem]:
     found = [as_problem(item) for item in listed(given, (Problem, str, Path), "problems", "needle:8x8")]
     if not found:
-        raise InputError("at least one problem", "none", "pass rankone.needle(32, 32), say")
+        raise InputError("at least one problem", "none", "try rankone.needle(32, 32)")
     if len({world.name for world in found}) < len(found):
         raise InputError("problems with distinct names", [world.name for world in found], "give each a name=")
     if len({world.digest for world in found}) < len(found):
@@ -185,7 +185,7 @@ def _problems(given: Problem | str | Path | Sequence[Problem | str | Path]) -> l
 def _policies(given: Policy | str | Sequence[Policy | str]) -> list[Policy]:
     found = [as_policy(item) for item in listed(given, (Policy, str), "policies", "ucb1")]
     if not found:
-        raise InputError("at least one policy", "none", "pass ['rank1elim-kl', 'ucb1'], say")
+        raise InputError("at least one policy", "none", "try ['rank1elim-kl', 'ucb1']")
     labels = [player.label for player in found]
     if len(set(labels)) < len(labels):
         raise InputError("distinct policies", labels, "name each policy once")
@@ -197,7 +197,7 @@ def checkpoint_steps(checkpoints: int | str | Sequence[int], horizon: int) -> np
     if isinstance(checkpoints, str):
         if checkpoints == "log":
             return np.unique(np.geomspace(1, horizon, 100).round()).astype(np.int64)
-        raise InputError("checkpoints as a number, 'log' or a list of steps", checkpoints, "pass checkpoints=100, say")
+        raise InputError("checkpoints as a number, 'log' or a list of steps", checkpoints, "try checkpoints=100")
     if not np.iterable(checkpoints):
         count = min(whole_number("checkpoints", checkpoints), horizon)
         steps = np.unique(np.linspace(0, horizon, count + 1)[1:].round())

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # What of a summary people look for, and under which names.
 TITLES = {
     "problem": "problem", "policy": "policy", "runs": "runs", "regret_mean": "regret", "regret_se": "± se",
-    "regret_median": "median", "regret_p95": "p95", "sync_points": "sync points", "seconds": "s a run",
+    "regret_median": "median", "regret_p95": "p95", "sync_points": "sync points", "seconds": "s per run",
     "steps_per_second": "steps/s",
 }  # fmt: skip
 _SHOWN = ("problem", "policy", "runs", "regret_mean", "regret_se", "regret_median", "regret_p95")
@@ -95,7 +95,7 @@ class Study(Shown):
 
     @property
     def horizon(self) -> int:
-        """Number of decisions a run."""
+        """Number of decisions per run."""
         return int(self.checkpoints[-1])
 
     @property

@@ -109,7 +109,7 @@ class Sweep(Shown):
         return pl.DataFrame(rows)
 
     def chart(self, x: str | None = None, *, log: bool = True, title: str = "", theory: float | None = None) -> Chart:
-        """Draw regret against x, a line a policy, a panel for each value of what else varies.
+        """Draw regret against x, a line for each policy, a panel for each value of what else varies.
 
         Args:
             x: a column of numbers; default: the x of the sweep.
@@ -157,14 +157,14 @@ def sweep(
     Args:
         problems: problems or their texts, such as ``"needle:{k}x{k}:gap={gap}"``.
         policies: policies or their texts, such as ``"rank1elim-kl:c={c}"``.
-        horizon: decisions a run; one or several, numbers or texts.
+        horizon: decisions per run; one or several, numbers or texts.
         grid: the values of each name.
         runs: runs at each point.
         seed: root of the seed tree; None draws one, which is then among the `settings`.
         feedback: when outcomes come, such as ``"delay:mean={delay}"``; one or several.
         x: what charts and exponents are drawn against: a name of the grid, or a fact such as ``lines`` (K + L),
             ``pairs``, ``min_gap``, ``mu``, ``horizon``, ``delay`` or ``batch``; default: the first number that varies.
-        workers: processes to use (default: one a core).
+        workers: processes to use (default: one per core).
         out: directory that keeps finished runs; the same sweep started again continues there.
         executor: a Dask client, or any `concurrent.futures.Executor`, to use instead of local processes.
         progress: True for a bar, or a function of (finished runs, all runs).

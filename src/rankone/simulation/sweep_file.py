@@ -103,9 +103,7 @@ def _checked(name: str, settings: dict[str, Any], where: Path) -> WrittenSweep:
         if key not in settings:
             raise InputError(f"'{key}' in sweep '{name}'", f"none in {where}", f"write {key} = ...")
     if not isinstance(settings["grid"], dict):
-        raise InputError(
-            f"a grid of names with values in sweep '{name}'", settings["grid"], "write grid.k = [8, 16], say"
-        )
+        raise InputError(f"a grid of names with values in sweep '{name}'", settings["grid"], "try grid.k = [8, 16]")
     values = {key: value for key, value in settings.items() if key not in _ABOUT}
     for key in ("horizon", "runs"):  # 1e6 is a float in TOML, and a text in YAML
         if isinstance(values.get(key), float):
@@ -122,5 +120,5 @@ def _exponent(name: str, given: Any) -> float | None:
     raise InputError(
         f"a number from -{_MOST_EXPONENT} to {_MOST_EXPONENT} as exponent of sweep '{name}'",
         given,
-        "write exponent = -1, say",
+        "try exponent = -1",
     )

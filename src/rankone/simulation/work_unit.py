@@ -75,7 +75,7 @@ class Run(NamedTuple):
 
 def ready_for(policy: Policy, problem: Problem, horizon: int) -> Policy:
     """Return the policy with what a study tells it: the horizon, what the problem makes known beforehand (the
-    examination of positions, say), and to a yardstick the best decision.
+    examination of positions, for example), and to a yardstick the best decision.
 
     Refuses a policy that does not play what the problem asks for.
     """

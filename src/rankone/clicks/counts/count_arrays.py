@@ -69,7 +69,7 @@ class Cells:
 def cells_of(counts: Counts, min_impressions: int, by_previous: bool) -> Cells:
     """Number the queries and items of counts; items with few impressions are left out."""
     if min_impressions < 0:
-        raise InputError("min_impressions of at least 0", min_impressions, "pass min_impressions=20, say")
+        raise InputError("min_impressions of at least 0", min_impressions, "try min_impressions=20")
     if by_previous and not counts.has_lists:
         raise InputError(
             "counts of whole result lists", "counts of single impressions", "name the column of the lists: list='...'"

@@ -98,7 +98,7 @@ class Counts(Shown):
     def top(self, number: int) -> Counts:
         """Keep the `number` most frequent queries."""
         if number < 1:
-            raise InputError("at least 1 query to keep", number, "pass top=20, say")
+            raise InputError("at least 1 query to keep", number, "try top=20")
         return self.only(self.queries["query"].head(number).to_list())
 
     def only(self, queries: Iterable[str]) -> Counts:

@@ -61,7 +61,7 @@ def given_dispersion(value: float) -> Dispersion:
     'Clicks are taken to scatter 1.9 times as much as binomial ones (as given)'
     """
     if not is_number(value) or not 1.0 <= value < math.inf:
-        raise InputError("a dispersion of at least 1", value, "pass dispersion=1.9, say; 1 is binomial")
+        raise InputError("a dispersion of at least 1", value, "try dispersion=1.9; 1 is binomial")
     return Dispersion(float(value), math.inf, "given")
 
 

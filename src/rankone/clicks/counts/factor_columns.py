@@ -201,7 +201,7 @@ def _factors_by_contents(table: pl.DataFrame, free: Sequence[str]) -> tuple[list
         chosen.remove(told)
         left[told] = "the other columns tell it already"
     if not chosen:
-        raise InputError("at least one column of levels", _there(table), "name it: factors=['headline'], say")
+        raise InputError("at least one column of levels", _there(table), "name it: factors=['headline'], for example")
     notes = tuple(f"The column '{name}' was left out: {why}." for name, why in left.items())
     return chosen, notes
 

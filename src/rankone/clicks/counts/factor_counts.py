@@ -103,9 +103,7 @@ def read_two_factors(
 def _one_query(counts: Counts) -> pl.DataFrame:
     if len(counts.queries) > 1:
         some = ", ".join(counts.queries["query"].head(3))
-        raise InputError(
-            "counts of one query", f"{len(counts.queries):,} queries", f"pass counts.only(['{some}']), say"
-        )
+        raise InputError("counts of one query", f"{len(counts.queries):,} queries", f"try counts.only(['{some}'])")
     return counts.cells.drop("query")
 
 

@@ -182,7 +182,7 @@ def _separator(text: str | None) -> str | None:
     """Return the separator; a tab is hard to type in a shell."""
     named = {"tab": "\t", "\\t": "\t", "": None}.get(text or "", text)
     if named is not None and not (len(named) == 1 and named.isascii()):
-        raise InputError("a separator of one character", text, "write separator=; or separator=tab, say")
+        raise InputError("a separator of one character", text, "write separator=; or separator=tab, for example")
     return named
 
 

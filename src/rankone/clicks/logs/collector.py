@@ -42,7 +42,7 @@ class Rules:
     def __post_init__(self) -> None:
         check_max_bad(self.max_bad)
         if not 1 <= self.positions <= MOST_POSITIONS:
-            raise InputError(f"1 to {MOST_POSITIONS} positions", self.positions, "pass positions=10, say")
+            raise InputError(f"1 to {MOST_POSITIONS} positions", self.positions, "try positions=10")
 
 
 class Collector:

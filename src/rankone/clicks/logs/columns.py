@@ -32,4 +32,4 @@ def pooled(header: Sequence[str], columns: Mapping[str, str], query: str) -> str
     text = f"No column 'query': all rows are taken as one query, '{query}'."
     if not others:
         return text
-    return f"{text} Other columns: {', '.join(others)}; if one holds the queries, name it: query={others[0]}, say."
+    return f"{text} Other columns: {', '.join(others)}; if one holds the queries, name it: query={others[0]}."

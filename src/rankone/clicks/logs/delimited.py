@@ -42,7 +42,7 @@ def header_fields(line: bytes, separator: str, encoding: str) -> list[str]:
     """Return the names in a header."""
     found = split_line(line, separator, encoding)
     if isinstance(found, str):
-        do = "name the encoding (encoding=latin-1, say) and the separator (separator=tab, say)"
+        do = "name the encoding (encoding=latin-1, for example) and the separator (separator=tab, for example)"
         raise InputError("a header with the names of the columns", found, do)
     return [name.strip() for name in found]
 

@@ -69,7 +69,7 @@ def read_split(
     Whole sessions are held out, chosen by a hash, until `holdout_lists` lists are held out; so memory stays bounded.
     """
     if not 0.0 < holdout < 1.0:
-        raise InputError("a holdout between 0 and 1", holdout, "pass holdout=0.25, say")
+        raise InputError("a holdout between 0 and 1", holdout, "try holdout=0.25")
     rules = Rules(positions, strict, max_bad, quarantine, holdout, holdout_lists, seed)
     collector = _read(paths, format, rules, progress, options)
     if not collector.held_out:

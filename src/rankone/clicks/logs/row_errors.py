@@ -53,7 +53,7 @@ def hint(reason: str, value: str | None) -> str:
     if reason == NO_OUTCOME:
         return "write outcomes as 0/1 or true/false"
     if reason.startswith(NOT_ENCODED):
-        return "name the encoding: encoding=latin-1, say"
+        return "name the encoding: encoding=latin-1, for example"
     if reason.endswith("is missing") and value:
-        return f"if '{value}' is a name, say what stands for a missing one: missing=NULL, say"
+        return f"if '{value}' is a name, say what stands for a missing one: missing=NULL, for example"
     return "check the format and the columns"

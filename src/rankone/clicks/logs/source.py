@@ -60,7 +60,7 @@ def find_files(paths: Paths) -> list[Path]:
 def _refuse(path: Path) -> NoReturn:
     """Say why there is nothing to read at a path."""
     if path.is_dir():
-        raise InputError("files", f"the directory {path}", f"name the files in it: '{path}/*', say")
+        raise InputError("files", f"the directory {path}", f"name the files in it: '{path}/*', for example")
     if path.exists():
         raise InputError("files", f"{path}, a pipe or device", "write it to a file first: a log is looked at twice")
     raise InputError("files", f"nothing at {path}", "check the path")

@@ -1,4 +1,4 @@
-"""How well a fitted model foretells clicks it has not seen: log-likelihood and perplexity, per rank.
+"""How well a fitted model predicts clicks it has not seen: log-likelihood and perplexity, per rank.
 
 As PyClick and Chuklin, Markov, de Rijke (2015), chapter 5 measure them: the log-likelihood is the mean over lists of
 the mean over ranks of log P(click or not | clicks above); the perplexity at a rank is 2 to the minus mean log2 of

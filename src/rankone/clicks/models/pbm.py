@@ -85,16 +85,16 @@ def check_prior(prior: tuple[float, float]) -> tuple[float, float]:
     """Return pseudo-counts (clicks, impressions) that make sense."""
     clicks, impressions = (float(value) for value in prior)
     if not 0.0 <= clicks <= impressions:
-        raise InputError("a prior of pseudo-counts 0 <= clicks <= impressions", prior, "pass prior=(1, 2), say")
+        raise InputError("a prior of pseudo-counts 0 <= clicks <= impressions", prior, "try prior=(1, 2)")
     return clicks, impressions
 
 
 def check_stopping(tolerance: float, max_iterations: int) -> None:
     """Refuse rules that never let EM run, or never compare."""
     if max_iterations < 1:
-        raise InputError("max_iterations of at least 1", max_iterations, "pass max_iterations=10_000, say")
+        raise InputError("max_iterations of at least 1", max_iterations, "try max_iterations=10_000")
     if math.isnan(tolerance):
-        raise InputError("a tolerance", tolerance, "pass tolerance=1e-6, say")
+        raise InputError("a tolerance", tolerance, "try tolerance=1e-6")
 
 
 def run_em(

@@ -85,7 +85,7 @@ def with_interval(
     `exposure` is the number of clicks that a value of 1 would give; it bounds a value that has no clicks at all.
     """
     if not 0.0 < level < 1.0:
-        raise InputError("a level between 0 and 1", level, "pass level=0.95, say")
+        raise InputError("a level between 0 and 1", level, "try level=0.95")
     value = table[name].to_numpy()
     reach = np.exp(NormalDist().inv_cdf(0.5 + level / 2.0) * np.minimum(log_error, 300.0))
     none = clicks == 0

@@ -49,7 +49,7 @@ _SIMULATIONS = 999
 _PER_QUERY = 5  # simulations for each query at error rate 1, so that the smallest p-value can survive Holm's rule
 _ENOUGH = 50  # tables as far from rank 1 as the data: the p-value is known well enough (Besag and Clifford 1991)
 _AT_ONCE, _CELLS_AT_ONCE = 20, 2_000_000  # few, so that progress is seen while a long experiment is played again
-_SEEN_BY_MOST = 0.8416  # a statistic this many standard deviations above its threshold is seen 4 times of 5
+_SEEN_BY_MOST = 0.8416  # a statistic this many standard deviations above its threshold is seen with 80 % power
 
 
 def check_rank1(
@@ -103,7 +103,7 @@ def check_rank1(
 def checked_level(level: float) -> float:
     """Return a level that makes sense."""
     if not 0.0 < level < 1.0:
-        raise InputError("a level between 0 and 1", level, "pass level=0.05, say")
+        raise InputError("a level between 0 and 1", level, "try level=0.05")
     return level
 
 
@@ -190,7 +190,7 @@ def reach(law: Floats, statistic: float) -> int:
 
 
 def _visible(law: Floats, pulls: Floats, rates: Floats) -> float | None:
-    """Relative deviation of every pair's rate, up or down at random, that a test at 5 % sees 4 times of 5.
+    """Relative deviation of every pair's rate, up or down at random, that a test at 5 % notices with 80 % power.
 
     A deviation of x adds about x^2 w, w = n p / (1 - p), to a pair's part of the statistic, less the share that fitting
     takes away: the pair's leverage in the information matrix of `rankone.clicks.models.uncertainty`.

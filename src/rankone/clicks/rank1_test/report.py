@@ -32,7 +32,7 @@ class Rank1Check(Shown):
     p_anytime: float  # a p-value for any way of choosing pairs, however often one looks; needs much more data
     simulations: int
     method: str  # how tables were simulated
-    visible: float | None  # relative deviation of the click rates that would be seen 4 times of 5
+    visible: float | None  # relative deviation of the click rates that would be noticed with 80 % power
     cells: pl.DataFrame  # row, col, outcomes, clicks, rate, rank_one_rate, deviation; the largest deviation first
     dispersion: Dispersion = BINOMIAL  # how much clicks scatter: statistic and deviations are divided by it
 
@@ -51,7 +51,7 @@ class Rank1Check(Shown):
             return f"The rank-1 assumption is doubtful, p = {self.p_value:.2g}: {self._farthest()}."
         seen = "but these few clicks could hardly show one"
         if self.visible is not None and self.visible <= 1.0:
-            seen = f"click rates off by {self.visible:.0%}, up or down, would have been seen 4 times of 5"
+            seen = f"click rates off by {self.visible:.0%}, up or down, would have been noticed with 80% power"
         return f"No sign against the rank-1 assumption, p = {self.p_value:.2g}; {seen}."
 
     def _farthest(self) -> str:

@@ -110,7 +110,7 @@ def generate_log(
         steepness: b, how strongly the ranker's order decides the lists.
         random_share: share of lists with one random item.
         epochs: index epochs; a tenth of the ranker's errors is drawn anew in each.
-        seed: root of all randomness.
+        seed: seed of the random numbers.
         progress: called with sessions done and in all.
 
     >>> import tempfile
@@ -119,9 +119,9 @@ def generate_log(
     (100, [30, 30], 0.85)
     """
     if lists < 1 or queries < 1 or epochs < 1:
-        raise InputError("at least one list, query and epoch", (lists, queries, epochs), "pass lists=100_000, say")
+        raise InputError("at least one list, query and epoch", (lists, queries, epochs), "try lists=100_000")
     if items is not None and items < POSITIONS + 2:
-        raise InputError(f"at least {POSITIONS + 2} items a query", items, "pass items=200, say")
+        raise InputError(f"at least {POSITIONS + 2} items a query", items, "try items=200")
     if not (sigma >= 0.0 and steepness >= 0.0 and 0.0 <= random_share <= 1.0):
         got = f"sigma {sigma}, steepness {steepness}, random_share {random_share}"
         raise InputError("sigma and steepness of at least 0 and a share from 0 to 1", got, "correct it")

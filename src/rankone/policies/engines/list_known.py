@@ -22,7 +22,7 @@ def check_probabilities(what: str, given: Numbers | None) -> None:
     if given is None:
         return
     if not isinstance(given, tuple) or not given:
-        raise InputError(f"{what} as numbers, one a position", given, f"pass {what}=(1.0, 0.5, 0.3), say")
+        raise InputError(f"{what} as numbers, one a position", given, f"try {what}=(1.0, 0.5, 0.3)")
     for value in given:
         if not is_number(value) or not 0.0 < value <= 1.0:
             raise InputError(f"{what} in (0, 1] at every position", value, "leave out positions that nobody sees")
@@ -32,7 +32,7 @@ def needed_examination(policy: Policy, given: Numbers | None, n_positions: int) 
     """Return the examination of each position, or say which policies can do without."""
     if given is None:
         names = ", ".join(WITHOUT)
-        do = f"write '{policy.name}:examination=1x0.5x0.3', say, or take a policy that does not need it: {names}"
+        do = f"try '{policy.name}:examination=1x0.5x0.3', or take a policy that does not need it: {names}"
         raise InputError(f"the examination of each position for {policy.name}", "none", do)
     _check_count("examination", given, n_positions)
     return np.array(given, np.float64)

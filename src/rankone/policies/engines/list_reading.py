@@ -32,13 +32,13 @@ ORDERS = ("best-first", "worst-first")
 def check_until(until: str) -> None:
     """Refuse a way of reading that there is none of."""
     if until not in UNTIL:
-        raise InputError(f"until as one of {', '.join(UNTIL)}", until, "write until=first, say")
+        raise InputError(f"until as one of {', '.join(UNTIL)}", until, "try until=first")
 
 
 def check_order(order: str) -> None:
     """Refuse an order that there is none of."""
     if order not in ORDERS:
-        raise InputError(f"order as one of {', '.join(ORDERS)}", order, "write order=worst-first, say")
+        raise InputError(f"order as one of {', '.join(ORDERS)}", order, "try order=worst-first")
 
 
 def places_by_order(n_positions: int, order: str) -> Ints:

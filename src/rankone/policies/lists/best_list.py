@@ -46,7 +46,7 @@ class BestList(Policy):
         check_list_sizes(n_items, n_positions)
         if self.items is None or len(self.items) != n_positions:
             got = "none" if self.items is None else f"{len(self.items)}"
-            raise InputError(f"{n_positions} items for the policy 'best-list'", got, "write best-list:items=0x1, say")
+            raise InputError(f"{n_positions} items for the policy 'best-list'", got, "try best-list:items=0x1")
         for item in self.items:
             whole_number("an item of the policy 'best-list'", item, least=0, most=n_items - 1)
             if self.items.count(item) > 1:

@@ -53,7 +53,7 @@ class EpsilonGreedyList(Policy):
     def __post_init__(self) -> None:
         check_until(self.until)
         if not is_number(self.epsilon) or not 0.0 <= self.epsilon <= 1.0:
-            raise InputError("epsilon in [0, 1]", self.epsilon, "write epsilon=0.05, say")
+            raise InputError("epsilon in [0, 1]", self.epsilon, "try epsilon=0.05")
 
     def start(self, n_items: int, n_positions: int) -> GreedyListState:
         """Return the state before the first list."""

@@ -77,7 +77,7 @@ class PBMUCB(Policy):
 def check_epsilon(epsilon: float) -> None:
     """Refuse an excess of the exploration level that is none."""
     if not is_number(epsilon) or not 0.0 <= epsilon < math.inf:
-        raise InputError("epsilon as a number of at least 0", epsilon, "write epsilon=0.01, say")
+        raise InputError("epsilon as a number of at least 0", epsilon, "try epsilon=0.01")
 
 
 @decide.register(PBMUCBState)

@@ -48,7 +48,7 @@ class Best(Policy):
         check_sizes(n_rows, n_cols)
         for index, size, side in ((self.row, n_rows, "row"), (self.col, n_cols, "col")):
             if index is None:
-                raise InputError(f"a {side} for the policy 'best'", "none", "write 'best:row=0,col=0', say")
+                raise InputError(f"a {side} for the policy 'best'", "none", "try 'best:row=0,col=0'")
             whole_number(f"{side} of the policy 'best'", index, least=0, most=size - 1)
         return BestState(np.array([self.row, self.col], dtype=np.int64))
 

@@ -42,7 +42,7 @@ class ListProblem(Problem):
         self.attraction = probabilities(attraction, "attraction")
         self.item_names = _item_names(item_names, len(self.attraction))
         if not isinstance(name, str | None):
-            raise InputError("the name as a text", name, "pass name='front page', say")
+            raise InputError("the name as a text", name, "try name='front page'")
         self.name = name if name is not None else f"{self.kind}:{self.n_items}x{self.n_positions}:{self.digest[:6]}"
 
     @property
@@ -108,10 +108,10 @@ def probabilities(values: Given, what: str, above_zero: bool = False) -> Vector:
     try:
         vector = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{what} as a list of numbers", values, f"pass {what}=[0.9, 0.5], say") from None
+        raise InputError(f"{what} as a list of numbers", values, f"try {what}=[0.9, 0.5]") from None
     if vector.ndim != 1 or len(vector) == 0:
         got = f"shape {vector.shape}"
-        raise InputError(f"{what} as a list of at least one number", got, f"pass {what}=[0.9, 0.5], say")
+        raise InputError(f"{what} as a list of at least one number", got, f"try {what}=[0.9, 0.5]")
     wrong = ~((vector >= 0.0) & (vector <= 1.0)) | (vector <= 0.0 if above_zero else False)  # NaN is wrong too
     if wrong.any():
         place = int(np.argmax(wrong))
@@ -147,7 +147,7 @@ def two_levels(n_items: int, n_positions: int, p: float, gap: float) -> list[flo
     """Return attractions: p for as many items as there are positions, gap less for all others."""
     check_positions(n_positions, n_items)
     if not 0.0 < p <= 1.0:  # written so that NaN is wrong too
-        raise InputError("p in (0, 1]", p, "pass p=0.2, say")
+        raise InputError("p in (0, 1]", p, "try p=0.2")
     if not 0.0 <= gap <= p:
         raise InputError(f"a gap in [0, {p:g}], as p is {p:g}", gap, "pass a gap that leaves p - gap at least 0")
     return [p] * n_positions + [max(0.0, p - gap)] * (n_items - n_positions)
@@ -159,7 +159,7 @@ def low_rates(n_items: int, n_positions: int, mean: float, seed: int) -> list[fl
 
     check_positions(n_positions, n_items)
     if not 0.0 < mean < 1.0:
-        raise InputError("the mean attraction in (0, 1)", mean, "pass mean=0.06, say")
+        raise InputError("the mean attraction in (0, 1)", mean, "try mean=0.06")
     drawn = generator(whole_number("seed", seed, least=0), "low rates", n_items).beta(2.0, 2.0 / mean - 2.0, n_items)
     return np.sort(drawn)[::-1].tolist()
 

@@ -131,7 +131,7 @@ class DCM(ListProblem):
 
 def _leaving(leave: float, n_positions: int) -> list[float]:
     if not 0.0 < leave <= 1.0:
-        raise InputError("leave in (0, 1]", leave, "pass leave=0.5, say")
+        raise InputError("leave in (0, 1]", leave, "try leave=0.5")
     return [leave] * n_positions
 
 

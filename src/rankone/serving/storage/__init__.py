@@ -38,7 +38,7 @@ def _kind(address: str) -> type[Storage]:
     if is_address or address in ("", ":memory:"):
         known = " or ".join(f"{kind.schemes[0]}://" for kind in kinds.values() if kind.schemes)
         got = f"one that begins with {scheme}://" if is_address else address  # the rest may hold a password
-        raise InputError(f"a file or a {known} address", got, "pass db='rankone.db', say")
+        raise InputError(f"a file or a {known} address", got, "try db='rankone.db'")
     return kinds[_PLAIN_FILE]
 
 

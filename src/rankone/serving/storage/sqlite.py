@@ -79,7 +79,7 @@ class SQLiteStorage(Storage):
     def _check_place(self, read_only: bool) -> None:
         if self._path.is_dir():
             raise StorageError(
-                f"a file at {self.where}", "a folder", f"name a file in it: {self.where}/rankone.db, say"
+                f"a file at {self.where}", "a folder", f"name a file in it: {self.where}/rankone.db, for example"
             )
         if not self._path.parent.is_dir():
             raise StorageError(f"a folder for the database {self.where}", f"no folder {self._path.parent}", "make it")
@@ -87,7 +87,7 @@ class SQLiteStorage(Storage):
             raise StorageError(f"a database at {self.where}", "no such file", "see that its name is right")
         new = not self._path.exists() or self._path.stat().st_size == 0
         if new and self._path.suffix.lower() in _OTHER_FILES:  # an empty one would become a database
-            do = f"name a new file: {self._path.stem}.db, say"
+            do = f"name a new file: {self._path.stem}.db, for example"
             raise StorageError(
                 f"a file name for a database at {self.where}", f"one that ends in {self._path.suffix}", do
             )

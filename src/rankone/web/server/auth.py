@@ -180,7 +180,7 @@ class Authenticator:
         return limiter
 
     def _too_fast(self, caller: Caller, limiter: RateLimiter) -> Problem:
-        expected = f"at most {self._rate(caller)} decisions and outcomes a second"
+        expected = f"at most {self._rate(caller)} decisions and outcomes per second"
         return Problem(429, "too-many-requests", expected, "more", "wait", retry_after=limiter.wait)
 
     def _check_local(self, headers: Mapping[str, str], peer: tuple[str, int] | None) -> None:

@@ -133,7 +133,7 @@ async def exclude(call: Call) -> Response:
 
 @operation("POST", f"{_ONE}/void-open", "admin", body=VoidOpenBody, answers={200: VoidOpenAnswer})
 async def void_open(call: Call) -> Response:
-    """Close decisions that have been open for long; what is told of them later is late."""
+    """Close decisions that have been open for long; outcomes that arrive later are recorded as late."""
     served = await call.service.experiment(call.name)
     return answer({"voided": await served.call(served.experiment.void_open, **call.body.model_dump())})
 

@@ -46,9 +46,9 @@ def listen(host: str, port: int) -> socket.socket:
         listening.bind((host, port))
     except OSError as error:
         listening.close()
-        do = "pass --host 127.0.0.1, say"
+        do = "try --host 127.0.0.1"
         if error.errno in (errno.EADDRINUSE, errno.EACCES):
-            do = f"pass --port {port + 1 if 1024 <= port < 65535 else 8000}, say"
+            do = f"try --port {port + 1 if 1024 <= port < 65535 else 8000}"
         raise InputError(f"to listen on {host} port {port}", error.strerror or str(error), do) from None
     return listening
 

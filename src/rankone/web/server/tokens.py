@@ -68,7 +68,7 @@ def create_token(
     if days is not None and not 0 < days <= 36_500:
         raise InputError("a lifetime of at most 36500 days", days, "pass --days 365, or --days 0 for no end")
     if rate is not None and not 1 <= rate <= 1_000_000:
-        raise InputError("a rate of 1 to 1000000 decisions a second", rate, "pass --rate 100, say")
+        raise InputError("a rate of 1 to 1000000 decisions per second", rate, "try --rate 100")
     created = int(time.time() if now is None else now)
     id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     expires = None if days is None else created + int(days * 86_400)
