@@ -1,6 +1,7 @@
 """The commands of click logs, as a user runs them."""
 
 import json
+import re
 
 import pytest
 from typer.testing import CliRunner
@@ -54,6 +55,19 @@ def test_fit_names_the_best_pair(place):
     (query,) = json.loads(run("fit", place / "best.csv", "--json"))["queries"]
     assert (query["best_item"], query["best_position"]) == ("a", 1)
     assert query["best_click_rate"] == pytest.approx(0.5, abs=0.01)
+
+
+def test_fit_says_when_the_best_item_rests_on_few_impressions(place):
+    """Ten clicks of 23 impressions at a bad position fit a click rate of 1: nobody should take that for known."""
+    known = "q,a,1,1\nq,a,1,0\nq,a,2,1\nq,a,2,0\nq,a,2,0\nq,a,2,0\nq,a,2,0\n" * 60
+    (place / "few.csv").write_text("query,item,position,clicked\n" + known + "q,rare,2,1\n" * 10 + "q,rare,2,0\n" * 13)
+    text = run("fit", place / "few.csv")
+    assert "Beware: the best item rests on few impressions in query q (item rare: 10 clicks of 23 impressions)" in text
+    (query,) = json.loads(run("fit", place / "few.csv", "--json"))["queries"]
+    assert query["best_click_rate"] > 0.99
+    assert query["best_low"] < 0.7
+    assert (query["best_impressions"], query["best_clicks"]) == (23, 10)
+    assert re.search(r"1 \(0\.\d+ to 1\)", text)
 
 
 def test_fit_warns_of_what_cannot_be_learned(place):

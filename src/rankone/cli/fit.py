@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from rankone.clicks.models.base import ClickModel
     from rankone.clicks.models.product import ProductModel
 
+_FEW_CLICKS = 20  # of the best item
+
 
 @command("fit", example="log.tsv.gz --top 5 --out models.json", topic=DATA)
 def fit(
@@ -78,6 +80,11 @@ def fit(
     most_frequent = [query for query in counts.queries["query"] if query in chosen.cells_.query_numbers]
     summary = chosen.summary().sort("impressions", descending=True)
     facts = _facts(chosen, len(counts.queries))
+    if isinstance(chosen, ProductModel):
+        sure = chosen.best().select(
+            "query", best_low="low", best_high="high", best_impressions="impressions", best_clicks="clicks"
+        )
+        summary = summary.join(sure, on="query", how="left", maintain_order="left")
     warnings = _warnings(summary)
     if isinstance(chosen, ProductModel):
         if out is not None:
@@ -110,7 +117,11 @@ def _telling(summary: pl.DataFrame) -> pl.DataFrame:
     """Leave out what another column or the title says: on the scale exam1, p_max is 1 and gamma is mu."""
     import polars as pl
 
-    shown = summary.drop("attraction", "log_likelihood", strict=False)
+    shown = summary.drop("attraction", "log_likelihood", "best_impressions", "best_clicks", strict=False)
+    if "best_low" in shown.columns:
+        names = ("best_click_rate", "best_low", "best_high")
+        texts = [pl.col(name).map_elements(lambda rate: f"{rate:.2g}", pl.String) for name in names]
+        shown = shown.with_columns(best_click_rate=pl.format("{} ({} to {})", *texts)).drop("best_low", "best_high")
     if "components" in shown.columns and (shown["components"] == 1).all():
         shown = shown.drop("components")
     if "gamma" in shown.columns and (shown["gamma"] == shown["mu"]).all():
@@ -123,7 +134,7 @@ def _warnings(summary: pl.DataFrame) -> list[str]:
     """Say which queries should not be trusted, and why."""
     silent = summary.filter(clicks=0)["query"].to_list()
     apart = summary.filter(summary["components"] > 1)["query"].to_list() if "components" in summary.columns else []
-    warnings = []
+    warnings = [*_resting_on_few(summary)]
     if silent:
         warnings.append(
             f"not a single click in {_some(silent, len(summary))}: nothing can be learned there; "
@@ -135,6 +146,26 @@ def _warnings(summary: pl.DataFrame) -> list[str]:
             "components cannot be compared, so beware of the best pair; --model pbm:examination=shared connects them"
         )
     return warnings
+
+
+def _resting_on_few(summary: pl.DataFrame) -> list[str]:
+    """Say which best items are little known."""
+    if "best_low" not in summary.columns:
+        return []
+    little = (summary["best_clicks"] < _FEW_CLICKS) | (summary["best_low"] < summary["best_click_rate"] / 2)
+    few = summary.filter(little & (summary["clicks"] > 0))
+    if few.is_empty():
+        return []
+    told = [
+        f"{row['query']} (item {row['best_item']}: {amount(row['best_clicks'], 'click')} of "
+        f"{amount(row['best_impressions'], 'impression')})"
+        for row in few.head(3).to_dicts()
+    ]
+    more = f" and {few.height - 3:,} more" if few.height > 3 else ""
+    return [
+        f"the best item rests on few impressions in query {', '.join(told)}{more}: its true click rate may be far "
+        "lower, as the interval says, and another item the best; raise --min-impressions, or collect more"
+    ]
 
 
 def _some(queries: list[str], total: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from itertools import pairwise
+from statistics import NormalDist
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,7 @@ from rankone.clicks.counts.count_arrays import Cells, Floats, Ints, summed
 from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import ClickModel, per_item
 from rankone.clicks.models.components import place_components
-from rankone.clicks.models.uncertainty import log_errors, with_interval
+from rankone.clicks.models.uncertainty import checked_level, log_errors, with_interval
 from rankone.deprecation import OldAttribute, old_positions
 from rankone.errors import InputError
 from rankone.problems import RankOne
@@ -99,7 +100,22 @@ class ProductModel(ClickModel):
         """`attraction_` and `examination_` with standard errors and intervals (columns se, low, high)."""
         self._check_fitted()
         cells = self.cells_
-        starts = self._item_starts(cells)
+        error_a, error_g = self._log_errors(balanced=self.scale == "balanced")
+        place = self._group_of_item(cells)[cells.item] * cells.n_positions + cells.position
+        seen = (self._labels >= 0).ravel()
+        clicks_g = summed(place, cells.clicks, self.curves_.size)[seen]
+        exposure_g = summed(place, cells.impressions * self.item_attraction_[cells.item], self.curves_.size)[seen]
+        exposure_a = per_item(cells, cells.impressions * self.curves_.ravel()[place])
+        attraction = with_interval(
+            self.attraction_, "attraction", error_a, per_item(cells, cells.clicks), exposure_a, level
+        )
+        return attraction, with_interval(
+            self.examination_, "examination", error_g.ravel()[seen], clicks_g, exposure_g, level
+        )
+
+    def _log_errors(self, balanced: bool) -> tuple[Floats, Floats]:
+        """Standard errors of the logarithms, of every item and of every curve."""
+        cells, starts = self.cells_, self._item_starts(self.cells_)
         error_a, error_g = np.zeros(cells.n_items), np.zeros_like(self.curves_)
         for group in range(len(starts) - 1):
             items = slice(starts[group], starts[group + 1])
@@ -111,18 +127,31 @@ class ProductModel(ClickModel):
                 self.item_attraction_[items],
                 self.curves_[group],
                 self._labels[group],
-                balanced=self.scale == "balanced",
+                balanced=balanced,
             )
-        place = self._group_of_item(cells)[cells.item] * cells.n_positions + cells.position
-        seen = (self._labels >= 0).ravel()
-        clicks_g = summed(place, cells.clicks, self.curves_.size)[seen]
-        exposure_g = summed(place, cells.impressions * self.item_attraction_[cells.item], self.curves_.size)[seen]
-        exposure_a = per_item(cells, cells.impressions * self.curves_.ravel()[place])
-        attraction = with_interval(
-            self.attraction_, "attraction", error_a, per_item(cells, cells.clicks), exposure_a, level
-        )
-        return attraction, with_interval(
-            self.examination_, "examination", error_g.ravel()[seen], clicks_g, exposure_g, level
+        return error_a, error_g
+
+    def best(self, level: float = 0.95) -> pl.DataFrame:
+        """One row a query: how sure the click rate of its best pair is.
+
+        `low` and `high` are an interval of that rate. The best of many items is overrated, so the lower end holds for
+        every item that might have come out best (Bonferroni). `impressions` and `clicks` are those of the best item,
+        which is all that its place rests on.
+        """
+        self._check_fitted()
+        cells, starts = self.cells_, self.cells_.query_items
+        items = np.array([int(self.item_attraction_[a:b].argmax()) + a for a, b in pairwise(starts)], np.int64)
+        group = self._group_of_item(cells)[items]
+        curves = np.where(self._labels >= 0, self.curves_, 0.0)
+        rate = self.item_attraction_[items] * curves[group].max(axis=1)
+        error = np.minimum(self._log_errors(balanced=False)[0][items], 50.0)  # of an item at the best position
+        doubt = (1.0 - checked_level(level)) / 2.0
+        reach = np.array([NormalDist().inv_cdf(1.0 - doubt / size) for size in np.diff(starts)])
+        found = cells.items.select("query", pl.col("item").alias("best_item"), "impressions", "clicks")[items]
+        return found.with_columns(
+            best_click_rate=rate,
+            low=rate * np.exp(-reach * error),
+            high=np.minimum(1.0, rate * np.exp(NormalDist().inv_cdf(1.0 - doubt) * error)),
         )
 
     def summary(self) -> pl.DataFrame:

@@ -77,6 +77,13 @@ def log_errors(
     return np.sqrt(np.maximum(variance_a, 0.0)), np.sqrt(np.maximum(variance_g, 0.0))
 
 
+def checked_level(level: float) -> float:
+    """Return the level of an interval if it is one."""
+    if not 0.0 < level < 1.0:
+        raise InputError("a level between 0 and 1", level, "try level=0.95")
+    return level
+
+
 def with_interval(
     table: pl.DataFrame, name: str, log_error: Floats, clicks: Floats, exposure: Floats, level: float
 ) -> pl.DataFrame:
@@ -84,8 +91,7 @@ def with_interval(
 
     `exposure` is the number of clicks that a value of 1 would give; it bounds a value that has no clicks at all.
     """
-    if not 0.0 < level < 1.0:
-        raise InputError("a level between 0 and 1", level, "try level=0.95")
+    checked_level(level)
     value = table[name].to_numpy()
     reach = np.exp(NormalDist().inv_cdf(0.5 + level / 2.0) * np.minimum(log_error, 300.0))
     none = clicks == 0
