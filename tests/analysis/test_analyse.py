@@ -63,14 +63,14 @@ def test_few_and_undecided_data_are_called_so():
     assert "Best so far: " in text
     assert "Few data: 8 clicks in all, of these row 'row 1' 3" in text
     assert "row: open; each of the 2 may be the best." in text
-    assert "more visitors are needed to settle row and column" in text
+    assert "more visitors are needed to settle row and col" in text
     assert answer.winner.shrunken < answer.winner.rate.value
 
 
 def test_a_table_that_is_no_product_is_not_ranked_level_by_level():
     answer = rankone.analyse(([[900, 900], [900, 900]], [[300, 30], [30, 310]]), simulations=99)
     assert answer.doubtful
-    assert answer.sentence.startswith("Best as observed: row 'row 2' with column 'column 2', clicked 34.4% of the time")
+    assert answer.sentence.startswith("Best as observed: row 'row 2' with col 'col 2', clicked 34.4% of the time")
     assert "is the best of" not in str(answer)
     assert "policy thompson" in str(answer)
 

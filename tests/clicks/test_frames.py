@@ -97,7 +97,9 @@ def test_wrong_columns_and_kinds_are_refused(frame):
     with pytest.raises(InputError, match="a column 'nope'"):
         clicks.count(frame, **COLUMNS | {"item": "nope"})
     with pytest.raises(InputError, match="numbers in column 'doc'"):
-        clicks.count(frame, **COLUMNS | {"position": "doc"})
+        clicks.count(frame, **COLUMNS | {"clicked": "doc"})
+    with pytest.raises(InputError, match="numbers in column 'doc'"):
+        clicks.count(frame, **COLUMNS | {"position": "doc", "list": "serp"})
     with pytest.raises(InputError, match="dataframe"):
         clicks.count([1, 2], **COLUMNS)
     with pytest.raises(InputError, match="max_bad"):

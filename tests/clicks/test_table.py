@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rankone
 from rankone import clicks
 from rankone.clicks.logs.collector import Collector, Rules
 from rankone.clicks.logs.delimited import _fast_fields, _slow_fields
@@ -229,3 +230,67 @@ def test_a_column_that_is_not_there_is_named_by_its_option(tmp_path):
     path = write(tmp_path / "log", b"query,doc,position,clicked\nq,a,1,0\n")
     with pytest.raises(InputError, match="name the column: item=doc"):
         clicks.read(path)
+
+
+POSITIONS = "query,item,position,clicked\n" + "q,a,top,1\nq,a,side,0\nq,b,top,0\nq,b,side,1\n" * 3
+
+
+def test_positions_may_be_names(tmp_path):
+    path = write(tmp_path / "log.csv", POSITIONS.encode())
+    counts = clicks.read(path)
+    assert counts.position_names == ("side", "top")
+    frame = pl.read_csv(path)
+    same = clicks.count(frame, query="query", item="item", position="position", clicked="clicked")
+    assert same.table.equals(counts.table)
+    assert same.top(1).position_names == ("side", "top")
+    model = clicks.PBM(min_impressions=0).fit(counts)
+    assert model.problem("q").col_names == ["side", "top"]
+    assert model.summary()["best_position"].item() in ("side", "top")
+    assert set(model.examination_["position_name"]) == {"side", "top"}
+    assert (
+        rankone.check_rank1(counts, simulations=20).checks[0].cells["col"].sort().to_list()
+        == ["side"] * 2 + ["top"] * 2
+    )
+    table, lists = clicks.read_split(path, holdout=0.5)
+    assert set(lists["position"]) <= {1, 2}
+    assert table.position_names == ("side", "top")
+
+
+def test_a_name_among_numbers_is_set_aside(tmp_path):
+    rows = "query,item,position,clicked\nq,a,1,1\nq,a,first,0\nq,b,2,1\n"
+    counts = clicks.read(write(tmp_path / "log.csv", rows.encode()), max_bad=0.5)
+    assert counts.report.reasons == {"the position is no whole number from 1 to 255": 1}
+    missing = POSITIONS + "q,a,,1\n"
+    counts = clicks.read(write(tmp_path / "named.csv", missing.encode()), max_bad=0.5)
+    assert counts.report.reasons == {"the position is missing": 1}
+    many = "query,item,position,clicked\n" + "".join(f"q,a,place {number},1\n" for number in range(256))
+    path = write(tmp_path / "many.csv", many.encode())
+    with pytest.raises(InputError, match="at most 255 positions"):
+        clicks.read(path)
+
+
+@pytest.mark.parametrize("names", ["impressions,clicks", "shown,clicked", "Impressions,Clicks"])
+def test_an_aggregated_log_is_read_directly(tmp_path, names):
+    rows = f"query,item,position,{names}\nq,a,1,90,30\nq,a,2,80,10\nq,b,1,70,20\nq,b,1,5,5\n"
+    path = write(tmp_path / "log.csv", rows.encode())
+    counts = clicks.read(path)
+    assert counts.cells.rows() == [("q", "a", 1, 90, 30), ("q", "a", 2, 80, 10), ("q", "b", 1, 75, 25)]
+    assert counts.report["clicks"] == 65
+    pl.read_csv(path).write_parquet(tmp_path / "log.parquet")
+    assert clicks.read(tmp_path / "log.parquet").table.equals(counts.table)
+    kept, lists = clicks.read_split(path, holdout=0.25)
+    assert kept.impressions + len(lists) == 245
+    assert kept.clicks + lists["clicked"].sum() == 65
+    assert 30 < len(lists) < 95
+    assert set(clicks.compare_models(kept, lists)["model"]) >= {"pbm", "ctr-global"}
+
+
+def test_wrong_counts_are_set_aside(tmp_path):
+    rows = "query,item,position,impressions,clicks\nq,a,1,90,30\nq,a,2,80,81\nq,b,1,7.5,1\nq,b,2,many,1\n"
+    counts = clicks.read(write(tmp_path / "log.csv", rows.encode()), max_bad=0.9)
+    assert counts.impressions == 90
+    assert counts.report.reasons == {"the counts are no whole numbers with clicks up to the impressions": 3}
+    with pytest.raises(InputError, match="no column of lists in an aggregated log"):
+        clicks.read(tmp_path / "log.csv", list="item")
+    named = "query,item,position,n,clicks\nq,a,1,90,30\n"
+    assert clicks.read(write(tmp_path / "n.csv", named.encode()), impressions="n", clicked="clicks").clicks == 30

@@ -67,7 +67,7 @@ def analyse(
     >>> shown, clicked = [[4000, 4000], [4000, 4000]], [[200, 300], [160, 245]]
     >>> answer = rankone.analyse((shown, clicked))
     >>> answer.best, round(answer.rate.value, 3), answer.decided
-    ({'row': 'row 1', 'column': 'column 2'}, 0.075, True)
+    ({'row': 'row 1', 'col': 'col 2'}, 0.075, True)
     """
     if not 0.5 <= confidence < 1.0:
         raise InputError("a confidence from 0.5 to below 1", confidence, "try confidence=0.95")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
@@ -28,6 +28,8 @@ class Counts(Shown):
             numbers ``examined`` (impressions at or above the list's last click, or in a list without clicks) and
             ``last_clicks``.
         report: what was read and what was set aside.
+        position_names: what positions 1, 2, ... are called, where they have names of their own; a table whose positions
+            are texts names them itself, in the order of the alphabet.
 
     >>> counts = Counts(pl.DataFrame({"query": ["q"] * 2, "item": ["a", "b"], "position": [1, 2],
     ...                               "impressions": [10, 10], "clicks": [12, 3]}))
@@ -35,7 +37,9 @@ class Counts(Shown):
     (20, 13, 1)
     """
 
-    def __init__(self, table: pl.DataFrame, report: ReadReport | None = None) -> None:
+    def __init__(
+        self, table: pl.DataFrame, report: ReadReport | None = None, position_names: Sequence[str] = ()
+    ) -> None:
         self.report = report or ReadReport()
         if not isinstance(table, pl.DataFrame):
             raise InputError("a Polars table of counts", type(table).__name__, "count rows with rankone.clicks.count")
@@ -47,6 +51,9 @@ class Counts(Shown):
         keys = [*CELL, "previous"] if "previous" in table.columns else CELL
         numbers = LIST_NUMBERS if "previous" in table.columns else CELL_NUMBERS
         table = table.with_columns(as_names(table.schema, ["query", "item"]))
+        if isinstance(table.schema["position"], pl.String | pl.Categorical | pl.Enum):
+            table, position_names = _numbered(table)
+        self.position_names = tuple(position_names)
         _check_values(table, [*CELL, *numbers])
         table = table.select(
             "query",
@@ -109,11 +116,11 @@ class Counts(Shown):
             if name not in known:
                 examples = ", ".join(self.queries["query"].head(5))
                 raise InputError(f"a query of the counts, such as {examples}", name, "see counts.queries")
-        return Counts(self.table.filter(pl.col("query").is_in(names)), self.report)
+        return Counts(self.table.filter(pl.col("query").is_in(names)), self.report, self.position_names)
 
     def shown_at_least(self, number: int) -> Counts:
         """Keep the items that their query showed at least this often."""
-        return Counts(self.table.filter(shown_often(number)), self.report)
+        return Counts(self.table.filter(shown_often(number)), self.report, self.position_names)
 
     @functools.cached_property
     def n_items(self) -> int:
@@ -132,6 +139,29 @@ class Counts(Shown):
 
     def __repr__(self) -> str:
         return self._sentence()
+
+
+def position_title(names: Sequence[str], position: int) -> str:
+    """Return what a position is called.
+
+    >>> position_title((), 2), position_title(("side", "top"), 2)
+    ('position 2', 'top')
+    """
+    return names[position - 1] if names else f"position {position}"
+
+
+def _numbered(table: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Number positions that are texts: whole numbers as they are, names in the order of the alphabet."""
+    texts = table["position"].cast(pl.String)
+    whole = texts.cast(pl.Int64, strict=False)
+    if whole.null_count() == texts.null_count() and whole.is_between(1, MOST_POSITIONS).all():
+        return table.with_columns(whole.alias("position")), []
+    names = texts.drop_nulls().unique().sort().to_list()
+    if len(names) > MOST_POSITIONS:
+        got = f"{len(names):,} names ({', '.join(names[:3])}, ...)"
+        raise InputError(f"at most {MOST_POSITIONS} positions", got, "check which column holds the positions")
+    numbers = texts.replace_strict(names, list(range(1, len(names) + 1)), default=None, return_dtype=pl.Int64)
+    return table.with_columns(numbers.alias("position")), names
 
 
 def as_names(schema: Mapping[str, pl.DataType], columns: Iterable[str]) -> list[pl.Expr]:

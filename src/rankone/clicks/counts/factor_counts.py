@@ -60,7 +60,7 @@ def as_factor_counts(
 
     >>> counts = as_factor_counts(([[10, 20], [30, 40]], [[1, 2], [3, 4]]))
     >>> counts.factors, counts.levels[0], counts.clicked.tolist()
-    (('row', 'column'), ('row 1', 'row 2'), [1, 2, 3, 4])
+    (('row', 'col'), ('row 1', 'row 2'), [1, 2, 3, 4])
     """
     if isinstance(data, FactorCounts):
         return data
@@ -118,7 +118,7 @@ def _of_pair(shown: Any, clicked: Any, factors: Sequence[str]) -> FactorCounts:
         as_pair_counts(pulls, clicks)
     if pulls.ndim == 0 or pulls.shape != clicks.shape or not pulls.size:
         raise InputError("two arrays of one shape", f"{pulls.shape} and {clicks.shape}", "count every pair in both")
-    usual = ("row", "column", "layer") if pulls.ndim <= 3 else tuple(f"factor {d + 1}" for d in range(pulls.ndim))
+    usual = ("row", "col", "layer") if pulls.ndim <= 3 else tuple(f"factor {d + 1}" for d in range(pulls.ndim))
     titles = tuple(factors) or usual[: pulls.ndim]
     if len(titles) != pulls.ndim:
         raise InputError(f"{pulls.ndim} names of factors", f"{len(titles)}", "name each side of the arrays once")
@@ -130,7 +130,7 @@ def _of_pair(shown: Any, clicked: Any, factors: Sequence[str]) -> FactorCounts:
 
 
 def _of_arrays(
-    pulls: Floats, clicks: Floats, names: Sequence[Sequence[str]], factors: Sequence[str] = ("row", "column")
+    pulls: Floats, clicks: Floats, names: Sequence[Sequence[str]], factors: Sequence[str] = ("row", "col")
 ) -> FactorCounts:
     cells = np.argwhere(pulls > 0)
     if not len(cells):

@@ -14,7 +14,7 @@ import polars as pl
 from rankone.clicks.counts.counts import CELL, MOST_POSITIONS, Counts
 from rankone.clicks.logs.columns import pooled
 from rankone.clicks.logs.read_report import ReadReport, check_max_bad
-from rankone.clicks.logs.row_errors import NO_OUTCOME, NO_POSITION, hint, missing_texts, told, worst_of
+from rankone.clicks.logs.row_errors import NO_OUTCOME, NO_PLACE, NO_POSITION, hint, missing_texts, told, worst_of
 from rankone.errors import InputError, MissingExtra
 
 #: The query of a log that has none.
@@ -39,7 +39,7 @@ def count(
     Args:
         frame: any dataframe that narwhals knows; it is counted by its own engine.
         item: column of the item shown.
-        position: column of the position, whole numbers from 1.
+        position: column of the position: whole numbers from 1, or names, if no lists are named.
         clicked: column of the outcome, 0/1 or true/false.
         query: column of the query; without one, all rows are one query.
         list: column that names the result list of a row (of its query: two queries may use the same name). An item that
@@ -63,7 +63,8 @@ def count(
     for name, column in wanted.items():
         if column not in schema:
             raise InputError(f"a column '{column}' ({name})", f"the columns {', '.join(schema)}", f"pass {name}='...'")
-    for column in (position, clicked):
+    named = schema[position] in (nw.String, nw.Categorical, nw.Enum) and list is None
+    for column in (clicked,) if named else (position, clicked):
         if not (schema[column].is_numeric() or schema[column] == nw.Boolean):
             raise InputError(f"numbers in column '{column}'", str(schema[column]), "cast it to whole numbers")
     table = table.select(**{name: nw.col(column) for name, column in wanted.items()})
@@ -93,7 +94,7 @@ def count(
             raise InputError(limit, got, f"{hint(worst, value)}, or raise max_bad")
     numbered = [name for name in ("query", "item") if _has_fractions(kinds[name])]
     table = table.filter(nw.col("usable")).with_columns(nw.col(name).cast(nw.Int64) for name in numbered)
-    table = table.with_columns(nw.col("query", "item").cast(nw.String))
+    table = table.with_columns(nw.col("query", "item", *(["position"] if named else [])).cast(nw.String))
     cells = count_rows(table, with_lists=list is not None)
     report.add("duplicate items", good - int(cells["impressions"].sum()))
     return Counts(cells, report)
@@ -126,10 +127,13 @@ def _conditions(kinds: Mapping[str, Any], missing: list[str]) -> dict[str, tuple
             if fractions and name != "list":
                 needed[f"the {name} is no whole number"] = (name, value == value.round(0))
     place, outcome = nw.col("position"), nw.col("clicked")
-    inside = (place >= 1) & (place <= MOST_POSITIONS)
-    if _has_fractions(kinds["position"]):
-        inside &= place == place.round(0)
-    needed[NO_POSITION] = ("position", inside)
+    if not kinds["position"].is_numeric() and kinds["position"] != nw.Boolean:  # names
+        needed[NO_PLACE] = ("position", ~place.cast(nw.String).is_in(missing) & ~place.is_null())
+    else:
+        inside = (place >= 1) & (place <= MOST_POSITIONS)
+        if _has_fractions(kinds["position"]):
+            inside &= place == place.round(0)
+        needed[NO_POSITION] = ("position", inside)
     needed[NO_OUTCOME] = ("clicked", (outcome == 0) | (outcome == 1))
     return {reason: (name, fine.fill_null(False)) for reason, (name, fine) in needed.items()}
 
@@ -150,14 +154,15 @@ def _has_fractions(kind: Any) -> bool:
 
 def count_rows(table: Any, with_lists: bool) -> pl.DataFrame:
     """Count usable rows (query, item, position, clicked and, with lists, list) by the engine that holds them."""
-    table = table.with_columns(nw.col("position").cast(nw.Int64), nw.col("clicked").cast(nw.Int64))
+    numbers = ["clicked"] if table.collect_schema()["position"] == nw.String else ["position", "clicked"]
+    table = table.with_columns(nw.col(*numbers).cast(nw.Int64))
     keys = CELL
-    numbers = [nw.len().alias("impressions"), nw.col("clicked").sum().alias("clicks")]
+    sums = [nw.len().alias("impressions"), nw.col("clicked").sum().alias("clicks")]
     if with_lists:
         table = _with_neighbours(table)
         keys = [*CELL, "previous"]
-        numbers += [nw.col("examined").sum(), nw.col("last_click").sum().alias("last_clicks")]
-    return to_polars(table.group_by(keys).agg(*numbers))
+        sums += [nw.col("examined").sum(), nw.col("last_click").sum().alias("last_clicks")]
+    return to_polars(table.group_by(keys).agg(*sums))
 
 
 def _with_neighbours(table: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from rankone.clicks.counts.count_arrays import Ints
-from rankone.clicks.counts.counts import Counts, as_names
+from rankone.clicks.counts.counts import Counts, as_names, position_title
 from rankone.clicks.counts.dispersion import Dispersion, estimated_dispersion
 from rankone.clicks.counts.frames import ONLY_QUERY
 from rankone.deprecation import old_positions
@@ -51,7 +51,7 @@ def as_pair_counts(
     """Name the levels of two (K, L) arrays of counts; frames of pandas are named by their index and columns.
 
     >>> as_pair_counts([[10, 20]], [[1, 5]]).col_names
-    ['column 1', 'column 2']
+    ['col 1', 'col 2']
     """
     try:
         pulls, clicks = np.asarray(shown, np.float64), np.asarray(clicked, np.float64)
@@ -76,7 +76,8 @@ def as_pair_counts(
 def query_counts(counts: Counts, query: str) -> PairCounts:
     """Return one query of a click log: rows are its items, columns its positions."""
     cells = counts.cells.filter(pl.col("query") == query)
-    named = cells.with_columns(pl.format("position {}", "position").alias("position"))
+    titles = {place: position_title(counts.position_names, place) for place in cells["position"].unique()}
+    named = cells.with_columns(pl.col("position").replace_strict(titles, return_dtype=pl.String))
     return _pivoted(query, named["item"], named["position"], cells["impressions"], cells["clicks"])
 
 

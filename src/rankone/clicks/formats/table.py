@@ -1,4 +1,7 @@
-"""Any long table with one row an impression: delimited text with a header, or Parquet, with a mapping of columns."""
+"""Any long table: delimited text with a header, or Parquet, with a mapping of columns.
+
+A row is an impression, or, with a column of impressions, the counts of an item at a position (an aggregated log).
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,22 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.counts import MOST_POSITIONS, as_names
+from rankone.clicks.counts.counts import CELL, MOST_POSITIONS, as_names
 from rankone.clicks.counts.frames import ONLY_QUERY, count_rows
 from rankone.clicks.formats.base import Format
+from rankone.clicks.logs.aggregated import hold_out
 from rankone.clicks.logs.collector import Collector
 from rankone.clicks.logs.columns import find_columns, pooled
 from rankone.clicks.logs.delimited import batches, guessed_separator, header_fields, split_line
 from rankone.clicks.logs.read_report import ReadReport
-from rankone.clicks.logs.row_errors import ABOUT, NO_OUTCOME, NO_POSITION, missing_texts
+from rankone.clicks.logs.row_errors import ABOUT, NO_COUNTS, NO_OUTCOME, NO_PLACE, NO_POSITION, missing_texts
 from rankone.clicks.logs.source import LONGEST_LINE, Source
 from rankone.errors import InputError
+from rankone.numerics.seeds import generator
 
 _PARQUET = b"PAR1"
 _PARQUET_ROWS = 500_000
+_IMPRESSIONS = ("impressions", "shown")
 _OUTCOMES = {"0": 0, "1": 1, "false": 0, "true": 1, "0.0": 0, "1.0": 1}
 
 
@@ -31,8 +37,9 @@ class Table(Format):
     Args:
         query: column of the query. "query" if there is one, else all rows are one query.
         item: column of the item shown.
-        position: column of the position, whole numbers from 1.
-        clicked: column of the outcome: 0/1 or true/false.
+        position: column of the position: whole numbers from 1, or names (without a column of lists).
+        clicked: column of the outcome, 0/1 or true/false; of an aggregated log that of the clicks ("clicks" too).
+        impressions: column of the impressions of an aggregated log. "impressions" or "shown" if there is one.
         list: column that names a row's result list; the rows of a list must stand together. "list" if there is one.
         separator: of delimited text, one character or "tab"; guessed from the header if left out.
         encoding: of delimited text.
@@ -41,7 +48,7 @@ class Table(Format):
     """
 
     name = "table"
-    title = "long table (CSV, TSV or Parquet), one row an impression"
+    title = "long table (CSV, TSV or Parquet), one row an impression or with counts"
     example = b"query,item,position,clicked\nq,a,1,0\nq,b,2,1\nq,b,1,0\nq,a,2,1\n"
 
     def __init__(
@@ -51,11 +58,14 @@ class Table(Format):
         position: str = "position",
         clicked: str = "clicked",
         list: str | None = None,
+        impressions: str | None = None,
         separator: str | None = None,
         encoding: str = "utf-8",
         missing: str | Iterable[str] | None = None,
     ) -> None:
         self.query, self.item, self.position, self.clicked, self.list = query, item, position, clicked, list
+        self.impressions = impressions
+        self._names: bool | None = None  # whether positions are names; the first rows tell
         self.separator, self.encoding = _separator(separator), _encoding(encoding)
         self._missing = missing_texts(missing)
         self._lists = 0
@@ -83,6 +93,9 @@ class Table(Format):
         query = self.fixed_query(source, header, columns, collector.report) if header and "query" not in columns else ""
         for batch in self._batches(source, collector, columns):
             rows = self._usable(batch, columns, query, collector)
+            if "impressions" in columns:
+                self._take_counts(rows, collector)
+                continue
             if "list" in columns:
                 rows = rows if rest is None else pl.concat([rest, rows])
                 rows, rest = _without_last_list(rows)
@@ -104,8 +117,18 @@ class Table(Format):
 
     def _columns(self, header: list[str]) -> dict[str, str]:
         """Return the columns that are needed, by what they hold; columns of query and list are optional."""
+        if not header:
+            return {}
         named = {what: getattr(self, what) for what in ("query", "item", "position", "clicked", "list")}
-        return find_columns(header, named) if header else {}
+        lower = [name.strip().casefold() for name in header]
+        impressions = self.impressions or next((name for name in _IMPRESSIONS if name in lower), None)
+        if impressions is None:
+            return find_columns(header, named)
+        if self.clicked == "clicked" and "clicked" not in lower and "clicks" in lower:
+            named["clicked"] = "clicks"
+        if self.list is not None:
+            raise InputError("no column of lists in an aggregated log", self.list, "leave out list, or impressions")
+        return find_columns(header, {**named, "list": None, "impressions": impressions})
 
     def _batches(self, source: Source, collector: Collector, columns: dict[str, str]) -> Iterator[pl.DataFrame]:
         names = list(dict.fromkeys(columns.values()))
@@ -130,31 +153,64 @@ class Table(Format):
         if "query" not in columns:
             texts = texts.with_columns(pl.lit(query).alias("query"))
         no_list = self._is_missing("list") if "list" in columns else pl.lit(False)
-        outcome = pl.col("clicked").str.strip_chars().str.to_lowercase()
-        rows = texts.with_columns(
-            pl.col("position").str.strip_chars().cast(pl.Int64, strict=False).alias("place"),
-            outcome.replace_strict(_OUTCOMES, default=None, return_dtype=pl.Int64).alias("outcome"),
-        ).with_columns(
+        text = pl.col("position").str.strip_chars()
+        if self._names is None and len(texts):
+            whole = texts.select(text.cast(pl.Int64, strict=False).is_not_null().mean()).item()
+            self._names = "list" not in columns and whole < 0.5
+        if self._names:
+            place, no_place = text, pl.when(self._is_missing("position")).then(pl.lit(NO_PLACE))
+        else:
+            place, inside = text.cast(pl.Int64, strict=False), pl.col("place").is_between(1, MOST_POSITIONS)
+            no_place = pl.when(~inside.fill_null(False)).then(pl.lit(NO_POSITION))
+        rows = texts.with_columns(place.alias("place"), *self._outcomes(columns)).with_columns(
             pl.when(self._is_missing("query")).then(pl.lit("the query is missing"))
             .when(self._is_missing("item")).then(pl.lit("the item is missing"))
             .when(no_list).then(pl.lit("the list is missing"))
-            .when(~pl.col("place").is_between(1, MOST_POSITIONS).fill_null(False)).then(pl.lit(NO_POSITION))
-            .when(pl.col("outcome").is_null()).then(pl.lit(NO_OUTCOME))
+            .otherwise(no_place)
             .alias("reason")
+        ).with_columns(
+            pl.when(pl.col("reason").is_null() & pl.col("outcome").is_null())
+            .then(pl.lit(NO_COUNTS if "impressions" in columns else NO_OUTCOME))
+            .otherwise("reason").alias("reason")
         )  # fmt: skip
         shown = [name for name in texts.columns if name != "line"]
         for bad in rows.filter(pl.col("reason").is_not_null()).iter_rows(named=True):
-            text = "\t".join("" if bad[name] is None else str(bad[name]) for name in shown)
-            collector.bad(bad["line"], bad["reason"], text.encode(), bad[ABOUT[bad["reason"]]])
+            line = "\t".join("" if bad[name] is None else str(bad[name]) for name in shown)
+            collector.bad(bad["line"], bad["reason"], line.encode(), bad[ABOUT[bad["reason"]]])
         rows = rows.filter(pl.col("reason").is_null())
-        beyond = pl.col("place") > collector.rules.positions
+        beyond = pl.lit(False) if self._names else pl.col("place") > collector.rules.positions
         collector.report.add("rows beyond the last position", rows.select(beyond.sum()).item())
         collector.report.add("clicks", rows.select(pl.col("outcome").sum()).item())
         rows = rows.filter(~beyond)
         names = pl.col("list") if "list" in columns else pl.col("line").cast(pl.String).alias("list")
         return rows.select(
-            names, "query", "item", pl.col("place").alias("position"), pl.col("outcome").alias("clicked")
+            names, "query", "item", pl.col("place").alias("position"), pl.col("outcome").alias("clicked"), "times"
         )
+
+    def _outcomes(self, columns: dict[str, str]) -> list[pl.Expr]:
+        """The outcome of each row (null if it cannot be used), and how many impressions it stands for."""
+        outcome = pl.col("clicked").str.strip_chars()
+        if "impressions" not in columns:
+            known = outcome.str.to_lowercase().replace_strict(_OUTCOMES, default=None, return_dtype=pl.Int64)
+            return [known.alias("outcome"), pl.lit(1).alias("times")]
+        clicks, times = (text.cast(pl.Float64, strict=False) for text in (outcome, pl.col("impressions")))
+        fine = (clicks >= 0) & (clicks <= times) & (clicks == clicks.floor()) & (times == times.floor())
+        return [
+            pl.when(fine).then(clicks).cast(pl.Int64).alias("outcome"),
+            times.cast(pl.Int64, strict=False).alias("times"),
+        ]
+
+    def _take_counts(self, rows: pl.DataFrame, collector: Collector) -> None:
+        """Take rows of counts, or hold some of their impressions out."""
+        share, most = collector.rules.holdout, collector.rules.holdout_lists - collector.report["lists held out"]
+        if share > 0.0 and most > 0:
+            rng = generator(collector.rules.seed, "hold out", self._lists)
+            rows, held_out = hold_out(rows, share, most, self._lists, rng)
+            self._lists += len(held_out)
+            collector.report.add("lists held out", len(held_out))
+            collector.held_out.append(held_out)
+        sums = {"impressions": pl.col("times").sum(), "clicks": pl.col("clicked").sum()}
+        collector.table(rows.group_by(CELL).agg(**sums).filter(pl.col("impressions") > 0))
 
     def _is_missing(self, what: str) -> pl.Expr:
         return pl.col(what).fill_null("").is_in(self._missing)

@@ -76,7 +76,12 @@ def read_split(
         raise InputError(
             "lists to hold out", "none", "use a longer log or a larger holdout, and name the lists of a table"
         )
-    return collector.counts(), pl.concat(collector.held_out)
+    counts, lists = collector.counts(), pl.concat(collector.held_out)
+    if counts.position_names:
+        numbers = {name: place for place, name in enumerate(counts.position_names, 1)}
+        lists = lists.with_columns(pl.col("position").replace_strict(numbers, default=None, return_dtype=pl.Int64))
+        lists = lists.drop_nulls("position")
+    return counts, lists
 
 
 def _read(

@@ -7,12 +7,14 @@ from collections.abc import Iterable
 from rankone.clicks.counts.counts import MOST_POSITIONS
 
 NO_POSITION = f"the position is no whole number from 1 to {MOST_POSITIONS}"
+NO_PLACE = "the position is missing"
+NO_COUNTS = "the counts are no whole numbers with clicks up to the impressions"
 NO_OUTCOME = "the outcome is not 0 or 1"
 NOT_ENCODED = "the row is not "  # and the encoding
 _SHOWN_VALUE = 40
 #: Which value of a row a reason is about.
 ABOUT = {f"the {name} is missing": name for name in ("query", "item", "list")}
-ABOUT |= {NO_POSITION: "position", NO_OUTCOME: "clicked"}
+ABOUT |= {NO_POSITION: "position", NO_PLACE: "position", NO_OUTCOME: "clicked", NO_COUNTS: "clicked"}
 #: What databases, web servers and NumPy write for "nothing". Words that may be queries or items (NA, None, nan, null)
 #: are not among them.
 MISSING = ("", "-", "\\N", "NULL", "NaN")

@@ -56,6 +56,7 @@ class ClickModel:
             raise InputError(
                 "counts", type(counts).__name__, "make them with rankone.clicks.count or rankone.clicks.read"
             )
+        self.position_names_ = counts.position_names
         self.cells_: Cells = cells_of(counts, self.min_impressions, self.needs_lists)
         self.item_attraction_: Floats = np.zeros(0)
         self.learn(self.cells_, progress or (lambda done, total: None))

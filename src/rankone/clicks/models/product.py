@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankone.clicks.counts.count_arrays import Cells, Floats, Ints, summed
+from rankone.clicks.counts.counts import position_title
 from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import ClickModel, per_item
 from rankone.clicks.models.components import place_components
@@ -92,6 +93,8 @@ class ProductModel(ClickModel):
                 "component": self._labels[group, position] + 1,
             }
         )
+        if self.position_names_:
+            table = table.with_columns(position_name=self._named(position + 1))
         if self.examination == "shared":
             return table
         return table.select(pl.Series("query", self.cells_.queries).gather(group), pl.all())
@@ -172,7 +175,7 @@ class ProductModel(ClickModel):
         ]
         return super().summary().with_columns(
             best_item=cells.items["item"].gather(best_items),
-            best_position=np.where(seen, curves, -1.0).argmax(axis=1) + 1,
+            best_position=self._named(np.where(seen, curves, -1.0).argmax(axis=1) + 1),
             best_click_rate=best_a * best_g,
             positions=seen.sum(axis=1),
             components=own.sum(axis=1),
@@ -182,6 +185,11 @@ class ProductModel(ClickModel):
             p_max=p_max,
             gamma=np.maximum(mu, 1.0 - p_max),
         )  # fmt: skip
+
+    def _named(self, positions: Ints) -> pl.Series:
+        """Positions by their names, if they have some."""
+        names = self.position_names_
+        return pl.Series([names[place - 1] for place in positions] if names else positions)
 
     def problem(self, query: str | int) -> RankOne:
         """Return one query as a problem: rows are its items, columns its positions."""
@@ -193,7 +201,7 @@ class ProductModel(ClickModel):
             rows=self.item_attraction_[items],
             cols=self.curves_[group, positions],
             row_names=self.cells_.items["item"][items.start : items.stop].to_list(),
-            col_names=[f"position {position + 1}" for position in positions],
+            col_names=[position_title(self.position_names_, position + 1) for position in positions.tolist()],
             name=str(query),
         )
 
