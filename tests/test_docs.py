@@ -114,3 +114,21 @@ def understood(words: list[str]) -> None:
 def test_a_wrong_command_is_not_understood(wrong):
     with pytest.raises((AssertionError, typer.BadParameter.__base__)):
         understood(shlex.split(wrong))
+
+
+def experiments_of(page):
+    """The database and the name of every experiment that a page makes."""
+    python = "".join(blocks(page, "python"))
+    found = re.findall(r'Experiment\(\s*"([^"]+)",(?=[^)]*\brows=|[^)]*\[)[^)]*?\bdb="([^":]+)"', python)
+    made = [words[2:4] for block in blocks(page, "sh") for words in commands(block) if words[1] == "create"]
+    return {(db, name) for name, db in found} | {tuple(words) for words in made}
+
+
+def test_pages_can_be_followed_in_one_directory():
+    """No page makes an experiment that another has made with other rows or columns."""
+    pages = {page.name: experiments_of(page) for page in PAGES}
+    assert {"live-experiments.md", "run-it-on-your-site.md", "start-here.md", "README.md"} <= {
+        name for name, found in pages.items() if found
+    }
+    made = [each for found in pages.values() for each in found]
+    assert sorted(made) == sorted(set(made))
