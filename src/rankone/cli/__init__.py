@@ -48,7 +48,7 @@ def _common_options(
         envvar="RANKONE_IMPORT",
     ),
     version: bool = typer.Option(
-        False, "--version", help="Print the version and leave.", is_eager=True, callback=_print_version
+        False, "--version", help="Print the version and exit.", is_eager=True, callback=_print_version
     ),
 ) -> None:
     for file in imported:

@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 
 import typer
 
-WORKERS = typer.Option(None, help="Processes; default: one per core.")
+WORKERS = typer.Option(None, help="Number of processes; default: one per core.")
 CLUSTER = typer.Option(
     None, help="Address of a Dask scheduler, tcp://host:8786, to work on its workers.", metavar="ADDRESS"
 )

@@ -21,7 +21,7 @@ FORMAT = typer.Option(
     "--format",
     "-f",
     autocompletion=format_names,
-    help="yandex-rpc, yandex-pwsc, open-bandit or table; found by itself.",
+    help="yandex-rpc, yandex-pwsc, open-bandit or table; recognised automatically.",
 )
 OPTION = typer.Option(
     None,
@@ -32,7 +32,7 @@ OPTION = typer.Option(
 POSITIONS = typer.Option(10, help="Positions of a result list that count.")
 TOP = typer.Option(20, min=0, help="Keep this many queries, the most frequent ones; 0 keeps all.")
 STRICT = typer.Option(False, "--strict", help="Stop at the first row that cannot be read.")
-MAX_BAD = typer.Option(0.01, help="Stop when a larger share of the rows cannot be read.")
+MAX_BAD = typer.Option(0.01, help="Stop when more than this share of the rows cannot be read.")
 
 
 def format_options(texts: list[str] | None) -> dict[str, str]:

@@ -17,10 +17,10 @@ def analyse(
     source: list[str] = typer.Argument(
         ...,
         help="A table (.csv .tsv .parquet .jsonl) with a column for each factor and counts of shown and clicked, or a "
-        "row an impression; what `rankone export` wrote; or: DATABASE EXPERIMENT.",
+        "row per impression; what `rankone export` wrote; or: DATABASE EXPERIMENT.",
     ),
     factor: list[str] | None = typer.Option(
-        None, "--factor", help="Column of a factor, such as headline; repeatable. Default: found by itself."
+        None, "--factor", help="Column of a factor, such as headline; repeatable. Default: recognised automatically."
     ),
     shown: str | None = typer.Option(None, help="Column of impressions. Default: shown, impressions, views, n, ..."),
     clicked: str | None = typer.Option(None, help="Column of clicks, or of outcomes 0 and 1."),
@@ -29,7 +29,8 @@ def analyse(
     ),
     control: str | None = typer.Option(None, help="Combination to compare with: headline=A,image=1."),
     dispersion: float | None = typer.Option(
-        None, help="How much more than binomially clicks scatter, 1.9 say. Default: from repeated rows, else 1."
+        None,
+        help="How much more clicks scatter than binomially, such as 1.9. Default: from repeated rows, otherwise 1.",
     ),
     confidence: float = typer.Option(0.95, help="Confidence of the intervals."),
     simulations: int = typer.Option(999, help="Tables to simulate for the rank-1 test, at most."),

@@ -17,7 +17,9 @@ def arena(
     policy: list[str] = typer.Option(
         [], "--policy", "-P", autocompletion=policy_names, help="A policy; repeatable. Default: every policy."
     ),
-    problem: list[str] = typer.Option([], "--problem", "-p", help="A problem of the arena; repeatable. Default: 22."),
+    problem: list[str] = typer.Option(
+        [], "--problem", "-p", help="A problem of the arena; repeatable. Default: the 22 of both halves."
+    ),
     half: str | None = typer.Option(None, help="'tune' or 'report', the two halves, or 'headlines', the third part."),
     models: Path | None = typer.Option(None, help="File of fitted click models that join the named problems."),
     runs: int | None = typer.Option(None, help="Runs of each policy on each problem; default 100, with --quick 10."),

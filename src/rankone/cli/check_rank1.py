@@ -25,27 +25,32 @@ def check_rank1(
         "a click log (files or globs), or: DATABASE EXPERIMENT.",
     ),
     factor: list[str] | None = typer.Option(
-        None, "--factor", help="Column of a factor of a table, such as headline; name two. Default: found by itself."
+        None,
+        "--factor",
+        help="Column of a factor of a table, such as headline; name two. Default: recognised automatically.",
     ),
     shown: str | None = typer.Option(None, help="Column of impressions of a table. Default: shown, views, n, ..."),
     clicked: str | None = typer.Option(None, help="Column of clicks of a table, or of outcomes 0 and 1."),
     dispersion: float | None = typer.Option(
-        None, help="How much more than binomially clicks scatter, 1.9 say. Default: from repeated rows, else 1."
+        None,
+        help="How much more clicks scatter than binomially, such as 1.9. Default: from repeated rows, otherwise 1.",
     ),
     format: str | None = _logs.FORMAT,
     option: list[str] | None = _logs.OPTION,
     top: int = _logs.TOP,
     positions: int = _logs.POSITIONS,
-    min_impressions: int = typer.Option(20, help="Leave out items of a log that a query showed less often; 0: none."),
+    min_impressions: int = typer.Option(
+        20, help="Leave out items that a query showed less often than this; 0 keeps all."
+    ),
     simulations: int | None = typer.Option(None, help="Tables to simulate; default 999, of an experiment 199."),
-    level: float = typer.Option(0.05, help="Error rate at which to speak of doubt, for all queries together."),
+    level: float = typer.Option(0.05, help="Significance level of the test, for all queries together."),
     seed: int = typer.Option(0, help="Seed of the random numbers."),
     chart: Path | None = typer.Option(None, help="Heat map of the deviations (.png .svg .pdf .html)."),
     strict: bool = _logs.STRICT,
     max_bad: float = _logs.MAX_BAD,
     as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
 ) -> None:
-    """Test the rank-1 assumption: is the click rate of every pair its row's times its column's?"""
+    """Test the rank-1 assumption: is every pair's click rate a number of its row times a number of its column?"""
     from rankone.cli._progress import progress_bar
     from rankone.serving.recognise import is_database
 

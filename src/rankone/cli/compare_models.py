@@ -23,7 +23,7 @@ def compare_models(
     positions: int = _logs.POSITIONS,
     holdout: float = typer.Option(0.25, help="Share of the sessions that is held out."),
     holdout_lists: int = typer.Option(200_000, help="Hold out at most this many lists."),
-    seed: int = typer.Option(0, help="Which sessions are held out."),
+    seed: int = typer.Option(0, help="Seed that decides which sessions are held out."),
     strict: bool = _logs.STRICT,
     max_bad: float = _logs.MAX_BAD,
     as_json: bool = typer.Option(False, "--json", help="Print the table as JSON and nothing else."),

@@ -19,27 +19,26 @@ def create(
     row: list[str] = typer.Option(..., "--row", help="Name of a row, such as a headline; repeatable."),
     col: list[str] = typer.Option(..., "--col", help="Name of a column, such as an image; repeatable."),
     window: float | None = typer.Option(
-        None, help="Seconds after which silence means: not clicked. Left out: tell both, clicked and not clicked."
+        None, help="Seconds after which silence counts as not clicked. Without it, tell both: clicked and not clicked."
     ),
     policy: str | None = typer.Option(
-        None, "--policy", "-P", autocompletion=policy_names, help="Who chooses; uts if left out."
+        None, "--policy", "-P", autocompletion=policy_names, help="Policy that chooses the pairs; default: uts."
     ),
     auto_stop: float | None = typer.Option(
         None, help="Stop when a winner is known with at most this probability of error, such as 0.05."
     ),
-    max_open: int | None = typer.Option(
-        None, help="How many decisions may wait for their outcomes; 100,000 if left out."
-    ),
+    max_open: int | None = typer.Option(None, help="How many decisions may wait for their outcomes; default: 100,000."),
     max_age: float | None = typer.Option(
         None,
-        help="Seconds after which a decision that still waits makes room where there is none; an hour if left out. "
-        "Not with --window, which ends what is open.",
+        help="Seconds after which a decision without an outcome may be closed to make room; default: an hour. "
+        "Not with --window, which closes decisions itself.",
     ),
     reward_cap: float | None = typer.Option(
-        None, help="Largest reward there can be, such as 100: outcomes may then be rewards. Left out: clicks."
+        None,
+        help="Largest reward there can be, such as 100: outcomes may then be rewards. Without it, they are clicks.",
     ),
 ) -> None:
-    """Make an experiment in a database, which is made too if it is new; a service that runs on it takes it up."""
+    """Create an experiment in a database, and the database if it is new; a running service picks it up."""
     from rankone.errors import InputError
     from rankone.serving import Database, Experiment
 

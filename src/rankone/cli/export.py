@@ -20,7 +20,7 @@ def export(
         None, "--out", help="File to write: .parquet, .csv or .jsonl; default: CSV on standard output."
     ),
 ) -> None:
-    """Write one row per decision: pair, time, outcome, and whether that was learned."""
+    """Write one row per decision: pair, time, outcome, and whether the policy learned from it."""
     from rankone.serving import Database
     from rankone.serving.export import decisions_table, write_csv, write_decisions
     from rankone.specs import amount

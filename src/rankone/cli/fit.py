@@ -39,7 +39,9 @@ def fit(
     ),
     top: int = _logs.TOP,
     min_impressions: int | None = typer.Option(
-        None, min=0, help="Leave out items that a query showed less often (default 20); 0 keeps all, as the paper does."
+        None,
+        min=0,
+        help="Leave out items that a query showed less often than this (default 20); 0 keeps all, as the paper does.",
     ),
     positions: int = _logs.POSITIONS,
     out: Path | None = typer.Option(

@@ -17,7 +17,7 @@ def generate_log(
     lists: int = typer.Option(400_000, parser=whole_number, help="Sessions to write; 1e6 is fine.", metavar="N"),
     format: str = typer.Option("yandex-rpc", "--format", "-f", help="yandex-rpc or yandex-pwsc."),
     queries: int = typer.Option(20, help="Queries; 1 and 2 have the paper's size and hardness."),
-    items: int | None = typer.Option(None, help="Items a query; default: 871, 807, then 800 to 900."),
+    items: int | None = typer.Option(None, help="Items per query; default: 871, 807, then 800 to 900."),
     edges: bool = typer.Option(False, "--edges", help="Inject edge cases, counted exactly."),
     sigma: float = typer.Option(0.1, help="Error of the ranker that made the lists."),
     steepness: float = typer.Option(2.5, help="How strongly the ranker's order decides the lists."),
@@ -25,7 +25,7 @@ def generate_log(
     truth: Path | None = typer.Option(None, help="JSON file for the true problems."),
     as_json: bool = typer.Option(False, "--json", help="Print what was written as JSON and nothing else."),
 ) -> None:
-    """Write a click log whose attraction and examination are known."""
+    """Write a click log with known attraction and examination, to try things on."""
     import polars as pl
 
     from rankone import clicks

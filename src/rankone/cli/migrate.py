@@ -10,7 +10,7 @@ from rankone.cli._experiments import DB
 def migrate(db: str = DB) -> None:
     """Bring the tables of a database up to date, as every program that writes does when it opens it.
 
-    For where those programs may not change tables: run it once after an upgrade, as the owner of the tables.
+    Needed only where those programs may not change tables: run it once after an upgrade, as the owner of the tables.
     """
     from rankone.serving import Database
 

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 _QUICK = typer.Option(False, "--quick", help="A quick look: fewer runs (and for fig2 and fig3 a shorter horizon).")
 _LOG = typer.Option(None, "--log", help="Your click log; without one, a generated log is used and labelled so.")
-_FORMAT = typer.Option(None, "--format", "-f", autocompletion=format_names, help="Format of the log; found by itself.")
+_FORMAT = typer.Option(
+    None, "--format", "-f", autocompletion=format_names, help="Format of the log; recognised automatically."
+)
 _TRUTH = typer.Option(False, "--truth", help="Play on the truth of the generated log instead of on its fit.")
 _ABOUT = "Reproduce the paper's figures and check its claims."
 

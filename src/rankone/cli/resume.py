@@ -8,7 +8,7 @@ from rankone.cli._experiments import DB, NAME, experiment_of
 
 @command("resume", example="rankone.db homepage", topic=LIVE)
 def resume(db: str = DB, name: str = NAME) -> None:
-    """Go on with an experiment that was stopped, on all that is known."""
+    """Resume a stopped experiment, with all that was learned before."""
     with experiment_of(db, name) as experiment:
         experiment.resume()
         print(experiment.report().sentence)

@@ -11,9 +11,11 @@ from rankone.cli._commands import SERVICE, command
 
 @command("serve", example="--db rankone.db --port 8000", topic=SERVICE)
 def serve(
-    db: str = typer.Option("rankone.db", "--db", help="SQLite file or postgresql:// address; made if it is missing."),
+    db: str = typer.Option(
+        "rankone.db", "--db", help="SQLite file or postgresql:// address; created if it is missing."
+    ),
     host: str = typer.Option("127.0.0.1", help="Address to listen on; a public one needs a token first."),
-    port: int = typer.Option(8000, min=0, max=65535, help="Port to listen on; 0: any that is free."),
+    port: int = typer.Option(8000, min=0, max=65535, help="Port to listen on; 0 picks a free one."),
     durability: str = typer.Option("full", help="full: survives power cuts; normal: survives crashes; off."),
     allow_origin: list[str] = typer.Option(
         [], help="A web site whose pages may call the service, such as https://shop.example; repeatable."

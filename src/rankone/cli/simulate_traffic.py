@@ -13,13 +13,13 @@ from rankone.cli._options import policy_names, whole_number
 @command("simulate-traffic", example="http://127.0.0.1:8000 demo --problem needle:8x8", topic=SERVICE)
 def simulate_traffic(
     url: str = typer.Argument(..., help="Address of the service, such as http://127.0.0.1:8000."),
-    name: str = typer.Argument(..., help="Name of the experiment; made if it is missing."),
+    name: str = typer.Argument(..., help="Name of the experiment; created if it is missing."),
     problem: str = typer.Option(..., "--problem", "-p", help="How visitors click: needle:8x8, a file, ..."),
     policy: str | None = typer.Option(
-        None, "--policy", "-P", autocompletion=policy_names, help="Who chooses, if the experiment is made."
+        None, "--policy", "-P", autocompletion=policy_names, help="Policy, if the experiment has to be created."
     ),
-    rate: float = typer.Option(200.0, help="Visits a second.", min=0.1),
-    visits: int | None = typer.Option(None, parser=whole_number, help="Stop after so many.", metavar="N"),
+    rate: float = typer.Option(200.0, help="Visits per second.", min=0.1),
+    visits: int | None = typer.Option(None, parser=whole_number, help="Stop after this many visits.", metavar="N"),
     batch: int = typer.Option(10, help="Visits that come together.", min=1, max=1000),
     seed: int = typer.Option(0, help="Seed of the clicks."),
     token: str = typer.Option(None, envvar="RANKONE_TOKEN", help="Token with the scopes ask, tell, read and admin."),

@@ -12,8 +12,8 @@ from rankone.cli._experiments import DB, NAME, experiment_of
 def stop(
     db: str = DB,
     name: str = NAME,
-    row: str | None = typer.Option(None, help="Row to show from now on; the leading one if left out."),
-    col: str | None = typer.Option(None, help="Column to show from now on; the leading one if left out."),
+    row: str | None = typer.Option(None, help="Row to show from now on; default: the leading one."),
+    col: str | None = typer.Option(None, help="Column to show from now on; default: the leading one."),
     why: str = typer.Option("by hand", help="A note for those who read the report."),
 ) -> None:
     """Stop an experiment: every visitor sees one pair from now on, the leading one unless another is named."""

@@ -18,9 +18,9 @@ _ABOUT = "Tokens: who may ask, tell, read or administer which experiment."
 @command("token create", example="--scope read --note Ann", topic=SERVICE, group=_ABOUT)
 def create(
     scope: list[str] = typer.Option(..., "--scope", help="ask, tell, read or admin; repeatable."),
-    experiment: str = typer.Option("*", help="Name of the experiment it is for; * is every one."),
+    experiment: str = typer.Option("*", help="Name of the experiment it is for; * means all of them."),
     note: str = typer.Option("", help="What it is for."),
-    days: float = typer.Option(365.0, help="Days until it expires; 0 is never."),
+    days: float = typer.Option(365.0, help="Days until it expires; 0: never."),
     rate: int | None = typer.Option(
         None, help="Decisions asked and outcomes told per second; default: the service's limit."
     ),

@@ -16,7 +16,7 @@ def void_open(
     source: str | None = typer.Option(None, help="Only decisions asked with this source."),
     token: str | None = typer.Option(None, help="Only decisions asked with this token, by its id."),
 ) -> None:
-    """Close open decisions by age, source and token: nothing is learned from them, and there is room for new ones."""
+    """Close open decisions by age, source and token: nothing is learned from them, and they make room for new ones."""
     from rankone.specs import amount
 
     with experiment_of(db, name) as experiment:

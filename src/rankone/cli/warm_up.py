@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @command("warm-up", example="--policy uts --policy top-two", topic=SERVICE)
 def warm_up(
     policy: list[str] = typer.Option(
-        [], "--policy", "-P", autocompletion=policy_names, help="A policy to compile, repeatable; all if left out."
+        [], "--policy", "-P", autocompletion=policy_names, help="A policy to compile; repeatable. Default: all."
     ),
 ) -> None:
     """Compile the policies for this machine: after installing, or while an image is built. What is compiled is kept."""
