@@ -15,7 +15,7 @@ from rankone.errors import InputError
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
 Pair = tuple[float, float]  # two numbers, one for the rows and one for the columns, for example; written 0.1x0.2
-Numbers = tuple[float, ...]  # any count of them, one a position, for example; written 1x0.5x0.3
+Numbers = tuple[float, ...]  # any count of them, one per position, for example; written 1x0.5x0.3
 Wholes = tuple[int, ...]  # whole numbers, such as items; written 3x0x7
 _EXAMPLES: dict[Any, tuple[str, str]] = {
     bool: ("true or false", "1"),

@@ -31,7 +31,7 @@ class Param:
 
 
 def fit(sessions: list[Session], iterations: int = 50, shared: bool = True):
-    """Return attraction by (query, item) and examination by (curve, rank); one curve, or one a query."""
+    """Return attraction by (query, item) and examination by (curve, rank); one curve, or one per query."""
     attraction: dict = defaultdict(Param)
     examination: dict = defaultdict(Param)
     for _ in range(iterations):

@@ -178,6 +178,6 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
 def test_several_problems_need_distinct_names_and_keys_for_all(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"expected distinct problem names"):
         save_problems([PROBLEM, PROBLEM], tmp_path / "p.json")
-    with pytest.raises(InputError, match=r"expected 1 sets of keys in each=, one a problem - got 2 - "):
+    with pytest.raises(InputError, match=r"expected 1 sets of keys in each=, one per problem - got 2 - "):
         save_problems([PROBLEM], tmp_path / "p.json", each=[{}, {}])
     assert not list(tmp_path.iterdir())

@@ -67,7 +67,7 @@ def test_a_cluster_gives_the_numbers_of_one_process(client, local_table, monkeyp
     assert parallelism(executor, otherwise=99) == 2
     monkeypatch.setattr(client, "get_executor", lambda: executor)
     assert study(executor=client).table.equals(local_table), "of a client, its executor is taken"
-    assert 4 < len(sent) < 60, "units are sized by cost: neither one a policy nor one a run"
+    assert 4 < len(sent) < 60, "units are sized by cost: neither one per policy nor one a run"
     for counts in client.run(loaded_loops).values():
         assert counts, "both workers worked"
         assert set(counts.values()) == {1}, "a policy's loop is compiled or loaded once a worker, not once a unit"

@@ -96,7 +96,7 @@ def test_synchronisation_points():
 
     at_once, batched, late = points(None), points("batch:size=1000"), points("delay:steps=100")
     assert at_once["uts"] == at_once["ucb1"] == 19_999, "every decision but the first comes after a new outcome"
-    assert batched["uts"] == batched["ucb1"] == 19, "one a batch, but for the first decisions"
+    assert batched["uts"] == batched["ucb1"] == 19, "one per batch, but for the first decisions"
     assert late["uts"] == 20_000 - 101
     for found in (at_once, batched, late):
         assert found["uniform"] == found["best"] == 0

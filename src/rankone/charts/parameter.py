@@ -33,7 +33,7 @@ def parameter_chart(
     """Draw regret_mean with two standard errors against the column x.
 
     Args:
-        table: one row a point, with the columns panel, policy_text, regret_mean, regret_se, cut_off and x.
+        table: one row per point, with the columns panel, policy_text, regret_mean, regret_se, cut_off and x.
         x: what to draw against.
         exponents: panel, policy and exponent; shown in the legend when there is one panel.
         log: logarithmic axes, also for an x that starts at 0 (then it is linear up to 1).

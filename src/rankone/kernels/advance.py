@@ -20,7 +20,7 @@ ASK, LEARN, VOID, PREPARE, RECALL, NOTHING = range(6)
 
 
 class Stretch(NamedTuple):
-    """Events in the order they happened, one a row."""
+    """Events in the order they happened, one per row."""
 
     what: Ints  # (n,) what each event means
     shown: Ints  # (n, s) what was shown; -1 in an event ASK that is live: the choice is filled in

@@ -1,6 +1,6 @@
 """Evidence that one level beats another, whatever the click rate of the whole site does meanwhile.
 
-The model: a visitor at time t clicks with probability ``s_t * (product of one number a level)``, where s_t is ANY
+The model: a visitor at time t clicks with probability ``s_t * (product of one number per level)``, where s_t is ANY
 sequence: an evening, a campaign, a slow decline. What was chosen is random, with probabilities that are known. So
 *clicks choose between levels*. Take two levels x and y of one factor, the levels of the other factors held, and let a
 and b be the probabilities with which the decision would have had x or y. Of the clicks on either,
@@ -138,7 +138,7 @@ def weigh_click(evidence: Any, shown: Any, cross: Any) -> None:
 
 
 def weigh(evidence: Any, traffic: Any, shown: Ints, clicked: Ints, crosses: Floats) -> None:
-    """Learn from outcomes, one a row; those whose probabilities are not known have a cross of zeros."""
+    """Learn from outcomes, one per row; those whose probabilities are not known have a cross of zeros."""
     for place in range(len(clicked)):
         weigh_click(traffic, shown[place], crosses[place])
         if clicked[place]:

@@ -37,7 +37,7 @@ class Protocol:
     Args:
         out: directory that keeps the generated log and the finished runs.
         log: a click log; without one, a generated log is used and labelled so.
-        format: format of the log; found by itself if left out.
+        format: format of the log; recognised automatically by default.
         truth: play on the truth of the generated log instead of on its fit.
         quick: one run and short horizons, for a first look.
         workers: processes to use.
@@ -70,7 +70,7 @@ class Models:
     model: clicks.PBM | None
 
     def hardness(self) -> pl.DataFrame:
-        """One row a query: sizes, mu, p_max and gamma."""
+        """One row per query: sizes, mu, p_max and gamma."""
         return pl.DataFrame(
             [(p.name, p.n_rows, p.n_cols, p.mu, p.p_max, p.gamma, p.best_mean) for p in self.problems],
             schema=["query", "items", "positions", "mu", "p_max", "gamma", "best"],

@@ -180,10 +180,10 @@ def _sizes(policy: Policy, shape: Sequence[int], named: dict[str, int]) -> Shape
 
 
 def _clicks(clicked: Any, count: int) -> list[int]:
-    """Return the outcome of a decision as zeros and ones, one a position."""
+    """Return the outcome of a decision as zeros and ones, one per position."""
     given = clicked if count > 1 else [clicked]
     if count > 1 and (isinstance(given, str) or not hasattr(given, "__len__") or len(given) != count):
-        raise InputError(f"clicked as {count} answers, one a position", clicked, "tell True or False of each")
+        raise InputError(f"clicked as {count} answers, one per position", clicked, "tell True or False of each")
     for each in given:
         if not isinstance(each, (int, float, np.integer, np.floating, np.bool_)) or each not in (0, 1):
             raise InputError("clicked as True or False", each, "tell True for a click and False for none")

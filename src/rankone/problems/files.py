@@ -111,7 +111,7 @@ def save_problems(
     more = list(each) if each is not None else [{}] * len(found)
     if len(more) != len(found):
         raise InputError(
-            f"{len(found)} sets of keys in each=, one a problem", len(more), "leave each= out, or give all"
+            f"{len(found)} sets of keys in each=, one per problem", len(more), "leave each= out, or give all"
         )
     entries = [dict(keys) | problem.to_dict() for keys, problem in zip(more, found, strict=True)]
     _write_json(path, {"format": FORMAT, "version": VERSION} | dict(extra or {}) | {"problems": entries})

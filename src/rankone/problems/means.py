@@ -50,8 +50,8 @@ class Means(Problem, Shown):
 
     Args:
         means: ``(n_rows, n_cols)`` click rates; a frame of pandas is named by its index and its columns.
-        row_names: optional texts, one a row.
-        col_names: optional texts, one a column.
+        row_names: optional texts, one per row.
+        col_names: optional texts, one per column.
         name: what tables and charts call the problem.
 
     >>> problem = Means([[0.3, 0.1], [0.1, 0.4]], name="matches")

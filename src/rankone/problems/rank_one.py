@@ -57,10 +57,10 @@ class RankOne(Problem, Shown):
     """A problem: pair (i, j) is clicked with probability ``rows[i] * cols[j]``.
 
     Args:
-        rows: ``(n_rows,)`` probabilities u, one a row.
-        cols: ``(n_cols,)`` probabilities v, one a column.
-        row_names: optional texts, one a row; without them the index of a pandas Series `rows` gives the names.
-        col_names: optional texts, one a column; likewise.
+        rows: ``(n_rows,)`` probabilities u, one per row.
+        cols: ``(n_cols,)`` probabilities v, one per column.
+        row_names: optional texts, one per row; without them the index of a pandas Series `rows` gives the names.
+        col_names: optional texts, one per column; likewise.
         name: what tables and charts call the problem.
 
     >>> problem = RankOne(rows=[0.9, 0.5, 0.2], cols=[0.8, 0.3])

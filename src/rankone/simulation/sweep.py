@@ -38,8 +38,8 @@ class Sweep(Shown):
     """Regret at every point of a grid, as `rankone.sweep` returns it.
 
     Attributes:
-        table: one row a point: the values of the grid, what they led to (problem, policy, horizon, feedback), facts of
-            the problem (lines is K + L), and the summary of its runs.
+        table: one row per point: the values of the grid, what they led to (problem, policy, horizon, feedback), facts
+            of the problem (lines is K + L), and the summary of its runs.
         grid: the values of each name.
         x: the parameter that charts and exponents are drawn against.
         settings: the other arguments of `rankone.sweep`, as plain values.

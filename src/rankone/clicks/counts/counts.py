@@ -96,7 +96,7 @@ class Counts(Shown):
 
     @functools.cached_property
     def queries(self) -> pl.DataFrame:
-        """One row a query, the most frequent first: lists, items, impressions, clicks."""
+        """One row per query, the most frequent first: lists, items, impressions, clicks."""
         per_position = self.cells.group_by("query", "position").agg(pl.col("impressions").sum())
         lists = per_position.group_by("query").agg(pl.col("impressions").max().alias("lists"))
         totals = self.cells.group_by("query").agg(pl.col("item").n_unique().alias("items"), pl.col(CELL_NUMBERS).sum())

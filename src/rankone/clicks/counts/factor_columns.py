@@ -66,7 +66,7 @@ def find_factor_columns(
         found_clicked = found_clicked or _clicks_by_contents(table, free, found_shown)
     if found_clicked is None:
         raise InputError(
-            f"a column of clicks (such as {', '.join(CLICKED[:4])}; or one of 0 and 1, a row an impression)",
+            f"a column of clicks (such as {', '.join(CLICKED[:4])}; or one of 0 and 1, with one row per impression)",
             _there(table),
             "name it: clicked='...'",
         )

@@ -82,7 +82,7 @@ def query_counts(counts: Counts, query: str) -> PairCounts:
 
 
 def read_pair_counts(path: str | Path) -> list[PairCounts]:
-    """Read a file of counts (.csv, .tsv or .parquet), one row a pair: row, col, shown, clicks and perhaps query.
+    """Read a file of counts (.csv, .tsv or .parquet), one row per pair: row, col, shown, clicks and perhaps query.
 
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp(), "counts.csv")

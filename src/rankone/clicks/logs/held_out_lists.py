@@ -1,4 +1,4 @@
-"""Held-out result lists as matrices: one row a list, one column a position."""
+"""Held-out result lists as matrices: one row per list, one column per position."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def read(
 
     Args:
         paths: a file, a glob, or several of them; plain, gzip or zstd.
-        format: name of the format; found by itself if left out. A file that does not look like it is refused.
+        format: name of the format; recognised by default. A file that does not look like it is refused.
         positions: how many positions of a result list count; longer lists are cut.
         strict: stop at the first row that cannot be read.
         max_bad: stop when a larger share of the rows cannot be read.

@@ -87,7 +87,7 @@ class ClickModel:
         return typical
 
     def summary(self) -> pl.DataFrame:
-        """One row a query: what was seen and what was learned."""
+        """One row per query: what was seen and what was learned."""
         self._check_fitted()
         return self.cells_.items.group_by("query", maintain_order=True).agg(
             pl.len().alias("items"), pl.col("impressions", "clicks").sum()

@@ -28,7 +28,7 @@ class DCM(BrowsingModel):
 
     @property
     def continuation_(self) -> pl.DataFrame:
-        """One row a position: probability to go on after a click there."""
+        """One row per position: probability to go on after a click there."""
         self._check_fitted()
         return pl.DataFrame({"position": np.arange(1, len(self._continuation) + 1), "continuation": self._continuation})
 

@@ -83,7 +83,7 @@ class ProductModel(ClickModel):
 
     @property
     def examination_(self) -> pl.DataFrame:
-        """One row a position (and query, unless the curve is shared): examination and connected component."""
+        """One row per position (and query, unless the curve is shared): examination and connected component."""
         self._check_fitted()
         group, position = np.nonzero(self._labels >= 0)
         table = pl.DataFrame(
@@ -135,7 +135,7 @@ class ProductModel(ClickModel):
         return error_a, error_g
 
     def best(self, level: float = 0.95) -> pl.DataFrame:
-        """One row a query: how sure the click rate of its best pair is.
+        """One row per query: how sure the click rate of its best pair is.
 
         `low` and `high` are an interval of that rate. The best of many items is overrated, so the lower end holds for
         every item that might have come out best (Bonferroni). `impressions` and `clicks` are those of the best item,
@@ -158,7 +158,7 @@ class ProductModel(ClickModel):
         )
 
     def summary(self) -> pl.DataFrame:
-        """One row a query: what was seen, its best pair, the fit, how hard it is (mu, p_max, gamma of the paper)."""
+        """One row per query: what was seen, its best pair, the fit, how hard it is (mu, p_max, gamma of the paper)."""
         cells, starts = self.cells_, self.cells_.query_items[:-1]
         group = (
             np.zeros(len(cells.queries), np.int64) if self.examination == "shared" else np.arange(len(cells.queries))

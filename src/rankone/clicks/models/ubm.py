@@ -57,7 +57,7 @@ class UBM(ClickModel):
 
     @property
     def examination_(self) -> pl.DataFrame:
-        """One row a position and position of the click before (0: none above)."""
+        """One row per position and position of the click before (0: none above)."""
         self._check_fitted()
         position, previous = np.tril_indices(len(self.curves_))
         return pl.DataFrame(

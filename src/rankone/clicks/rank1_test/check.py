@@ -233,7 +233,7 @@ def _total_regret(pulls: Ints, clicks: Ints) -> float:
 
 
 def deviation_cells(table: PairCounts, rates: Floats, own: Floats) -> pl.DataFrame:
-    """One row a pair with outcomes, the largest deviation first."""
+    """One row per pair with outcomes, the largest deviation first."""
     row, col = np.nonzero(table.pulls)
     pulls, clicks, fitted = table.pulls[row, col], table.clicks[row, col], rates[row, col]
     deviation = np.sign(clicks / pulls - fitted) * np.sqrt(own[row, col])

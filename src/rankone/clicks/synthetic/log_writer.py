@@ -27,7 +27,7 @@ class World(NamedTuple):
     attraction: Floats
     examination: Floats  # (queries, positions)
     races: Floats  # (epochs, documents): a document's place in the ranking to the power b
-    popularity: Floats  # cumulative, one a query
+    popularity: Floats  # cumulative, one per query
     random_share: float
 
 

@@ -22,7 +22,7 @@ def check_probabilities(what: str, given: Numbers | None) -> None:
     if given is None:
         return
     if not isinstance(given, tuple) or not given:
-        raise InputError(f"{what} as numbers, one a position", given, f"try {what}=(1.0, 0.5, 0.3)")
+        raise InputError(f"{what} as numbers, one per position", given, f"try {what}=(1.0, 0.5, 0.3)")
     for value in given:
         if not is_number(value) or not 0.0 < value <= 1.0:
             raise InputError(f"{what} in (0, 1] at every position", value, "leave out positions that nobody sees")
@@ -49,4 +49,4 @@ def places_by_termination(given: Numbers | None, n_positions: int) -> Ints:
 def _check_count(what: str, given: Numbers, n_positions: int) -> None:
     if len(given) != n_positions:
         got = amount(len(given), "number")
-        raise InputError(f"{what} of {amount(n_positions, 'position')}", got, "give one number a position")
+        raise InputError(f"{what} of {amount(n_positions, 'position')}", got, "give one number per position")
