@@ -1,6 +1,7 @@
 """``make bench``: run every benchmark of this folder, write their figures to benchmarks/results.md and to the README.
 
-``python -m benchmarks engine`` runs one and writes nothing; `soak`, which takes 20 minutes, runs only when it is named.
+``python -m benchmarks engine`` runs one and writes nothing; `soak` (20 minutes) and `verdicts` (8, it writes
+a page of the documentation) run only when they are named.
 In README.md, what stands between ``<!-- bench engine -->`` and ``<!-- end -->`` is replaced by the figures of the
 benchmark `engine`.
 
@@ -22,7 +23,7 @@ from pathlib import Path
 import benchmarks
 
 HERE = Path(__file__).parent
-WHEN_NAMED = {"soak"}
+WHEN_NAMED = {"soak", "verdicts"}
 
 
 def main() -> None:

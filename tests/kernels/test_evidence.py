@@ -9,7 +9,7 @@ import pytest
 
 from rankone.compiling.compiled import compiled
 from rankone.kernels.evidence import RATIOS, resized, start_evidence, weigh
-from rankone.kernels.steering import plan, start_steering
+from rankone.kernels.steering import GOALS, PARTS, Goal, renew, start_steering
 from rankone.numerics.seeds import generator
 from rankone.serving.verdict import ratio_of
 from tests.oracles.evidence import log_evidence
@@ -125,12 +125,13 @@ def test_what_is_worse_than_the_margin_is_hardly_ever_good_enough():
 
 
 def planned(evidence, sizes, bar):
-    steering = start_steering(sizes)
     mix, leaders = np.empty(sum(sizes)), np.zeros(len(sizes), np.int64)
     shown = np.arange(sum(sizes), dtype=float)
-    decided = compiled(plan, plan.__module__)(
-        evidence, np.arange(sum(sizes)), steering.starts, shown, bar, mix, leaders
+    _, share, decided = compiled(renew, renew.__module__)(
+        evidence, np.arange(sum(sizes)), start_steering(sizes), shown, bar, GOALS["decide"], mix, leaders
     )
+    assert (share == 0.0) == decided
+    mix /= PARTS
     return decided, mix, leaders
 
 
@@ -146,7 +147,7 @@ def test_exploration_follows_the_evidence():
     decided, mix, leaders = planned(evidence, (3, 2), 3.0)
     assert not decided
     assert leaders[0] == 1
-    assert mix[1] > 0.49  # half, and its part of what goes to all
+    assert mix[1] == pytest.approx(GOALS["decide"].lead, abs=2 / PARTS)
     assert mix[2] > mix[0]  # there is less evidence against it
     evidence.proof[1] = 4.0
     decided, mix, _ = planned(evidence, (3, 2), 3.0)
@@ -156,3 +157,18 @@ def test_exploration_follows_the_evidence():
     decided, mix, leaders = planned(evidence, (3, 2), 3.0)
     assert decided
     assert leaders.tolist() == [1, 4]
+
+
+def test_a_share_is_halved_whenever_the_decisions_have_doubled_and_a_beaten_level_is_not_explored():
+    evidence = start_evidence((3, 2))
+    evidence.now[1] = evidence.proof[1, 0] = 4.0
+    steering, mix, leaders = start_steering((3, 2), 0.5), np.empty(5), np.zeros(2, np.int64)
+    found = []
+    for decisions in (499.0, 500.0, 999.0, 1000.0, 4000.0):
+        shown = np.array([decisions, 0.0, 0.0, decisions, 0.0])
+        goal = Goal(explore=0.5, lead=0.5, patience=100.0)
+        found.append(
+            compiled(renew, renew.__module__)(evidence, np.arange(5), steering, shown, 3.0, goal, mix, leaders)[1]
+        )
+        assert mix.tolist() == [0.0, PARTS / 2, PARTS / 2, PARTS / 2, PARTS / 2]
+    assert found == [0.5, 0.25, 0.25, 0.125, 0.03125]

@@ -10,7 +10,7 @@ rule that compares a leader with one neighbour at a time. Challengers are those 
 plus half the logarithm of how often they were shown: the rule of top-two sampling (Shang et al., AISTATS 2020; Jourdan
 et al., NeurIPS 2022) on the evidence that the verdict is made of (`rankone.kernels.evidence`).
 
-The probabilities of levels (`mix`) are renewed now and then (`plan`) and stay as they are in between.
+The probabilities of levels (`mix`) are renewed now and then (`renew`) and stay as they are in between.
 """
 
 from __future__ import annotations
@@ -24,10 +24,40 @@ from rankone.compiling.compiled import noalloc
 from rankone.kernels.evidence import Floats, Ints
 from rankone.kernels.policy import chances, decide, withdraw
 
+ERROR_RATE = 0.05  # of statements where the experiment does not say
 EXPLORED = 2**62  # the tag of a decision that the policy did not make; it is told of its outcome all the same
 # Fields of `Steering.shares`.
 CONTROL, EXPLORE = range(2)
 _EVEN = 0.04  # the part of exploration that goes evenly to all levels
+PARTS = 1_000_000  # probabilities of exploration are whole numbers of such parts, so that a journal keeps them exactly
+_LEAST = 1e-6  # a share is not halved below this
+_SAME = 0.01  # probabilities that differ by less everywhere are not worth an event in the journal
+
+
+class Goal(NamedTuple):
+    """How an experiment explores until there is a verdict."""
+
+    explore: float  # the share of its decisions
+    lead: float  # the part of exploration in which a factor has the level that leads
+    patience: float  # decisions a level after which the share is halved, and again when there are twice as many
+
+
+# What an experiment may be for. `python -m benchmarks verdicts` has what each costs.
+GOALS = {
+    "earn": Goal(explore=0.02, lead=0.5, patience=100.0),
+    "both": Goal(explore=0.5, lead=0.6, patience=math.inf),
+    "decide": Goal(explore=1.0, lead=0.5, patience=math.inf),
+}
+
+
+def goal_of(name: str, explore: float) -> Goal:
+    """Return how an experiment with this goal explores; a share that is not the goal's own never shrinks.
+
+    >>> goal_of("earn", 0.02).patience, goal_of("earn", 0.3)
+    (100.0, Goal(explore=0.3, lead=0.5, patience=inf))
+    """
+    goal = GOALS.get(name, GOALS["both"])  # journals of older programs have none
+    return goal if explore == goal.explore else goal._replace(explore=explore, patience=math.inf)
 
 
 class Steering(NamedTuple):
@@ -149,7 +179,10 @@ def _lead(evidence: Any, levels: Any, first: int, end: int, level: int) -> float
     return least
 
 
-def plan(evidence: Any, levels: Ints, starts: Ints, shown: Floats, bar: float, mix: Floats, leaders: Ints) -> bool:
+@noalloc
+def _plan(
+    evidence: Any, levels: Ints, starts: Ints, shown: Floats, bar: float, lead: float, mix: Floats, leaders: Ints
+) -> bool:
     """Renew the mix: fill in the probabilities of exploration and who leads; return whether all factors are decided.
 
     Args:
@@ -158,6 +191,7 @@ def plan(evidence: Any, levels: Ints, starts: Ints, shown: Floats, bar: float, m
         starts: the first living level of each factor, and the number of living levels.
         shown: how often each living level was shown.
         bar: the log evidence that decides.
+        lead: the part of a factor's exploration that goes to the level that leads.
         mix: the probabilities, to be filled in.
         leaders: the living level that leads each factor, to be filled in.
     """
@@ -167,29 +201,77 @@ def plan(evidence: Any, levels: Ints, starts: Ints, shown: Floats, bar: float, m
         first, end = starts[factor], starts[factor + 1]
         leader, most, won = first, -math.inf, False
         for level in range(first, end):
-            lead = _lead(evidence, levels, first, end, level)
+            ahead = _lead(evidence, levels, first, end, level)
             beats = _beats_all(proof, levels, first, end, level, bar)
-            if (beats and not won) or (beats == won and lead > most):
-                leader, most, won = level, lead, won or beats
+            if (beats and not won) or (beats == won and ahead > most):
+                leader, most, won = level, ahead, won or beats
         leaders[factor] = leader
         decided &= won
-        least = math.inf
+        least, racing = math.inf, 0
         for level in range(first, end):
-            mix[level] = math.inf
-            if level != leader:
-                mix[level] = proof[levels[leader], levels[level]] + 0.5 * math.log(1.0 + shown[level])
+            mix[level] = math.inf  # of the leader, and of those that it is proven to beat
+            against = proof[levels[leader], levels[level]]
+            if level != leader and against < bar:
+                racing += 1
+                mix[level] = against + 0.5 * math.log(1.0 + shown[level])
                 least = mix[level] if mix[level] < least else least
         total = 0.0
         for level in range(first, end):
-            mix[level] = 0.0 if won or level == leader else math.exp(least - mix[level])
+            mix[level] = 0.0 if mix[level] == math.inf else math.exp(least - mix[level])
             total += mix[level]
-        even = 0.0 if won else _EVEN
         for level in range(first, end):
-            if total > 0.0:
-                mix[level] *= 0.5 * (1.0 - even) / total
-            mix[level] += even / (end - first)
-        if total > 0.0:
-            mix[leader] += 0.5 * (1.0 - even)
-        else:
-            mix[leader] += 1.0 - even
+            if mix[level] > 0.0:
+                mix[level] = (1.0 - lead) * ((1.0 - _EVEN) * mix[level] / total + _EVEN / racing)
+        mix[leader] = lead if racing > 0 else 1.0
     return decided
+
+
+def renew(
+    evidence: Any, levels: Ints, steering: Any, shown: Floats, bar: float, goal: Any, mix: Floats, leaders: Ints
+) -> tuple[bool, float, bool]:
+    """Fill in the mix that fits by now, in whole parts.
+
+    Returns whether that is worth a change, the share that explores from here on, and whether all is decided.
+
+    Once all is decided nothing is explored any more, and that never changes again: what is proven stays proven.
+
+    Args:
+        evidence: as in `_plan`, and so are `levels`, `shown`, `bar`, `mix` and `leaders`.
+        steering: how decisions are drawn.
+        goal: how it explores until there is a verdict.
+    """
+    decided = _plan(evidence, levels, steering.starts, shown, bar, goal.lead, mix, leaders)
+    share, differs = 0.0 if decided else goal.explore, False
+    decisions = 0.0
+    for level in range(steering.starts[1]):
+        decisions += shown[level]
+    while share > _LEAST and decisions >= goal.patience * len(mix):
+        share, decisions = share / 2.0, decisions / 2.0
+    for level in range(len(mix)):
+        differs |= abs(mix[level] - steering.mix[level]) >= _SAME
+    for factor in range(len(leaders)):
+        first, end = steering.starts[factor], steering.starts[factor + 1]
+        largest, left = first, 1.0 * PARTS
+        for level in range(first, end):
+            mix[level] = math.floor(mix[level] * PARTS)
+            largest = level if mix[level] > mix[largest] else largest
+            left -= mix[level]
+        mix[largest] += left  # what rounding leaves
+    if decided and steering.shares[EXPLORE] == 0.0:
+        return False, share, decided
+    return differs or share != steering.shares[EXPLORE], share, decided
+
+
+def look_due(before: int, after: int) -> bool:
+    """Return whether to look for a winner when the outcomes that count grow from `before` to `after`.
+
+    Now and then is enough, and costs less: every 20 outcomes, from 4,000 on with every half to one percent more. That
+    depends on the outcomes alone, so that a restart changes nothing.
+
+    >>> look_due(19, 20), look_due(20, 39), look_due(20, 2000), look_due(100_000, 100_100), look_due(100_000, 101_000)
+    (True, False, True, False, True)
+    """
+    step, size = 20, after
+    while size >= 4000:
+        step, size = step * 2, size // 2
+    return before // step < after // step

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from rankone.deprecation import old_names
 from rankone.problems.base import Problem
 from rankone.problems.bounds import UpperBound, lower_bound, lower_bound_constant, upper_bound
+from rankone.problems.characteristic_time import characteristic_time
 from rankone.problems.files import load_problem, load_problems, save_problem, save_problems
 from rankone.problems.hardness import Hardness, hardness
 from rankone.problems.headlines import headlines
@@ -22,6 +23,7 @@ __all__ = [
     "RankOne",
     "UpperBound",
     "as_problem",
+    "characteristic_time",
     "family",
     "hardness",
     "headlines",

@@ -44,7 +44,8 @@ class Experiment:
         goal: "both" earns clicks and finds the winner, "earn" earns, "decide" finds the winner soonest. Unless you say
             otherwise it is "both", and "earn" where you name a policy.
         explore: the share of decisions that explore until there is a verdict. Unless you say otherwise: half for
-            "both", 0.02 for "earn", all for "decide". 0: the policy alone, exactly as in studies.
+            "both", 0.02 for "earn" (halved whenever decisions double, from 100 a level on), all for "decide". 0: the
+            policy alone, exactly as in studies.
         margin: a verdict is enough that proves the leading pair within this part of the best one, such as 0.05.
         control: the row and the column of a pair that always keeps a share of the traffic.
         share: that share; a tenth unless you say otherwise.

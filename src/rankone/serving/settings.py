@@ -10,6 +10,7 @@ from typing import Any
 
 from rankone.errors import InputError, JournalError
 from rankone.kernels.policy import check_context, check_relearns
+from rankone.kernels.steering import GOALS
 from rankone.policies import Policy, as_policy
 from rankone.serving.journal import VERSION
 from rankone.serving.names import checked_levels, checked_name
@@ -17,8 +18,6 @@ from rankone.serving.prior import Prior
 from rankone.specs import whole_number
 
 DEFAULT_POLICY = "uts"
-# What an experiment is for, and the share of its decisions that explore until there is a verdict.
-GOALS = {"earn": 0.02, "both": 0.5, "decide": 1.0}
 MAX_PAIRS = 10_000_000
 MAX_OPEN = 100_000  # decisions that may wait for their outcomes, unless the experiment says otherwise
 MAX_AGE = 3_600_000_000  # microseconds after which an open decision may make room, unless it says otherwise
@@ -54,7 +53,7 @@ class Settings:
         """Return the settings of a new experiment: what was asked for (see `checked_settings`), else the defaults."""
         checked_pairs(len(asked["rows"]), len(asked["cols"]))
         goal = asked["goal"] or ("both" if asked["policy"] is None else "earn")  # who names a policy wants that one
-        explore = GOALS[goal] if asked["explore"] is None else asked["explore"]
+        explore = GOALS[goal].explore if asked["explore"] is None else asked["explore"]
         chosen = checked_policy(asked["policy"] or DEFAULT_POLICY)
         chosen = chosen.live() if explore else chosen
         _check_control(asked)

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from rankone.errors import JournalError, StorageError
+from rankone.kernels.steering import look_due
 from rankone.serving import snapshot
 from rankone.serving.clock import Clock, JournalTime
 from rankone.serving.fold import Fold, Stale
@@ -35,7 +36,6 @@ from rankone.serving.settings import Settings
 from rankone.serving.storage import Storage
 from rankone.serving.unknown_policy import UnknownPolicy
 from rankone.serving.warm_up import NotCompiled, check_compiled, warm_up
-from rankone.serving.winner import look_due
 
 T = TypeVar("T")
 J = TypeVar("J", bound=AnyJob)

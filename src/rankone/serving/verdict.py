@@ -45,7 +45,7 @@ def verdict_of(fold: Fold) -> Verdict:
     """Return what an experiment states by now."""
     weighing = fold.weighing
     if weighing.fits:
-        leaders, won, _ = weighing.leaders(fold.asked)
+        leaders, won = weighing.leaders(fold.asked)
         if won or weighing.compared >= _ENOUGH * weighing.weighed:
             return _timeproof(fold, leaders)
     known = np.ix_(fold.live_rows, fold.live_cols)

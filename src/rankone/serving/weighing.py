@@ -15,14 +15,12 @@ import numpy as np
 
 from rankone.compiling.compiled import compiled
 from rankone.kernels.evidence import TRAFFIC_RATIOS, Evidence, Floats, Ints, resized, start_evidence, weigh
-from rankone.kernels.steering import EXPLORE, Steering, plan, start_steering
+from rankone.kernels.steering import ERROR_RATE, EXPLORE, PARTS, Steering, goal_of, renew, start_steering
 from rankone.serving.packing import unpack_crosses
 from rankone.serving.settings import Levels, Settings
 
 MAX_LEVELS = 256  # of rows and columns together; evidence about each pair of more would not fit
-ERROR_RATE = 0.05  # of statements where the experiment does not say
 _MOST_WAITING = 64  # commits
-_PARTS = 1_000_000  # probabilities of exploration are stored as whole numbers that add up to this
 
 
 class _Outcomes(NamedTuple):
@@ -41,6 +39,7 @@ class Weighing:
         self._settings, self.sizes = settings, (len(rows.names), len(cols.names))
         self.fits = sum(self.sizes) <= MAX_LEVELS
         sizes = self.sizes if self.fits else (1, 1)
+        self._goal = goal_of(settings.goal, settings.explore)
         spared = math.sqrt(1.0 + settings.margin)  # each of the two factors may lose so much
         self._evidence, self._traffic = start_evidence(sizes, spared=spared), start_evidence(sizes, TRAFFIC_RATIOS)
         self.weighed = 0  # outcomes that count
@@ -60,9 +59,9 @@ class Weighing:
         if self._settings.control is not None:
             row, col = self._settings.control
             control = rows.numbers().index(rows.names.index(row)), cols.numbers().index(cols.names.index(col))
-        self.steering = start_steering(
-            (len(rows.numbers()), len(cols.numbers())), self._settings.explore, control, self._settings.share
-        )
+        explore = self._settings.explore if self.fits else 0.0  # without evidence there is nothing to explore for
+        sizes = len(rows.numbers()), len(cols.numbers())
+        self.steering = start_steering(sizes, explore, control, self._settings.share)
         # Retiring levels by what one has seen picks the comparisons that are left: then all there were are charged.
         kept = len(rows.numbers()) == self.sizes[0] and len(cols.numbers()) == self.sizes[1]
         self.statements = sum(size - 1 if kept else size * (size - 1) // 2 for size in self.sizes)
@@ -79,7 +78,7 @@ class Weighing:
 
     def follow(self, details: dict[str, Any]) -> None:
         """Draw decisions as a STEER says."""
-        self.steering.mix[:] = np.array(details["mix"]) / _PARTS
+        self.steering.mix[:] = np.array(details["mix"]) / PARTS
         self.steering.shares[EXPLORE] = details["explore"]
 
     def weigh(self, numbers: Ints, clicked: Ints, packed: list[bytes | None], hidden: Any) -> None:
@@ -141,35 +140,27 @@ class Weighing:
         found[self.live] = cross
         return found
 
-    def leaders(self, asked: Ints) -> tuple[tuple[int, int], bool, Floats]:
-        """Return the row and the column (as living levels) that lead, whether they won, and the exploration that fits.
+    def leaders(self, asked: Ints) -> tuple[tuple[int, int], bool]:
+        """Return the row and the column (as living levels) that lead, and whether they won.
 
         Args:
             asked: decisions of each pair of all levels.
         """
-        shown = np.concatenate([asked.sum(axis=1), asked.sum(axis=0)])[self.live].astype(float)
-        mix, found = np.empty(len(self.live)), np.zeros(2, np.int64)
-        starts = self.steering.starts
-        won = compiled(plan, plan.__module__)(self.evidence, self.live, starts, shown, self.bar, mix, found)
-        return (int(found[0]), int(found[1] - starts[1])), bool(won), mix
+        found, won = self._renewed(asked)[2:]
+        return (int(found[0]), int(found[1] - self.steering.starts[1])), won
 
     def turn(self, asked: Ints) -> str | None:
         """Return the note of a STEER, if decisions should be drawn differently by now; None: they stay as they are."""
         if not self.fits or not self._settings.explore:
             return None
-        _, won, mix = self.leaders(asked)
-        explore = 0.0 if won else self._settings.explore
-        if explore == self.steering.shares[EXPLORE] and np.abs(mix - self.steering.mix).max() < 0.01:
-            return None
-        if won and self.steering.shares[EXPLORE] == 0.0:
-            return None
-        middle = int(self.steering.starts[1])
-        whole = [*_whole_parts(mix[:middle]), *_whole_parts(mix[middle:])]
-        return json.dumps({"explore": explore, "mix": whole}, separators=(",", ":"))
+        details, turned, _, _ = self._renewed(asked)
+        return json.dumps(details, separators=(",", ":")) if turned else None
 
-
-def _whole_parts(mix: Floats) -> list[int]:
-    """Return probabilities as whole numbers that add up exactly; the largest takes what rounding leaves."""
-    parts = np.floor(mix * _PARTS).astype(np.int64)
-    parts[np.argmax(parts)] += _PARTS - parts.sum()
-    return [int(part) for part in parts]
+    def _renewed(self, asked: Ints) -> tuple[dict[str, Any], bool, Ints, bool]:
+        """Return the details of a STEER that fits by now, if that is worth a change, who leads, and if they won."""
+        shown = np.concatenate([asked.sum(axis=1), asked.sum(axis=0)])[self.live].astype(float)
+        mix, found = np.empty(len(self.live)), np.zeros(2, np.int64)
+        turned, explore, won = compiled(renew, renew.__module__)(
+            self.evidence, self.live, self.steering, shown, self.bar, self._goal, mix, found
+        )
+        return {"explore": explore, "mix": [int(part) for part in mix]}, bool(turned), found, bool(won)

@@ -45,19 +45,6 @@ _SPREAD, _FOCUS = 0.1, 0.9  # shares of the error
 _LEADER, _OTHER = 0.1, 0.9  # shares of the focus
 
 
-def look_due(before: int, after: int) -> bool:
-    """Return whether to look for a winner when the outcomes that count grow from `before` to `after`.
-
-    Now and then is enough, and costs less: every 20 outcomes, from 4,000 on with every half to one percent more. That
-    depends on the outcomes alone, so that a restart changes nothing.
-
-    >>> look_due(19, 20), look_due(20, 39), look_due(20, 2000), look_due(100_000, 100_100), look_due(100_000, 101_000)
-    (True, False, True, False, True)
-    """
-    step = 20 << max(0, (after // 2000).bit_length() - 1)
-    return before // step < after // step
-
-
 class Standing(NamedTuple):
     """The leading pair, and how much doubt there is about each level: 1 for the leader's own, small for a beaten one.
 
