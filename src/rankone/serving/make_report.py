@@ -68,6 +68,7 @@ def make_report(fold: Fold) -> Report:
         rows=rows,
         cols=cols,
         eras=tuple(fold.eras),
+        reward_cap=fold.settings.reward_cap or None,
     )
 
 

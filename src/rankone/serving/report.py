@@ -61,6 +61,7 @@ class Report(Shown):
     rows: tuple[LevelReport, ...]
     cols: tuple[LevelReport, ...]
     eras: tuple[str, ...]  # why the policy started (afresh)
+    reward_cap: float | None = None  # clicks are rewards, rounded with probability reward / cap; None: they are clicks
 
     @property
     def sentence(self) -> str:
@@ -73,7 +74,16 @@ class Report(Shown):
         pair = f"'{self.shown_row}' with '{self.shown_col}'"
         stopped = [f"Stopped ({self.stopped}): every visitor now sees {pair}."] if self.stopped else []
         again = [f"It experiments again: {self.resumed}."] if self.resumed else []
-        return " ".join([*stopped, *again, self._standing(), *waiting, *self._crowded(), *self._clock(), *unknown])
+        now = [self._standing(), *self._reward()]
+        return " ".join([*stopped, *again, *now, *waiting, *self._crowded(), *self._clock(), *unknown])
+
+    def _reward(self) -> list[str]:
+        if self.reward_cap is None or self.rate is None:
+            return []
+        mean, low, high = (f"{share * self.reward_cap:,.4g}" for share in (self.rate, self.low, self.high))
+        return [
+            f"Clicks are rounded rewards of at most {self.reward_cap:g}: {mean} on average, between {low} and {high}."
+        ]
 
     def _clock(self) -> list[str]:
         said = []

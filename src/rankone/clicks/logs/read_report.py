@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 from rankone.errors import InputError
+from rankone.notebook import Shown
 
 #: What a reader tallies, in the order of the account.
 TALLIES = {
@@ -37,8 +38,8 @@ def check_max_bad(share: float) -> None:
         raise InputError("max_bad as a share from 0 to 1", share, "pass max_bad=0.01 for one row in a hundred")
 
 
-@dataclasses.dataclass
-class ReadReport:
+@dataclasses.dataclass(repr=False)
+class ReadReport(Shown):
     """The account of one reading: ``rows_read + rows_quarantined == rows``.
 
     >>> report = ReadReport(format="yandex-rpc", rows=10, rows_quarantined=1)
@@ -76,6 +77,13 @@ class ReadReport:
 
     def __getitem__(self, tally: str) -> int:
         return self.tallies.get(tally, 0)
+
+    def _sentence(self) -> str:
+        return "\n".join([f"Read as {self.format}:" if self.format else "Read:", *self.notes])
+
+    def _tables(self) -> dict[str, Any]:
+        told, numbers = zip(*self.lines(), strict=True)
+        return {"account": {"what": list(told), "number": list(numbers)}}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

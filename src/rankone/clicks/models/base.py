@@ -15,6 +15,7 @@ from rankone.clicks.counts.counts import Counts
 from rankone.clicks.logs.held_out_lists import Lists
 from rankone.deprecation import OldAttribute, old_positions
 from rankone.errors import InputError
+from rankone.notebook import Shown
 from rankone.problems import RankOne
 from rankone.registry import Registry
 from rankone.specs import parse_settings
@@ -27,7 +28,7 @@ FitProgress = Callable[[int, int], None]
 
 @old_positions()
 @dataclasses.dataclass(eq=False, kw_only=True)
-class ClickModel:
+class ClickModel(Shown):
     """Base of all click models. Parameters go into the constructor, which does nothing else.
 
     Args:
@@ -48,6 +49,12 @@ class ClickModel:
         super().__init_subclass__(**keywords)
         if "name" in cls.__dict__:
             MODELS.add(cls.name, cls)
+
+    def _sentence(self) -> str:
+        return f"{self!r}{'' if hasattr(self, 'cells_') else ', not fitted yet'}"
+
+    def _tables(self) -> dict[str, pl.DataFrame]:
+        return {"attraction": self.attraction_} if hasattr(self, "cells_") else {}
 
     @old_positions("progress")
     def fit(self, counts: Counts, *, progress: FitProgress | None = None) -> Self:

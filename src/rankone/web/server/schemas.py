@@ -303,6 +303,7 @@ class ReportAnswer(BaseModel):
     rows: list[LineOfReport]
     cols: list[LineOfReport]
     eras: list[str]
+    reward_cap: float | None = Field(description="null: outcomes are clicks")
     sentence: str
 
 
