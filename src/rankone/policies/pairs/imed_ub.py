@@ -32,9 +32,7 @@ class IMEDUB(Policy):
     """
 
     name: ClassVar[str] = "imed-ub"
-    suits: ClassVar[str] = (
-        "repeatable choices (no randomness but ties), up to about 32 levels a side; outcomes at once"
-    )
+    suits: ClassVar[str] = "repeatable choices (no randomness but ties), up to about 32 levels a side; outcomes at once"
 
     def start(self, n_rows: int, n_cols: int) -> IMEDUBState:
         """Return the state before the first decision."""
