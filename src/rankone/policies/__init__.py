@@ -14,6 +14,7 @@ from rankone.policies.base import as_policy as as_policy
 from rankone.policies.base import known_policies as known_policies
 
 if TYPE_CHECKING:  # what type checkers and editors see
+    from rankone.policies.lists.batchrank import BatchRank as BatchRank
     from rankone.policies.lists.bc_ts import BCTS as BCTS
     from rankone.policies.lists.best_list import BestList as BestList
     from rankone.policies.lists.blind_ts import BlindTS as BlindTS
@@ -26,12 +27,16 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from rankone.policies.lists.dcm_ts import DCMTS as DCMTS
     from rankone.policies.lists.epsilon_greedy_list import EpsilonGreedyList as EpsilonGreedyList
     from rankone.policies.lists.gibbs_ts import GibbsTS as GibbsTS
+    from rankone.policies.lists.grab import Grab as Grab
+    from rankone.policies.lists.pb_mhb import PBMHB as PBMHB
     from rankone.policies.lists.pbm_pie import PBMPIE as PBMPIE
     from rankone.policies.lists.pbm_ts import PBMTS as PBMTS
     from rankone.policies.lists.pbm_ucb import PBMUCB as PBMUCB
     from rankone.policies.lists.pie_l import PIEL as PIEL
     from rankone.policies.lists.random_list import RandomList as RandomList
     from rankone.policies.lists.ranked_ts import RankedTS as RankedTS
+    from rankone.policies.lists.toprank import TopRank as TopRank
+    from rankone.policies.lists.unirank import UniRank as UniRank
     from rankone.policies.pairs.best import Best as Best
     from rankone.policies.pairs.challengers import Challengers as Challengers
     from rankone.policies.pairs.imed_ub import IMEDUB as IMEDUB

@@ -1,0 +1,61 @@
+"""The assignment problem: each column its own row, with the largest sum (the Hungarian method, by shortest paths).
+
+One column after the other finds its row, along the cheapest path of rows taken and given up; prices (duals) keep all
+costs at least 0. K columns of L rows take some K^2 L steps at most. Scratch space is the caller's.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.compiling.compiled import noalloc
+
+# Lines of the scratch space.
+ROW_PRICE, COL_PRICE, NEAREST = range(3)
+OWNER, BEFORE, SEEN = range(3)
+
+
+def start_assignment(n_cols: int, n_rows: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Return scratch space for so many columns and rows; at most as many columns as rows."""
+    return np.zeros((3, n_rows + 1)), np.zeros((3, n_rows + 1), np.int64)
+
+
+@noalloc
+def assign(values: Any, duals: Any, pairs: Any, chosen: Any) -> None:
+    """Fill in the row of each column of `values` (rows, columns) such that the sum is largest."""
+    n_rows, n_cols = values.shape
+    for row in range(n_rows + 1):
+        duals[ROW_PRICE, row] = duals[COL_PRICE, row] = 0.0
+        pairs[OWNER, row] = -1
+    for col in range(n_cols):
+        for row in range(n_rows + 1):
+            duals[NEAREST, row], pairs[SEEN, row] = math.inf, 0
+        here = n_rows  # a row that does not exist, which this column begins with
+        pairs[OWNER, here] = col
+        while pairs[OWNER, here] >= 0:
+            pairs[SEEN, here] = 1
+            its, step, nearest = pairs[OWNER, here], math.inf, 0
+            for row in range(n_rows):
+                if pairs[SEEN, row] == 0:
+                    cost = -values[row, its] - duals[COL_PRICE, its] - duals[ROW_PRICE, row]
+                    if cost < duals[NEAREST, row]:
+                        duals[NEAREST, row], pairs[BEFORE, row] = cost, here
+                    if duals[NEAREST, row] < step:
+                        step, nearest = duals[NEAREST, row], row
+            for row in range(n_rows + 1):
+                if pairs[SEEN, row]:
+                    duals[COL_PRICE, pairs[OWNER, row]] += step
+                    duals[ROW_PRICE, row] -= step
+                else:
+                    duals[NEAREST, row] -= step
+            here = nearest
+        while here != n_rows:  # everyone on the path moves on
+            pairs[OWNER, here] = pairs[OWNER, pairs[BEFORE, here]]
+            here = pairs[BEFORE, here]
+    for row in range(n_rows):
+        if pairs[OWNER, row] >= 0:
+            chosen[pairs[OWNER, row]] = row

@@ -1,0 +1,212 @@
+"""BatchRank: Zoghi, Tunys, Ghavamzadeh, Kveton, Szepesvari, Wen, "Online Learning to Rank in Stochastic Click Models"
+(ICML 2017), Algorithms 1 to 3.
+
+A batch is a range of positions and the items that compete for them; at first all items for all positions. In stage l a
+batch shows its least shown items at random places, until each was shown ``n_l = ceil(16 * 4^l * log T)`` times. Then,
+with KL bounds at ``log T + 3 log log T`` and items sorted by their lower bounds: after the last item (of those before
+the batch's last position) whose lower bound is above every upper bound below it, the batch splits in two, which both
+begin at stage 0. Without a split, items whose upper bound is below the lower bound of the last that has a place leave
+the batch, and the next stage begins. Items below a click count as not clicked.
+
+The printed pseudo-code goes on to the next stage only if there are more items than places. A batch with as many items
+as places and no split would then shuffle for ever; here it goes on. Who is shown beyond n_l times, to fill a list, is
+not counted; a list that will never have an outcome is shown again.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from rankone.compiling.compiled import noalloc
+from rankone.errors import InputError
+from rankone.kernels.decision import Plays
+from rankone.kernels.policy import FILLER, Floats, Ints, decide, learn, settled, withdraw
+from rankone.numerics.kl import kl_lower, kl_upper
+from rankone.policies.base import Policy, check_list_sizes, needed_horizon
+
+_MOST_POSITIONS = 62  # the tag of a list has a bit for each position that counts
+# Rows of `BatchRankState.batches`.
+FIRST, LENGTH, STAGE, SIZE, MISSING = range(5)
+
+
+class BatchRankState(NamedTuple):
+    """The batches, and what was counted in the present stage of each."""
+
+    batch: Ints  # (L,) number of the item's batch; -1: it has left
+    asked: Ints  # (L,) counted displays in this stage, and how many of them have an outcome
+    told: Ints  # (L,)
+    clicks: Ints  # (L,)
+    batches: Ints  # (5, K) first position, positions, stage, items, outcomes missing in this stage
+    clock: Ints  # (1,) batches
+    keys: Floats  # (L,) scratch space
+    high: Floats  # (L,) scratch space
+    ranked: Ints  # (L,) scratch space
+    level: Floats  # (2,) level of the bounds; log T
+
+
+@dataclass(frozen=True)
+class BatchRank(Policy):
+    """Splits the list where it is sure of an order, and eliminates items that are surely too bad.
+
+    Args:
+        horizon: number of lists; a study fills it in.
+
+    >>> BatchRank(horizon=1000).label
+    'batchrank:horizon=1000'
+    """
+
+    name: ClassVar[str] = "batchrank"
+    suits: ClassVar[str] = "a comparison with the literature on unknown click models"
+    plays: ClassVar[Plays] = "list"
+    horizon: int | None = None
+
+    def start(self, n_items: int, n_positions: int) -> BatchRankState:
+        """Return the state before the first list."""
+        check_list_sizes(n_items, n_positions)
+        if n_positions > _MOST_POSITIONS:
+            do = "show fewer, or take another policy"
+            raise InputError(f"at most {_MOST_POSITIONS} positions for batchrank", n_positions, do)
+        log_horizon = math.log(max(2, needed_horizon(self, self.horizon)))
+        batches = np.zeros((5, n_positions), np.int64)
+        batches[LENGTH, 0], batches[SIZE, 0] = n_positions, n_items
+        batches[MISSING, 0] = n_items * _length(0, log_horizon)
+        return BatchRankState(
+            batch=np.zeros(n_items, np.int64),
+            asked=np.zeros(n_items, np.int64),
+            told=np.zeros(n_items, np.int64),
+            clicks=np.zeros(n_items, np.int64),
+            batches=batches,
+            clock=np.ones(1, np.int64),
+            keys=np.zeros(n_items),
+            high=np.zeros(n_items),
+            ranked=np.zeros(n_items, np.int64),
+            level=np.array([log_horizon + 3.0 * math.log(max(1.0, log_horizon)), log_horizon]),
+        )
+
+
+def _length(stage: int, log_horizon: float) -> int:
+    return math.ceil(16.0 * 4.0**stage * log_horizon)
+
+
+_length_of = noalloc(_length)
+
+
+@noalloc
+def _rank(keys: Floats, batch: Ints, number: int, ranked: Ints, room: int) -> int:
+    """Fill `ranked` with the items of a batch that have the smallest keys, the smallest first; return how many."""
+    found = 0
+    for item in range(len(keys)):
+        if batch[item] != number:
+            continue
+        rank = found
+        if found == room:
+            if keys[item] >= keys[ranked[room - 1]]:
+                continue
+            rank = room - 1
+        while rank > 0 and keys[item] < keys[ranked[rank - 1]]:
+            ranked[rank] = ranked[rank - 1]
+            rank -= 1
+        ranked[rank] = item
+        found += 1 if found < room else 0
+    return found
+
+
+@decide.register(BatchRankState)
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
+    batches, ranked, counted = state.batches, state.ranked, 0
+    for number in range(state.clock[0]):
+        first, length = batches[FIRST, number], batches[LENGTH, number]
+        enough = _length_of(batches[STAGE, number], state.level[1])
+        alone = batches[SIZE, number] == 1
+        for item in range(len(state.batch)):
+            if state.batch[item] == number:
+                state.keys[item] = 0.0 if alone else min(state.asked[item], enough) + rng.random()
+        _rank(state.keys, state.batch, number, ranked, length)
+        for rank in range(length):
+            if not alone:
+                other = rank + int(rng.random() * (length - rank))
+                ranked[rank], ranked[other] = ranked[other], ranked[rank]
+            item = ranked[rank]
+            shown[first + rank] = item
+            if not alone and state.asked[item] < enough:
+                state.asked[item] += 1
+                counted |= 1 << (first + rank)
+    return counted if counted else FILLER
+
+
+@noalloc
+def _renew(state: Any, number: int, first: int, length: int, stage: int) -> None:
+    """Begin a stage of a batch with the items that it has now."""
+    batches, size = state.batches, 0
+    for item in range(len(state.batch)):
+        if state.batch[item] == number:
+            state.asked[item] = state.told[item] = state.clicks[item] = 0
+            size += 1
+    batches[FIRST, number], batches[LENGTH, number] = first, length
+    batches[STAGE, number], batches[SIZE, number] = stage, size
+    batches[MISSING, number] = size * _length_of(stage, state.level[1])
+
+
+@noalloc
+def _end_stage(state: Any, number: int) -> None:
+    """Split a batch, or throw items out."""
+    batches, ranked, high = state.batches, state.ranked, state.high
+    first, length, stage = batches[FIRST, number], batches[LENGTH, number], batches[STAGE, number]
+    shows = _length_of(stage, state.level[1])
+    for item in range(len(state.batch)):
+        if state.batch[item] == number:
+            mean = state.clicks[item] / shows
+            high[item] = kl_upper(mean, state.level[0] / shows)
+            state.keys[item] = -kl_lower(mean, state.level[0] / shows)
+    size = _rank(state.keys, state.batch, number, ranked, len(ranked))
+    split, highest = 0, -1.0
+    for rank in range(size - 1, 0, -1):
+        highest = max(highest, high[ranked[rank]])
+        if rank < length and -state.keys[ranked[rank - 1]] > highest:
+            split = rank
+            break
+    if split == 0:
+        lowest = -state.keys[ranked[length - 1]]
+        for rank in range(size):
+            if high[ranked[rank]] < lowest:
+                state.batch[ranked[rank]] = -1
+        _renew(state, number, first, length, stage + 1)
+        return
+    new = state.clock[0]
+    state.clock[0] += 1
+    for rank in range(split, size):
+        state.batch[ranked[rank]] = new
+    _renew(state, number, first, split, 0)
+    _renew(state, new, first + split, length - split, 0)
+
+
+@learn.register(BatchRankState)
+def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
+    for place in range(len(shown)):
+        if tag >> place & 1:
+            item = shown[place]
+            state.told[item] += 1
+            state.clicks[item] += outcome[place]
+            state.batches[MISSING, state.batch[item]] -= 1
+    for number in range(state.clock[0]):
+        if state.batches[SIZE, number] > 1 and state.batches[MISSING, number] == 0:
+            _end_stage(state, number)
+
+
+@withdraw.register(BatchRankState)
+def _withdraw(state: Any, shown: Any, tag: int) -> None:
+    for place in range(len(shown)):
+        if tag >= 0 and tag >> place & 1:
+            state.asked[shown[place]] -= 1
+
+
+@settled.register(BatchRankState)
+def _settled(state: BatchRankState) -> bool:
+    most = 1
+    for number in range(state.clock[0]):
+        most = max(most, state.batches[SIZE, number])
+    return most == 1

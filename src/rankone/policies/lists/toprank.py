@@ -1,0 +1,169 @@
+"""TopRank: Lattimore, Kveton, Li, Szepesvari, "TopRank: A Practical Algorithm for Online Stochastic Ranking"
+(NeurIPS 2018), Algorithm 1, with delta = 1 / horizon.
+
+Items are in blocks: in the first those that no item is known to beat, in the second those that only items of the first
+beat, and so on. A list shows the blocks in order, each in a fresh random order, as far as there is room. For two items
+of one block, count the lists on which only one of them was clicked; an item that was not shown was not clicked. Item i
+beats item j as soon as, of N such lists, S more were i's than j's, with ``S >= sqrt(2 N log(c sqrt(N) / delta))`` and
+c = 4 sqrt(2 / pi) / erf(sqrt(2)) = 3.34 (the paper prints 3.43). It holds in any click model in which a better item is
+never clicked less at the same place, and higher positions are never clicked less; clicks are all that counts.
+
+The pseudo-code is silent on two things. Should relations run in a circle (probability at most delta L^2), what is left
+becomes one block. Outcomes may come late: two items count only if they have been in one block ever since the list was
+shown, because else the order of that list was not random between them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.compiling.compiled import noalloc
+from rankone.kernels.decision import Plays
+from rankone.kernels.policy import Floats, Ints, decide, learn, settled
+from rankone.policies.base import Policy, check_list_sizes, needed_horizon
+
+C = 4.0 * math.sqrt(2.0 / math.pi) / math.erf(math.sqrt(2.0))
+# Fields of `TopRankState.clock`.
+CHANGES, N_BLOCKS, SETTLED = range(3)
+
+
+class TopRankState(NamedTuple):
+    """Who has beaten whom how often, and the blocks."""
+
+    wins: npt.NDArray[np.int32]  # (L, L) lists on which the one was clicked and the other, of the same block, was not
+    beats: npt.NDArray[np.bool_]  # (L, L)
+    block: Ints  # (L,) number of the item's block
+    since: Ints  # (L,) change at which the items of its block came together; by the block's number
+    order: Ints  # (L,) the items, block after block
+    ends: Ints  # (L,) where in `order` each block ends
+    scratch: Ints  # (3, L)
+    clock: Ints  # (3,) changes of the blocks; how many blocks; is the list fixed for ever
+    log_level: Floats  # (1,) log(c / delta)
+
+
+@dataclass(frozen=True)
+class TopRank(Policy):
+    """Sorts items into blocks of which it is sure, and shuffles inside blocks: sound in any usual click model.
+
+    Args:
+        horizon: number of lists; a study fills it in.
+
+    >>> TopRank(horizon=1000).label
+    'toprank:horizon=1000'
+    """
+
+    name: ClassVar[str] = "toprank"
+    suits: ClassVar[str] = "an unknown click model, with a guarantee; the top position is the best"
+    plays: ClassVar[Plays] = "list"
+    horizon: int | None = None
+
+    def start(self, n_items: int, n_positions: int) -> TopRankState:
+        """Return the state before the first list."""
+        check_list_sizes(n_items, n_positions)
+        level = math.log(C * needed_horizon(self, self.horizon))
+        ends = np.zeros(n_items, np.int64)
+        ends[0] = n_items
+        return TopRankState(
+            wins=np.zeros((n_items, n_items), np.int32),
+            beats=np.zeros((n_items, n_items), np.bool_),
+            block=np.zeros(n_items, np.int64),
+            since=np.zeros(n_items, np.int64),
+            order=np.arange(n_items),
+            ends=ends,
+            scratch=np.zeros((3, n_items), np.int64),
+            clock=np.array([0, 1, int(n_items == 1)]),
+            log_level=np.array([level]),
+        )
+
+
+@decide.register(TopRankState)
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
+    order, place, block = state.order, 0, 0
+    while place < len(shown):
+        end = state.ends[block]
+        while place < end and place < len(shown):
+            other = place + int(rng.random() * (end - place))
+            order[place], order[other] = order[other], order[place]
+            shown[place] = order[place]
+            place += 1
+        block += 1
+    return state.clock[CHANGES]
+
+
+@noalloc
+def _divide(state: Any, n_positions: int) -> None:
+    """Form the blocks again."""
+    n_items = len(state.block)
+    before, waiting, oldest = state.scratch[0], state.scratch[1], state.scratch[2]
+    for item in range(n_items):
+        before[item] = state.block[item]
+        waiting[item] = 0
+        for other in range(n_items):
+            waiting[item] += state.beats[other, item]
+    for block in range(state.clock[N_BLOCKS]):
+        oldest[block] = state.since[block]
+    state.clock[CHANGES] += 1
+    placed = block = 0
+    while placed < n_items:
+        first = placed
+        for item in range(n_items):
+            if waiting[item] == 0:
+                state.order[placed] = item
+                placed += 1
+        if placed == first:  # a circle: all that is left
+            for item in range(n_items):
+                if waiting[item] > 0:
+                    state.order[placed] = item
+                    placed += 1
+        together = True  # in a part of one earlier block: then its items have long been together
+        for place in range(first, placed):
+            item = state.order[place]
+            together = together and before[item] == before[state.order[first]]
+            state.block[item], waiting[item] = block, -1
+        state.since[block] = oldest[before[state.order[first]]] if together else state.clock[CHANGES]
+        for place in range(first, placed):
+            for other in range(n_items):
+                if state.beats[state.order[place], other]:
+                    waiting[other] -= 1
+        state.ends[block] = placed
+        block += 1
+    state.clock[N_BLOCKS] = block
+    state.clock[SETTLED] = 1
+    for place in range(min(n_positions, block)):
+        if state.ends[place] != place + 1:
+            state.clock[SETTLED] = 0
+
+
+@learn.register(TopRankState)
+def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
+    news = False
+    for place in range(len(shown)):
+        item = shown[place]
+        block = state.block[item]
+        if outcome[place] == 0 or tag < state.since[block]:
+            continue
+        for at in range(state.ends[block - 1] if block > 0 else 0, state.ends[block]):
+            state.wins[item, state.order[at]] += 1
+        for above in range(len(shown)):  # not where both were clicked
+            if outcome[above] and state.block[shown[above]] == block:
+                state.wins[item, shown[above]] -= 1
+        for at in range(state.ends[block - 1] if block > 0 else 0, state.ends[block]):
+            other = state.order[at]
+            lead, met = (
+                state.wins[item, other] - state.wins[other, item],
+                state.wins[item, other] + state.wins[other, item],
+            )
+            if lead > 0 and lead * lead >= 2.0 * met * (state.log_level[0] + 0.5 * math.log(met)):
+                state.beats[item, other] = news = True
+    if news:
+        _divide(state, len(shown))
+
+
+@settled.register(TopRankState)
+def _settled(state: TopRankState) -> bool:
+    return bool(state.clock[SETTLED])

@@ -1,0 +1,239 @@
+"""UniRank: Gauthier, Gaudel, Fromont, "UniRank: Unimodal Bandit Algorithms for Online Ranking" (ICML 2022),
+Algorithms 1 and 2. It needs no horizon.
+
+For two items, over the lists in which both were in one subset of what was played and only one of them was clicked, s is
+the mean of +1 (the first was clicked) and -1; 0 without such a list. An item that was not shown was not clicked.
+
+* The *leader* is an ordered partition of the items: first the smallest set of which every item has s > 0 against every
+  other, then the same of the rest, and so on until K items are placed; what is left is the last subset.
+* Its *neighbours* merge two subsets that follow each other (not the last), or add one item of the last subset to the
+  one before. A neighbour is worth the largest optimistic s of an item of the lower part against one of the upper:
+  ``2 max{q : T d((1 + s) / 2, q) <= log t + 3 log log t} - 1``, T lists that told the two apart, t times that this
+  partition has led; 1 if T = 0 or t < 3. (One line of the paper says 0 there; its code, and optimism, say 1.)
+* The neighbour worth most is played if it is worth more than 0, otherwise the leader: subsets in order, each in a
+  random order, as far as there is room. Ties between neighbours are drawn.
+
+Outcomes may come late: what was played is remembered until 256 other leaders have come; after that an outcome teaches
+nothing. How often each partition has led is kept in a table of 4,096 places; one that another pushes out starts again.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.compiling.compiled import noalloc
+from rankone.kernels.decision import Plays
+from rankone.kernels.policy import Ints, decide, learn
+from rankone.numerics.kl import kl_upper
+from rankone.policies.base import Policy, check_list_sizes
+
+_REMEMBERED = 256  # leaders
+_COUNTED = 4_096  # partitions
+# Fields of `UniRankState.clock`.
+LEADERS, N_SUBSETS, N_TOP, STALE, COUNTER = range(5)
+# What is played, as the tag of a list says it: the leader, 1 + a subset merged with the next, or 1 + L + an item added.
+_LEADER = 0
+
+
+class UniRankState(NamedTuple):
+    """Who was clicked rather than whom, and the partitions that have led."""
+
+    wins: npt.NDArray[np.int32]  # (L, L) lists on which the one was clicked and the other, of the same subset, was not
+    subset: npt.NDArray[np.int32]  # (256, L) number of each item's subset, in the last leaders
+    order: Ints  # (L,) the items, subset after subset
+    ends: Ints  # (L,) where in `order` each subset ends
+    played: Ints  # (L,) scratch space: the items in the order that is played
+    led: Ints  # (2, 4096) a mark of each partition, and how often it has led
+    clock: Ints  # (5,) leaders so far; subsets, and without the last; is it to be found again; where it is counted
+
+
+@dataclass(frozen=True)
+class UniRank(Policy):
+    """Compares neighbours in the order it believes in: no click model, no horizon; the top position is the best.
+
+    >>> UniRank().label
+    'unirank'
+    """
+
+    name: ClassVar[str] = "unirank"
+    suits: ClassVar[str] = "an unknown click model and no horizon; the top position is the best"
+    plays: ClassVar[Plays] = "list"
+
+    def start(self, n_items: int, n_positions: int) -> UniRankState:
+        """Return the state before the first list."""
+        check_list_sizes(n_items, n_positions)
+        return UniRankState(
+            wins=np.zeros((n_items, n_items), np.int32),
+            subset=np.zeros((_REMEMBERED, n_items), np.int32),
+            order=np.arange(n_items),
+            ends=np.zeros(n_items, np.int64),
+            played=np.arange(n_items),
+            led=np.zeros((2, _COUNTED), np.int64),
+            clock=np.array([0, 0, 0, 1, 0]),
+        )
+
+
+@noalloc
+def _close(state: Any, first: int) -> int:
+    """Move the smallest set that beats all the rest to place `first` of `order`; return its end."""
+    order, wins, n_items = state.order, state.wins, len(state.order)
+    best, most = first, -1
+    for place in range(first, n_items):  # who wins most is in it
+        won = 0
+        for other in range(first, n_items):
+            won += wins[order[place], order[other]] > wins[order[other], order[place]]
+        if won > most:
+            best, most = place, won
+    order[first], order[best] = order[best], order[first]
+    end, looked = first + 1, first
+    while looked < end:  # with it everybody whom one of its members does not beat
+        member = order[looked]
+        for place in range(end, n_items):
+            other = order[place]
+            if wins[member, other] <= wins[other, member]:
+                order[end], order[place] = other, order[end]
+                end += 1
+        looked += 1
+    return end
+
+
+@noalloc
+def _sort_subsets(state: Any, line: int) -> None:
+    """Put the items of each subset in order: what is drawn must not depend on how subsets were found."""
+    for item in range(len(state.order)):
+        subset = state.subset[line, item]
+        start = state.ends[subset - 1] if subset > 0 else 0
+        state.order[start + state.played[subset]] = item
+        state.played[subset] += 1
+
+
+@noalloc
+def _find_leader(state: Any, n_positions: int) -> None:
+    clock, n_items = state.clock, len(state.order)
+    for place in range(n_items):
+        state.order[place] = place
+        state.played[place] = 0
+    clock[LEADERS] += 1
+    line, placed, subset = clock[LEADERS] % _REMEMBERED, 0, 0
+    while placed < n_items:
+        if placed < n_positions:
+            end = _close(state, placed)
+            clock[N_TOP] = subset + 1
+        else:
+            end = n_items
+        for place in range(placed, end):
+            state.subset[line, state.order[place]] = subset
+        state.ends[subset] = placed = end
+        subset += 1
+    _sort_subsets(state, line)
+    clock[N_SUBSETS], clock[STALE] = subset, 0
+    mark = np.uint64(0x9E3779B97F4A7C15)
+    for item in range(n_items):
+        mark = (mark ^ np.uint64(state.subset[line, item] + 1)) * np.uint64(0xBF58476D1CE4E5B9)
+        mark ^= mark >> np.uint64(29)
+    clock[COUNTER] = np.int64(mark >> np.uint64(40)) % _COUNTED
+    if state.led[0, clock[COUNTER]] != np.int64(mark >> np.uint64(1)):
+        state.led[0, clock[COUNTER]], state.led[1, clock[COUNTER]] = np.int64(mark >> np.uint64(1)), 0
+
+
+@noalloc
+def _optimism(state: Any, item: int, other: int, level: float) -> float:
+    """Return the optimistic s of an item against another."""
+    won, lost = state.wins[item, other], state.wins[other, item]
+    met = won + lost
+    if met == 0 or level < 0.0:
+        return 1.0
+    return 2.0 * kl_upper(won / met, level / met) - 1.0
+
+
+@noalloc
+def _choose_neighbour(state: Any, level: float, rng: Any) -> int:
+    """Return what to play, as the tag says it."""
+    clock, order, ends = state.clock, state.order, state.ends
+    chosen, most, ties = _LEADER, 0.0, 0
+    for upper in range(clock[N_SUBSETS] - 1):
+        start, middle, end = (ends[upper - 1] if upper > 0 else 0), ends[upper], ends[upper + 1]
+        one_by_one = upper + 1 == clock[N_TOP]  # below it is the last subset
+        worth = -1.0
+        for low in range(middle, end):
+            if one_by_one:
+                worth = -1.0
+            for high in range(start, middle):
+                if worth < 1.0:
+                    worth = max(worth, _optimism(state, order[low], order[high], level))
+            if (one_by_one or low == end - 1) and worth > 0.0 and worth >= most:
+                ties = ties + 1 if worth == most else 1
+                if rng.random() * ties < 1.0:
+                    chosen, most = 1 + (len(order) + order[low] if one_by_one else upper), worth
+    return chosen
+
+
+@decide.register(UniRankState)
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
+    clock, ends, played, n_items = state.clock, state.ends, state.played, len(state.order)
+    if clock[STALE]:
+        _find_leader(state, len(shown))
+    state.led[1, clock[COUNTER]] += 1
+    times = state.led[1, clock[COUNTER]]
+    level = math.log(times) + 3.0 * math.log(max(1.0, math.log(times))) if times >= 3 else -1.0
+    code = _choose_neighbour(state, level, rng)
+    whole = ends[clock[N_TOP] - 1]
+    for place in range(whole):
+        played[place] = state.order[place]
+    if code > n_items:
+        played[whole] = code - n_items - 1
+    place = subset = 0
+    while place < len(shown):
+        if subset == code - 1:
+            subset += 1
+        end = ends[subset]
+        if code > n_items and subset == clock[N_TOP] - 1:
+            end += 1
+        while place < end and place < len(shown):
+            other = place + int(rng.random() * (end - place))
+            played[place], played[other] = played[other], played[place]
+            shown[place] = played[place]
+            place += 1
+        subset += 1
+    return clock[LEADERS] * (2 * n_items + 1) + code
+
+
+@noalloc
+def _subset_played(state: Any, line: int, code: int, item: int) -> int:
+    """Return the subset of an item in what was played."""
+    subset = state.subset[line, item]
+    below = code > _LEADER and (subset == code or item == code - len(state.order) - 1)
+    return subset - 1 if below else subset
+
+
+@noalloc
+def _clicked(shown: Any, outcome: Any, item: int) -> bool:
+    for place in range(len(shown)):
+        if shown[place] == item:
+            return bool(outcome[place])
+    return False
+
+
+@learn.register(UniRankState)
+def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
+    n_items, wins = len(state.order), state.wins
+    leader, code = tag // (2 * n_items + 1), tag % (2 * n_items + 1)
+    if state.clock[LEADERS] - leader >= _REMEMBERED:
+        return
+    line = leader % _REMEMBERED
+    for place in range(len(shown)):
+        if outcome[place] == 0:
+            continue
+        item = shown[place]
+        subset = _subset_played(state, line, code, item)
+        for other in range(n_items):
+            if _subset_played(state, line, code, other) == subset and not _clicked(shown, outcome, other):
+                lead = wins[item, other] - wins[other, item]
+                wins[item, other] += 1
+                if lead == 0 or lead == -1:  # s changes its sign
+                    state.clock[STALE] = 1
