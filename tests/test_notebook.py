@@ -18,7 +18,7 @@ import rankone
 from rankone.clicks.ab_tests.crossed import CrossedTests
 from rankone.clicks.counts.counts import Counts
 from rankone.clicks.models.evaluation import Evaluation
-from rankone.errors import InputError
+from rankone.errors import InputError, StorageError
 from rankone.notebook import Shown, html_table, to_pandas
 from rankone.paper.claims import Claim, Reproduction
 
@@ -172,6 +172,11 @@ def test_an_experiment_in_memory_leaves_nothing_behind(db: str | None, tmp_path,
         assert mine.report().outcomes["clicked"] == 1
         assert ":memory:" in repr(mine)
     assert not list(tmp_path.iterdir())
+
+
+def test_what_is_in_memory_cannot_be_opened_by_others() -> None:
+    with pytest.raises(StorageError, match="expected a database that can be opened twice - got :memory: - name a file"):
+        rankone.Database(":memory:", read_only=True)
 
 
 def test_columns_of_a_frame_name_levels() -> None:

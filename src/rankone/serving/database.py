@@ -46,6 +46,8 @@ class Database:
     ) -> None:
         self.read_only = read_only
         self._forget: Callable[[], object] | None = None
+        if read_only and (db is None or db == MEMORY):
+            raise StorageError("a database that can be opened twice", MEMORY, "name a file, such as rankone.db")
         if db is None or db == MEMORY:  # threads and readers share a file; nobody else finds it, and it is not synced
             folder = tempfile.mkdtemp(prefix="rankone-")
             self._forget = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)  # or when Python ends
