@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
 
 from tests.oracles.beta_maximum import win_probabilities
 from tests.oracles.policies import kl
+
+
+@functools.cache
+def _wins(counts):
+    """The same for each set of counts, which tied leaders often share."""
+    return dict(zip(counts, win_probabilities(list(counts)), strict=True))
 
 
 def _cross(leader, shape):
@@ -27,9 +34,9 @@ def uts(pulls, clicks, led, gamma, coin):
         forced = 1.0 / gamma if coin else float((led[leader] + 1) % gamma == 0)
         found[leader] += forced / len(leaders)
         cross = _cross(leader, pulls.shape)
-        wins = win_probabilities([(pulls[pair], clicks[pair]) for pair in cross])
-        for pair, chance in zip(cross, wins, strict=True):
-            found[pair] += (1.0 - forced) * chance / len(leaders)
+        wins = _wins(tuple(sorted((int(pulls[pair]), int(clicks[pair])) for pair in cross))) if forced < 1.0 else {}
+        for pair in cross if wins else ():
+            found[pair] += (1.0 - forced) * wins[int(pulls[pair]), int(clicks[pair])] / len(leaders)
     return found
 
 

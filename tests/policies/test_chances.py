@@ -1,13 +1,20 @@
 """Probabilities of decisions: against slow twins, against what the kernels draw, and what is refused."""
 
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
 import numpy as np
 import pytest
 
 import rankone
+import rankone.testing
 from rankone.compiling.compiled import compiled
+from rankone.errors import ConformanceError, InputError
 from rankone.kernels.advance import Stretch, advance
+from rankone.kernels.policy import adopt, chance, choose, has_chances, update
 from rankone.numerics.seeds import generator
-from rankone.policies.chances import chance_table
+from rankone.policies import base
+from rankone.policies.chances import chance_table, check_chances
 from tests.oracles import chances as slow
 
 SHAPE = (3, 4)
@@ -31,20 +38,105 @@ def twin(label, state, last):
     return slow.top_two(pulls, clicks, led, coin)
 
 
-@pytest.mark.parametrize("rates", RATES)
-@pytest.mark.parametrize("label", ["uts", "uts:coin=true", "uts:gamma=5", "top-two", "top-two:coin=true"])
+@pytest.mark.parametrize(
+    ("label", "rates"),
+    [
+        ("uts", "rare clicks"), ("uts:coin=true", "clear"), ("uts:gamma=5", "close"), ("thompson", "clear"),
+        *[(label, rates) for label in ("top-two", "top-two:coin=true") for rates in RATES],
+    ],
+)  # fmt: skip
 def test_same_as_the_slow_twin(label, rates):
     """Over a run in which outcomes are late, so that decisions are made on the same counts again."""
     agent, rng, waiting = rankone.as_policy(label).agent(*SHAPE, seed=2), generator(3, "chances", rates), []
     for step in range(160):
         led = agent.state.led.copy() if hasattr(agent.state, "led") else None
         waiting.append(agent.ask())
-        if step < 8 or step % 20 < 2:
+        if step < 5 or step % 40 < 2:
             last = -1 if led is None else int(np.flatnonzero(agent.state.led != led)[0])
             np.testing.assert_allclose(chance_table(agent), twin(label, agent.state, last), rtol=0.01, atol=1e-8)
         while len(waiting) > 3:
             told = waiting.pop(int(rng.random() * len(waiting)))
             agent.tell(told, bool(rng.random() < RATES[rates][told.shown]))
+
+
+def known_agent(label, case):
+    """An agent that knows random counts of any size."""
+    rng = generator(case, "states")
+    pulls = np.exp(rng.uniform(0.0, np.log(300.0), SHAPE)).astype(int) - (rng.random(SHAPE) < 0.2)
+    clicks = rng.binomial(pulls, rng.choice([0.02, 0.1, 0.5, 0.95]) * rng.uniform(0.7, 1.0, SHAPE))
+    agent = rankone.as_policy(label).agent(*SHAPE, seed=case)
+    compiled(advance, type(agent.policy).__module__)(agent.state, None, agent.rng, Stretch.known(pulls, clicks))
+    return agent
+
+
+@pytest.mark.parametrize("case", range(3))
+@pytest.mark.parametrize(
+    "label", ["uts", "uts:coin=true", "thompson", "top-two:coin=true", "osub", "imed-ub", "klucb-ub", "uniform"]
+)
+def test_as_often_as_the_kernel_decides_so(label, case):
+    """From one state again and again; the table is the same whatever is drawn. Bernstein bound of e^-18 a pair."""
+    agent, count = known_agent(label, case), 1_500
+    before, shown, tables = agent.state, np.zeros(SHAPE), set()
+    for step in range(count):
+        agent.state = type(before)(*(array.copy() for array in before))
+        shown[agent.ask().shown] += 1
+        if step < 20:
+            table = chance_table(agent)
+            tables.add(table.tobytes())
+    assert len(tables) == 1
+    assert (np.abs(shown - count * table) <= 6.0 * np.sqrt(count * table * (1.0 - table)) + 12.0).all()
+
+
+@pytest.mark.parametrize("name", ["ucb1", "kl-ucb", "ucb1-elim:horizon=500"])
+def test_an_order_drawn_ahead_is_known_as_far_as_it_was_shown(name):
+    """The first time round each of the pairs left is as probable; then the turn is known."""
+    agent, left = rankone.as_policy(name).agent(*SHAPE), 12
+    for step in range(16):
+        decision = agent.ask()
+        table = chance_table(agent)
+        assert table[decision.shown] == (1.0 / left if step < 12 else 1.0)
+        assert np.count_nonzero(table) == (left if step < 12 else 1)
+        agent.tell(decision, clicked=False)
+        left -= 1
+
+
+@pytest.mark.parametrize("name", ["rank1elim:horizon=500", "rank1elim-kl:horizon=500"])
+def test_a_sweep_draws_its_partner_and_nothing_else(name):
+    agent = rankone.as_policy(name).agent(*SHAPE)
+    for step in range(21):
+        decision = agent.ask()
+        expected = np.zeros(SHAPE)
+        if step % 7 == 0:
+            expected[0, :] = 1 / 4
+        elif step % 7 == 3:
+            expected[:, 0] = 1 / 3
+        else:
+            expected[decision.shown] = 1.0
+        np.testing.assert_array_equal(chance_table(agent), expected)
+        agent.tell(decision, clicked=False)
+
+
+def test_who_defeats_a_level_is_drawn_in_its_place():
+    """Row 2 beats the others: a sweep of columns draws it for all of them."""
+    agent = rankone.as_policy("rank1elim:horizon=500").agent(3, 2)
+    adopt(agent.state, np.array([2, 1, 2, 3, 4]))
+    while True:
+        decision = agent.ask()
+        table = chance_table(agent)
+        if np.count_nonzero(table[:, 0]) > 1:
+            break
+        agent.tell(decision, clicked=False)
+    np.testing.assert_allclose(table[:, 0], [0, 1 / 3, 2 / 3])
+
+
+def test_waiting_for_outcomes_the_leading_pairs_are_equally_probable():
+    agent = rankone.as_policy("rank1elim:horizon=3").agent(*SHAPE)
+    for _ in range(200):
+        decision = agent.ask()
+        if decision.filler:
+            break
+    assert decision.filler
+    np.testing.assert_allclose(chance_table(agent), 1 / 12)
 
 
 @pytest.mark.parametrize("label", ["uts:coin=true", "top-two:coin=true"])
@@ -78,5 +170,115 @@ def test_the_same_bits_after_a_copy_and_from_counts_alone():
 @pytest.mark.parametrize("coin", ["yes", 1, None])
 def test_a_coin_that_is_none(coin):
     for kind in (rankone.UTS, rankone.policies.TopTwo):
-        with pytest.raises(rankone.errors.InputError, match="expected coin as true or false - got"):
+        with pytest.raises(InputError, match="expected coin as true or false - got"):
             kind(coin=coin)
+
+
+class DiceState(NamedTuple):
+    """The sizes, and the probability that the policy says of every pair."""
+
+    sizes: np.ndarray
+    says: np.ndarray
+
+
+@choose.register(DiceState)
+def _choose(state, rng):
+    return int(rng.random() * state.sizes[0]), int(rng.random() * state.sizes[1]), 0
+
+
+@update.register(DiceState)
+def _update(state, row, col, tag, reward):
+    pass
+
+
+@chance.register(DiceState)
+def _chance(state, shown):
+    return state.says[shown[0], shown[1]]
+
+
+class ShyState(NamedTuple):
+    """Says nothing of its chances."""
+
+    sizes: np.ndarray
+
+
+choose.register(ShyState)(_choose)
+update.register(ShyState)(_update)
+
+
+@pytest.fixture
+def dice(monkeypatch):
+    """A policy of a user's that draws evenly, and says what it is told to say."""
+    monkeypatch.setattr(base._POLICIES, "_things", dict(base._POLICIES.known()))
+    monkeypatch.setattr(base._POLICIES, "_origins", dict(base._POLICIES._origins))
+
+    @dataclass(frozen=True)
+    class Dice(rankone.Policy):
+        """Draws evenly."""
+
+        says: str = "even"
+        name: ClassVar[str] = "dice"
+        suits: ClassVar[str] = "a test"
+
+        def start(self, n_rows, n_cols):
+            base.check_sizes(n_rows, n_cols)
+            sizes, even = np.array([n_rows, n_cols]), np.full((n_rows, n_cols), 1.0 / (n_rows * n_cols))
+            if self.says == "nothing":
+                return ShyState(sizes)
+            tilted = np.arange(1.0, even.size + 1).reshape(even.shape)
+            table = {
+                "even": even, "double": 2.0 * even, "negative": even.copy(), "tilted": tilted / tilted.sum(),
+                "impossible": np.zeros(even.shape),
+            }[self.says]  # fmt: skip
+            if self.says == "negative":
+                table[0, 0], table[-1, -1] = -0.5, table[-1, -1] + 0.5 + table[0, 0]
+            if self.says == "impossible":
+                table[0, 0] = 1.0
+            return DiceState(sizes, table)
+
+    return Dice
+
+
+def test_a_policy_of_the_users_says_the_probability_of_one_decision(dice):
+    """That is enough: the default asks for each level."""
+    agent = dice().agent(2, 3)
+    agent.ask()
+    assert has_chances(DiceState)
+    assert not has_chances(ShyState)
+    np.testing.assert_allclose(chance_table(agent), 1 / 6)
+    check_chances(dice(), 2, 3)
+
+
+def test_one_that_says_nothing_passes(dice):
+    agent = dice("nothing").agent(2, 3)
+    agent.ask()
+    assert chance_table(agent) is None
+    check_chances(dice("nothing"), 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("says", "sentence"),
+    [
+        (
+            "double",
+            r"expected probabilities of 'dice:says=double' of all pairs that sum to 1 - got 2 - see `chances`",
+        ),
+        ("negative", r"expected probabilities of 'dice:says=negative' of at least 0 - got -0.5 - "),
+        (
+            "impossible",
+            r"expected probabilities of 'dice:says=impossible' above 0 for what it decided - got 0 for the pair",
+        ),
+    ],
+)
+def test_probabilities_that_cannot_be_true(dice, says, sentence):
+    with pytest.raises(InputError, match=sentence):
+        check_chances(dice(says), 2, 3)
+
+
+def test_the_suite_finds_probabilities_that_are_not_its_own(dice):
+    suite = rankone.testing.PolicySuite()
+    suite.policy = dice("tilted")
+    with pytest.raises(ConformanceError, match="as often as `chances` says, within chance - got "):
+        suite.test_says_how_probable_its_decisions_are()
+    suite.policy = dice()
+    suite.test_says_how_probable_its_decisions_are()

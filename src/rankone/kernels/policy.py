@@ -36,7 +36,8 @@ numbers; so does a policy on pairs that looks at the context, an array of number
                                                     array of the factors' sizes; else False)
 
 Both are asked right after `decide`, before anything is learned, and answer for what was known *before* it: a `decide`
-that changes the state keeps what they need (which pair led, for example). Their answer follows from the state alone.
+that changes the state keeps what they need (which pair led, for example). Their answer follows from the state alone,
+bit for bit. An order that was drawn ahead counts as known only as far as it has been shown.
 
 There, too, the policy starts afresh when rows or columns come and go, on what is known::
 

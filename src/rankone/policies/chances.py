@@ -5,6 +5,7 @@ Live experiments ask for them inside compiled code (`chances` of `rankone.kernel
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from rankone.compiling.compiled import compile_errors_explained, compiled
 from rankone.errors import InputError
 from rankone.kernels.policy import Floats, chances, has_chances
+from rankone.numerics.seeds import generator
 from rankone.policies.agent import Agent
 from rankone.policies.base import Policy
 
@@ -19,15 +21,27 @@ _DECISIONS, _OPEN = 60, 5  # played to check a policy, and outcomes that are lat
 _ROUNDING = 1e-6
 
 
-def _fill(state: Any, shown: Any, found: Any, table: Any) -> bool:
-    """Ask for each row with every column."""
-    for row in range(table.shape[0]):
+def _ask(state: Any, shown: Any, cross: Any, scratch: Any, table: Any) -> bool:
+    """Ask for what was shown, and for each row with every column."""
+    n_rows, n_cols = table.shape
+    known = chances(state, shown, cross)
+    for row in range(n_rows):
         shown[0], shown[1] = row, 0
-        if not chances(state, shown, found):
-            return False
-        for col in range(table.shape[1]):
-            table[row, col] = found[table.shape[0] + col]
-    return True
+        known = known and chances(state, shown, scratch)
+        for col in range(n_cols):
+            table[row, col] = scratch[n_rows + col]
+    return known
+
+
+def _asked(agent: Agent, shown: tuple[int, ...]) -> tuple[Floats, Floats] | None:
+    """Return the probability of each pair, and what `chances` fills in for one."""
+    if not has_chances(type(agent.state)):
+        return None
+    (n_rows, n_cols), module = agent.shape, type(agent.policy).__module__
+    table, cross, scratch = np.empty((n_rows, n_cols)), np.empty(n_rows + n_cols), np.empty(n_rows + n_cols)
+    with compile_errors_explained(module):
+        known = compiled(_ask, module)(agent.state, np.array(shown), cross, scratch, table)
+    return (table, cross) if known else None
 
 
 def chance_table(agent: Agent) -> Floats | None:
@@ -41,25 +55,27 @@ def chance_table(agent: Agent) -> Floats | None:
     >>> chance_table(agent).tolist()
     [[0.1, 0.1, 0.1, 0.1, 0.1], [0.1, 0.1, 0.1, 0.1, 0.1]]
     """
-    if not has_chances(type(agent.state)):
-        return None
-    (n_rows, n_cols), module = agent.shape, type(agent.policy).__module__
-    table = np.empty((n_rows, n_cols))
-    with compile_errors_explained(module):
-        known = compiled(_fill, module)(agent.state, np.zeros(2, np.int64), np.empty(n_rows + n_cols), table)
-    return table if known else None
+    found = _asked(agent, (0, 0))
+    return None if found is None else found[0]
 
 
-def cross_of(agent: Agent, row: int, col: int) -> Floats | None:
-    """Return what `chances` fills in for one pair: each row with its column, then each column with its row."""
-    module, found = type(agent.policy).__module__, np.full(sum(agent.shape), np.nan)
-    with compile_errors_explained(module):
-        known = compiled(_ask, module)(agent.state, np.array([row, col]), found)
-    return found if known else None
+def watch(agent: Agent, steps: int, rates: Floats, seed: int) -> Iterator[tuple[tuple[int, ...], Floats]]:
+    """Play an agent, some outcomes late; yield what it shows and how probable each pair was.
 
-
-def _ask(state: Any, shown: Any, found: Any) -> bool:
-    return chances(state, shown, found)
+    Probabilities that cannot be true are refused. Nothing is yielded if the policy cannot say.
+    """
+    rng, waiting = generator(seed, "watch"), []
+    for _ in range(steps):
+        waiting.append(agent.ask())
+        shown = waiting[-1].shown
+        found = _asked(agent, shown)
+        if found is None:
+            return
+        _refuse_wrong(*found, shown, agent.policy.label)
+        yield shown, found[0]
+        if len(waiting) > _OPEN:
+            told = waiting.pop(int(rng.random() * len(waiting)))
+            agent.tell(told, bool(rng.random() < rates[told.shown]))
 
 
 def check_chances(policy: Policy, n_rows: int, n_cols: int) -> None:
@@ -70,29 +86,21 @@ def check_chances(policy: Policy, n_rows: int, n_cols: int) -> None:
     >>> from rankone import as_policy
     >>> check_chances(as_policy("uniform"), n_rows=2, n_cols=5)
     """
-    if policy.plays != "pair" or type(policy).__module__.startswith("rankone."):
-        return
-    agent, rng = policy.with_horizon(1_000).for_problem(0, 0).agent(n_rows, n_cols), np.random.default_rng(0)
-    waiting = []
-    for _ in range(_DECISIONS):
-        waiting.append(agent.ask())
-        table = chance_table(agent)
-        if table is None:
-            return
-        refuse_wrong_chances(table, cross_of(agent, *waiting[-1].shown), waiting[-1].shown, policy.label)
-        if len(waiting) > _OPEN:
-            agent.tell(waiting.pop(int(rng.random() * len(waiting))), bool(rng.random() < 0.3))
+    if policy.plays == "pair" and not type(policy).__module__.startswith("rankone."):
+        agent = policy.with_horizon(1_000).for_problem(0, 0).agent(n_rows, n_cols)
+        for _ in watch(agent, _DECISIONS, np.full((n_rows, n_cols), 0.3), seed=0):
+            pass
 
 
-def refuse_wrong_chances(table: Floats, cross: Floats | None, shown: tuple[int, ...], label: str) -> None:
+def _refuse_wrong(table: Floats, cross: Floats, shown: tuple[int, ...], label: str) -> None:
     """Refuse probabilities that are negative, do not sum to 1, or call impossible what was just decided."""
     what, do = f"probabilities of '{label}'", "see `chances` in rankone.kernels.policy, or register none"
     if not (table >= 0.0).all():
-        raise InputError(f"{what} of at least 0", float(np.min(table)), do)
+        raise InputError(f"{what} of at least 0", f"{np.min(table):.6g}", do)
     if not abs(table.sum() - 1.0) <= _ROUNDING:
-        raise InputError(f"{what} of all pairs that sum to 1", float(table.sum()), do)
+        raise InputError(f"{what} of all pairs that sum to 1", f"{table.sum():.6g}", do)
     if table[shown] <= 0.0:
         raise InputError(f"{what} above 0 for what it decided", f"0 for the pair {shown}", do)
     wanted = np.concatenate([table[:, shown[1]], table[shown[0]]])
-    if cross is None or not np.allclose(cross, wanted, rtol=1e-6, atol=1e-12):
+    if not np.allclose(cross, wanted, rtol=1e-6, atol=1e-12):
         raise InputError(f"{what} that are the same whichever pair is asked for", f"{cross} and {wanted}", do)

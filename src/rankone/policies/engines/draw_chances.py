@@ -12,13 +12,15 @@ import numpy.typing as npt
 
 from rankone.compiling.compiled import kernel, noalloc
 from rankone.numerics.beta_winner import GROUP_CLICKS, GROUP_PULLS, GROUP_SIZE, compare, curves_of, win_chance
-from rankone.policies.engines.leader_chances import add_chance
+from rankone.numerics.rekeyable_table import NOBODY
+from rankone.policies.engines.pair_chances import add_chance, clear_chances
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# Rows of a table of pairs, whose first `drawing` columns are of leaders; and its first rows are those of groups.
-PAIR_LEADER, PAIR_GROUP = range(3, 5)
+# More rows of a table of groups: the group of each pair; where to look for the group with given counts.
+PAIR_GROUP, PAIR_SLOT = range(3, 5)
+_SPREAD = 1_000_003  # an odd multiplier: counts that differ little land in slots far apart
 
 
 @noalloc
@@ -31,15 +33,33 @@ def _on_cross(n_rows: int, n_cols: int, leader: int, place: int) -> int:
     return leader - col + place + (place >= col)
 
 
+@kernel
+def _start_table(n_pairs: int) -> Ints:
+    """Return a table of groups in which no pair has one yet; at least half of its slots stay empty."""
+    size = 2
+    while size < 2 * n_pairs:
+        size *= 2
+    table = np.empty((5, size), np.int64)
+    for place in range(size):
+        table[PAIR_GROUP, place] = table[PAIR_SLOT, place] = NOBODY
+        table[GROUP_SIZE, place] = 0
+    return table
+
+
 @noalloc
 def _group_of(table: Ints, n_groups: int, pulls: int, clicks: int) -> int:
     """Return the group with these counts; `n_groups`, where it is entered, if there is none so far."""
-    group = 0
-    while group < n_groups and (table[GROUP_PULLS, group] != pulls or table[GROUP_CLICKS, group] != clicks):
-        group += 1
-    table[GROUP_PULLS, group] = pulls
-    table[GROUP_CLICKS, group] = clicks
-    return group
+    mask = table.shape[1] - 1
+    slot = (pulls * _SPREAD + clicks) & mask
+    while table[PAIR_SLOT, slot] != NOBODY:
+        group = table[PAIR_SLOT, slot]
+        if table[GROUP_PULLS, group] == pulls and table[GROUP_CLICKS, group] == clicks:
+            return group
+        slot = (slot + 1) & mask
+    table[PAIR_SLOT, slot] = n_groups
+    table[GROUP_PULLS, n_groups] = pulls
+    table[GROUP_CLICKS, n_groups] = clicks
+    return n_groups
 
 
 @kernel
@@ -52,14 +72,12 @@ def add_largest_draws(
     """
     n_rows = len(pulls) // n_cols
     members = n_rows + n_cols - 1
-    table = np.empty((5, len(pulls)), np.int64)
-    for pair in range(len(pulls)):
-        table[PAIR_GROUP, pair] = -1
+    table = _start_table(len(pulls))
     n_groups: Any = np.int64(0)  # a plain 0 would be compiled for on its own
     for place in range(drawing):
         for step in range(members):
             pair = _on_cross(n_rows, n_cols, int(leaders[0, place]), step)
-            if table[PAIR_GROUP, pair] < 0:
+            if table[PAIR_GROUP, pair] == NOBODY:
                 group = _group_of(table, n_groups, pulls[pair], clicks[pair])
                 table[PAIR_GROUP, pair] = group
                 n_groups = max(n_groups, group + 1)
@@ -90,8 +108,7 @@ def fill_cross_draws(
     leaders = np.empty((2, end - first))
     n_leaders = 0
     drawing: Any = np.int64(0)  # a plain 0 would be compiled for on its own
-    for level in range(len(found)):
-        found[level] = 0.0
+    clear_chances(found)
     for pair in range(first, end):
         n_leaders += (clicks[pair] / pulls[pair] if pulls[pair] > 0 else -1.0) == best
     for pair in range(first, end):
@@ -106,3 +123,21 @@ def fill_cross_draws(
                 drawing += 1
     if drawing > 0:
         add_largest_draws(pulls, clicks, n_cols, leaders, drawing, shown, found)
+
+
+@kernel
+def fill_all_draws(pulls: Ints, clicks: Ints, n_cols: int, shown: Any, found: Any) -> None:
+    """Fill in the probabilities if the largest draw of all pairs decides."""
+    clear_chances(found)
+    table = _start_table(len(pulls))
+    n_groups: Any = np.int64(0)  # a plain 0 would be compiled for on its own
+    for pair in range(len(pulls)):
+        group = _group_of(table, n_groups, pulls[pair], clicks[pair])
+        table[PAIR_GROUP, pair] = group
+        table[GROUP_SIZE, group] += 1
+        n_groups = max(n_groups, group + 1)
+    curves = curves_of(table, n_groups)
+    compare(table, n_groups, curves)
+    for pair in range(len(pulls)):
+        if pair // n_cols == shown[0] or pair % n_cols == shown[1]:
+            add_chance(n_cols, shown, found, pair, win_chance(curves, table[PAIR_GROUP, pair]))

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from rankone.compiling.compiled import noalloc
+from rankone.compiling.compiled import inlined, noalloc
 from rankone.compiling.dispatch import dispatched
 from rankone.kernels.policy import (
     FILLER,
@@ -48,6 +48,10 @@ ROWS, COLS = 0, 1
 # Fields of `SweepState.clock`.
 SWEEP_STAGE, SWEEP_TO_GO, SWEEP_SIDE, SWEEP_POSITION, SWEEP_PARTNER, SWEEP_OPEN = range(6)
 SWEEP_N_ROWS, SWEEP_ROWS_LEFT, SWEEP_COLS_LEFT = range(6, 9)
+SWEEP_HOW, SWEEP_LAST_ROW, SWEEP_LAST_COL = range(9, 12)
+# How the last decision came about: nothing was drawn; the leading row and column, ties at random; a column for this row
+# was drawn; a row for this column was drawn.
+SURE, LEADING, ANY_COL, ANY_ROW = range(4)
 # Fields of `SweepState.level`.
 SWEEP_LOG_HORIZON, SWEEP_FIRST_LENGTH, SWEEP_CONFIDENCE = range(3)
 
@@ -59,13 +63,13 @@ class SweepState(NamedTuple):
     remaining: Ints  # (K + L,) remaining rows from place 0, remaining columns from place K
     pulls: Ints  # (K + L,) outcomes of each row in row sweeps, of each column in column sweeps
     clicks: Ints  # (K + L,) clicks among them
-    clock: Ints  # (9,) where in the stage we are
+    clock: Ints  # (12,) where in the stage we are, and the last decision
     level: Floats  # (3,) constants of the policy
 
 
 def start_clock(n_rows: int, n_cols: int) -> Ints:
     """Return the clock before anything happened: every row and every column remains."""
-    clock = np.zeros(9, np.int64)
+    clock = np.zeros(12, np.int64)
     clock[SWEEP_N_ROWS], clock[SWEEP_ROWS_LEFT], clock[SWEEP_COLS_LEFT] = n_rows, n_rows, n_cols
     return clock
 
@@ -158,16 +162,33 @@ def leading_pair(state: Any, rng: Any) -> tuple[int, int]:
     return found_row, found - clock[SWEEP_N_ROWS]
 
 
+@inlined
+def note(state: Any, how: int, row: int, col: int, tag: int) -> tuple[int, int, int]:
+    """Note how a decision came about, for `chances`; return it."""
+    clock = state.clock
+    clock[SWEEP_HOW], clock[SWEEP_LAST_ROW], clock[SWEEP_LAST_COL] = how, row, col
+    return row, col, tag
+
+
+@inlined
+def note_pair(state: Any, drawn: bool, side: int, level: int, partner: int, tag: int) -> tuple[int, int, int]:
+    """Return the decision that plays a level of one side with a partner of the other, drawn for it or before."""
+    n_rows = state.clock[SWEEP_N_ROWS]
+    if side == ROWS:
+        return note(state, ANY_COL if drawn else SURE, level, partner - n_rows, tag)
+    return note(state, ANY_ROW if drawn else SURE, partner, level - n_rows, tag)
+
+
 @choose.register(SweepState)
 def _choose(state: SweepState, rng: Any) -> tuple[int, int, int]:
     clock, n_rows = state.clock, state.clock[SWEEP_N_ROWS]
     if clock[SWEEP_TO_GO] == 0 and clock[SWEEP_OPEN] == 0:
         close_stage(state, rng)
     if one_pair_left(state):
-        return state.remaining[0], state.remaining[n_rows] - n_rows, FILLER
+        return note(state, SURE, state.remaining[0], state.remaining[n_rows] - n_rows, FILLER)
     if clock[SWEEP_TO_GO] == 0:  # outcomes of this stage are still missing
         row, col = leading_pair(state, rng)
-        return row, col, FILLER
+        return note(state, LEADING, row, col, FILLER)
     side, place = clock[SWEEP_SIDE], clock[SWEEP_POSITION]
     tag = 2 * clock[SWEEP_STAGE] + side
     if place == 0:  # lines 12-13 and 17-18: one partner for the whole sweep
@@ -181,9 +202,7 @@ def _choose(state: SweepState, rng: Any) -> tuple[int, int, int]:
         clock[SWEEP_POSITION] = 0
         clock[SWEEP_SIDE] = 1 - side
         clock[SWEEP_TO_GO] -= side
-    if side == ROWS:
-        return level, clock[SWEEP_PARTNER] - n_rows, tag
-    return clock[SWEEP_PARTNER], level - n_rows, tag
+    return note_pair(state, place == 0, side, level, clock[SWEEP_PARTNER], tag)
 
 
 @update.register(SweepState)

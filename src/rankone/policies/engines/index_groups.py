@@ -39,7 +39,7 @@ QUEUE_FIRST, QUEUE_LAST, QUEUE_BUCKET = range(2, 5)
 # Fields of `IndexState.clock` and of `IndexState.levels`; `index_race` says what they mean.
 RACE_ASKED, RACE_N_COLS, RACE_N_GROUPS, RACE_MAX_GROUPS = range(4)
 RACE_HELD, RACE_HELD_ROW, RACE_HELD_COL, RACE_HELD_PULLS = range(4, 8)
-RACE_LEADER, RACE_VALID_UNTIL, RACE_SEARCHED_AT, RACE_LOOK_AHEAD, RACE_RENEW_AT = range(8, 13)
+RACE_LEADER, RACE_VALID_UNTIL, RACE_SEARCHED_AT, RACE_LOOK_AHEAD, RACE_RENEW_AT, RACE_HELD_CHOSEN = range(8, 14)
 NOW, LATER, BAR, RIVALS, TOUCHED, CONSTANT = range(6)
 
 # A table of groups has room for every pair in a group of its own, twice, and for these.
@@ -58,7 +58,7 @@ class IndexState(NamedTuple):
     groups: Ints  # (2 K * L + 32, 5) pulls, clicks; first and last pair of the queue; place in the hash table
     tangents: Floats  # (2 K * L + 32, 2) the line above each group's index: its height at level 0 and its slope
     buckets: Ints  # (a power of two,) hash table from counts to groups
-    clock: Ints  # (13,) decisions so far, and where the race stands
+    clock: Ints  # (14,) decisions so far, and where the race stands
     levels: Floats  # (6,) exploration levels, the bars between the rivals, and the policy's own constant
 
     @property
@@ -76,7 +76,7 @@ def start_groups(state_class: Callable[..., State], n_rows: int, n_cols: int, co
     """Return the state before the first decision."""
     n_pairs = n_rows * n_cols
     n_groups = 2 * n_pairs + SPARE_GROUPS
-    clock = np.zeros(13, np.int64)
+    clock = np.zeros(14, np.int64)
     clock[RACE_N_COLS], clock[RACE_MAX_GROUPS], clock[RACE_LOOK_AHEAD] = n_cols, n_groups, 1
     clock[RACE_HELD], clock[RACE_VALID_UNTIL] = NOBODY, NEVER
     levels = np.zeros(6)

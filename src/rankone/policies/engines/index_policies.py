@@ -8,12 +8,25 @@ decisions made.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from rankone.kernels.policy import View, choose, prepare, recall, update, view
+from rankone.compiling.compiled import noalloc
+from rankone.kernels.policy import View, chances, choose, prepare, recall, update, view
 from rankone.policies.beliefs import pair_view
-from rankone.policies.engines.index_groups import RACE_ASKED, IndexState
+from rankone.policies.engines.index_groups import (
+    CHOSEN,
+    CLICKS,
+    PULLS,
+    RACE_ASKED,
+    RACE_HELD,
+    RACE_HELD_CHOSEN,
+    RACE_N_COLS,
+    IndexState,
+)
 from rankone.policies.engines.index_race import choose_largest, count_outcome, exploration_level, hold_any, index_at
+from rankone.policies.engines.pair_chances import add_chance, clear_chances
 
 choose.register(IndexState)(choose_largest)
 update.register(IndexState)(count_outcome)
@@ -25,6 +38,36 @@ def _recall(state: IndexState, row: int, col: int, pulls: int, clicks: int) -> N
     for place in range(pulls):
         update(state, row, col, 0, 1 if place < clicks else 0)
     state.clock[RACE_ASKED] += pulls
+
+
+@noalloc
+def ties_with_held(state: IndexState, pair: int, level: float) -> bool:
+    """Tell whether a pair might as well have been chosen as the one held: never chosen either, with the same index."""
+    pairs, held = state.pairs, state.clock[RACE_HELD]
+    if pair == held:
+        return True
+    if pairs[pair, CHOSEN] >= 0 or state.clock[RACE_HELD_CHOSEN] >= 0:
+        return False
+    if pairs[pair, PULLS] == 0 or pairs[held, PULLS] == 0:
+        return pairs[pair, PULLS] == pairs[held, PULLS]
+    index = index_at(state, pairs[held, PULLS], pairs[held, CLICKS], level)
+    return index_at(state, pairs[pair, PULLS], pairs[pair, CLICKS], level) == index
+
+
+@chances.register(IndexState)
+def _chances(state: IndexState, shown: Any, found: Any) -> bool:
+    """Only ties between pairs never chosen are left to chance: their order was drawn, but nobody has seen it yet."""
+    clear_chances(found)
+    clock, tied = state.clock, 1
+    first, end, level = clock[RACE_HELD], clock[RACE_HELD] + 1, exploration_level(state, clock[RACE_ASKED] - 1)
+    if clock[RACE_HELD_CHOSEN] < 0:
+        first, end, tied = 0, len(state.pairs), 0
+        for pair in range(end):
+            tied += ties_with_held(state, pair, level)
+    for pair in range(first, end):
+        if ties_with_held(state, pair, level):
+            add_chance(clock[RACE_N_COLS], shown, found, pair, 1.0 / tied)
+    return True
 
 
 @view.register(IndexState)

@@ -60,6 +60,7 @@ from rankone.policies.engines.index_groups import (
     QUEUE_FIRST,
     RACE_ASKED,
     RACE_HELD,
+    RACE_HELD_CHOSEN,
     RACE_HELD_COL,
     RACE_HELD_PULLS,
     RACE_HELD_ROW,
@@ -251,6 +252,7 @@ def choose_largest(state: IndexState, rng: Any) -> tuple[int, int, int]:
             leader = clock[RACE_LEADER]
         held = groups[leader, QUEUE_FIRST]
         hold(state, leader, held)
+    clock[RACE_HELD_CHOSEN] = pairs[held, CHOSEN]  # `chances` has to know whether it was ever chosen before
     pairs[held, CHOSEN] = asked
     clock[RACE_ASKED] = asked + 1
     return clock[RACE_HELD_ROW], clock[RACE_HELD_COL], 0

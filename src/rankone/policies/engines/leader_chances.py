@@ -3,9 +3,6 @@
 Before a decision the counts are known, and so is the set of pairs with the best empirical mean. Each of them leads with
 the same probability; given who leads, a policy says how it spreads the decision over that pair and its cross
 (`spread`). What a decision has changed since then, who led and how often, is taken back while this is worked out.
-
-Answers are written into `found`: for each row the probability of that row with the column shown, then for each column
-that of the row shown with that column.
 """
 
 from __future__ import annotations
@@ -17,6 +14,7 @@ import numpy as np
 from rankone.compiling.compiled import noalloc
 from rankone.compiling.dispatch import derived
 from rankone.numerics.rekeyable_table import NOBODY
+from rankone.policies.engines.pair_chances import add_chance, clear_chances
 from rankone.policies.engines.unimodal import (
     LEADER_CHAMPION,
     LEADER_LAST,
@@ -26,16 +24,6 @@ from rankone.policies.engines.unimodal import (
     on_cross,
     score,
 )
-
-
-@noalloc
-def add_chance(n_cols: int, shown: Any, found: Any, pair: int, chance: float) -> None:
-    """Add to the probability of a pair, wherever it is asked for."""
-    row, col = pair // n_cols, pair % n_cols
-    if col == shown[1]:
-        found[row] += chance
-    if row == shown[0]:
-        found[len(found) - n_cols + col] += chance
 
 
 @noalloc
@@ -82,8 +70,7 @@ def leaders_among(state: Any) -> tuple[int, int, float, float]:
 
 def leader_chances(state: Any, shown: Any, found: Any) -> bool:
     """`chances` of a policy with a leader and scores without randomness; `spread` may be registered."""
-    for level in range(len(found)):
-        found[level] = 0.0
+    clear_chances(found)
     last = state.clock[LEADER_LAST]
     first, end, best, weight = leaders_among(state)
     if last != NOBODY:

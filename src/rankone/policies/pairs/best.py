@@ -9,15 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from rankone.errors import InputError
-from rankone.kernels.policy import FILLER, choose, settled, syncs, update
+from rankone.kernels.policy import FILLER, chance, choose, settled, syncs, update
 from rankone.policies.base import Policy, check_sizes
 from rankone.specs import whole_number
 
 
 class BestState(NamedTuple):
-    """The pair to choose."""
+    """The pair to choose, and the sizes."""
 
     pair: npt.NDArray[np.int64]  # (2,) row and column
+    sizes: npt.NDArray[np.int64]  # (2,) how many rows and columns there are
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Best(Policy):
             if index is None:
                 raise InputError(f"a {side} for the policy 'best'", "none", "try 'best:row=0,col=0'")
             whole_number(f"{side} of the policy 'best'", index, least=0, most=size - 1)
-        return BestState(np.array([self.row, self.col], dtype=np.int64))
+        return BestState(np.array([self.row, self.col], dtype=np.int64), np.array([n_rows, n_cols]))
 
 
 @choose.register(BestState)
@@ -71,3 +72,8 @@ def _settled(state: BestState) -> bool:
 @syncs.register(BestState)
 def _syncs(state: BestState) -> int:
     return 0
+
+
+@chance.register(BestState)
+def _chance(state: BestState, shown: Any) -> float:
+    return 1.0 if shown[0] == state.pair[0] and shown[1] == state.pair[1] else 0.0

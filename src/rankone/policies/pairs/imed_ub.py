@@ -14,8 +14,10 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from rankone.kernels.policy import chances
 from rankone.numerics.kl import bernoulli_kl
 from rankone.policies.base import Policy
+from rankone.policies.engines.leader_chances import leader_chances
 from rankone.policies.engines.unimodal import LeaderState, mean_of, score, start_leaders
 
 
@@ -45,3 +47,6 @@ def _score(state: IMEDUBState, leader: int, pair: int, best: float, rng: Any) ->
     if pulls == 0:
         return math.inf
     return -pulls * bernoulli_kl(mean_of(state, pair), mean_of(state, leader)) - math.log(pulls)
+
+
+chances.register(IMEDUBState)(leader_chances)

@@ -14,8 +14,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from rankone.kernels.policy import view
+from rankone.kernels.policy import chances, view
 from rankone.policies.base import Policy
+from rankone.policies.engines.leader_chances import leader_chances
 from rankone.policies.engines.unimodal import LeaderState, kl_index, optimistic_view, score, start_leaders
 
 
@@ -48,3 +49,4 @@ def _score(state: KLUCBUBState, leader: int, pair: int, best: float, rng: Any) -
 
 
 view.register(KLUCBUBState)(optimistic_view)
+chances.register(KLUCBUBState)(leader_chances)

@@ -14,9 +14,13 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from rankone.kernels.policy import choose, view
+from rankone.compiling.compiled import noalloc
+from rankone.kernels.policy import chances, choose, view
 from rankone.policies.base import Policy, check_c
+from rankone.policies.engines.leader_chances import leader_chances, spread, spread_over_best
+from rankone.policies.engines.pair_chances import add_chance
 from rankone.policies.engines.unimodal import (
+    LEADER_N_COLS,
     LeaderState,
     as_decision,
     best_on_cross,
@@ -65,12 +69,27 @@ def _score(state: OSUBState, leader: int, pair: int, best: float, rng: Any) -> f
     return kl_index(state, pair, level, best)
 
 
+@noalloc
+def is_leaders_turn(state: OSUBState, leader: int) -> bool:
+    """Tell whether the leader is chosen whatever its index."""
+    return (state.led[leader] - 1) % (cross_size(state) + 1) == 0
+
+
 @choose.register(OSUBState)
 def _choose(state: OSUBState, rng: Any) -> tuple[int, int, int]:
     leader = find_leader(state, rng)
-    if (state.led[leader] - 1) % (cross_size(state) + 1) == 0:
-        return as_decision(state, leader)
-    return as_decision(state, best_on_cross(state, leader, rng))
+    return as_decision(state, leader if is_leaders_turn(state, leader) else best_on_cross(state, leader, rng))
+
+
+@spread.register(OSUBState)
+def _spread(state: OSUBState, leader: int, weight: float, shown: Any, found: Any) -> None:
+    if is_leaders_turn(state, leader):
+        add_chance(state.clock[LEADER_N_COLS], shown, found, leader, weight)
+    else:
+        spread_over_best(state, leader, weight, shown, found)
+
+
+chances.register(OSUBState)(leader_chances)
 
 
 view.register(OSUBState)(optimistic_view)

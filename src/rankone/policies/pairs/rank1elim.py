@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rankone.policies.base import Policy, check_sizes, needed_horizon
+from rankone.policies.engines import sweep_chances  # noqa: F401  registers its probabilities
 from rankone.policies.engines.elimination import SWEEP_CONFIDENCE, SweepState, bounds, start_sweeps
 
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from rankone.numerics.kl import kl_lower, kl_upper
 from rankone.policies.base import Policy, check_c, check_sizes, needed_horizon
+from rankone.policies.engines import sweep_chances  # noqa: F401  registers its probabilities
 from rankone.policies.engines.elimination import SWEEP_CONFIDENCE, SweepState, bounds, start_sweeps
 
 

@@ -28,10 +28,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
-from rankone.kernels.policy import FILLER, choose, race, recall, syncs, update, view, void
+from rankone.kernels.policy import FILLER, chances, choose, race, recall, syncs, update, view, void
 from rankone.policies.base import Policy, check_c, check_sizes
 from rankone.policies.engines.elimination import (
     COLS,
+    LEADING,
     ROWS,
     SWEEP_COLS_LEFT,
     SWEEP_CONFIDENCE,
@@ -49,15 +50,18 @@ from rankone.policies.engines.elimination import (
     forget,
     join_nothing,
     leading_pair,
+    note,
+    note_pair,
     one_pair_left,
     race_of_sweeps,
     start_clock,
     view_of_levels,
 )
+from rankone.policies.engines.sweep_chances import partner_share, sweep_chances
 from rankone.policies.pairs.rank1elim_kl import kl_bounds
 
 # More fields of the clock, after those of `rankone.policies.engines.elimination`.
-ANYTIME_OPENED, ANYTIME_REPEAT, ANYTIME_TO_PLAY, ANYTIME_ASKED, ANYTIME_GUESS, ANYTIME_SYNCS = range(9, 15)
+ANYTIME_OPENED, ANYTIME_REPEAT, ANYTIME_TO_PLAY, ANYTIME_ASKED, ANYTIME_GUESS, ANYTIME_SYNCS = range(12, 18)
 ANYTIME_C = 0  # field of `level` before SWEEP_CONFIDENCE
 _FIRST_LENGTH, _MAX_STAGES = 16, 40
 
@@ -69,7 +73,7 @@ class AnytimeState(NamedTuple):
     remaining: Ints  # (K + L,) remaining rows from place 0, remaining columns from place K
     pulls: Ints  # (K + L,) outcomes of each level in the stages that this round has closed
     clicks: Ints  # (K + L,) clicks among them
-    clock: Ints  # (15,) where in the round we are
+    clock: Ints  # (18,) where in the round we are
     level: Floats  # (3,) c; unused; confidence of this round
     behind: Ints  # (K + L,) levels that play the current stage: rows from place 0, columns from place K
     behind_left: Ints  # (2,) how many rows and columns these are
@@ -213,7 +217,7 @@ def close_stage(state: AnytimeState, rng: Any) -> None:
 
 @choose.register(AnytimeState)
 def _choose(state: AnytimeState, rng: Any) -> tuple[int, int, int]:
-    clock, n_rows = state.clock, state.clock[SWEEP_N_ROWS]
+    clock, n_rows, opened = state.clock, state.clock[SWEEP_N_ROWS], False
     while clock[ANYTIME_TO_PLAY] == 0 and clock[SWEEP_OPEN] == 0:
         if clock[ANYTIME_ASKED] >= clock[ANYTIME_GUESS]:
             begin_round(state)
@@ -223,10 +227,11 @@ def _choose(state: AnytimeState, rng: Any) -> tuple[int, int, int]:
             close_stage(state, rng)
         if not one_pair_left(state):
             open_stage(state, rng)
+            opened = True
     clock[ANYTIME_ASKED] += 1
     if clock[ANYTIME_TO_PLAY] == 0:  # one pair remains, or outcomes of this stage are still missing
         row, col = leading_pair(state, rng)
-        return row, col, FILLER
+        return note(state, LEADING, row, col, FILLER)
     side, partner, tag = clock[SWEEP_SIDE], clock[SWEEP_PARTNER], 2 * clock[SWEEP_STAGE] + clock[SWEEP_SIDE]
     level = state.behind[n_rows * side + clock[SWEEP_POSITION]]
     clock[SWEEP_OPEN] += 1
@@ -240,9 +245,27 @@ def _choose(state: AnytimeState, rng: Any) -> tuple[int, int, int]:
             begin_side(state, rng)
         else:
             find_partner(state)
-    if side == ROWS:
-        return level, partner - n_rows, tag
-    return partner, level - n_rows, tag
+    return note_pair(state, opened, side, level, partner, tag)
+
+
+@partner_share.register(AnytimeState)
+def _partner_share(state: AnytimeState, level: int) -> float:
+    """Return the share of starting points from which `find_partner` gets to this level."""
+    stage, first, last = state.clock[SWEEP_STAGE], 0, state.clock[SWEEP_N_ROWS]
+    if level >= last:
+        first, last = last, len(state.pulls)
+    if state.partners[stage, level] == 0:
+        return 0.0
+    starts, before = 1, level
+    for _ in range(last - first - 1):
+        before = last - 1 if before == first else before - 1
+        if state.partners[stage, before] > 0:
+            break
+        starts += 1
+    return starts / (last - first)
+
+
+chances.register(AnytimeState)(sweep_chances)
 
 
 @update.register(AnytimeState)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
-from rankone.kernels.policy import choose, update, view
+from rankone.kernels.policy import chances, choose, update, view
 from rankone.numerics.beta import draw_beta
 from rankone.numerics.beta_maximum import (
     CROWD_RENEW_AT,
@@ -30,6 +30,7 @@ from rankone.numerics.beta_maximum import (
 from rankone.numerics.rekeyable_table import NOBODY
 from rankone.policies.base import Policy, check_sizes
 from rankone.policies.beliefs import posterior_view
+from rankone.policies.engines.draw_chances import fill_all_draws
 
 # Fields of `ThompsonState.clock`.
 THOMPSON_N_COLS, THOMPSON_HELD_OUT, THOMPSON_STALE = range(3)
@@ -108,6 +109,12 @@ def _update(state: Any, row: int, col: int, tag: int, reward: int) -> None:
         charge(state)
     else:
         regroup(state, pair, pulls[pair], clicks[pair])
+
+
+@chances.register(ThompsonState)
+def _chances(state: Any, shown: Any, found: Any) -> bool:
+    fill_all_draws(state.pulls, state.clicks, state.clock[THOMPSON_N_COLS], shown, found)
+    return True
 
 
 view.register(ThompsonState)(posterior_view)

@@ -24,13 +24,8 @@ from typing import Any, ClassVar, Self
 from rankone.kernels.policy import chances, choose
 from rankone.numerics.kl import bernoulli_kl
 from rankone.policies.base import Policy, check_coin
-from rankone.policies.engines.leader_chances import (
-    add_chance,
-    best_score,
-    leader_chances,
-    spread,
-    spread_over_best,
-)
+from rankone.policies.engines.leader_chances import best_score, leader_chances, spread, spread_over_best
+from rankone.policies.engines.pair_chances import add_chance
 from rankone.policies.engines.unimodal import (
     LEADER_N_COLS,
     LeaderState,

@@ -16,14 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from rankone.compiling.compiled import function, noalloc
-from rankone.kernels.policy import FILLER, Race, View, choose, race, recall, settled, syncs, update, view, void
+from rankone.kernels.policy import FILLER, Race, View, chances, choose, race, recall, settled, syncs, update, view, void
 from rankone.policies.base import Policy, check_sizes, needed_horizon
+from rankone.policies.engines.pair_chances import add_chance, clear_chances
 
 Ints = npt.NDArray[np.int64]
 
 # Fields of `UCB1ElimState.clock`.
 ROUNDS_NOW, ROUNDS_LAST, ROUNDS_ASKED, ROUNDS_WANTED, ROUNDS_POSITION, ROUNDS_OPEN = range(6)
-ROUNDS_LEFT, ROUNDS_N_COLS, ROUNDS_HORIZON = range(6, 9)
+ROUNDS_LEFT, ROUNDS_N_COLS, ROUNDS_HORIZON, ROUNDS_SHOWN, ROUNDS_HOW = range(6, 11)
+SURE, LEADING = -1, -2  # how the last decision came about; from 0 on: the pairs from this place on came in random order
 
 
 class UCB1ElimState(NamedTuple):
@@ -32,7 +34,7 @@ class UCB1ElimState(NamedTuple):
     pulls: Ints  # (K * L,) outcomes
     clicks: Ints  # (K * L,) clicks among them
     remaining: Ints  # (K * L,) the remaining pairs, first clock[ROUNDS_LEFT] entries
-    clock: Ints  # (9,)
+    clock: Ints  # (11,)
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class UCB1Elim(Policy):
         check_sizes(n_rows, n_cols)
         horizon = needed_horizon(self, self.horizon)
         n_pairs = n_rows * n_cols
-        clock = np.zeros(9, np.int64)
+        clock = np.zeros(11, np.int64)
         clock[ROUNDS_NOW] = -1  # the first choose shuffles and opens round 0
         clock[ROUNDS_LAST] = max(0, math.floor(0.5 * math.log2(max(1.0, horizon / math.e))))
         clock[ROUNDS_LEFT], clock[ROUNDS_N_COLS], clock[ROUNDS_HORIZON] = n_pairs, n_cols, horizon
@@ -133,13 +135,15 @@ def _choose(state: UCB1ElimState, rng: Any) -> tuple[int, int, int]:
             open_round(state)
         else:
             clock[ROUNDS_NOW] += 1
-    tag = FILLER
+    tag, how = FILLER, SURE
     if clock[ROUNDS_LEFT] == 1:
         pair = remaining[0]
     elif clock[ROUNDS_WANTED] == 0 and clock[ROUNDS_NOW] <= clock[ROUNDS_LAST]:  # outcomes of it are still missing
-        pair = leading_pair(state, rng)
+        pair, how = leading_pair(state, rng), LEADING
     else:
         pair = remaining[clock[ROUNDS_POSITION]]
+        if clock[ROUNDS_NOW] == 0 and clock[ROUNDS_WANTED] == clock[ROUNDS_ASKED]:  # nobody has seen the order yet
+            how = clock[ROUNDS_POSITION]
         clock[ROUNDS_POSITION] += 1
         if clock[ROUNDS_WANTED] > 0:
             tag = clock[ROUNDS_NOW]
@@ -147,7 +151,27 @@ def _choose(state: UCB1ElimState, rng: Any) -> tuple[int, int, int]:
         if clock[ROUNDS_POSITION] == clock[ROUNDS_LEFT]:
             clock[ROUNDS_POSITION] = 0
             clock[ROUNDS_WANTED] -= clock[ROUNDS_WANTED] > 0
+    clock[ROUNDS_SHOWN], clock[ROUNDS_HOW] = pair, how
     return pair // clock[ROUNDS_N_COLS], pair % clock[ROUNDS_N_COLS], tag
+
+
+@chances.register(UCB1ElimState)
+def _chances(state: UCB1ElimState, shown: Any, found: Any) -> bool:
+    clear_chances(found)
+    clock, how, tied, best = state.clock, state.clock[ROUNDS_HOW], 0, -1.0
+    if how == SURE:
+        add_chance(clock[ROUNDS_N_COLS], shown, found, clock[ROUNDS_SHOWN], 1.0)
+        return True
+    for step in range(2):  # the first time they are counted
+        for place in range(max(how, 0), clock[ROUNDS_LEFT]):
+            pair = state.remaining[place]
+            mean = 0.0 if how >= 0 else state.clicks[pair] / (state.pulls[pair] + (state.pulls[pair] == 0))
+            if step == 0:
+                tied = 1 if mean > best else tied + (mean == best)
+                best = max(best, mean)
+            elif mean == best:
+                add_chance(clock[ROUNDS_N_COLS], shown, found, pair, 1.0 / tied)
+    return True
 
 
 @update.register(UCB1ElimState)
