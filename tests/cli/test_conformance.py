@@ -5,6 +5,7 @@ import typer
 from typer.testing import CliRunner
 
 from rankone.cli import build_app
+from rankone.cli._commands import COMMANDS, OTHER
 
 APP = build_app()
 
@@ -57,3 +58,12 @@ def test_help_groups_the_commands():
     titles = ["Data you have", "Live experiments", "The service and its database", "Simulated studies"]
     assert [shown.count(title) for title in titles] == [1] * 4
     assert sorted(titles, key=shown.index) == titles
+
+
+def test_every_command_of_the_package_is_in_a_group():
+    names = {name for name, found in COMMANDS.known().items() if found.topic == OTHER and _is_ours(found)}
+    assert not names, "give it a topic: @command(..., topic=DATA)"
+
+
+def _is_ours(found):
+    return found.run.__module__.startswith("rankone.cli") and not found.run.__module__.endswith("my_command")
