@@ -116,6 +116,36 @@ def upworthy(
         print(f"Written: {out}/summary.csv, effects.csv, tests.csv")
 
 
+@command("reproduce cascading", example="--quick", topic=STUDY, group=_ABOUT)
+def cascading(
+    quick: bool = _QUICK,
+    out: Path = typer.Option(Path("out/cascading"), help="Directory for runs, tables and figures."),
+    workers: int | None = WORKERS,
+) -> None:
+    """Published tables about cascades (Kveton et al. 2015, Cheung et al. 2019), cell by cell."""
+    from rankone.cli._progress import progress_bar
+    from rankone.paper.cascading import reproduce
+
+    with progress_bar("runs", out=out, compiles=True) as progress:
+        result = reproduce(out=out, quick=quick, workers=workers, progress=progress)
+    show_reproduction(result, out, "cascading", quick=quick)
+
+
+@command("reproduce rank1elim", example="--quick", topic=STUDY, group=_ABOUT)
+def rank1elim(
+    quick: bool = _QUICK,
+    out: Path = typer.Option(Path("out/rank1elim"), help="Directory for runs and tables."),
+    workers: int | None = WORKERS,
+) -> None:
+    """Table 1 of "Stochastic Rank-1 Bandits" (Katariya et al. 2017), cell by cell."""
+    from rankone.cli._progress import progress_bar
+    from rankone.paper.rank1elim_table import reproduce
+
+    with progress_bar("runs", out=out, compiles=True) as progress:
+        result = reproduce(out=out, quick=quick, workers=workers, progress=progress)
+    show_reproduction(result, out, "rank1elim", quick=quick)
+
+
 def _from_log(figure: str, reproduce: Callable[[Protocol], Reproduction], out: Path, **choices: Any) -> None:
     from rankone.cli._progress import progress_bar
     from rankone.paper.yandex import Protocol

@@ -1,0 +1,204 @@
+"""Published tables about cascades, cell by cell, and what papers on other click models say about who is better.
+
+* Kveton, Szepesvari, Wen, Ashkan, "Cascading Bandits" (ICML 2015), Tables 1 and 2: CascadeUCB1 and CascadeKL-UCB on L
+  items, K positions, attraction 0.2 of the K best and a gap below for all others; 100,000 lists, 20 runs. Table 1
+  shows the best item first, Table 2 last.
+* Cheung, Tan, Zhong, "A Thompson Sampling Algorithm for Cascading Bandits" (AISTATS 2019), supplement, Table 3: the
+  same and TS-Cascade up to L = 256. It prints standard deviations of 20 runs.
+
+Both papers give every item one free look before the first list, which their regret does not count; ours does, about L
+/ K lists. Kveton et al. count realised clicks, whose mean is the same and whose spread is larger.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import polars as pl
+
+from rankone.paper.claims import Claim, Reproduction, in_a_row
+from rankone.paper.published import Cell, compare, judge_tables
+from rankone.problems.lists import DCM, PBM
+from rankone.simulation import Study, simulate
+from rankone.simulation.progress import Progress
+from rankone.specs import value_text
+
+HORIZON, RUNS = 100_000, 20
+UCB1, KL, GAUSS = "cascade-ucb1", "cascade-kl-ucb:c=3", "cascade-ts-gauss"
+UPSIDE_DOWN = {UCB1: f"{UCB1}:order=worst-first", KL: f"{KL},order=worst-first"}
+TITLES = {"1": "Kveton et al. 2015, Table 1", "2": "Kveton et al. 2015, Table 2", "3": "Cheung et al. 2019, Table 3"}
+
+# L, K, gap: UCB1 and KL-UCB of Table 1, then of Table 2; mean and standard error.
+KVETON = """
+16 2 .15   1290.1 11.3  357.9  5.5   1160.2 11.7  333.3  6.1
+16 4 .15    986.8 10.8  275.1  5.8    660.0  8.3  209.4  4.4
+16 8 .15    574.8  7.9  149.1  3.2    181.4  3.9   60.4  2.0
+32 2 .15   2695.9 19.8  761.2 10.4   2471.6 14.1  716.0  7.5
+32 4 .15   2256.8 12.8  633.2  7.0   1615.3 14.5  482.3  6.7
+32 8 .15   1581.0 20.3  435.4  5.7    595.0  7.8  201.9  5.8
+16 2 .075  2077.0 32.9  766.0 18.0   1989.8 31.4  785.8 12.2
+16 4 .075  1520.4 23.4  538.5 12.5   1239.5 16.2  484.2 12.5
+16 8 .075   725.4 12.0  321.0 16.3    336.4 10.3  139.7  6.6
+"""
+# L, K, gap: TS-Cascade, KL-UCB, UCB1; mean and standard deviation.
+CHEUNG = """
+16 2 .15    377.07 11.67    359.35 26.42   1277.42 25.88
+16 4 .15    294.55 15.08    265.90 20.36    990.51 31.72
+16 8 .15    138.85 9.81     148.36 12.35    555.83 14.41
+16 2 .075   691.60 58.39    736.08 56.36   2028.56 71.56
+16 4 .075   546.46 40.78    526.93 52.76   1485.14 58.43
+16 8 .075   252.74 20.52    261.76 33.86    713.43 46.93
+32 2 .15    738.19 19.23    764.42 48.57   2711.44 58.41
+32 4 .15    612.36 10.66    619.68 34.56   2237.77 43.70
+32 8 .15    381.80 13.19    419.39 19.59   1526.97 24.48
+32 2 .075  1159.00 63.43   1583.33 104.04  4217.87 129.08
+32 4 .075  1062.90 80.06   1208.06 59.25   3301.44 85.43
+32 8 .075   631.45 51.51    718.65 32.27   1890.06 47.80
+64 2 .15   1400.97 45.61   1555.42 44.88   5408.46 83.34
+64 4 .15   1194.26 21.69   1283.29 49.22   4609.41 84.20
+64 8 .15    812.10 29.36    937.02 30.52   3307.08 43.78
+64 2 .075  1810.43 126.74  3169.17 156.98  7599.58 199.99
+64 4 .075  1730.13 128.09  2512.28 106.85  6437.43 239.96
+64 8 .075  1175.07 46.91   1565.76 72.98   3962.35 87.61
+128 2 .15  2520.03 74.04   3114.73 74.62  10677.30 193.72
+128 4 .15  2216.26 50.54   2602.08 51.29   9163.15 126.39
+128 8 .15  1591.75 32.73   1916.45 61.90   6589.88 67.56
+128 2 .075 2784.44 185.08  6160.86 300.48 11055.68 156.27
+128 4 .075 2837.25 239.41  5004.45 188.68 11516.47 227.48
+128 8 .075 2004.58 122.26  3084.67 105.78  7432.14 129.24
+256 2 .15  4386.43 315.68  6255.14 131.46 19088.19 318.55
+256 4 .15  3998.61 107.35  5209.96 80.16  17287.79 221.64
+256 8 .15  2934.38 53.36   3786.36 66.26  12519.56 125.97
+256 2 .075 4128.96 400.88 10426.63 249.33 12191.23 39.69
+256 4 .075 4376.73 373.99  9389.72 251.50 15748.08 131.08
+256 8 .075 3258.24 238.91  6019.24 145.95 12417.86 160.53
+"""
+
+
+def published() -> list[Cell]:
+    """Return the figures of all three tables."""
+    cells = []
+    for problem, figures in _lines(KVETON):
+        policies = (UCB1, KL, UPSIDE_DOWN[UCB1], UPSIDE_DOWN[KL])
+        for place, (policy, table) in enumerate(zip(policies, "1122", strict=True)):
+            cells.append(Cell(table, problem, policy, figures[2 * place], figures[2 * place + 1]))
+    for problem, figures in _lines(CHEUNG):
+        for place, policy in enumerate((GAUSS, KL, UCB1)):
+            cells.append(Cell("3", problem, policy, figures[2 * place], figures[2 * place + 1] / math.sqrt(RUNS)))
+    return sorted(cells, key=lambda cell: cell.table)
+
+
+def _lines(text: str) -> list[tuple[str, list[float]]]:
+    found = []
+    for line in text.strip().splitlines():
+        items, positions, gap, *figures = line.split()
+        settings = "" if float(gap) == 0.15 else f":gap={value_text(float(gap))}"
+        found.append((f"cascade:{items}x{positions}{settings}", [float(figure) for figure in figures]))
+    return found
+
+
+def reproduce(
+    out: Path | None = None,
+    quick: bool = False,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Reproduction:
+    """Play every cell of the tables and judge it.
+
+    Args:
+        out: directory that keeps finished runs (a stopped reproduction continues there).
+        quick: 4 runs of problems with up to 32 items, for a first look; the horizon stays that of the papers.
+        workers: processes to use.
+        progress: called with (finished runs, all runs).
+    """
+    cells = published()
+    if quick:
+        cells = [cell for cell in cells if int(cell.problem.split(":")[1].split("x")[0]) <= 32]
+    runs = 4 if quick else RUNS
+    plan: dict[str, list[str]] = {}
+    for cell in cells:
+        known = plan.setdefault(cell.problem, [])
+        if cell.policy not in known:
+            known.append(cell.policy)
+    others = _other_papers()
+    total = runs * (sum(map(len, plan.values())) + sum(len(policies) for _, policies, _ in others))
+    studies, done = [], 0
+
+    def play(problem: object, policies: list[str], horizon: int) -> Study:
+        nonlocal done
+        before = done
+
+        def report(finished: int, _: int) -> None:
+            if progress is not None:
+                progress(before + finished, total)
+
+        study = simulate(
+            problem, policies, horizon, runs=runs, seed=1, workers=workers, progress=report,  # type: ignore[arg-type]
+            out=None if out is None else out / "runs" / f"{getattr(problem, 'name', problem)}".replace(":", "-"),
+        )  # fmt: skip
+        done += runs * len(policies)
+        return study
+
+    studies = [play(problem, policies, HORIZON) for problem, policies in plan.items()]
+    orderings = [play(problem, policies, horizon) for problem, policies, horizon in others]
+    compared = compare(cells, studies)
+    claims = [*judge_tables(compared, TITLES), *_claims(compared), *_judge_orderings(orderings)]
+    drawn = [study for study in studies if study.problems[0].name in ("cascade:16x4", "cascade:32x8")]
+    charts = {f"cascading-{study.problems[0].name.split(':')[1]}": study.chart() for study in drawn}
+    summaries = pl.concat([study.summary() for study in orderings])
+    return Reproduction({"cells": compared, "orderings": summaries}, claims, charts)
+
+
+def _claims(compared: pl.DataFrame) -> list[Claim]:
+    """Judge what Kveton et al. read off their tables."""
+    mean = {(row["problem"], row["policy"]): row["measured"] for row in compared.iter_rows(named=True)}
+    problems = compared.filter(pl.col("table") == "1")["problem"].unique(maintain_order=True).to_list()
+    kl = [mean[problem, KL] / mean[problem, UCB1] for problem in problems]
+    turned = [mean[problem, UPSIDE_DOWN[KL]] / mean[problem, KL] for problem in problems if not problem.endswith("x2")]
+    wider = [mean[f"cascade:32x{k}", KL] / mean[f"cascade:16x{k}", KL] for k in (2, 4, 8)]
+    longer = [mean[f"cascade:{n}x{k}", KL] / mean[f"cascade:{n}x{k // 2}", KL] for n in (16, 32) for k in (4, 8)]
+    reading = "section 5.1, CascadeKL-UCB with c = 3"
+    return [
+        Claim("CascadeKL-UCB has less regret than CascadeUCB1", "Table 1", f"KL / UCB1 {in_a_row(kl)}", max(kl) < 1.0),
+        Claim("regret grows with the number of items", reading, f"32 / 16 items {in_a_row(wider)}", min(wider) > 1.0),
+        Claim("regret falls with the length of the list", reading, f"2K / K {in_a_row(longer)}", max(longer) < 1.0),
+        Claim(
+            "showing the worst of the best items first lowers regret", "section 5.3, K > 2",
+            f"Table 2 / Table 1 {in_a_row(turned)}", max(turned) < 1.0,
+        ),
+    ]  # fmt: skip
+
+
+def _other_papers() -> list[tuple[DCM | PBM, list[str], int]]:
+    """Return what other papers play: the problem, policies, lists."""
+    figure_3a = DCM([0.2] * 4 + [0.05] * 12, [0.5] * 4, name="Katariya 2016 figure 3a")
+    lagree = PBM([0.45, 0.35, 0.25, 0.15, 0.05], [0.9, 0.6, 0.3], name="Lagree 2016 5x3")
+    simul = [0.1, 0.08, 0.06, 0.04, 0.02, *[1e-4] * 5], [1.0, 0.9, 0.83, 0.78, 0.75]
+    return [
+        (figure_3a, ["dcm-kl-ucb:c=3", "cascade-kl-ucb:c=3,until=first"], HORIZON),
+        (lagree, ["pbm-ts", "pbm-pie", "pbm-ucb", "bc-ts"], 10_000),
+        (PBM(*simul, name="UniRank 2022 Simul"), ["gibbs-ts", "pbm-ts", "cascade-kl-ucb:c=3", "ranked-ts"], HORIZON),
+    ]
+
+
+def _judge_orderings(studies: list[Study]) -> list[Claim]:
+    mean = [{row["policy"]: row["regret_mean"] for row in study.summary().iter_rows(named=True)} for study in studies]
+    dcm, lagree, simul = mean
+    last, first = dcm["dcm-kl-ucb:c=3"], dcm["cascade-kl-ucb:c=3"]
+    ts, pie, ucb = lagree["pbm-ts"], lagree["pbm-pie"], lagree["pbm-ucb"]
+    gibbs, ranked = simul["gibbs-ts"], simul["ranked-ts"]
+    return [
+        Claim(
+            "dcmKL-UCB has less regret than learning to the first click", "Katariya et al. 2016, figure 3a",
+            f"{last:.0f} and {first:.0f}", last < first,
+        ),
+        Claim(
+            "PBM-TS below PBM-PIE below PBM-UCB", "Lagree et al. 2016, figure 1", in_a_row([ts, pie, ucb], ".0f"),
+            ts < pie < ucb,
+        ),
+        Claim(
+            "sampling the rank-1 posterior beats learning every position apart", "Gauthier et al., problem Simul",
+            f"gibbs-ts {gibbs:.0f}, ranked-ts {ranked:.0f}", gibbs < ranked,
+        ),
+    ]  # fmt: skip
