@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import rankone
+from rankone.numerics.beta import draw_beta
 from rankone.numerics.seeds import generator
 from tests.oracles import lists as slow
 from tests.oracles.plain_lists import plain_lists
@@ -16,12 +17,21 @@ WORLDS = {  # click rates of each item at each position
     "one position": np.outer([0.2, 0.5, 0.4, 0.1], [1.0]),
     "never": np.zeros((6, 2)),
 }
+EXAMINATION = (0.9, 1.0, 0.4)
 TWINS = {
     "cascade-kl-ucb": lambda n, k, rng: slow.index_lists(n, range(k), rng, slow.kl_index(0.0)),
     "cascade-kl-ucb:c=3,order=worst-first": lambda n, k, rng: slow.index_lists(
         n, range(k)[::-1], rng, slow.kl_index(3.0)
     ),
     "cascade-kl-ucb:until=last": lambda n, k, rng: slow.index_lists(n, range(k), rng, slow.kl_index(0.0), "last"),
+    "dcm-kl-ucb:c=3": lambda n, k, rng: slow.index_lists(n, range(k), rng, slow.kl_index(3.0), "last"),
+    "comb-cascade": lambda n, k, rng: slow.index_lists(n, range(k), rng, slow.comb_index, "miss"),
+    "cascade-ts-gauss": slow.ts_cascade,
+    "epsilon-greedy-list:epsilon=0.3,until=last": lambda n, k, rng: slow.epsilon_greedy(n, k, rng, 0.3, "last"),
+    "pie-l": lambda n, k, rng: slow.pie(n, k, rng, 1),
+    "pbm-ucb": lambda n, k, rng: slow.pbm_ucb(n, EXAMINATION[:k], rng, 0.01),
+    "bc-ts": lambda n, k, rng: slow.bc_ts(n, EXAMINATION[:k], rng, draw_beta.py_func),
+    "ranked-ts": lambda n, k, rng: slow.ranked_ts(n, k, rng, draw_beta.py_func),
     "cascade-ucb1": lambda n, k, rng: slow.index_lists(n, range(k), rng, slow.ucb1_index),
     "cascade-ucb1:until=all": lambda n, k, rng: slow.index_lists(n, range(k), rng, slow.ucb1_index, "all"),
 }
@@ -31,7 +41,8 @@ TWINS = {
 @pytest.mark.parametrize("name", TWINS)
 def test_same_lists_as_the_slow_twin(name, world):
     rates = WORLDS[world]
-    agent = rankone.as_policy(name).with_horizon(400).agent(*rates.shape, seed=3)
+    policy = rankone.as_policy(name).with_horizon(400).with_known({"examination": EXAMINATION[: rates.shape[1]]})
+    agent = policy.agent(*rates.shape, seed=3)
     twin = TWINS[name](*rates.shape, generator(3, "agent", agent.policy.label))
     clicks, expected = generator(4, world), next(twin)
     for step in range(400):
@@ -53,3 +64,47 @@ def test_the_race_shows_what_the_plain_twin_shows(label, feedback):
         ]
         one, other = (study.runs[0].regret for study in studies)
         assert one.tolist() == other.tolist(), problem
+
+
+def test_pie_steps_in_where_it_is_told():
+    rates = WORLDS["cascade-like"]
+    _follow("pie-l:position=3", rates, lambda rng: slow.pie(*rates.shape, rng, 3), 300)
+
+
+def test_pbm_pie_shows_what_its_slow_twin_shows():
+    """The twin searches for the upper bound on a grid, where the kernel looks at a slope."""
+    rates = np.outer([0.5, 0.4, 0.35, 0.1, 0.3], [0.4, 1.0])
+    label = "pbm-pie:horizon=80,examination=0.4x1"
+    _follow(label, rates, lambda rng: slow.pbm_pie(len(rates), (0.4, 1.0), rng, 80), 80)
+
+
+@pytest.mark.parametrize(("name", "until"), [("dcm-ts", "last"), ("blind-ts", "all")])
+def test_the_other_thompson_samplers_read_on(name, until):
+    """They are `cascade-ts` but for how far a list counts as read."""
+    rates = WORLDS["cascade-like"]
+    one, other = (rankone.as_policy(label).agent(*rates.shape) for label in (name, f"cascade-ts:until={until}"))
+    one.rng, other.rng, clicks = generator(1, "same"), generator(1, "same"), generator(2, "clicks")
+    for _ in range(500):
+        first, second = one.ask(), other.ask()
+        assert first.shown == second.shown
+        clicked = [int(clicks.random() < rates[item, place]) for place, item in enumerate(first.shown)]
+        one.tell(first, clicked)
+        other.tell(second, clicked)
+
+
+def test_dependent_clicks_go_by_the_order_of_termination():
+    rates = WORLDS["cascade-like"]
+    label = "dcm-kl-ucb:termination=0.1x0.9x0.5"
+    _follow(label, rates, lambda rng: slow.index_lists(len(rates), (1, 2, 0), rng, slow.kl_index(0.0), "last"), 200)
+
+
+def _follow(label, rates, twin, steps):
+    agent = rankone.as_policy(label).agent(*rates.shape, seed=3)
+    slow_one = twin(generator(3, "agent", agent.policy.label))
+    clicks, expected = generator(4, label), next(slow_one)
+    for step in range(steps):
+        decision = agent.ask()
+        assert decision.shown == expected, f"list {step}"
+        clicked = [int(clicks.random() < rates[item, place]) for place, item in enumerate(expected)]
+        agent.tell(decision, clicked)
+        expected = slow_one.send(clicked)

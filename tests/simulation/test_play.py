@@ -30,3 +30,10 @@ def test_same_regret_as_the_plain_loop(name):
     checkpoints = np.array([1, 10, 999, 3_000])
     regrets, _ = play_run(policy.start(3, 2), problem, checkpoints, generator(5))
     assert regrets == pytest.approx(plain_play(policy, problem, checkpoints.tolist(), generator(5)), abs=1e-9)
+
+
+def test_a_settled_policy_steps_over_pauses():
+    """Checkpoints further apart than the loop pauses: it once paused for ever at a step that was behind it."""
+    study = rankone.simulate(rankone.needle(4, 4), ["best", "rank1elim"], 2_000_000, runs=1, workers=1, checkpoints=3)
+    assert study.runs[0].regret.tolist() == [0.0, 0.0, 0.0]
+    assert study.runs[1].regret[-1] > 0.0

@@ -89,7 +89,7 @@ def play_through(
     while not loop(state, world, late, moving, rng, checkpoints, regrets, scratch):
         if late is not None and clock[RUN_OPEN] == len(late.waiting):
             late = late.with_room()
-        if clock[RUN_STEP] == clock[RUN_PAUSE]:
+        if clock[RUN_STEP] >= clock[RUN_PAUSE]:  # beyond it: a settled policy goes from checkpoint to checkpoint
             taken = time.perf_counter() - begin
             stretch = max(1, int(stretch * min(10.0, _STRETCH_SECONDS / max(taken, 1e-6))))
             clock[RUN_PAUSE], begin = clock[RUN_STEP] + stretch, time.perf_counter()
