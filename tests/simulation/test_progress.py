@@ -9,7 +9,7 @@ import pytest
 
 import rankone
 from rankone.errors import InputError
-from rankone.simulation.progress import as_progress
+from rankone.progress import as_progress
 
 
 class Terminal(io.StringIO):
@@ -33,6 +33,23 @@ def test_a_file_gets_the_last_line_only(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().err == ""
     bar(3, 3)
     assert "3 of 3 runs" in capsys.readouterr().err
+
+
+def test_whatever_takes_long_takes_progress(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = rankone.clicks.generate_log(tmp_path / "log.tsv", 300, queries=1, items=15, progress=True)
+    counts = rankone.clicks.read(made.path, progress=True)
+    rankone.clicks.RankCTR().fit(counts, progress=True)
+    rankone.clicks.PBM().fit(counts, progress=True)
+    rankone.check_rank1(([[90, 90], [90, 90]], [[9, 5], [8, 4]]), simulations=20, progress=True)
+    rankone.analyse(([[90, 90], [90, 90]], [[9, 5], [8, 4]]), simulations=20, progress=True)
+    told = capsys.readouterr().err
+    for what in ("300 of 300 lists", " bytes, ", "20 of 20 simulations"):
+        assert what in told
+
+
+def test_a_stop_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(InputError, match="expected on_stop as 'return' or 'raise' - got never"):
+        rankone.simulate("needle:2x2", "uniform", 10, on_stop="never")  # type: ignore[arg-type]
 
 
 def test_progress_that_is_no_function_is_refused() -> None:

@@ -23,6 +23,7 @@ from rankone.clicks.counts.table_files import read_table
 from rankone.clicks.rank1_test.check import CheckProgress
 from rankone.clicks.rank1_test.fit import deviances
 from rankone.errors import InputError
+from rankone.progress import as_progress
 from rankone.specs import did_you_mean, whole_number
 
 _MOST_LEVELS = 2000
@@ -41,7 +42,7 @@ def analyse(
     experiment: str | None = None,
     simulations: int = 999,
     seed: int = 0,
-    progress: CheckProgress | None = None,
+    progress: CheckProgress | bool | None = None,
 ) -> Analysis:
     """Say which combination is clicked most, how sure that is, and what to do next.
 
@@ -61,7 +62,7 @@ def analyse(
         experiment: name of an experiment, if `data` is a database.
         simulations: tables to simulate for the rank-1 test, at most.
         seed: of those simulations.
-        progress: called with simulations done and simulations in all.
+        progress: True for a bar, or a function, called with simulations done and simulations in all.
 
     >>> import rankone
     >>> shown, clicked = [[4000, 4000], [4000, 4000]], [[200, 300], [160, 245]]
@@ -80,7 +81,7 @@ def analyse(
         raise InputError(f"at most {_MOST_LEVELS:,} levels", got, "name fewer factors; logs are for `rankone fit`")
     scatter = given_dispersion(dispersion) if dispersion is not None else counts.repeats or BINOMIAL
     compared = None if control is None else _control(control, counts)
-    return _answer(counts, compared, scatter, confidence, simulations, seed, progress or (lambda now, total: None))
+    return _answer(counts, compared, scatter, confidence, simulations, seed, as_progress(progress, "simulations"))
 
 
 def _counts(

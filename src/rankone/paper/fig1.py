@@ -17,8 +17,8 @@ import polars as pl
 from rankone.paper.claims import Claim, Reproduction, in_a_row
 from rankone.paper.readings import BASELINES, POLICIES, READINGS
 from rankone.problems import needle
+from rankone.progress import Progress
 from rankone.simulation import Study, simulate
-from rankone.simulation.progress import Progress
 
 TODAY = (*POLICIES, "uts", "challengers")
 # A curve is flat when its last tenth adds less than this share of the regret.

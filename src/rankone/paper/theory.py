@@ -18,8 +18,8 @@ from rankone.paper.readings import AS_PRINTED
 from rankone.paper.stages import play_stages, promised_stage
 from rankone.policies.pairs.rank1elim_kl import Rank1ElimKL
 from rankone.problems import RankOne, lower_bound, needle, random_problem, upper_bound
+from rankone.progress import Progress
 from rankone.simulation import simulate
-from rankone.simulation.progress import Progress
 
 SEED = 1
 CUT_OFF = 0.5  # a policy that lost more than this share of all there is to lose was still exploring at the horizon

@@ -18,8 +18,8 @@ from rankone.charts.chart import Chart
 from rankone.errors import InputError
 from rankone.paper.readings import POLICIES
 from rankone.problems import RankOne
+from rankone.progress import Progress
 from rankone.simulation import Study, simulate
-from rankone.simulation.progress import Progress
 
 # The figures show FIGURE_HORIZON: long enough for Rank1ElimKL to eliminate on 800 items, short enough that Rank1Elim
 # and UCB1 still differ as the paper describes. The claims are judged at all of them.

@@ -25,10 +25,10 @@ from rankone.kernels.policy import needs_context
 from rankone.notebook import Shown
 from rankone.policies import Policy, as_policy, known_policies
 from rankone.problems import Problem, as_problem, load_problems
+from rankone.progress import Progress, as_progress
 from rankone.simulation.arena_problems import PROBLEMS, ArenaProblem, Half
 from rankone.simulation.executors import local_pool, worker_count
 from rankone.simulation.feedback import Feedback, as_feedback
-from rankone.simulation.progress import Progress, as_progress
 from rankone.simulation.provenance import read_about, write_about
 from rankone.simulation.simulate import listed, simulate
 from rankone.specs import amount, as_seed, did_you_mean, whole_number

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import typing
 import warnings
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
@@ -20,9 +21,9 @@ from rankone.policies import Policy, as_policy
 from rankone.problems import Problem, as_problem
 from rankone.problems.base import problem_to_dict
 from rankone.problems.registry import is_table
+from rankone.progress import Progress, as_progress
 from rankone.simulation.executors import as_executor, carry_out, worker_count
 from rankone.simulation.feedback import Feedback, as_feedback
-from rankone.simulation.progress import Progress, as_progress
 from rankone.simulation.provenance import made_with, read_about
 from rankone.simulation.scheduling import Units
 from rankone.simulation.store import RunStore
@@ -77,6 +78,8 @@ def simulate(
     >>> study.summary()["runs"].to_list()
     [2]
     """
+    if on_stop not in typing.get_args(OnStop):
+        raise InputError("on_stop as 'return' or 'raise'", on_stop, "leave it out for 'return'")
     worlds = _problems(problems)
     players = _policies(policies)
     late = as_feedback(feedback)

@@ -20,10 +20,10 @@ from rankone.numerics.power_law import fit_power_law
 from rankone.policies import Policy
 from rankone.problems import Problem
 from rankone.problems.base import problem_to_dict
+from rankone.progress import Progress, as_progress
 from rankone.simulation.executors import local_pool, worker_count
 from rankone.simulation.feedback import Feedback
 from rankone.simulation.grid import Grid, Point, checked_x, plan, several
-from rankone.simulation.progress import Progress, as_progress
 from rankone.simulation.provenance import read_about, write_about
 from rankone.simulation.simulate import simulate
 from rankone.specs import amount, as_seed, as_whole_number

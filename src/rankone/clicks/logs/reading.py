@@ -15,6 +15,7 @@ from rankone.clicks.formats.base import FORMATS, Format
 from rankone.clicks.logs.collector import Collector, Progress, Rules
 from rankone.clicks.logs.source import Paths, Source, find_files
 from rankone.errors import InputError
+from rankone.progress import as_progress
 
 
 def read(
@@ -25,7 +26,7 @@ def read(
     strict: bool = False,
     max_bad: float = 0.01,
     quarantine: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **options: Any,
 ) -> Counts:
     """Read a click log into counts, in memory that follows the number of distinct cells and not the log's length.
@@ -37,7 +38,7 @@ def read(
         strict: stop at the first row that cannot be read.
         max_bad: stop when a larger share of the rows cannot be read.
         quarantine: file that takes the rows that cannot be read, with line and reason.
-        progress: called with bytes done, bytes in all, rows so far.
+        progress: True for a bar, or a function, called with bytes done, bytes in all, rows so far.
         **options: options of the format, such as ``regions="merge"`` (yandex-rpc) or ``query="q"`` (table).
 
     >>> import pathlib, tempfile
@@ -61,7 +62,7 @@ def read_split(
     strict: bool = False,
     max_bad: float = 0.01,
     quarantine: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **options: Any,
 ) -> tuple[Counts, pl.DataFrame]:
     """Read a log once into counts to fit on and a long table of held-out lists to evaluate on.
@@ -85,13 +86,13 @@ def read_split(
 
 
 def _read(
-    paths: Paths, format: str | None, rules: Rules, progress: Progress | None, options: dict[str, Any]
+    paths: Paths, format: str | None, rules: Rules, progress: Progress | bool | None, options: dict[str, Any]
 ) -> Collector:
     sources = [Source(path) for path in find_files(paths)]
     kind = _format_of(sources, format)
     reader = _made(kind, options)
     _clear(rules.quarantine, sources)
-    collector = Collector(rules, sum(source.total_bytes for source in sources), progress)
+    collector = Collector(rules, sum(source.total_bytes for source in sources), as_progress(progress, "bytes"))
     collector.report.format = kind.name
     with contextlib.closing(collector):
         for source in sources:

@@ -17,6 +17,7 @@ from rankone.deprecation import OldAttribute, old_positions
 from rankone.errors import InputError
 from rankone.notebook import Shown
 from rankone.problems import RankOne
+from rankone.progress import as_progress
 from rankone.registry import Registry
 from rankone.specs import parse_settings
 
@@ -57,7 +58,7 @@ class ClickModel(Shown):
         return {"attraction": self.attraction_} if hasattr(self, "cells_") else {}
 
     @old_positions("progress")
-    def fit(self, counts: Counts, *, progress: FitProgress | None = None) -> Self:
+    def fit(self, counts: Counts, *, progress: FitProgress | bool | None = None) -> Self:
         """Learn from counts; returns the model itself."""
         if not isinstance(counts, Counts):
             raise InputError(
@@ -66,7 +67,7 @@ class ClickModel(Shown):
         self.position_names_ = counts.position_names
         self.cells_: Cells = cells_of(counts, self.min_impressions, self.needs_lists)
         self.item_attraction_: Floats = np.zeros(0)
-        self.learn(self.cells_, progress or (lambda done, total: None))
+        self.learn(self.cells_, as_progress(progress, "steps"))
         return self
 
     attraction = OldAttribute("item_attraction_")

@@ -21,6 +21,7 @@ from rankone.clicks.logs.held_out_lists import lists_of
 from rankone.clicks.models.base import MODELS, ClickModel, FitProgress, as_model, parameters
 from rankone.deprecation import old_positions
 from rankone.notebook import Shown
+from rankone.progress import as_progress
 
 _KEPT_OFF = 1e-6
 
@@ -76,7 +77,7 @@ def compare_models(
     lists: Any,
     *,
     models: Iterable[str | ClickModel] | None = None,
-    progress: FitProgress | None = None,
+    progress: FitProgress | bool | None = None,
 ) -> pl.DataFrame:
     """Fit models on counts and score them on held-out lists; the best log-likelihood first.
 
@@ -86,16 +87,15 @@ def compare_models(
         models: models, or their names as in ``"pbm:scale=balanced"``; without them, every model that the counts allow.
             A name that sets no prior stands for the model with pseudo-counts (1, 2), if it takes any, so that the
             comparison is fair to all.
-        progress: called with models done and in all.
+        progress: True for a bar, or a function, called with models done and in all.
     """
     if models is None:
         models = [name for name, kind in MODELS.known().items() if counts.has_lists or not kind.needs_lists]
     ready = [(chosen, _smoothed(chosen)) if isinstance(chosen, str) else (chosen.name, chosen) for chosen in models]
-    rows = []
+    rows, report = [], as_progress(progress, "models")
     for done, (label, chosen) in enumerate(ready, 1):
         scores = evaluate(chosen.fit(counts), lists)
-        if progress is not None:
-            progress(done, len(ready))
+        report(done, len(ready))
         rows.append(
             {"model": label, "log_likelihood": scores.log_likelihood, "se": scores.log_likelihood_se}
             | {"perplexity": scores.perplexity}

@@ -35,6 +35,7 @@ from rankone.compiling.compiled import compiled
 from rankone.errors import InputError
 from rankone.numerics.mixture import mixture_regret
 from rankone.numerics.seeds import generator
+from rankone.progress import as_progress
 from rankone.specs import whole_number
 
 #: Draws outcomes once more, given rates (tables, K, L): returns pulls and clicks of the same shape.
@@ -59,7 +60,7 @@ def check_rank1(
     level: float = 0.05,
     seed: int = 0,
     dispersion: float | None = None,
-    progress: CheckProgress | None = None,
+    progress: CheckProgress | bool | None = None,
 ) -> Rank1Report:
     """Test whether click rates are a product of a row's and a column's.
 
@@ -72,7 +73,7 @@ def check_rank1(
         seed: root of the randomness.
         dispersion: how much more than binomially clicks scatter, 1.9 say; default: as estimated from repeated rows of a
             file of counts, and else 1. The report says which.
-        progress: called with simulations done and simulations in all.
+        progress: True for a bar, or a function, called with simulations done and simulations in all.
 
     >>> import rankone
     >>> shown, clicked = [[1000, 1000], [1000, 1000]], [[400, 100], [200, 51]]
@@ -87,7 +88,7 @@ def check_rank1(
     if simulations is None:
         simulations = max(_SIMULATIONS, math.ceil(_PER_QUERY * len(tables) / level))
     whole_number("simulations", simulations, least=20)
-    done = progress or (lambda now, total: None)
+    done = as_progress(progress, "simulations")
     checks = []
     for place, table in enumerate(tables):
 

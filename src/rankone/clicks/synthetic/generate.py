@@ -36,6 +36,7 @@ from rankone.deprecation import old_positions
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
 from rankone.problems import RankOne
+from rankone.progress import Progress, as_progress
 from rankone.writing import whole_file
 
 #: What can be injected, as the reader tallies it, and the usual rates (a session, list or click each). Repeats and
@@ -95,7 +96,7 @@ def generate_log(
     random_share: float = 0.05,
     epochs: int = 5,
     seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | bool | None = None,
 ) -> GeneratedLog:
     """Write a log of that many sessions (a few have a second list); a path that ends in .gz or .zst is compressed.
 
@@ -111,7 +112,7 @@ def generate_log(
         random_share: share of lists with one random item.
         epochs: index epochs; a tenth of the ranker's errors is drawn anew in each.
         seed: seed of the random numbers.
-        progress: called with sessions done and in all.
+        progress: True for a bar, or a function, called with sessions done and in all.
 
     >>> import tempfile
     >>> log = generate_log(tempfile.mkdtemp() + "/log.tsv", lists=100, queries=2, items=30)
@@ -134,14 +135,13 @@ def generate_log(
     write, space = compiled(write_sessions, __name__), room(POSITIONS)
     rates, paired = _rates(edges), format == "yandex-pwsc"
     buffer = np.empty(_SESSIONS_AT_ONCE * MOST_BYTES_A_SESSION, np.uint8)
-    target = Path(path)
+    target, report = Path(path), as_progress(progress, "lists")
     with _opened(target) as file:
         for first in range(0, lists, _SESSIONS_AT_ONCE):
             last = min(first + _SESSIONS_AT_ONCE, lists)
             size = write(buffer, first, last, lists, world, rates, paired, tally, space, rng)
             file.write(buffer[:size].data)
-            if progress is not None:
-                progress(last, lists)
+            report(last, lists)
     injected = {name: int(number) for name, number in zip(EDGES, tally[:N_EDGES], strict=True)}
     return GeneratedLog(
         path=target, world=world, suffix="" if paired else "_0", rows=int(tally[N_ROWS]), lists=int(tally[N_LISTS]),

@@ -1,25 +1,29 @@
-"""Progress of a study: a function of your own, or a bar, in a terminal or in a notebook."""
+"""Progress of what takes long: a function of your own, or a bar, in a terminal or in a notebook."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from rankone.errors import InputError
 
 Progress = Callable[[int, int], None]
+Function = TypeVar("Function", bound=Callable[..., None])
 _PAUSE = 0.2  # seconds between two pictures of the bar
 _WIDTH = 30  # characters
 
 
-def as_progress(progress: Progress | bool | None) -> Progress:
-    """Return a function of (finished runs, all runs): the one given, a bar for True, nothing for None or False."""
+def as_progress(progress: Function | bool | None, what: str = "runs") -> Function | Callable[..., None]:
+    """Return a function of (finished, all): the one given, a bar for True, nothing for None or False.
+
+    >>> as_progress(None, "bytes")(1, 2)
+    """
     if progress is None or progress is False:
-        return lambda finished, total: None
+        return lambda finished, total, *more: None
     if progress is True:
-        return Bar()
+        return Bar(what)
     if not callable(progress):
         raise InputError("progress as True or a function of (finished, all)", progress, "pass progress=True")
     return progress
@@ -28,18 +32,18 @@ def as_progress(progress: Progress | bool | None) -> Progress:
 class Bar:
     """A bar that draws itself again, in a notebook by its own means, elsewhere as a line on standard error."""
 
-    def __init__(self) -> None:
-        self._drawn, self._start = 0.0, time.monotonic()
+    def __init__(self, what: str) -> None:
+        self._what, self._drawn, self._start = what, 0.0, time.monotonic()
         self._handle: Any = None
         self._in_notebook = _in_notebook()
 
-    def __call__(self, finished: int, total: int) -> None:
+    def __call__(self, finished: int, total: int, *more: object) -> None:
         """Draw, unless it was drawn a moment ago."""
         now = time.monotonic()
         if finished < total and now - self._drawn < _PAUSE:
             return
         self._drawn = now
-        told = f"{finished:,} of {total:,} runs, {now - self._start:,.0f} s"
+        told = f"{finished:,} of {total:,} {self._what}, {now - self._start:,.0f} s"
         if self._in_notebook:
             self._show(f'<progress value="{finished}" max="{total}" style="width:20em"></progress> {told}', told)
         elif sys.stderr.isatty() or finished == total:
