@@ -95,8 +95,9 @@ def parameter_chart(
         return alt.layer(line, bars, marks).properties(width=400, height=300, title=name)
 
     grid = alt.concat(*(panel(name) for name in panels), columns=2)
-    if title:
-        grid = grid.properties(title=alt.TitleParams(title, subtitle=_legend(shown)))
+    about = _legend(shown)
+    plainly = alt.TitleParams(about, fontSize=12, fontWeight="normal", color="#444")
+    grid = grid.properties(title=alt.TitleParams(title, subtitle=about) if title else plainly)
     return Chart(grid.resolve_scale(color="shared", strokeDash="shared", shape="shared"))
 
 
