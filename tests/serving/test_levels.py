@@ -118,7 +118,7 @@ def test_false_clicks_can_be_undone(name, sqlite_db):
     pulls, clicks, state = experiment.look(lambda fold: (fold.pulls, fold.clicks, fold.state))
     assert np.array_equal(pulls, honest[0])
     assert np.array_equal(clicks, honest[1])
-    never_told = policy.start(3, 2)
+    never_told = policy.live().start(3, 2)
     rng = generator(7, "experiment", 2)  # of the second era
     compiled(advance, type(policy).__module__)(never_told, None, rng, Stretch.known(*honest))
     assert all(np.array_equal(found, expected) for found, expected in zip(state, never_told, strict=True))

@@ -38,6 +38,41 @@ def test_create_show_list(api):
     assert name in [found["name"] for found in api("GET", "/v1/experiments").json()["experiments"]]
 
 
+def test_settings_of_a_verdict(api):
+    name = make(api, "with a control", policy=None, goal="decide", margin=0.05, control=["A", "1"], share=0.2)
+    shown = api.on(name, "GET", "").json()
+    assert (shown["goal"], shown["explore"], shown["exploring"], shown["margin"]) == ("decide", 1.0, 1.0, 0.05)
+    assert (shown["control"], shown["share"]) == (["A", "1"], 0.2)
+    found = api.on(name, "GET", "/report").json()
+    assert (found["control_row"], found["control_share"], found["basis"]) == ("A", 0.2, "any")
+    figures = api("GET", "/metrics").body.decode()
+    for line in ("rankone_doubt", "rankone_decided", "rankone_exploring", "rankone_sample_ratio_mismatches"):
+        assert f'{line}{{experiment="{name}"}}' in figures
+    retired = api.on(name, "POST", "/rows/retire", {"name": "A"})
+    assert (retired.status, retired.json()["expected"]) == (422, "a row that is not the control's")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"goal": "win"},
+        {"margin": 1.1},
+        {"explore": -0.1},
+        {"control": ["A"]},
+        {"control": ["D", "1"]},
+        {"control": "A,1"},
+        {"share": 0.1},
+        {"control": ["A", "1"], "share": 1},
+    ],
+)
+def test_settings_of_a_verdict_that_make_no_sense(api, change):
+    before = api("GET", "/v1/experiments").json()
+    refused = api("POST", "/v1/experiments", HOMEPAGE | {"name": "refused"} | change)
+    assert refused.status == 422
+    assert refused.json()["detail"].startswith("expected")
+    assert api("GET", "/v1/experiments").json() == before
+
+
 def test_ask_and_tell_one_and_many(api):
     (decision,) = ask(api)
     assert set(decision) == {"id", "row", "col", "row_name", "col_name", "number", "filler"}
@@ -166,7 +201,7 @@ def test_only_resume_or_the_end_of_its_pair_ends_a_stop(api):
     assert api.on(name, "POST", "/cols/retire", {"name": "2"}).status == 200
     report = api.on(name, "GET", "/report").json()
     assert report["stopped"] is None
-    assert report["resumed"] == "it was stopped on 'B' with '2' until col '2' was retired"
+    assert report["resumed"] == "it was stopped on 'B' with '2' until column '2' was retired"
     assert report["sentence"].startswith(f"It experiments again: {report['resumed']}. ")
     assert {decision["col_name"] for decision in ask(api, name, {"count": 20})} <= {"1", "3"}
 

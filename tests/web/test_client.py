@@ -48,6 +48,22 @@ def test_rewards_are_told_at_a_distance(client):
         shop.tell(shop.ask(), reward=-1)
 
 
+def test_a_report_comes_back_as_it_was_made(client):
+    shop = client.create("verdict", ["A", "B"], ["x"], goal="decide", control=("A", "x"), share=0.4, margin=0.1, seed=2)
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        asked = [made for made in shop.ask(50) if made.row_name == "A" or rng.random() < 0.5]  # B's pages often fail
+        shop.tell_many([(made, bool(rng.random() < (0.9 if made.row_name == "B" else 0.3))) for made in asked])
+    report = shop.report()
+    assert report.sentence in str(report)
+    assert report.to_dict()["sentence"] == report.sentence
+    assert (report.best_row, report.basis, report.decided, report.good_enough) == ("B", "any", True, False)
+    assert report.uplift_low > 0.0
+    assert report.shortfalls[0].name == "B"
+    assert report.rows[0].ratio_high < 1.0
+    assert hash(report.shortfalls) == hash(report.shortfalls)  # tuples, as the embedded experiment has them
+
+
 WITHOUT_PACKAGES = """
 import sys
 

@@ -48,6 +48,38 @@ def test_what_an_experiment_says_of_too_many_open_can_be_set(tmp_path):
     assert "leave out max_age: the window ends what is open" in str(both.exception)
 
 
+def test_what_an_experiment_is_for_can_be_set(tmp_path):
+    db = tmp_path / "rankone.db"
+    options = ["--goal", "decide", "--margin", 0.05, "--control", "headline A,image 2", "--share", 0.2]
+    made = command("create", db, "homepage", *LINES, *options, "--auto-stop", 0.1)
+    assert made.exit_code == 0, made.output
+    assert "goal decide, policy" in made.output
+    with Experiment("homepage", db=db) as experiment:
+        settings = experiment.look(lambda fold: fold.settings)
+    assert (settings.goal, settings.explore, settings.margin) == ("decide", 1.0, 0.05)
+    assert (settings.control, settings.share) == (("headline A", "image 2"), 0.2)
+    listed = json.loads(command("experiments", db, "--json").stdout)
+    assert (listed[0]["goal"], listed[0]["control_row"]) == ("decide", "headline A")
+    assert "decide" in command("experiments", db).stdout
+    commas = ["--row", "Hello, you", "--row", "Hi", "--col", "a,b", "--col", "c"]
+    assert command("create", db, "commas", *commas, "--control", "Hello, you, a,b").exit_code == 0
+
+
+def test_what_an_experiment_cannot_be_for_is_one_sentence_and_leaves_nothing(tmp_path):
+    for options, expected in (
+        (["--goal", "win"], "a goal: earn, both, decide"),
+        (["--margin", 2], "margin from 0 to 1"),
+        (["--explore", -1], "explore from 0 to 1"),
+        (["--control", "headline A"], "a control as the names of a row and a column"),
+        (["--control", "headline A,image 9"], "a control whose column is one of image 1, image 2"),
+        (["--share", 0.2], "a control for the share"),
+    ):
+        refused = command("create", tmp_path / "rankone.db", "homepage", *LINES, *options)
+        assert refused.exit_code != 0
+        assert refused.exception.expected == expected
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_open_decisions_are_voided_in_bulk(tmp_path):
     db = tmp_path / "rankone.db"
     with Experiment("homepage", 2, 2, "ucb1", db=db) as experiment:

@@ -19,6 +19,14 @@ HEADS = """\
 # TYPE rankone_rows_left gauge
 # HELP rankone_cols_left columns an elimination policy still has
 # TYPE rankone_cols_left gauge
+# HELP rankone_doubt probability at most that the leading pair is not the best
+# TYPE rankone_doubt gauge
+# HELP rankone_decided 1 if there is a verdict at the experiment's error rate
+# TYPE rankone_decided gauge
+# HELP rankone_exploring share of decisions that explore now
+# TYPE rankone_exploring gauge
+# HELP rankone_sample_ratio_mismatches rows and columns of which fewer outcomes came back than they were chosen
+# TYPE rankone_sample_ratio_mismatches gauge
 # HELP rankone_outcomes_total outcomes by kind
 # TYPE rankone_outcomes_total counter
 # HELP rankone_open_decisions decisions that wait for an outcome

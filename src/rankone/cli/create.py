@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from typing import Any
 
 import typer
 
@@ -37,27 +38,52 @@ def create(
         None,
         help="Largest reward there can be, such as 100: outcomes may then be rewards. Without it, they are clicks.",
     ),
+    goal: str | None = typer.Option(
+        None,
+        help="What it is for: earn (clicks), decide (find the winner soonest) or both; both if left out, earn if you "
+        "name a policy.",
+    ),
+    explore: float | None = typer.Option(
+        None,
+        help="Share of decisions that explore until there is a verdict; if left out, 0.02 to earn, 0.5 for both, 1 to "
+        "decide. 0: the policy alone.",
+    ),
+    margin: float | None = typer.Option(
+        None, help="A leading pair within this part of the best one is good enough, such as 0.05."
+    ),
+    control: str | None = typer.Option(
+        None, help='A pair that always keeps a share of the traffic, as row,column, such as "A,x".'
+    ),
+    share: float | None = typer.Option(None, help="The share of the control; a tenth if left out."),
 ) -> None:
     """Create an experiment in a database, and the database if it is new; a running service picks it up."""
     from rankone.errors import InputError
     from rankone.serving import Database, Experiment
+    from rankone.serving.settings import checked_settings
+
+    pair = None if control is None else _pair(control, row, col)
+    more: dict[str, Any] = {"window": window, "auto_stop": auto_stop, "max_open": max_open, "max_age": max_age}
+    more |= {"reward_cap": reward_cap}
+    more |= {"goal": goal, "explore": explore, "margin": margin, "control": pair, "share": share}
+    checked_settings(row, col, policy, seed=None, **more)  # before there is a file
 
     with Database(db) as database:
         where = database.where
         if name in database.names():
             do = f"see it: rankone experiments {shlex.quote(where)}, or choose another name"
             raise InputError("the name of a new experiment", name, do)
-        experiment = Experiment(
-            name,
-            row,
-            col,
-            policy,
-            database,
-            window=window,
-            auto_stop=auto_stop,
-            max_open=max_open,
-            max_age=max_age,
-            reward_cap=reward_cap,
-        )
-        made = experiment.report()
-    print(f"'{name}' is ready: {len(row)} x {len(col)} pairs, policy {made.policy}, in {where}.", file=sys.stderr)
+        made = Experiment(name, row, col, policy, database, **more).report()
+    chosen = f"goal {made.goal}, policy {made.policy}"
+    print(f"'{name}' is ready: {len(row)} x {len(col)} pairs, {chosen}, in {where}.", file=sys.stderr)
+
+
+def _pair(control: str, rows: list[str], cols: list[str]) -> tuple[str, str]:
+    """Return the names of a row and a column that are written with a comma between; names may have commas too."""
+    from rankone.errors import InputError
+
+    parts = control.split(",")
+    cut = [(",".join(parts[:place]), ",".join(parts[place:]).lstrip()) for place in range(1, len(parts))]
+    found = [pair for pair in cut if pair[0] in rows and pair[1] in cols] or cut
+    if not found:
+        raise InputError("a control as the names of a row and a column", control, 'pass --control "A,x", say')
+    return found[0]

@@ -50,7 +50,8 @@ def _show(reports: Sequence[Report], damaged: Mapping[str, str]) -> None:
         (
             report.name,
             report.policy,
-            "stopped" if report.stopped else "runs",
+            report.goal or "-",
+            _status(report),
             report.decisions,
             report.outcomes["clicked"],
             report.outcomes["open"],
@@ -58,6 +59,12 @@ def _show(reports: Sequence[Report], damaged: Mapping[str, str]) -> None:
         )
         for report in reports
     ]
-    rows += [(name, None, "damaged", None, None, None, detail) for name, detail in damaged.items()]
-    columns = ["experiment", "policy", "status", "decisions", "clicks", "open", "what is known"]
+    rows += [(name, None, None, "damaged", None, None, None, detail) for name, detail in damaged.items()]
+    columns = ["experiment", "policy", "goal", "status", "decisions", "clicks", "open", "what is known"]
     show_table(pl.DataFrame(rows, schema=columns, orient="row"))
+
+
+def _status(report: Report) -> str:
+    verdict = "good enough" if report.good_enough else "decided" if report.decided else ""
+    said = ["stopped" if report.stopped else "runs", verdict, "check traffic" if report.shortfalls else ""]
+    return ", ".join(filter(None, said))

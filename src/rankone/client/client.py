@@ -17,7 +17,7 @@ from rankone.deprecation import old_arguments, old_positions
 from rankone.errors import InputError
 from rankone.serving.messages import Ask, Decision, Outcome, Tell, Void, checked_request, each_answered, id_of, tells
 from rankone.serving.names import checked_levels
-from rankone.serving.report import LevelReport, Report
+from rankone.serving.report import LevelReport, Report, Shortfall
 
 if TYPE_CHECKING:
     from rankone.policies import Policy
@@ -66,13 +66,19 @@ class Client:
         max_open: int | None = None,
         max_age: float | None = None,
         reward_cap: float | None = None,
+        goal: str | None = None,
+        explore: float | None = None,
+        margin: float | None = None,
+        control: tuple[str, str] | None = None,
+        share: float | None = None,
     ) -> RemoteExperiment:
-        """Create an experiment, or find that it is there with these settings."""
+        """Create an experiment, or find that it is there with these settings, which `rankone.Experiment` has too."""
         label = policy if policy is None or isinstance(policy, str) else policy.label
         levels = {"rows": list(checked_levels(rows, "row")), "cols": list(checked_levels(cols, "col"))}
         settings: dict[str, Any] = {"name": name, **levels, "policy": label}
         settings |= {"window": window, "auto_stop": auto_stop, "seed": seed, "max_open": max_open, "max_age": max_age}
-        given = _given(**settings, reward_cap=reward_cap)
+        settings |= {"goal": goal, "explore": explore, "margin": margin, "share": share, "reward_cap": reward_cap}
+        given = _given(**settings, control=list(control) if isinstance(control, tuple) else control)
         self.transport.send("POST", "/v1/experiments", given, timeout=_CREATING)
         return self.experiment(name)
 
@@ -175,7 +181,9 @@ class RemoteExperiment:
         found = self._transport.send("GET", f"{self._path}/report")
         found.pop("sentence")
         levels = {side: tuple(LevelReport(**level) for level in found[side]) for side in ("rows", "cols")}
-        return Report(**found | levels | {"eras": tuple(found["eras"])})
+        short = {"shortfalls": tuple(Shortfall(**each) for each in found.get("shortfalls", ()))}
+        pairs = {key: tuple(found[key]) for key in ("eras", "visitors_left", "seconds_left") if found.get(key)}
+        return Report(**found | levels | short | pairs)
 
     def export(self, format: str = "jsonl") -> bytes:
         """Return all decisions, one row each, as csv, jsonl or parquet."""
@@ -203,13 +211,16 @@ class RemoteExperiment:
         col: str | None = None,
         since: float | None = None,
         until: float | None = None,
+        prior: bool = False,
         why: str = "outcomes excluded",
     ) -> int:
         """Undo false clicks: outcomes so far that fit everything given no longer count. Return how many.
 
-        `token` is the id of a token, as `rankone token list` shows it: what it asked and told is undone.
+        `token` is the id of a token, as `rankone token list` shows it: what it asked and told is undone. `prior`
+        also forgets the past counts that the experiment began with.
         """
         fits = _given(source=source, token=token, row=row, col=col, since=since, until=until, why=why)
+        fits |= {"prior": True} if prior else {}
         return self._post("exclude", fits)["excluded"]
 
     def void_open(self, older_than: float, *, source: str | None = None, token: str | None = None) -> int:

@@ -96,9 +96,8 @@ def draft_levels(fold: Fold, draft: Draft, side: str, name: str, add: bool) -> i
     """Draft a row or column (`side`) more or less; return its number."""
     levels = {"row": copy.deepcopy(fold.rows), "col": copy.deepcopy(fold.cols)}
     if not add and name in (fold.settings.control or ())[side == "col" :][:1]:
-        raise InputError(
-            f"a {side} that is not the control's", name, "the control keeps its share for ever; retire another"
-        )
+        word = "row" if side == "row" else "column"
+        raise InputError(f"a {word} that is not the control's", name, "the control keeps its share; retire another")
     number = _changed(levels[side], side, name, add)
     checked_pairs(len(levels["row"].names), len(levels["col"].names))
     why = f"{side} '{name}' {'added' if add else 'retired'}"

@@ -17,7 +17,7 @@ from rankone.serving import snapshot
 from rankone.serving.fold import Diverged, Fold
 from rankone.serving.forks import at_work
 from rankone.serving.journal_reading import from_snapshot, read_tail, replay
-from rankone.serving.report import NOT_KNOWN
+from rankone.serving.report_wording import NOT_KNOWN
 from rankone.serving.storage import Storage, open_storage
 from rankone.serving.storage.schema import SCHEMA
 from rankone.serving.unknown_policy import PolicyNotKnown

@@ -99,6 +99,7 @@ class Fold:
 
     def __init__(self, marks: Events, with_policy: bool = True) -> None:
         self.seq, self.at, self.chain = 0, 0, b""
+        self.began = int(marks.numbers[0, AT]) if len(marks) else 0  # when it was created
         self.decisions = 0  # asked so far; the next decision's number
         self.tallies = np.zeros(max(Kind) + 1, np.int64)  # events by kind
         self.fillers, self.learned, self.expired = 0, 0, 0  # decisions; outcomes that count; those by silence
@@ -191,7 +192,8 @@ class Fold:
         if len(outcomes):
             hidden = self.exclusions.hidden(events, counted, self.weighing.sizes)
             crosses = self._crosses(events, outcomes[:, DECISION].tolist())
-            self.weighing.weigh(outcomes[:, ROW:TAG], outcomes[:, VALUE], crosses, hidden)
+            drawn = sum(tag >= 0 or cross is not None for tag, cross in zip(outcomes[:, TAG], crosses, strict=True))
+            self.weighing.weigh(outcomes[:, ROW:TAG], outcomes[:, VALUE], crosses, hidden, int(drawn))
 
     def _crosses(self, events: Events, decisions: list[int]) -> list[bytes | None]:
         """Return the probabilities of decisions, made before these events or among them."""
@@ -290,6 +292,7 @@ class Fold:
             self.stopped, self.resumed = details, None
             return
         if kind is Kind.CREATE:
+            self.began = self.at
             self.settings = Settings.of_note(details)
             self.policy: Policy = policy_of(self.settings.policy)
             self.rows, self.cols = Levels.new(self.settings.rows), Levels.new(self.settings.cols)

@@ -8,6 +8,8 @@ import math
 import numpy as np
 
 from rankone.kernels.policy import race
+from rankone.kernels.steering import EXPLORE
+from rankone.serving.comparing import Compared, against_control, against_leader, shortfalls
 from rankone.serving.fold import Fold
 from rankone.serving.journal import Kind
 from rankone.serving.report import LevelReport, Report
@@ -27,12 +29,17 @@ def make_report(fold: Fold) -> Report:
     with np.errstate(invalid="ignore", divide="ignore"):
         rates = clicks / pulls
     counts, estimates = (fold.asked, fold.pulls, fold.clicks), (rates, low, high)
+    proven = state.basis == "any"
+    ratios = against_leader(fold, state) if proven and fold.clicks.any() else (None, None)
+    uplift = against_control(fold, state) if proven else None
+    won = state.doubt <= error
     rows = _level_reports(
         fold.rows,
         np.stack([each.sum(axis=1) for each in counts]),
         np.stack([each[:, state.col] for each in estimates]),
         state.row_doubts,
         error,
+        ratios[0],
     )
     cols = _level_reports(
         fold.cols,
@@ -40,7 +47,9 @@ def make_report(fold: Fold) -> Report:
         np.stack([each[state.row] for each in estimates]),
         state.col_doubts,
         error,
+        ratios[1],
     )
+    control = fold.settings.control or (None, None)
     return Report(
         name=fold.settings.name,
         policy=fold.policy.label,
@@ -57,7 +66,7 @@ def make_report(fold: Fold) -> Report:
         high=float(high[best]),
         confidence=1.0 - state.doubt,
         error_rate=error,
-        decided=state.enough <= error,
+        decided=min(state.doubt, state.enough) <= error,
         stopped=None if fold.stopped is None else fold.stopped["why"],
         shown_row=fold.shown[0],
         shown_col=fold.shown[1],
@@ -69,16 +78,35 @@ def make_report(fold: Fold) -> Report:
         cols=cols,
         eras=tuple(fold.eras),
         reward_cap=fold.settings.reward_cap or None,
+        goal=fold.settings.goal,
+        basis=state.basis,
+        explore=exploring(fold),
+        margin=fold.settings.margin,
+        good_enough=not won and state.enough <= error,
+        control_row=control[0],
+        control_col=control[1],
+        control_share=fold.settings.share,
+        uplift=None if uplift is None or uplift.ratio is None else uplift.ratio - 1.0,
+        uplift_low=-1.0 if uplift is None else uplift.low - 1.0,
+        uplift_high=None if uplift is None or uplift.high is None else uplift.high - 1.0,
+        shortfalls=tuple(shortfalls(fold)),
     )
 
 
 def winning_note(fold: Fold, error: float) -> str | None:
     """Return what a STOP event says once the winner is known at this error rate; None before that."""
     state = verdict_of(fold)
-    if state.enough > error:
+    if min(state.doubt, state.enough) > error:
         return None
     pair = {"row": int(fold.live_rows[state.row]), "col": int(fold.live_cols[state.col])}
-    return json.dumps(pair | {"why": f"won, wrong with probability at most {error:g}"})
+    why = "won" if state.doubt <= error else f"good enough, within {fold.settings.margin:g} of the best"
+    steady = "" if state.basis == "any" else " while click rates stay as they are"
+    return json.dumps(pair | {"why": f"{why}, wrong with probability at most {error:g}{steady}"})
+
+
+def exploring(fold: Fold) -> float:
+    """Return the share of decisions that explore now."""
+    return 0.0 if fold.stopped or not fold.weighing.fits else float(fold.weighing.steering.shares[EXPLORE])
 
 
 def outcome_counts(fold: Fold) -> dict[str, int]:
@@ -108,7 +136,7 @@ def survivors(fold: Fold) -> tuple[list[str] | None, list[str] | None, int | Non
 
 
 def _level_reports(
-    levels: Levels, counts: Ints, estimates: Floats, doubts: Floats, error: float
+    levels: Levels, counts: Ints, estimates: Floats, doubts: Floats, error: float, ratios: list[Compared] | None
 ) -> tuple[LevelReport, ...]:
     """Return what is to be said of the rows, or of the columns.
 
@@ -118,6 +146,7 @@ def _level_reports(
         estimates: rate, low and high of each that lives, with the leading partner.
         doubts: each that lives is beaten at any error rate above its doubt.
         error: the error rate of the report.
+        ratios: each that lives against the leading one; None: not known.
     """
     place_of = {number: place for place, number in enumerate(levels.numbers())}
     total = max(1, int(counts[0].sum()))
@@ -132,5 +161,6 @@ def _level_reports(
         rate, low, high = estimates[:, place].tolist()
         doubt = float(doubts[place])
         known = None if math.isnan(rate) else rate
-        found.append(LevelReport(name, True, *traffic, known, low, high, doubt > error, doubt))
+        compared = () if ratios is None else ratios[place]
+        found.append(LevelReport(name, True, *traffic, known, low, high, doubt > error, doubt, *compared))
     return tuple(found)

@@ -7,11 +7,8 @@ from typing import Any
 
 from rankone.deprecation import OldAttribute
 from rankone.notebook import Shown
-from rankone.serving.clock import AHEAD
-from rankone.specs import amount, duration
-
-NOT_KNOWN = "policy not known here: import the module that defines it"
-_RATE = len("100.0% (100.0% - 100.0%)")  # characters
+from rankone.serving.report_wording import level_table, told
+from rankone.specs import amount
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,6 +26,20 @@ class LevelReport:
     high: float
     in_race: bool  # could still be the best
     doubt: float  # it is beaten at any error rate above this one
+    ratio: float | None = None  # its clicks for each click of the leading level; None: not known on this basis
+    ratio_low: float = 0.0  # all these intervals hold together, at all times, but for the error rate
+    ratio_high: float | None = None  # None: no bound yet
+
+
+@dataclasses.dataclass(frozen=True)
+class Shortfall:
+    """A level of which fewer outcomes came back than it was chosen, compared with another level."""
+
+    side: str  # "row" or "column"
+    name: str
+    told: float  # outcomes that count for each decision with this level
+    other: str
+    other_told: float
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -62,60 +73,25 @@ class Report(Shown):
     cols: tuple[LevelReport, ...]
     eras: tuple[str, ...]  # why the policy started (afresh)
     reward_cap: float | None = None  # clicks are rewards, rounded with probability reward / cap; None: they are clicks
+    goal: str = ""  # "earn", "both" or "decide"; experiments of older programs had none
+    basis: str = "steady"  # "any": holds however the click rate of the whole site moves; "steady": while none moves
+    explore: float = 0.0  # share of decisions that explore now
+    margin: float = 0.0  # a leading pair within this part of the best one is good enough
+    good_enough: bool = False  # decided within the margin, and by no more than that
+    control_row: str | None = None
+    control_col: str | None = None
+    control_share: float = 0.0  # of all decisions
+    uplift: float | None = None  # clicks of the leading pair over the control's: 0.1 is 10 % more; None: not known
+    uplift_low: float = -1.0
+    uplift_high: float | None = None  # None: no bound yet
+    shortfalls: tuple[Shortfall, ...] = ()  # where traffic does not match what was chosen
+    visitors_left: tuple[int, int] | None = None  # until a verdict, from and to, at present estimates; None: no guess
+    seconds_left: tuple[float, float] | None = None  # the same at the traffic so far
 
     @property
     def sentence(self) -> str:
         """What leads, how sure that is and what is still in the race, in one sentence; more where more must be said."""
-        unknown = [] if self.policy_known else [f"P{NOT_KNOWN[1:]}; until then nothing can be asked or told."]
-        held = self.outcomes["held"]
-        are = "is" if held == 1 else "are"
-        window = f"the window of {duration(self.window or 0)}"
-        waiting = [f"{amount(held, 'outcome')} told {are} held until {window} is over."] if held else []
-        pair = f"'{self.shown_row}' with '{self.shown_col}'"
-        stopped = [f"Stopped ({self.stopped}): every visitor now sees {pair}."] if self.stopped else []
-        again = [f"It experiments again: {self.resumed}."] if self.resumed else []
-        now = [self._standing(), *self._reward()]
-        return " ".join([*stopped, *again, *now, *waiting, *self._crowded(), *self._clock(), *unknown])
-
-    def _reward(self) -> list[str]:
-        if self.reward_cap is None or self.rate is None:
-            return []
-        mean, low, high = (f"{share * self.reward_cap:,.4g}" for share in (self.rate, self.low, self.high))
-        return [
-            f"Clicks are rounded rewards of at most {self.reward_cap:g}: {mean} on average, between {low} and {high}."
-        ]
-
-    def _clock(self) -> list[str]:
-        said = []
-        if self.clock_jumped and self.window:
-            by = duration(self.clock_jumped, rounded=True)
-            said.append(f"The machine's clock jumped ahead by {by}: windows that were open then ended early.")
-        if self.clock_ahead * 1e6 > AHEAD:
-            ahead = f"{duration(self.clock_ahead, rounded=True)} ahead of the clock of the machine that noted it"
-            said.append(f"The journal is {ahead}; windows end by the journal's time.")
-        return said
-
-    def _crowded(self) -> list[str]:
-        voided = self.voided_by_age
-        if not voided:
-            return []
-        were = f"{amount(voided, 'decision')} without an outcome {'was' if voided == 1 else 'were'}"
-        do = "tell or void what you ask, or make the experiment with a window or a larger max_open"
-        return [f"{were} voided for age, to make room: {do}."]
-
-    def _standing(self) -> str:
-        if self.outcomes["clicked"] + self.outcomes["not_clicked"] + self.outcomes["expired"] == 0:
-            return f"No outcomes yet: {amount(self.decisions, 'decision')} given out, nothing is known so far."
-        pair = f"'{self.best_row}' with '{self.best_col}'"
-        figures = f"{_percent(self.rate)} clicks, between {_percent(self.low)} and {_percent(self.high)}"
-        if self.decided:
-            steady = "while click rates stay as they are"  # and under the model; `winner` says why
-            sure = f"wrong with probability at most {self.error_rate:g} {steady}, however often you look"
-            return f"{pair} has won ({figures}): {sure}."
-        racing = [sum(level.in_race for level in levels) for levels in (self.rows, self.cols)]
-        levels = f"{amount(racing[0], 'row')} and {amount(racing[1], 'column')} are still in the race"
-        sure = "too early to be sure" if self.confidence < 0.5 else f"at least {_percent(self.confidence)} sure"
-        return f"{pair} leads ({figures}), {sure}" + ("." if self.stopped else f"; {levels}.")
+        return told(self)
 
     def _sentence(self) -> str:
         return f"{self._head()}\n{self.sentence}"
@@ -144,19 +120,4 @@ class Report(Shown):
         )
 
     def __str__(self) -> str:
-        return "\n".join([self._head(), self.sentence, *_table("row", self.rows), *_table("column", self.cols)])
-
-
-def _table(side: str, levels: tuple[LevelReport, ...]) -> list[str]:
-    width = max(len(side), *(len(level.name) for level in levels))
-    rows = [f"  {side:<{width}}  traffic  outcomes  clicks  {'rate with the leader':<{_RATE}}  in the race"]
-    for level in levels:
-        rate = f"{_percent(level.rate):>6} ({_percent(level.low)} - {_percent(level.high)})"
-        race = "yes" if level.in_race else "no" if level.live else "retired"
-        figures = f"{level.share:>7.1%}  {level.outcomes:>8}  {level.clicks:>6}  {rate:<{_RATE}}"
-        rows.append(f"  {level.name:<{width}}  {figures}  {race}")
-    return rows
-
-
-def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1%}"
+        return "\n".join([self._head(), self.sentence, *level_table(self, "row"), *level_table(self, "column")])

@@ -12,6 +12,7 @@ from rankone.errors import InputError, JournalError
 from rankone.kernels.policy import check_context, check_relearns
 from rankone.kernels.steering import GOALS
 from rankone.policies import Policy, as_policy
+from rankone.policies.chances import check_chances
 from rankone.serving.journal import VERSION
 from rankone.serving.names import checked_levels, checked_name
 from rankone.serving.prior import Prior
@@ -56,10 +57,11 @@ class Settings:
         explore = GOALS[goal].explore if asked["explore"] is None else asked["explore"]
         chosen = checked_policy(asked["policy"] or DEFAULT_POLICY)
         chosen = chosen.live() if explore else chosen
-        _check_control(asked)
+        _check_control(asked)  # again: its levels may come from past counts
         state = chosen.start(len(asked["rows"]), len(asked["cols"]))  # refuses what it cannot play
         check_context(type(state), 0, "a live experiment")
         check_relearns(type(state))  # now, before anything is written, and not when the first row comes or goes
+        check_chances(chosen, len(asked["rows"]), len(asked["cols"]))
         defaults = {"window": 0, "auto_stop": 0.0, "seed": secrets.randbits(62), "max_open": MAX_OPEN}
         given = {key: value for key, value in asked.items() if value is not None}
         return cls(name=name, **defaults | given | {"policy": chosen.label, "goal": goal, "explore": explore})
@@ -138,8 +140,9 @@ def checked_seconds(value: Any, what: str, example: str) -> int:
 
 def _check_control(asked: dict[str, Any]) -> None:
     """Refuse a control that is none of the pairs."""
-    for name, levels, side in zip(asked["control"] or (), (asked["rows"], asked["cols"]), ("row", "col"), strict=False):
-        if name not in levels:
+    sides = ((asked["rows"], "row"), (asked["cols"], "column"))
+    for name, (levels, side) in zip(asked["control"] or (), sides, strict=False):
+        if levels is not None and name not in levels:
             raise InputError(
                 f"a control whose {side} is one of {', '.join(levels)}", name, "name a pair of the experiment"
             )
@@ -164,7 +167,7 @@ def checked_settings(
     """Check what an experiment is asked to be, in the units of the journal; None: not asked."""
     if window is not None and max_age is not None:
         raise InputError("a window or max_age", "both", "leave out max_age: the window ends what is open")
-    return {
+    found = {
         "rows": None if rows is None else checked_levels(rows, "row"),
         "cols": None if cols is None else checked_levels(cols, "col"),
         "policy": None if policy is None else checked_policy(policy).label,
@@ -180,6 +183,8 @@ def checked_settings(
         "share": _checked_control_share(control, share),
         "reward_cap": None if reward_cap is None else checked_number(reward_cap, "reward_cap", 0, 1e15, "reward_cap=1"),
     }
+    _check_control(found)
+    return found
 
 
 def _checked_goal(goal: Any) -> str:

@@ -14,7 +14,7 @@ There are two bases, and a statement always says which one it has:
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,36 +45,64 @@ def verdict_of(fold: Fold) -> Verdict:
     """Return what an experiment states by now."""
     weighing = fold.weighing
     if weighing.fits:
-        leaders, won = weighing.leaders(fold.asked)
-        if won or weighing.compared >= _ENOUGH * weighing.weighed:
-            return _timeproof(fold, leaders)
-    known = np.ix_(fold.live_rows, fold.live_cols)
-    state = standing(fold.pulls[known], fold.clicks[known])
+        found = _timeproof(fold)
+        decided = min(found.doubt, found.enough) <= weighing.error
+        known = weighing.compared >= _ENOUGH * weighing.weighed and (weighing.weighed or not fold.learned)
+        if decided or known:
+            return found
+    living = np.ix_(fold.live_rows, fold.live_cols)
+    state = standing(fold.pulls[living], fold.clicks[living])
     return Verdict(*state, enough=state.doubt, basis="steady")
 
 
-def _timeproof(fold: Fold, leaders: tuple[int, int]) -> Verdict:
-    weighing, sides = fold.weighing, []
+def _timeproof(fold: Fold) -> Verdict:
+    weighing, leaders, sides = fold.weighing, [], []
     middle = int(weighing.steering.starts[1])
-    comparisons = sum(size * (size - 1) for size in weighing.sizes)
     doubt = enough = 0.0
-    for leader, levels in zip(leaders, (weighing.live[:middle], weighing.live[middle:]), strict=True):
-        others = np.arange(len(levels)) != leader
-        proof, spared = (found[levels[leader], levels] for found in (weighing.evidence.proof, weighing.evidence.enough))
-        doubts = np.minimum(1.0, comparisons * np.exp(-proof))
+    for levels in (weighing.live[:middle], weighing.live[middle:]):
+        among = np.ix_(levels, levels)
+        proof, spared, now = (getattr(weighing.evidence, name)[among] for name in ("proof", "enough", "now"))
+        doubts = np.minimum(1.0, comparisons(weighing.sizes) * np.exp(-proof.max(axis=0)))
+        leader = _leader(proof, spared, now, doubts <= weighing.error, weighing.bar, weighing.error)
         doubts[leader] = 1.0
-        sides.append((doubts, np.minimum(1.0, weighing.statements * np.exp(-proof))))
-        if others.any():
-            doubt = max(doubt, weighing.statements * math.exp(-proof[others].min()))
-            enough = max(enough, weighing.statements * math.exp(-spared[others].min()))
+        leaders.append(leader)
+        sides.append((doubts, weighing.statements * np.exp(-proof[leader])))
+        doubt, enough = (
+            max(so_far, weighing.statements * math.exp(-_least(found)[leader]))
+            for so_far, found in ((doubt, proof), (enough, spared))
+        )
     doubt = min(1.0, doubt)
     good = min(1.0, enough) if fold.settings.margin else doubt
     won = doubt <= weighing.error  # then nobody else is in the race: that is what the statement says
     rows, cols = (
-        np.where(np.arange(len(each)) == leader, 1.0, least) if won else each
+        np.where(np.arange(len(each)) == leader, 1.0, np.minimum(each, least)) if won else each
         for leader, (each, least) in zip(leaders, sides, strict=True)
     )
-    return Verdict(*leaders, rows, cols, doubt, good, "any")
+    return Verdict(leaders[0], leaders[1], rows, cols, doubt, good, "any")
+
+
+def comparisons(sizes: tuple[int, ...]) -> int:
+    """Return how many ordered pairs of levels can be compared; that any of them is wrong, they share the error."""
+    return sum(size * (size - 1) for size in sizes)
+
+
+def _leader(proof: Floats, spared: Floats, now: Floats, beaten: Any, bar: float, error: float) -> int:
+    """Return who leads: the level with the most proof once that says something, until then the one that looks best.
+
+    Proof only grows, so what was said of a leader is not taken back: the doubt that is stated never rises, and a level
+    that was called beaten does not lead.
+    """
+    for found, least in ((proof, bar), (spared, bar), (proof, bar + math.log(2.0 * error))):  # the last: half sure
+        proven = _least(found)
+        if proven.max() >= least:
+            return int(np.argmax(proven))
+    ahead = _least(now - now.T)
+    return int(np.argmax(np.where(beaten, -np.inf, ahead)))
+
+
+def _least(found: Floats) -> Floats:
+    """Return for each level the least of what there is for it against another; infinite where there is no other."""
+    return np.asarray(np.where(np.eye(len(found), dtype=bool), np.inf, found).min(axis=1))
 
 
 class Ratio(NamedTuple):

@@ -59,7 +59,7 @@ def warm_up(policy: Policy) -> Callable[..., Any] | None:
     winner.standing(counts, counts)  # every report asks who leads
     levels = Levels.new(("A", "B"))
     weighing = Weighing(Settings("warm", ("A", "B"), ("A", "B"), policy.label, 0, 0, 0.0, 1), levels, levels)
-    weighing.weigh(counts, counts[0], [pack_cross(np.ones(4), 2), None], None)
+    weighing.weigh(counts, counts[0], [pack_cross(np.ones(4), 2), None], None, 2)
     weighing.leaders(counts)
     _compiled.add(_kind(policy))
     return run

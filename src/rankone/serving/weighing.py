@@ -7,6 +7,7 @@ program may weigh evidence differently without changing what an older one chose.
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 from typing import Any, NamedTuple
@@ -76,12 +77,23 @@ class Weighing:
         """The log evidence that each comparison needs for a verdict on all."""
         return math.log(max(1, self.statements) / self.error)
 
+    def still(self) -> Weighing:
+        """Return a copy of what a report needs, which stays as it is while the experiment goes on."""
+        found = copy.copy(self)
+        found._evidence, found._traffic = (
+            each._replace(**{name: array.copy() for name, array in each._asdict().items()})
+            for each in (self.evidence, self.traffic)
+        )
+        found._compared, found._waiting = self.compared, []
+        found.steering = self.steering._replace(shares=self.steering.shares.copy())
+        return found
+
     def follow(self, details: dict[str, Any]) -> None:
         """Draw decisions as a STEER says."""
         self.steering.mix[:] = np.array(details["mix"]) / PARTS
         self.steering.shares[EXPLORE] = details["explore"]
 
-    def weigh(self, numbers: Ints, clicked: Ints, packed: list[bytes | None], hidden: Any) -> None:
+    def weigh(self, numbers: Ints, clicked: Ints, packed: list[bytes | None], hidden: Any, drawn: int) -> None:
         """Learn from outcomes that count.
 
         Args:
@@ -89,8 +101,9 @@ class Weighing:
             clicked: 1 or 0.
             packed: the probabilities of its cross, None: not known.
             hidden: (n, levels) levels that were left out by hand for what they are: they are not compared there.
+            drawn: how many are of decisions that a policy made; those after a stop say nothing about it.
         """
-        self.weighed += len(clicked)
+        self.weighed += drawn
         if self.fits and packed.count(None) < len(packed):
             self._waiting.append(_Outcomes(numbers, clicked, packed, hidden))
             if len(self._waiting) == _MOST_WAITING:

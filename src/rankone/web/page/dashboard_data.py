@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from rankone.serving import Database, Experiment
 from rankone.serving.fold import Fold
-from rankone.serving.make_report import make_report, outcome_counts, survivors
+from rankone.serving.make_report import exploring, make_report, outcome_counts, survivors
 from rankone.serving.report import Report
 from rankone.serving.settings import Levels
 from rankone.serving.unknown_policy import UnknownPolicy
@@ -101,6 +101,12 @@ def _show(fold: Fold) -> dict[str, Any]:
         "auto_stop": settings.auto_stop or None,
         "max_open": settings.max_open,
         "max_age": None if settings.window else settings.max_age / 1e6,
+        "goal": settings.goal,
+        "explore": settings.explore,
+        "exploring": exploring(fold),
+        "margin": settings.margin or None,
+        "control": None if settings.control is None else list(settings.control),
+        "share": settings.share or None,
         "decisions": fold.decisions,
         "clicks": counts["clicked"],
         "open": counts["open"],
@@ -115,7 +121,7 @@ def _still(fold: Fold) -> Fold:
     """Return a copy of what a report needs, so that it can be made while the experiment goes on."""
     still = copy.copy(fold)
     still.asked, still.pulls, still.clicks = fold.asked.copy(), fold.pulls.copy(), fold.clicks.copy()
-    still.tallies = fold.tallies.copy()
+    still.tallies, still.weighing = fold.tallies.copy(), fold.weighing.still()
     still.open, still.held, still.eras = fold.open.copy(), fold.held.copy(), list(fold.eras)
     still.state = None
     return still

@@ -18,9 +18,11 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from rankone.errors import Contradiction, UnknownDecision
+from rankone.serving.comparing import shortfalls
 from rankone.serving.fold import Fold
-from rankone.serving.make_report import outcome_counts, survivors
+from rankone.serving.make_report import exploring, outcome_counts, survivors
 from rankone.serving.messages import Outcome
+from rankone.serving.verdict import verdict_of
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -108,7 +110,10 @@ def figures(fold: Fold) -> dict[str, Any]:
         found["stage"] = stage
     if rows_left is not None and cols_left is not None:
         found |= {"rows_left": len(rows_left), "cols_left": len(cols_left)}
-    return found
+    state = verdict_of(fold)
+    decided = min(state.doubt, state.enough) <= fold.weighing.error
+    found |= {"doubt": state.doubt, "decided": int(decided), "exploring": exploring(fold)}
+    return found | {"shortfalls": len(shortfalls(fold))}
 
 
 _FIGURES: dict[str, tuple[type[CounterMetricFamily] | type[GaugeMetricFamily], str, str]] = {
@@ -118,6 +123,14 @@ _FIGURES: dict[str, tuple[type[CounterMetricFamily] | type[GaugeMetricFamily], s
     "stage": (GaugeMetricFamily, "rankone_stage", "stage of an elimination policy, from 0"),
     "rows_left": (GaugeMetricFamily, "rankone_rows_left", "rows an elimination policy still has"),
     "cols_left": (GaugeMetricFamily, "rankone_cols_left", "columns an elimination policy still has"),
+    "doubt": (GaugeMetricFamily, "rankone_doubt", "probability at most that the leading pair is not the best"),
+    "decided": (GaugeMetricFamily, "rankone_decided", "1 if there is a verdict at the experiment's error rate"),
+    "exploring": (GaugeMetricFamily, "rankone_exploring", "share of decisions that explore now"),
+    "shortfalls": (
+        GaugeMetricFamily,
+        "rankone_sample_ratio_mismatches",
+        "rows and columns of which fewer outcomes came back than they were chosen",
+    ),
 }
 _WAITING = {"open": "decisions that wait for an outcome", "held": "outcomes that wait for a window's end"}
 

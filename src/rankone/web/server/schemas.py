@@ -65,6 +65,21 @@ class NewExperiment(Body):
     reward_cap: Annotated[float, Field(gt=0, le=1e15)] | None = Field(
         None, description="the largest reward there can be; outcomes may then be rewards"
     )
+    goal: Literal["earn", "both", "decide"] | None = Field(
+        None, description="what it is for; left out: both, and earn where a policy is named"
+    )
+    explore: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        None, description="share of decisions that explore until there is a verdict; left out: as the goal has it"
+    )
+    margin: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        None, description="a leading pair within this part of the best one is good enough, such as 0.05"
+    )
+    control: Annotated[list[Text], Field(min_length=2, max_length=2)] | None = Field(
+        None, description="the row and the column of a pair that always keeps a share of the decisions"
+    )
+    share: Annotated[float, Field(gt=0, le=0.9)] | None = Field(
+        None, description="that share; a tenth if left out; with a control only"
+    )
 
 
 class AskBody(Body):
@@ -124,6 +139,7 @@ class ExcludeBody(Body):
     col: Text | None = None
     since: Annotated[float, Field(ge=0, le=1e11)] | None = Field(None, description="seconds since 1970")
     until: Annotated[float, Field(ge=0, le=1e11)] | None = Field(None, description="seconds since 1970")
+    prior: bool = Field(False, description="also forget the past counts that the experiment began with")
     why: Text = "outcomes excluded"
 
 
@@ -211,6 +227,12 @@ class ExperimentAnswer(BaseModel):
     auto_stop: float | None
     max_open: int
     max_age: float | None = Field(description="null: a window ends what is open")
+    goal: str = Field(description="earn, both or decide; empty: made by an older program, the policy chooses alone")
+    explore: float = Field(description="share of decisions that explore until there is a verdict")
+    exploring: float = Field(description="that share now")
+    margin: float | None
+    control: list[str] | None
+    share: float | None = Field(description="of all decisions, for the control")
     decisions: int
     clicks: int
     open: int
@@ -272,6 +294,19 @@ class LineOfReport(BaseModel):
     high: float
     in_race: bool
     doubt: float
+    ratio: float | None = Field(description="its clicks for each click of the leading level; null: not known")
+    ratio_low: float
+    ratio_high: float | None = Field(description="null: no bound yet")
+
+
+class ShortfallAnswer(BaseModel):
+    """A level of which fewer outcomes came back than it was chosen, compared with another level."""
+
+    side: Literal["row", "column"]
+    name: str
+    told: float = Field(description="outcomes that count for each decision with this level")
+    other: str
+    other_told: float
 
 
 class ReportAnswer(BaseModel):
@@ -304,6 +339,23 @@ class ReportAnswer(BaseModel):
     cols: list[LineOfReport]
     eras: list[str]
     reward_cap: float | None = Field(description="null: outcomes are clicks")
+    goal: str
+    basis: Literal["any", "steady"] = Field(
+        description="what the statement rests on: any, it holds however the click rate of the whole site moves, under "
+        "the product model; steady, it holds while click rates stay as they are"
+    )
+    explore: float = Field(description="share of decisions that explore now")
+    margin: float
+    good_enough: bool = Field(description="decided within the margin, and by no more than that")
+    control_row: str | None
+    control_col: str | None
+    control_share: float
+    uplift: float | None = Field(description="of the leading pair over the control: 0.1 is 10 % more clicks")
+    uplift_low: float
+    uplift_high: float | None
+    shortfalls: list[ShortfallAnswer] = Field(description="where traffic does not match what was chosen")
+    visitors_left: tuple[int, int] | None = Field(description="until a verdict, from and to; null: no guess")
+    seconds_left: tuple[float, float] | None = Field(description="the same at the traffic so far")
     sentence: str
 
 

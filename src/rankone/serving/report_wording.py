@@ -1,0 +1,230 @@
+"""How a report is put into words. Every statement has its condition in the same sentence.
+
+On the basis "any" it is the product model alone: each row changes clicks by a factor of its own, the same with every
+column and at all times, while the click rate of the whole site may move as it likes. On the basis "steady" nothing may
+move (`rankone.serving.verdict` says which basis there is). Plain Python: a client reads a report too.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rankone.serving.clock import AHEAD
+from rankone.specs import amount, duration
+
+if TYPE_CHECKING:
+    from rankone.serving.report import LevelReport, Report
+
+NOT_KNOWN = "policy not known here: import the module that defines it"
+TRAFFIC_ERROR = 0.001  # of a warning about traffic
+_MODEL = "if each row changes clicks by the same factor with every column at all times"
+_SLOW = 0.1  # who explores less than this waits long for a verdict
+_RATE = len("100.0% (100.0% - 100.0%)")  # characters
+
+
+def told(report: Report) -> str:
+    """Return what a report says, in a few sentences."""
+    pair = f"'{report.shown_row}' with '{report.shown_col}'"
+    stopped = [f"Stopped ({report.stopped}): every visitor now sees {pair}."] if report.stopped else []
+    again = [f"It experiments again: {report.resumed}."] if report.resumed else []
+    unknown = [] if report.policy_known else [f"P{NOT_KNOWN[1:]}; until then nothing can be asked or told."]
+    said = [*_added(report), *_uplift(report), *_left(report), *_traffic(report), *_waiting(report), *_crowded(report)]
+    return " ".join([*stopped, *again, _standing(report), *_reward(report), *said, *_clock(report), *unknown])
+
+
+def condition(report: Report) -> str:
+    """Return under which condition the statements of a report hold."""
+    if report.basis == "any":
+        return f"however often you look and however the click rate of the whole site moves, {_MODEL}"
+    return "while click rates stay as they are, however often you look"
+
+
+def _standing(report: Report) -> str:
+    if report.outcomes["clicked"] + report.outcomes["not_clicked"] + report.outcomes["expired"] == 0:
+        return f"No outcomes yet: {amount(report.decisions, 'decision')} given out, nothing is known so far."
+    pair = f"'{report.best_row}' with '{report.best_col}'"
+    figures = f"{_percent(report.rate)} clicks"
+    # An interval of a rate would have to say of which time: under "any" the rate of the site may move.
+    figures += " so far" if report.basis == "any" else f", between {_percent(report.low)} and {_percent(report.high)}"
+    wrong = f"wrong with probability at most {report.error_rate:g} {condition(report)}"
+    if report.good_enough:
+        enough = f"no pair has more than {_part(report.margin)} more clicks"
+        return f"{pair} is good enough ({figures}): {enough}, {wrong}."
+    if report.decided:
+        return f"{pair} has won ({figures}): {wrong}."
+    levels = [[level.in_race for level in side if level.live] for side in (report.rows, report.cols)]
+    rows, cols = (_of(sum(racing), len(racing), what) for racing, what in zip(levels, ("row", "column"), strict=True))
+    out = not (report.stopped or all(map(all, levels)))
+    sure = "too early to be sure" if report.confidence < 0.5 else f"at least {_percent(report.confidence)} sure"
+    said = f"{pair} leads ({figures}), {sure}"
+    said += "" if report.stopped else f"; {rows} and {cols} are still in the race"
+    said += f" (the others are out with an error of at most {report.error_rate:g})" if out else ""
+    return said + (f": this holds {condition(report)}." if out or report.confidence >= 0.5 else ".")
+
+
+def _of(count: int, among: int, what: str) -> str:
+    return amount(count, what) if count == among else f"{count:,} of {amount(among, what)}"
+
+
+def _reward(report: Report) -> list[str]:
+    if report.reward_cap is None or report.rate is None:
+        return []
+    mean, low, high = (f"{share * report.reward_cap:,.4g}" for share in (report.rate, report.low, report.high))
+    between = "so far" if report.basis == "any" else f"between {low} and {high} while rewards stay as they are"
+    return [f"Clicks are rounded rewards of at most {report.reward_cap:g}: {mean} on average, {between}."]
+
+
+def _added(report: Report) -> list[str]:
+    added = [why for why in report.eras[1:] if re.fullmatch(r"(row|col) '.*' added", why)]
+    if not added:
+        return []
+    side, name = added[-1].split(" ", 1)
+    word = "Row" if side == "row" else "Column"
+    return [
+        f"{word} {name.removesuffix(' added')} was added: since then it is a new statement, with an error of its own."
+    ]
+
+
+def _uplift(report: Report) -> list[str]:
+    if report.control_row is None or report.basis != "any" or report.rate is None:
+        return []
+    control = f"the control '{report.control_row}' with '{report.control_col}'"
+    if (report.best_row, report.best_col) == (report.control_row, report.control_col):
+        return [f"What leads is {control} itself."]
+    if report.uplift is None or report.uplift_high is None:
+        return [f"How it compares with {control} is not known yet."]
+    between = between_text(1.0 + report.uplift_low, 1.0 + report.uplift_high)
+    wrong = f"wrong with probability at most {report.error_rate:g}, by the same model: row times column"
+    than = "as" if report.uplift >= 1.0 else "than"
+    return [f"It has {compared_text(1.0 + report.uplift)} clicks {than} {control}, {between} ({wrong})."]
+
+
+def _left(report: Report) -> list[str]:
+    if report.visitors_left is None or report.decided or report.stopped:
+        return []
+    few, many = report.visitors_left
+    said = f"At its present estimates a verdict needs {_range(few, many)} more visitors"
+    if report.seconds_left is not None:
+        soon, late = (duration(seconds, rounded=True) for seconds in report.seconds_left)
+        said += f", which at the traffic so far is {soon}" + (f" to {late}" if late != soon else "")
+    if report.goal == "earn" or 0.0 < report.explore < _SLOW:
+        slow = f"it explores with {_part(report.explore)} of its decisions only, to earn more meanwhile"
+        said += f"; that is long because {slow}: goal 'both' decides sooner, and a margin settles near ties"
+    return [f"{said}."]
+
+
+def _range(few: int, many: int) -> str:
+    return f"about {few:,}" if few == many else f"about {few:,} to {many:,}"
+
+
+def _traffic(report: Report) -> list[str]:
+    if not report.shortfalls:
+        return []
+    worst = report.shortfalls[0]
+    more = f" (and {len(report.shortfalls) - 1} more)" if len(report.shortfalls) > 1 else ""
+    share = f" ({_percent(worst.told)} of its decisions against {_percent(worst.other_told)})"
+    share = share if worst.told < worst.other_told else ""
+    seen = f"fewer outcomes came back of {worst.side} '{worst.name}' than of '{worst.other}' for what was chosen{share}"
+    once = f"which by chance happens in one experiment of {round(1 / TRAFFIC_ERROR):,}"
+    said = (
+        f"Check your traffic: {seen}{more}, {once}. Look for pages that fail, caches and bots before you trust a result"
+    )
+    late = "; outcomes that take longer for some levels than for others can look like this too"
+    return [said + ("." if report.window else f"{late}.")]
+
+
+def _waiting(report: Report) -> list[str]:
+    held = report.outcomes["held"]
+    are = "is" if held == 1 else "are"
+    window = f"the window of {duration(report.window or 0)}"
+    return [f"{amount(held, 'outcome')} told {are} held until {window} is over."] if held else []
+
+
+def _crowded(report: Report) -> list[str]:
+    voided = report.voided_by_age
+    if not voided:
+        return []
+    were = f"{amount(voided, 'decision')} without an outcome {'was' if voided == 1 else 'were'}"
+    do = "tell or void what you ask, or make the experiment with a window or a larger max_open"
+    return [f"{were} voided for age, to make room: {do}."]
+
+
+def _clock(report: Report) -> list[str]:
+    said = []
+    if report.clock_jumped and report.window:
+        by = duration(report.clock_jumped, rounded=True)
+        said.append(f"The machine's clock jumped ahead by {by}: windows that were open then ended early.")
+    if report.clock_ahead * 1e6 > AHEAD:
+        ahead = f"{duration(report.clock_ahead, rounded=True)} ahead of the clock of the machine that noted it"
+        said.append(f"The journal is {ahead}; windows end by the journal's time.")
+    return said
+
+
+def level_table(report: Report, side: str) -> list[str]:
+    """Return the rows or the columns as lines of text."""
+    levels, best = (report.rows, report.best_row) if side == "row" else (report.cols, report.best_col)
+    width = max(len(side), *(len(level.name) for level in levels))
+    any_time = report.basis == "any"
+    last = [_against(level, best) if any_time else _interval(level) for level in levels]
+    title = "against the leader" if any_time else "rate with the leader"
+    wide = max(len(title), *map(len, last)) if any_time else _RATE
+    rate = "    rate" if any_time else ""
+    lines = [f"  {side:<{width}}  traffic  outcomes  clicks{rate}  {title:<{wide}}  in the race"]
+    for level, text in zip(levels, last, strict=True):
+        race = "yes" if level.in_race else "no" if level.live else "retired"
+        figures = f"{level.share:>7.1%}  {level.outcomes:>8}  {level.clicks:>6}"
+        figures += f"  {_percent(level.rate):>6}" if any_time else ""
+        lines.append(f"  {level.name:<{width}}  {figures}  {text:<{wide}}  {race}")
+    return lines
+
+
+def _interval(level: LevelReport) -> str:
+    return f"{_percent(level.rate):>6} ({_percent(level.low)} - {_percent(level.high)})"
+
+
+def _against(level: LevelReport, best: str) -> str:
+    if not level.live:
+        return "-"
+    if level.name == best:
+        return "leads"
+    if level.ratio is None or (level.ratio_low <= 0.0 and level.ratio_high is None):
+        return "not known yet"
+    return f"{compared_text(level.ratio)}, {between_text(level.ratio_low, level.ratio_high)}"
+
+
+def compared_text(ratio: float) -> str:
+    """Return how many clicks there are for one of another.
+
+    >>> compared_text(0.82), compared_text(1.1), compared_text(2.345)
+    ('18% fewer', '10% more', '2.3 times as many')
+    """
+    if ratio >= 2.0:
+        return f"{ratio:,.{1 if ratio < 9.95 else 0}f} times as many"
+    return f"{_part(abs(ratio - 1.0))} {'fewer' if ratio < 1.0 else 'more'}"
+
+
+def between_text(low: float, high: float | None) -> str:
+    """Return an interval of such ratios.
+
+    >>> between_text(0.74, 0.91), between_text(0.74, 1.03), between_text(1.03, 1.22), between_text(0.0, 0.8)
+    ('between 9% and 26%', 'between 26% fewer and 3% more', 'between 3% and 22%', 'at least 20%')
+    """
+    if high is None:
+        return "no bound yet" if low <= 0.0 else f"at least {compared_text(low)}"
+    if low <= 0.0:
+        return f"at least {_part(1.0 - high)}" if high <= 1.0 else f"at most {compared_text(high)}"
+    if high <= 1.0:
+        return f"between {_part(1.0 - high)} and {_part(1.0 - low)}"
+    if low >= 1.0 and high < 2.0:
+        return f"between {_part(low - 1.0)} and {_part(high - 1.0)}"
+    return f"between {compared_text(low)} and {compared_text(high)}"
+
+
+def _part(share: float) -> str:
+    """Return a part of a whole, to a tenth of a percent where it is small."""
+    return f"{100 * share:.{0 if share >= 0.095 or abs(100 * share - round(100 * share)) < 1e-9 else 1}f}%"
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1%}"
