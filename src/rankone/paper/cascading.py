@@ -20,8 +20,8 @@ import polars as pl
 from rankone.paper.claims import Claim, Reproduction, in_a_row
 from rankone.paper.published import Cell, compare, judge_tables
 from rankone.problems.lists import DCM, PBM
+from rankone.progress import Progress
 from rankone.simulation import Study, simulate
-from rankone.simulation.progress import Progress
 from rankone.specs import value_text
 
 HORIZON, RUNS = 100_000, 20

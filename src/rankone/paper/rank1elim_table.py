@@ -12,8 +12,8 @@ from pathlib import Path
 from rankone.paper.claims import Claim, Reproduction, in_a_row
 from rankone.paper.published import Cell, compare, judge_tables
 from rankone.problems import RankOne, needle
+from rankone.progress import Progress
 from rankone.simulation import simulate
-from rankone.simulation.progress import Progress
 
 HORIZON, RUNS, POLICY = 2_000_000, 20, "rank1elim"
 TITLES = {"sizes": "sizes", "base rates": "base rates of rows and columns", "gaps": "gaps of rows and columns"}
