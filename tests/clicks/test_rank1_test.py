@@ -67,7 +67,7 @@ def test_power_against_sums_and_interactions():
         assert report.doubtful
         assert "doubtful" in report.sentence
     farthest = report.checks[0].cells.row(0, named=True)
-    assert (farthest["row"], farthest["col"]) == ("row 4", "column 4"), "the pair that was changed"
+    assert (farthest["row"], farthest["col"]) == ("row 4", "col 4"), "the pair that was changed"
     assert farthest["deviation"] > 3.0
 
 

@@ -56,7 +56,7 @@ def test_a_restart_and_new_levels_keep_it(sqlite_db):
 
 def test_the_past_counts_for_so_much_and_no_more():
     counts = read_prior((np.array([[10_000, 10], [0, 400]]), np.array([[5_000, 1], [0, 100]])))
-    pulls, clicks = weighted(counts, ["row 1", "row 2"], ["column 1", "column 2"], 0.5)
+    pulls, clicks = weighted(counts, ["row 1", "row 2"], ["col 1", "col 2"], 0.5)
     assert pulls == ((MOST, 5), (0, 200))
     assert clicks == ((MOST // 2, 0), (0, 50))
 

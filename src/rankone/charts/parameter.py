@@ -95,7 +95,7 @@ def parameter_chart(
         return alt.layer(line, bars, marks).properties(width=400, height=300, title=name)
 
     grid = alt.concat(*(panel(name) for name in panels), columns=2)
-    about = _legend(shown)
+    about = _legend(shown, powers)
     plainly = alt.TitleParams(about, fontSize=12, fontWeight="normal", color="#444")
     grid = grid.properties(title=alt.TitleParams(title, subtitle=about) if title else plainly)
     return Chart(grid.resolve_scale(color="shared", strokeDash="shared", shape="shared"))
@@ -109,9 +109,9 @@ def _promise(points: pl.DataFrame, theory: float, label: str) -> pl.DataFrame:
     return ends.select("panel", "x", label=pl.lit(label), mean=1.5 * pl.col("height") * power)
 
 
-def _legend(shown: pl.DataFrame) -> list[str]:
-    """What the marks mean."""
-    faded = ["Faded: cut off by the horizon while it still explored; not in the exponents."]
+def _legend(shown: pl.DataFrame, powers: bool) -> list[str]:
+    """What the marks mean; exponents are named where there are some."""
+    faded = [f"Faded: cut off by the horizon while it still explored{'; not in the exponents' if powers else ''}."]
     return ["Means of runs; bars are two standard errors.", *(faded if shown["cut_off"].any() else [])]
 
 
