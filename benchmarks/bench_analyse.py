@@ -21,7 +21,7 @@ from rankone.clicks.counts.dispersion import BINOMIAL, Dispersion, estimated_dis
 from rankone.clicks.counts.factor_counts import as_factor_counts
 from rankone.numerics.seeds import generator
 
-TABLES = 400
+TABLES = 300
 DOUBT = 0.025
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Ints = np.ndarray[Any, np.dtype[np.int64]]

@@ -7,16 +7,20 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from rankone.analysis.best import chosen_contrast, level_bounds, whole_rate
+from rankone.analysis.interactions import check_interactions
 from rankone.analysis.intervals import Intervals
 from rankone.analysis.product_fit import Design
 from rankone.analysis.shrinkage import shrink
-from rankone.clicks.counts.dispersion import BINOMIAL, given_dispersion
-from rankone.clicks.counts.factor_counts import as_factor_counts
+from rankone.clicks.counts.dispersion import BINOMIAL, estimated_dispersion, given_dispersion
+from rankone.clicks.counts.factor_counts import FactorCounts, as_factor_counts
+from rankone.clicks.counts.pair_counts import as_pair_counts
+from rankone.clicks.rank1_test.check import check_table
 from rankone.numerics.seeds import generator
 
-TABLES = 40
+TABLES = 30
 # values of rows, of columns, the best rate, impressions of a pair, dispersion
 WORLDS = {
     "all the same": ([1, 1, 1], [1, 1], 0.02, 1000, 1.0),
@@ -82,3 +86,43 @@ def draw(rng, shown, rates, dispersion):
     alike = (dispersion - 1.0) / (shown - 1.0)
     weight = (1.0 - alike) / alike
     return rng.binomial(shown, rng.beta(rates * weight, (1.0 - rates) * weight))
+
+
+def rejected(p_values):
+    """Whether a test at 10 % rejected more than three standard errors too often."""
+    share = np.mean([p <= 0.1 for p in p_values])
+    return share > 0.1 + 3.0 * math.sqrt(0.1 * 0.9 / len(p_values))
+
+
+def test_the_rank_1_test_keeps_its_level_where_clicks_scatter_more():
+    """With the dispersion given, or estimated from six rows per pair; as if binomial it doubts far too often."""
+    rng = generator(2, "scatter")
+    rates = 0.2 * np.outer([1.0, 0.8, 0.6], [1.0, 0.9, 0.7])
+    pairs = np.tile(np.arange(9), 6)
+    found = {"given": [], "estimated": [], "ignored": []}
+    for _ in range(TABLES):
+        parts = np.stack([draw(rng, 200, rates, 3.0) for _ in range(6)])
+        table = as_pair_counts(np.full((3, 3), 1200), parts.sum(axis=0))
+        estimated = estimated_dispersion(pairs, None, np.full(54, 200.0), parts.reshape(-1).astype(float))
+        for what, scatter in (("given", given_dispersion(3.0)), ("estimated", estimated), ("ignored", BINOMIAL)):
+            found[what].append(check_table(table, 59, rng, dispersion=scatter).p_value)
+    assert not rejected(found["given"])
+    assert not rejected(found["estimated"])
+    assert rejected(found["ignored"])
+
+
+def test_the_tests_of_three_factors_keep_their_level():
+    """With many clicks the statistic of a 2 x 2 interaction is chi-squared, and simulation gives the same p-value."""
+    rng = generator(3, "three factors")
+    cells = np.argwhere(np.ones((2, 2, 2)))
+    rates = 0.1 * np.prod([np.array([1.0, 0.7])[column] for column in cells.T], axis=0)
+    statistics = []
+    for _ in range(TABLES):
+        clicked = rng.binomial(500, rates)
+        counts = FactorCounts(("x", "y", "z"), (("a", "b"),) * 3, cells, np.full(8, 500), clicked)
+        statistics += [check.statistic for check in check_interactions(counts, BINOMIAL, 2, 0.05, seed=0).checks]
+    assert np.mean(statistics) == pytest.approx(1.0, abs=3.0 * math.sqrt(2.0 / len(statistics)))
+    simulations = 199
+    found = check_interactions(counts, BINOMIAL, simulations, 0.05, seed=0).checks[0]
+    exact = stats.chi2.sf(found.statistic, found.constraints)
+    assert found.p_value == pytest.approx(exact, abs=4.0 * math.sqrt(0.25 / found.simulations))

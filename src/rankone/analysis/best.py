@@ -94,11 +94,13 @@ def candidates(intervals: Intervals, best: Ints, doubt: float) -> int:
     reach = 2.0 * intervals.quantile(_SELECTION * doubt / comparisons)
     number = 1
     for start, size, top in zip(design.starts, design.sizes, best, strict=False):
-        roots = [
-            0.0 if place == top else intervals.root(_ratio(design.n_levels, place, int(top)))
-            for place in range(int(start), int(start) + size)
-        ] if intervals.profiled else [0.0] * size  # fmt: skip
-        number *= sum(root > -reach for root in roots)
+        places = range(int(start), int(start) + size)
+        number *= sum(
+            place == top
+            or not intervals.profiled
+            or intervals.upper_at(_ratio(design.n_levels, place, int(top)), reach) >= 0.0
+            for place in places
+        )
     return number
 
 

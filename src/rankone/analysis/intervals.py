@@ -56,28 +56,6 @@ class Intervals:
         """Return how many standard errors a one-sided bound is away that is missed with probability `doubt`."""
         return student_quantile(1.0 - doubt, self.dispersion.freedom)
 
-    def root(self, contrast: Floats) -> float:
-        """Standard errors between the contrast and 0, with half a click in doubt; positive where it is above 0."""
-        value = self.value(contrast)
-        if not self.comparable(contrast) or math.isnan(value):
-            return 0.0
-        sign = 1.0 if value >= 0.0 else -1.0
-        return sign * max(0.0, self._distance(-sign * contrast))
-
-    def _distance(self, contrast: Floats) -> float:
-        """Standard errors by which a negative contrast lies below 0, with half a click against it."""
-        path = self._path(contrast)
-        if path is None or path.contrast_at(0.0) >= 0.0:
-            return 0.0
-        low, high = 0.0, path.largest
-        for _ in range(_SEARCHES):
-            middle = 0.5 * (low + high) if math.isfinite(high) else 2.0 * low + 1.0
-            below = path.contrast_at(middle) < 0.0
-            low, high = (middle, high) if below else (low, middle)
-            if high - low < 1e-3 * max(1.0, high):
-                break
-        return path.root_at(low)
-
     def value(self, contrast: Floats) -> float:
         """The contrast at the maximum; -inf, inf or NaN where levels have no clicks."""
         with np.errstate(invalid="ignore"):
@@ -86,9 +64,12 @@ class Intervals:
 
     def upper(self, contrast: Floats, doubt: float) -> float:
         """Return a bound that the contrast exceeds with probability `doubt` at most; inf if the counts allow any."""
+        return self.upper_at(contrast, self.quantile(doubt))
+
+    def upper_at(self, contrast: Floats, wanted: float) -> float:
+        """Return the bound so many standard errors away."""
         if not self.comparable(contrast):
             return math.inf
-        wanted = self.quantile(doubt)
         path = self._path(contrast)
         if path is None:
             return math.inf
@@ -174,8 +155,8 @@ class _Path:
     def error(self) -> float:
         """Standard error by the curvature at the maximum."""
         alive = np.flatnonzero(np.isfinite(self._base.x))
-        inner, contrast = self._base.curvature[np.ix_(alive, alive)], self.contrast[alive]
-        inner[np.diag_indices(len(alive))] += 1e-10 * inner.diagonal().max()
+        inner, contrast = self._base.curvature[alive][:, alive], self.contrast[alive]
+        inner.flat[:: len(alive) + 1] += 1e-10 * inner.diagonal().max()
         return math.sqrt(max(0.0, float(contrast @ np.linalg.solve(inner, contrast))) * self.dispersion)
 
     def end(self, wanted: float) -> float:

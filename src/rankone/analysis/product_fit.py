@@ -12,6 +12,7 @@ profile of any contrast; `rankone.analysis.intervals` reads intervals off that p
 from __future__ import annotations
 
 import dataclasses
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,26 +54,16 @@ class Design:
 
     def __post_init__(self) -> None:
         self.n_levels = sum(self.sizes)
+        self.starts: Ints = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)  # first level of each factor
         self._cuts = np.zeros((0, len(self.sizes)), np.int64)
-        self.level_clicks = self._summed(self.clicked)
-        self.level_shown = self._summed(self.shown)
+        self.level_clicks = self._added(self.levels, self.clicked)
+        self.level_shown = self._added(self.levels, self.shown)
 
     @classmethod
     def of(cls, places: Ints, sizes: tuple[int, ...], shown: object, clicked: object) -> Design:
         """Return the design of cells whose levels are numbered in each factor from 0."""
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
         return cls(places + starts, sizes, np.asarray(shown, np.float64), np.asarray(clicked, np.float64))
-
-    @property
-    def starts(self) -> Ints:
-        """Number of the first level of each factor."""
-        return np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
-
-    def _summed(self, numbers: Floats) -> Floats:
-        total = np.zeros(self.n_levels)
-        for column in self.levels.T:
-            total += np.bincount(column, numbers, self.n_levels)
-        return total
 
     def rates(self, x: Floats) -> Floats:
         """Click rates of the cells."""
@@ -93,12 +84,10 @@ class Design:
             misses = np.append((self.shown - self.clicked)[kept], np.zeros(extra)) + _BARRIER
             x = self._inside(x, levels)
             x, value, curvature = self._newton(x, levels, clicked, misses, tilt, alive)
-            best = np.array(
-                [begin + int(np.argmax(x[begin:end])) for begin, end in zip(self.starts, self.starts[1:], strict=False)]
-            )
-            if self.prior is not None or not x[best].sum() > 0.0:
+            if self.prior is not None or not np.maximum.reduceat(x, self.starts[:-1]).sum() > 0.0:
                 break
-            self._cuts = np.concatenate([self._cuts, best[None]])
+            best = [begin + int(np.argmax(x[begin:end])) for begin, end in pairwise(self.starts.tolist())]
+            self._cuts = np.concatenate([self._cuts, np.array([best])])
         return Maximum(x, value, curvature)
 
     def _start(self, tilt: Floats, alive: Bools) -> Floats:
@@ -133,9 +122,9 @@ class Design:
             curvature = self._products(levels, misses * odds * (1.0 + odds))
             if self.prior is not None:
                 gradient -= self.prior * x
-                curvature[np.diag_indices(self.n_levels)] += self.prior
-            inner = curvature[np.ix_(free, free)]
-            inner[np.diag_indices(len(free))] += _RIDGE * inner.diagonal().max(initial=1e-300)
+                curvature.flat[:: self.n_levels + 1] += self.prior
+            inner = curvature[free][:, free]
+            inner.flat[:: len(free) + 1] += _RIDGE * inner.diagonal().max(initial=1e-300)
             step = np.zeros(self.n_levels)
             step[free] = np.linalg.solve(inner, gradient[free])
             gain = float(gradient[free] @ step[free])
