@@ -155,7 +155,9 @@ def test_large_problems_and_agents_are_one_sentence() -> None:
 
 
 def test_charts_are_shown_without_a_network() -> None:
-    data, about = study().chart()._repr_mimebundle_()
+    picture = study().chart()
+    assert " at 0x" not in repr(picture)
+    data, about = picture._repr_mimebundle_()
     assert set(data) == {"image/png"}, "nothing that a browser would fetch scripts for"
     assert data["image/png"].startswith(b"\x89PNG")
     assert about["image/png"]["width"] > 100

@@ -48,6 +48,9 @@ class Chart:
     def __init__(self, altair: alt.TopLevelMixin) -> None:
         self.altair: Any = altair.configure(**_LOOK)
 
+    def __repr__(self) -> str:
+        return "<Chart: save(path) writes it, a notebook shows it>"
+
     def save(self, path: str | Path, scale: float = 2.0) -> Path:
         """Write the picture; the ending of the path (.png .svg .pdf .html .json) says how."""
         path = drawable(Path(path))

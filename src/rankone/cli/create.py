@@ -85,5 +85,5 @@ def _pair(control: str, rows: list[str], cols: list[str]) -> tuple[str, str]:
     cut = [(",".join(parts[:place]), ",".join(parts[place:]).lstrip()) for place in range(1, len(parts))]
     found = [pair for pair in cut if pair[0] in rows and pair[1] in cols] or cut
     if not found:
-        raise InputError("a control as the names of a row and a column", control, 'pass --control "A,x", say')
+        raise InputError("a control as the names of a row and a column", control, 'try --control "A,x"')
     return found[0]

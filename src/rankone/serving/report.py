@@ -7,7 +7,7 @@ from typing import Any
 
 from rankone.deprecation import OldAttribute
 from rankone.notebook import Shown
-from rankone.serving.report_wording import level_table, told
+from rankone.serving.report_wording import level_columns, level_table, told
 from rankone.specs import amount
 
 
@@ -103,8 +103,7 @@ class Report(Shown):
         return {"levels": {"side": [side for side, _ in levels]} | columns}
 
     def _shown(self) -> dict[str, Any]:
-        """Without what few look for: whether a level lives, and the error rate at which it is beaten."""
-        return {name: column for name, column in self._tables()["levels"].items() if name not in ("live", "doubt")}
+        return level_columns(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain values."""

@@ -8,7 +8,7 @@ move (`rankone.serving.verdict` says which basis there is). Plain Python: a clie
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankone.serving.clock import AHEAD
 from rankone.specs import amount, duration
@@ -177,6 +177,25 @@ def level_table(report: Report, side: str) -> list[str]:
         figures += f"  {_percent(level.rate):>6}" if any_time else ""
         lines.append(f"  {level.name:<{width}}  {figures}  {text:<{wide}}  {race}")
     return lines
+
+
+def level_columns(report: Report) -> dict[str, list[Any]]:
+    """Return what `level_table` has as columns, rows and columns of the experiment one below the other."""
+    any_time = report.basis == "any"
+    sides = (("row", report.best_row, report.rows), ("column", report.best_col, report.cols))
+    each = [(side, best, level) for side, best, levels in sides for level in levels]
+    rates: dict[str, list[Any]] = {"rate": [_percent(level.rate) for _, _, level in each]} if any_time else {}
+    told: list[Any] = [_against(level, best) if any_time else _interval(level).strip() for _, best, level in each]
+    return {
+        "side": [side for side, _, _ in each],
+        "level": [level.name for _, _, level in each],
+        "traffic": [f"{level.share:.1%}" for _, _, level in each],
+        "outcomes": [level.outcomes for _, _, level in each],
+        "clicks": [level.clicks for _, _, level in each],
+        **rates,
+        "against the leader" if any_time else "rate with the leader": told,
+        "in the race": ["yes" if level.in_race else "no" if level.live else "retired" for _, _, level in each],
+    }
 
 
 def _interval(level: LevelReport) -> str:
