@@ -80,6 +80,7 @@ def judged(world: World, rng: np.random.Generator) -> list[float] | None:
     shown, clicked, scatter = _drawn(world, rates, rng)
     if not clicked.any():
         return None
+    rates = 1.5 * rates if world.drift else rates  # on average over time
     counts = as_factor_counts((shown, clicked))
     intervals = Intervals(Design.of(counts.cells, counts.sizes, counts.shown, counts.clicked), scatter)
     bounds = [level_bounds(intervals, factor, DOUBT) for factor in (0, 1)]
@@ -114,8 +115,8 @@ def _holds(found: Bounded, truth: float) -> bool:
 def _drawn(world: World, rates: Floats, rng: np.random.Generator) -> tuple[Ints, Ints, Dispersion]:
     """Return what was shown and clicked of each pair, and what is known of the dispersion."""
     shown = np.full(rates.shape, world.shown)
-    if world.drift:  # the first row has most of its traffic after the rise
-        late = np.where(np.arange(len(rates))[:, None] == 0, 0.9, 0.4) * np.ones_like(rates)
+    if world.drift:  # the last row has most of its traffic after the rise
+        late = np.where(np.arange(len(rates))[:, None] == len(rates) - 1, 0.9, 0.4) * np.ones_like(rates)
         after = (shown * late).astype(np.int64)
         return shown, rng.binomial(shown - after, rates) + rng.binomial(after, 2.0 * rates), BINOMIAL
     if world.scatter == 1.0:

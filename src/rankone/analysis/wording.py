@@ -151,13 +151,14 @@ def _policy(rank1: bool) -> str:
 
 def conditions(found: Analysis) -> list[str]:
     """Say under which conditions the intervals hold."""
-    product = ", if a combination's rate is the product of its levels'" if len(found.counts.factors) > 1 else ""
-    if found.doubtful:
-        product += " (which is doubtful, and which the rate of the best as observed does not need)"
+    needed = ["visitors were split in fixed shares and each counted once"]
+    needed.append("the click rates did not move (or the shares did not)")
+    if len(found.counts.factors) > 1:
+        doubt = " (which is doubtful; the rate of the best as observed does not need it)" if found.doubtful else ""
+        needed.append(f"a combination's rate is the product of its levels' rates{doubt}")
     return [
-        f"Each interval holds with {found.confidence:.0%} confidence, however the best was picked: if visitors were "
-        "split in fixed shares and each counted once, if the click rates did not move (or the shares did not)"
-        f"{product}.",
+        f"Each interval holds with {found.confidence:.0%} confidence, however the best was picked, if "
+        f"{', if '.join(needed[:-1])}, and if {needed[-1]}.",
         f"{found.dispersion.sentence}.",
     ]
 

@@ -27,6 +27,7 @@ _LOOK: dict[str, Any] = {
 }
 # Okabe and Ito's colours: told apart with any colour vision.
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9", "#e69f00", "#8c510a"]
+ON_LIGHT = "#111111"  # text on a light cell: unlike black, it stays dark where a page is dark
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 3], [4, 2, 1, 2], [3, 2], [10, 2, 2, 2, 2, 2]]
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import altair as alt
 import polars as pl
 
-from rankone.charts.chart import Chart
+from rankone.charts.chart import ON_LIGHT, Chart
 
 _CELL_WIDTH, _CELL_HEIGHT = 62, 24
 
@@ -38,7 +38,7 @@ def heatmap(table: pl.DataFrame, x: str, y: str, value: str, order: Sequence[str
     middle = (low * max(high, low * 1.01)) ** 0.5
     cells = base.mark_rect(stroke="white").encode(color=alt.Color("value:Q", scale=scale, legend=None))
     numbers = base.mark_text(fontSize=11).encode(
-        text="text:N", color=alt.condition(f"datum.value > {middle}", alt.value("white"), alt.value("black"))
+        text="text:N", color=alt.condition(f"datum.value > {middle}", alt.value("white"), alt.value(ON_LIGHT))
     )
     size = {"width": _CELL_WIDTH * len(order), "height": _CELL_HEIGHT * len(names)}
     return Chart(alt.layer(cells, numbers).properties(title=title, **size))

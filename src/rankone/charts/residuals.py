@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from rankone.charts.chart import Chart
+from rankone.charts.chart import ON_LIGHT, Chart
 
 MOST_LINES = 40
 _CELL_WIDTH, _CELL_HEIGHT, _LEAST_WIDTH = 58, 22, 300
@@ -50,7 +50,7 @@ def residual_chart(cells: pl.DataFrame, title: str) -> Chart:
     rects = base.mark_rect(stroke="#ddd").encode(color=alt.Color("deviation:Q", scale=scale, title="standard errors"))
     texts = base.mark_text(fontSize=11).encode(
         text=alt.Text("written:Q", format="+.1f"),
-        color=alt.condition(f"abs(datum.deviation) > {0.75 * _STRONG}", alt.value("white"), alt.value("black")),
+        color=alt.condition(f"abs(datum.deviation) > {0.75 * _STRONG}", alt.value("white"), alt.value(ON_LIGHT)),
     )
     width = max(_LEAST_WIDTH, _CELL_WIDTH * len(kept["col"]))
     picture = alt.layer(rects, texts).properties(
