@@ -156,7 +156,7 @@ def test_wrong_input_is_a_sentence(place):
     for words in (
         ("fit", place / "nope.tsv"),
         ("fit", place / "log.tsv.gz", "--format", "open-bandit"),
-        ("fit", place / "log.tsv.gz", "--model", "dcm", "--out", place / "x.json"),
+        ("fit", place / "log.tsv.gz", "--model", "dcm", "--chart", place / "x.png"),
         ("fit", place / "log.tsv.gz", "-o", "regions"),
         ("compare-models", place / "log.tsv.gz", "--holdout", 2),
         ("compare-models", place / "log.tsv.gz", "-m", "pbm:speed=1"),

@@ -3,7 +3,7 @@
 import pytest
 
 import rankone
-from rankone.lists import DCM, PBM, Cascade
+from rankone.lists import DCM, PBM, SDBN, UBM, Cascade, Conjunctive
 from rankone.problems.registry import known_families
 from rankone.testing import FamilySuite, ProblemSuite
 from tests import kinds
@@ -21,6 +21,9 @@ LISTS = {
     "as many positions as items": PBM([0.1, 0.7, 0.4], [0.5, 1.0, 0.2], item_names=["a", "b", "c"]),
     "termination that rises": DCM([0.5, 0.2, 0.9, 0.4], [0.1, 0.5, 0.9]),
     "a single item": Cascade([0.5], positions=1),
+    "satisfied by items": SDBN([0.5, 0.2, 0.9, 0.4], [1.0, 1.0, 1.0, 1.0], positions=2),
+    "examination by the last click": UBM([0.5, 0.2, 0.9, 0.4], [[1.0, 0, 0], [0.3, 0.9, 0]]),
+    "works as a whole": Conjunctive([0.9, 0.5, 0.7], positions=2),
 }
 
 

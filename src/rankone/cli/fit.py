@@ -45,7 +45,9 @@ def fit(
     ),
     positions: int = _logs.POSITIONS,
     out: Path | None = typer.Option(
-        None, help="JSON file for the fitted problems; `rankone simulate --problem FILE#QUERY` plays one."
+        None,
+        help="JSON file for the fitted problems; `rankone simulate --problem FILE#QUERY` plays one: pairs of items and "
+        "positions (pbm), or lists in the world of the model (cascade, dcm, sdbn, ubm).",
     ),
     chart: Path | None = typer.Option(None, help="Picture of attraction and examination (.png .svg .pdf .html)."),
     quarantine: Path | None = typer.Option(None, help="File for rows that cannot be read; default: beside --out."),
@@ -62,10 +64,12 @@ def fit(
     chosen = clicks.as_model(model)
     if min_impressions is not None:
         chosen.min_impressions = min_impressions
-    if not isinstance(chosen, ProductModel) and (out or chart):
-        raise InputError("a model of problems with --out or --chart", chosen.name, "use --model pbm, or leave them out")
+    if not isinstance(chosen, ProductModel) and chart:
+        raise InputError("a model of products with --chart", chosen.name, "use --model pbm, or leave it out")
+    if out and type(chosen)._as_list is clicks.ClickModel._as_list:
+        raise InputError("a model of problems with --out", chosen.name, "use --model pbm, or leave it out")
     json_file("--out", out)
-    picture = chart or (out and out.with_suffix(".png"))
+    picture = chart or (out and isinstance(chosen, ProductModel) and out.with_suffix(".png")) or None
     if picture is not None:
         drawable(picture)
     if quarantine is None and out is not None:
@@ -88,6 +92,11 @@ def fit(
         )
         summary = summary.join(sure, on="query", how="left", maintain_order="left")
     warnings = _warnings(summary)
+    if out is not None and not isinstance(chosen, ProductModel):
+        from rankone.problems.files import save_problems
+
+        worlds = [chosen.list_problem(query) for query in most_frequent]
+        save_problems(worlds, out, extra={"fit": facts, "log": counts.report.to_dict()})
     if isinstance(chosen, ProductModel):
         if out is not None:
             _save(chosen, most_frequent, out, facts, counts.report.to_dict())

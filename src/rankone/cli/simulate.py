@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from rankone.simulation import Study
 
 
+# What a newcomer sees on lists: learns examination too, the best where lists are read from the top, and a yardstick.
+_LISTS_COMPARED = ("gibbs-ts", "cascade-ts", "random-list")
+
+
 @command(
     "simulate", example="--problem needle:8x8 --policy uts --policy ucb1 --horizon 1e5 --out out/study", topic=STUDY
 )
@@ -29,7 +33,7 @@ def simulate(
         "--policy",
         "-P",
         autocompletion=policy_names,
-        help="A policy: uts, kl-ucb:c=3; repeatable. Default: the recommended one, rank1elim-kl and ucb1.",
+        help="A policy: uts, kl-ucb:c=3; repeatable. Default: the recommended one and two to compare with.",
     ),
     horizon: int = typer.Option(100_000, parser=whole_number, help="Decisions per run; 2e6 is fine.", metavar="N"),
     runs: int = typer.Option(20, help="Runs of each policy on each problem."),
@@ -54,7 +58,10 @@ def simulate(
     from rankone.specs import amount
 
     note = None
-    if not policy:
+    if not policy and problem and rankone.as_problem(problem[0]).asks_for == "list":
+        policy = list(_LISTS_COMPARED)
+        note = f"No --policy given: comparing {', '.join(policy)}, which play lists."
+    elif not policy:
         advice = rankone.recommend(horizon=horizon, feedback=feedback)
         policy = [advice.policy.label, *COMPARED_WITH]
         note = f"No --policy given: comparing {', '.join(policy)}.\n{advice}"

@@ -130,7 +130,11 @@ def problem_from_dict(values: Mapping[str, Any]) -> Problem:
     <RankOne mine: 2 x 1, best 0.72>
     """
     rest = {key: value for key, value in values.items() if key != "kind"}
-    kind = values.get("kind", _FIRST_KIND)
+    return kind_of(values.get("kind", _FIRST_KIND))(**rest)
+
+
+def kind_of(kind: str) -> type[Problem]:
+    """Return the class of problems of this kind."""
     if kind not in _KINDS.known():  # nobody chose it, so there is nothing to choose from: its file is missing here
         raise InputError("a kind of problem that is known here", kind, "import the module that defines it")
-    return _KINDS.get(kind)(**rest)
+    return _KINDS.get(kind)

@@ -2,6 +2,7 @@
 
 * CSV: a header ``side,name,probability`` and a line for each row and column; `side` is ``row`` or ``col``.
 * JSON, one problem: the values of `RankOne.to_dict`; only ``rows`` and ``cols`` must be there.
+* JSON, one problem of another kind (`rankone.lists`): the values of its `to_dict`, and its ``kind``.
 * JSON, several: ``{"format": "rankone-problems", "version": 1, "problems": [{"name": ..., "rows": ..., ...}, ...]}``.
   One of them is meant by ``file.json#NAME``.
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import csv
 import difflib
+import inspect
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +22,7 @@ from typing import Any
 
 from rankone.deprecation import old_order, old_positions
 from rankone.errors import InputError
+from rankone.problems.base import Problem, kind_of, problem_from_dict, problem_to_dict
 from rankone.problems.rank_one import RankOne, check_distinct
 from rankone.writing import write_file
 
@@ -70,17 +73,17 @@ def load_problems(path: str | Path) -> list[RankOne]:
     return [_from_values(content, path.stem, str(path))]
 
 
-def save_problem(problem: RankOne, path: str | Path) -> None:
+def save_problem(problem: Problem, path: str | Path) -> None:
     """Write one problem to a CSV or JSON file (a CSV file has no place for the problem's own name)."""
     path = Path(path)
-    _check_kind(problem)
     if _suffix(path) == ".json":
-        _write_json(path, problem.to_dict())
+        _write_json(path, problem_to_dict(problem))
         return
+    found = _checked_kind(problem)
     out = io.StringIO(newline="")
     table = csv.writer(out, lineterminator="\n")
     table.writerow(_COLUMNS)
-    for side, names, values in (("row", problem.row_names, problem.rows), ("col", problem.col_names, problem.cols)):
+    for side, names, values in (("row", found.row_names, found.rows), ("col", found.col_names, found.cols)):
         table.writerows((side, name, repr(float(value))) for name, value in zip(names, values, strict=True))
     write_file(path, out.getvalue())
 
@@ -88,7 +91,7 @@ def save_problem(problem: RankOne, path: str | Path) -> None:
 @old_positions("extra", "each")
 @old_order("path", "problems", when=lambda first, *more: isinstance(first, (str, Path)))
 def save_problems(
-    problems: Iterable[RankOne],
+    problems: Iterable[Problem],
     path: str | Path,
     *,
     extra: Mapping[str, Any] | None = None,
@@ -105,24 +108,21 @@ def save_problems(
     path, found = Path(path), list(problems)
     if _suffix(path) != ".json":
         raise InputError("a .json file for several problems", str(path), f"write {path.with_suffix('.json')}")
-    for problem in found:
-        _check_kind(problem)
     check_distinct(f"problem names in {path}", [problem.name for problem in found])
     more = list(each) if each is not None else [{}] * len(found)
     if len(more) != len(found):
         raise InputError(
             f"{len(found)} sets of keys in each=, one per problem", len(more), "leave each= out, or give all"
         )
-    entries = [dict(keys) | problem.to_dict() for keys, problem in zip(more, found, strict=True)]
+    entries = [dict(keys) | problem_to_dict(problem) for keys, problem in zip(more, found, strict=True)]
     _write_json(path, {"format": FORMAT, "version": VERSION} | dict(extra or {}) | {"problems": entries})
 
 
-def _check_kind(problem: Any) -> None:
-    """Refuse what could not be read again."""
-    if getattr(problem, "kind", None) != RankOne.kind:
-        raise InputError(
-            "a rank-1 problem: files hold no others", problem, "make it by its class, or keep a study of it"
-        )
+def _checked_kind(problem: Problem) -> RankOne:
+    """Refuse what has no rows and columns to write."""
+    if not isinstance(problem, RankOne):
+        raise InputError("a rank-1 problem in a CSV file", problem, "write a .json file")
+    return problem
 
 
 def _split(spec: str | Path) -> tuple[Path, str | None]:
@@ -189,7 +189,9 @@ def _from_collection(content: dict[str, Any], path: Path) -> list[RankOne]:
     return found
 
 
-def _from_values(values: Any, default_name: str | None, where: str) -> RankOne:
+def _from_values(values: Any, default_name: str | None, where: str) -> Any:
+    if isinstance(values, dict) and values.get("kind", RankOne.kind) != RankOne.kind:
+        return _of_its_kind({"name": default_name} | values, where)
     if not isinstance(values, dict) or "rows" not in values or "cols" not in values:
         got = f"the keys {', '.join(map(str, values))}" if isinstance(values, dict) else type(values).__name__
         raise InputError(f"rows and cols in {where}", got, 'try {"rows": [0.9, 0.5], "cols": [0.8, 0.3]}')
@@ -198,6 +200,16 @@ def _from_values(values: Any, default_name: str | None, where: str) -> RankOne:
         return RankOne(**({"name": default_name} | known))
     except InputError as error:
         raise InputError(f"{error.expected} in {where}", error.got, error.do) from None
+
+
+def _of_its_kind(values: dict[str, Any], where: str) -> Problem:
+    """Return a problem that says which kind it is of; keys that its class does not take are left alone."""
+    taken = inspect.signature(kind_of(values["kind"])).parameters
+    try:
+        return problem_from_dict({key: value for key, value in values.items() if key == "kind" or key in taken})
+    except (InputError, TypeError) as error:
+        told = error if isinstance(error, InputError) else InputError("its values", error, "see its class")
+        raise InputError(f"{told.expected} in {where}", told.got, told.do) from None
 
 
 def _with_texts(key: str, value: Any) -> Any:

@@ -17,9 +17,10 @@ from rankone.deprecation import OldAttribute, old_positions
 from rankone.errors import InputError
 from rankone.notebook import Shown
 from rankone.problems import RankOne
+from rankone.problems.lists import ListProblem
 from rankone.progress import as_progress
 from rankone.registry import Registry
-from rankone.specs import parse_settings
+from rankone.specs import parse_settings, whole_number
 
 MODELS: Registry[type[ClickModel]] = Registry("click model", "click models", __package__)
 
@@ -105,6 +106,26 @@ class ClickModel(Shown):
         """Return the query as a problem, if the click probabilities of the model are a product."""
         raise InputError(
             "a model whose click probabilities are item times position", self.name, "fit PBM() to get a rank-1 problem"
+        )
+
+    def list_problem(self, query: str | int, positions: int | None = None) -> ListProblem:
+        """Return the query as a problem of lists, in the world of this model: its items, and its first positions.
+
+        Args:
+            query: a query that was fitted.
+            positions: how many; default: as many as the log has, and at most as many as the query has items.
+        """
+        number = self._query_number(query)
+        items = slice(int(self.cells_.query_items[number]), int(self.cells_.query_items[number + 1]))
+        most = min(self.cells_.n_positions, items.stop - items.start)
+        count = most if positions is None else whole_number("positions", positions, most=most, example=most)
+        names = self.cells_.items["item"][items.start : items.stop].to_list()
+        return self._as_list(number, items, count, {"item_names": names, "name": str(query)})
+
+    def _as_list(self, query: int, items: slice, positions: int, named: dict[str, Any]) -> ListProblem:
+        """Return the world of some items and positions; `named` are the names to pass on."""
+        raise InputError(
+            "a model of how lists are read", self.name, "fit one of pbm, cascade, dcm, sdbn and ubm to get such a world"
         )
 
     def _query_number(self, query: str | int) -> int:

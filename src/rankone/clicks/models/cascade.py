@@ -7,6 +7,7 @@ Maximum likelihood in closed form: attraction = clicks / impressions, over impre
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import ClickModel, FitProgress, per_item, smoothed_share
 from rankone.clicks.models.pbm import check_prior
 from rankone.deprecation import old_positions
+from rankone.problems import lists
 
 
 @old_positions()
@@ -37,6 +39,9 @@ class Cascade(ClickModel):
         reached = cells.previous == 0
         clicks, shown = per_item(cells, cells.clicks, reached), per_item(cells, cells.impressions, reached)
         self.item_attraction_ = smoothed_share(clicks, shown, check_prior(self.prior))
+
+    def _as_list(self, query: int, items: slice, positions: int, named: dict[str, Any]) -> lists.Cascade:
+        return lists.Cascade(self.item_attraction_[items], positions, **named)
 
     def predict(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
         """Nothing is examined after a click."""

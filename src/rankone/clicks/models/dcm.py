@@ -6,6 +6,8 @@ after a click at a position is the share of the clicks there that are not the la
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 
@@ -13,6 +15,7 @@ from rankone.clicks.counts.count_arrays import Cells, Floats
 from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import per_position, smoothed_share
 from rankone.clicks.models.browsing import BrowsingModel
+from rankone.problems import lists
 
 
 class DCM(BrowsingModel):
@@ -31,6 +34,10 @@ class DCM(BrowsingModel):
         """One row per position: probability to go on after a click there."""
         self._check_fitted()
         return pl.DataFrame({"position": np.arange(1, len(self._continuation) + 1), "continuation": self._continuation})
+
+    def _as_list(self, query: int, items: slice, positions: int, named: dict[str, Any]) -> lists.DCM:
+        leaves = np.clip(1.0 - self._continuation[:positions], 1e-6, 1.0)  # a position that nobody leaves is no world
+        return lists.DCM(self.item_attraction_[items], leaves, **named)
 
     def _going_on(self, lists: Lists) -> Floats:
         """Per position, whatever the list."""

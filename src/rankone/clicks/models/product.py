@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from itertools import pairwise
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,6 +19,7 @@ from rankone.clicks.models.uncertainty import checked_level, log_errors, with_in
 from rankone.deprecation import OldAttribute, old_positions
 from rankone.errors import InputError
 from rankone.problems import RankOne
+from rankone.problems.lists import PBM
 
 CURVES = ("per-query", "shared")
 SCALES = ("exam1", "balanced", "as-is")
@@ -204,6 +206,11 @@ class ProductModel(ClickModel):
             col_names=[position_title(self.position_names_, position + 1) for position in positions.tolist()],
             name=str(query),
         )
+
+    def _as_list(self, query: int, items: slice, positions: int, named: dict[str, Any]) -> PBM:
+        group = 0 if self.examination == "shared" else query
+        seen = np.flatnonzero(self._labels[group] >= 0)[:positions]
+        return PBM(self.item_attraction_[items], np.clip(self.curves_[group, seen], 1e-6, 1.0), **named)
 
     def problems(self) -> list[RankOne]:
         """Every query as a problem."""

@@ -6,6 +6,8 @@ satisfaction is the share of an item's clicks that are the last of their list.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 
@@ -13,6 +15,7 @@ from rankone.clicks.counts.count_arrays import Cells, Floats
 from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import per_item, smoothed_share
 from rankone.clicks.models.browsing import BrowsingModel
+from rankone.problems import lists
 
 
 class SDBN(BrowsingModel):
@@ -30,6 +33,9 @@ class SDBN(BrowsingModel):
         """One row an item of a query: probability that a click on it ends the search."""
         self._check_fitted()
         return self.cells_.items.with_columns(satisfaction=self._satisfaction)
+
+    def _as_list(self, query: int, items: slice, positions: int, named: dict[str, Any]) -> lists.SDBN:
+        return lists.SDBN(self.item_attraction_[items], self._satisfaction[items], positions, **named)
 
     def _going_on(self, lists: Lists) -> Floats:
         """One minus the satisfaction of the item; the query's average where the item was not fitted."""

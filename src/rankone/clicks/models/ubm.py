@@ -8,6 +8,7 @@ position-based model, with a place for every (position, click before).
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,6 +19,7 @@ from rankone.clicks.models.base import ClickModel, FitProgress
 from rankone.clicks.models.em import start_fit
 from rankone.clicks.models.pbm import check_prior, check_stopping, run_em
 from rankone.deprecation import OldAttribute, old_positions
+from rankone.problems import lists
 
 
 @old_positions()
@@ -63,6 +65,9 @@ class UBM(ClickModel):
         return pl.DataFrame(
             {"position": position + 1, "previous": previous, "examination": self.curves_[position, previous]}
         )
+
+    def _as_list(self, query: int, items: slice, positions: int, named: dict[str, Any]) -> lists.UBM:
+        return lists.UBM(self.item_attraction_[items], self.curves_[:positions, : positions + 1], **named)
 
     def predict(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
         """Follow the distribution of the latest click down the list for the chances without knowledge of clicks."""

@@ -5,11 +5,15 @@ from rankone.problems.lists.cascade import Cascade, cascade, cascade_low
 from rankone.problems.lists.conjunctive import Conjunctive, conjunctive
 from rankone.problems.lists.dcm import DCM, dcm, dcm_low
 from rankone.problems.lists.pbm import PBM, pbm_list, pbm_low
+from rankone.problems.lists.sdbn import SDBN
+from rankone.problems.lists.ubm import UBM
 
 __all__ = [
     "CURVE",
     "DCM",
     "PBM",
+    "SDBN",
+    "UBM",
     "Cascade",
     "Conjunctive",
     "ListProblem",

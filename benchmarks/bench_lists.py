@@ -1,0 +1,88 @@
+"""Speed of policies on lists: the exact engines against plain twins that compute every index, or draw every Beta.
+
+Both play the same cascade: the engine 100,000 lists from the start, the twin some lists from the counts that the engine
+reached half way, when every item has been looked at. Processor time of one thread, compilation left out, the better of
+some repeats; ratios compare figures of the same run.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from tests.oracles.plain_lists import plain_lists
+
+import rankone
+from rankone.numerics.seeds import generator
+from rankone.simulation.work_unit import play_run, ready_for
+
+HORIZON = 100_000
+TWINS = {"cascade-kl-ucb": {(1_000, 10): 25.0, (100, 5): 8.0}, "cascade-ts": {(1_000, 10): 12.0, (100, 5): 4.0}}
+FLAT = ("cascade-kl-ucb", "cascade-ucb1", "cascade-ts")
+SMALL = {"gibbs-ts": 20.0}  # microseconds a list at 10 x 5
+
+
+def microseconds(policy: Any, problem: Any, steps: int, repeats: int) -> float:
+    """Processor time a list."""
+    ready = ready_for(rankone.as_policy(policy), problem, HORIZON)
+    play_run(ready.start(*problem.shape), problem, np.array([2]), generator(0))  # compiles
+    taken = []
+    for _ in range(repeats):
+        begin = time.process_time()
+        play_run(ready.start(*problem.shape), problem, np.array([steps]), generator(1))
+        taken.append(time.process_time() - begin)
+    return min(taken) / steps * 1e6
+
+
+def plain_microseconds(name: str, problem: Any) -> float:
+    """Processor time a list of the plain twin, from where the engine is half way."""
+    engine = ready_for(rankone.as_policy(name), problem, HORIZON).start(*problem.shape)
+    play_run(engine, problem, np.array([HORIZON // 2]), generator(1))
+    taken, steps = [], 1_000_000 // problem.n_items
+    for _ in range(4):  # the first compiles
+        twin = plain_lists(name).start(*problem.shape)
+        twin.pulls[:], twin.clicks[:] = engine.pulls, engine.clicks
+        twin.clock[0], twin.clock[2] = HORIZON // 2, 1
+        begin = time.process_time()
+        play_run(twin, problem, np.array([steps]), generator(2))
+        taken.append(time.process_time() - begin)
+    return min(taken) / steps * 1e6
+
+
+def twins() -> list[str]:
+    """The engines against their plain twins."""
+    lines = ["| policy | L x K | engine, us a list | plain twin | times | bar |", "|---|---|---|---|---|---|"]
+    for name, bars in TWINS.items():
+        for (items, positions), bar in bars.items():
+            problem = rankone.as_problem(f"cascade:{items}x{positions}")
+            engine = microseconds(name, problem, HORIZON, 3)
+            plain = plain_microseconds(name, problem)
+            sizes = f"{items:,} x {positions}"
+            lines.append(f"| {name} | {sizes} | {engine:.2f} | {plain:.1f} | {plain / engine:.0f} | {bar:.0f} |")
+    return lines
+
+
+def flatness() -> list[str]:
+    """Lists a second with a hundred times as many items."""
+    lines = ["| policy | 100 x 10, us a list | 10,000 x 10 | speed kept | bar |", "|---|---|---|---|---|"]
+    for name in FLAT:
+        few, many = (microseconds(name, rankone.as_problem(f"cascade:{n}x10"), HORIZON, 2) for n in (100, 10_000))
+        lines.append(f"| {name} | {few:.2f} | {many:.2f} | {few / many:.2f} | 0.2 |")
+    return lines
+
+
+def small() -> list[str]:
+    """What every policy costs on a page of ten items and five positions."""
+    problem, lines = rankone.as_problem("pbm-low:10x5"), ["| policy | us a list, 10 x 5 | bar |", "|---|---|---|"]
+    names = [name for name, kind in rankone.known_policies().items() if kind.plays == "list"]
+    for name in sorted(name for name in names if name not in ("best-list", "comb-cascade")):
+        bar = f"{SMALL[name]:.0f}" if name in SMALL else ""
+        lines.append(f"| {name} | {microseconds(name, problem, 20_000, 2):.2f} | {bar} |")
+    return lines
+
+
+def report() -> str:
+    """Return all figures as Markdown."""
+    parts = {"Engines and plain twins, cascades": twins, "Many items": flatness, "A page": small}
+    return "\n\n".join(f"### {title}\n\n" + "\n".join(part()) for title, part in parts.items())

@@ -1,0 +1,154 @@
+"""The user browsing model (Dupret, Piwowarski 2008): how likely a position is looked at depends on the position and on
+where the last click above it was.
+
+What counts is the number of clicks. No formula gives the best list: with few lists to choose from all are tried, with
+many the items are exchanged one by one, from the most attractive on, as long as that helps.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.compiling.compiled import noalloc
+from rankone.errors import InputError
+from rankone.kernels.world import loss, respond
+from rankone.problems.lists.base import Given, ListProblem, Vector, check_positions
+
+_MOST_LISTS = 20_000  # that are all tried
+
+
+class UBMWorld(NamedTuple):
+    """What the visitors of such a world do."""
+
+    attraction: Vector  # (L,)
+    examination: Vector  # (K, K + 1) of each position, by the position of the last click above; 0: none
+    best: Vector  # (1,) expected clicks of the best list
+    latest: Vector  # (K + 1,) scratch space
+
+
+@respond.register(UBMWorld)
+def _respond(world: UBMWorld, shown: Any, outcome: Any, rng: Any) -> bool:
+    latest = 0
+    for place in range(len(shown)):
+        rate = world.attraction[shown[place]] * world.examination[place, latest]
+        outcome[place] = 1 if rng.random() < rate else 0
+        if outcome[place]:
+            latest = place + 1
+    return True
+
+
+@noalloc
+def _clicks(attraction: Any, examination: Any, latest: Any, shown: Any) -> float:
+    """Return the expected clicks on a list: the distribution of the last click is carried down."""
+    clicks = 0.0
+    for place in range(len(latest)):
+        latest[place] = 0.0
+    latest[0] = 1.0
+    for place in range(len(shown)):
+        here = 0.0
+        for before in range(place + 1):
+            click = latest[before] * attraction[shown[place]] * examination[place, before]
+            latest[before] -= click
+            here += click
+        latest[place + 1] = here
+        clicks += here
+    return clicks
+
+
+@loss.register(UBMWorld)
+def _loss(world: UBMWorld, shown: Any) -> float:
+    return world.best[0] - _clicks(world.attraction, world.examination, world.latest, shown)
+
+
+class UBM(ListProblem):
+    """A position is looked at with a probability that depends on where the last click above it was.
+
+    Args:
+        attraction: ``(n_items,)`` probability that an item is clicked when it is looked at.
+        examination: ``(n_positions, n_positions + 1)`` probability that a position is looked at, by the position of
+            the last click above it, counted from 1; 0: no click above. Clicks cannot be below: what stands there is
+            not used.
+        item_names: optional texts, one per item.
+        name: what tables and charts call the problem.
+
+    >>> UBM([0.5, 0.4, 0.1], [[1.0, 0.0, 0.0], [0.3, 0.9, 0.0]]).best_decision()
+    (0, 1)
+    """
+
+    kind: ClassVar[str] = "ubm"
+    reward: ClassVar[str] = "clicks"
+
+    def __init__(
+        self,
+        attraction: Given,
+        examination: Any,
+        *,
+        item_names: Sequence[str] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.examination = _table(examination)
+        self.n_positions = check_positions(len(self.examination), len(np.atleast_1d(attraction)))
+        self._best: tuple[int, ...] | None = None
+        super().__init__(attraction, item_names, name)
+
+    def best_decision(self) -> tuple[int, ...]:
+        """Return the best list, or the best that exchanging items finds."""
+        if self._best is None:
+            self._best = self._search()
+        return self._best
+
+    def _search(self) -> tuple[int, ...]:
+        n_items, n_positions = len(self.attraction), self.n_positions
+        if math.perm(n_items, n_positions) <= _MOST_LISTS:
+            return max(itertools.permutations(range(n_items), n_positions), key=self.value)
+        order = np.argsort(-self.attraction, kind="stable").tolist()
+        helped = True
+        while helped:
+            helped = False
+            for one in range(n_positions):
+                for other in range(one + 1, min(n_items, 2 * n_positions)):
+                    changed = order.copy()
+                    changed[one], changed[other] = changed[other], changed[one]
+                    if self.value(changed[:n_positions]) > self.value(order[:n_positions]) + 1e-12:
+                        order, helped = changed, True
+        return tuple(order[:n_positions])
+
+    def start(self) -> UBMWorld:
+        """Return the world before the first decision."""
+        best = np.array([self.best_value])
+        return UBMWorld(self.attraction, self.examination, best, np.zeros(self.n_positions + 1))
+
+    def value(self, shown: Sequence[int]) -> float:
+        """Return the expected number of clicks on a list."""
+        latest, clicks = np.zeros(self.n_positions + 1), 0.0
+        latest[0] = 1.0
+        for place, item in enumerate(shown):
+            click = latest[: place + 1] * self.attraction[item] * self.examination[place, : place + 1]
+            latest[: place + 1] -= click
+            latest[place + 1] = click.sum()
+            clicks += float(latest[place + 1])
+        return clicks
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that `UBM(**values)` turns back into the same problem."""
+        return super().to_dict() | {"examination": self.examination.tolist()}
+
+
+def _table(given: Any) -> npt.NDArray[np.float64]:
+    try:
+        table = np.array(given, np.float64)
+    except (TypeError, ValueError):
+        table = np.zeros(0)
+    if table.ndim != 2 or len(table) == 0 or table.shape[1] != len(table) + 1:
+        do = "pass a row per position, with a number for no click above and one for each position"
+        raise InputError("examination as a table of n_positions rows and n_positions + 1 columns", table.shape, do)
+    if not ((table >= 0.0) & (table <= 1.0)).all():
+        raise InputError("probabilities in [0, 1] as examination", given, "divide counts by totals")
+    table.flags.writeable = False
+    return table
