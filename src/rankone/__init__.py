@@ -44,6 +44,7 @@ _HOMES = {
     "lower_bound": "rankone.problems",
     "lower_bound_constant": "rankone.problems",
     "needle": "rankone.problems",
+    "plan": "rankone.simulation.plan",
     "random_problem": "rankone.problems",
     "recommend": "rankone.simulation",
     "report": "rankone.pages",

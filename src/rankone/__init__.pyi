@@ -43,3 +43,4 @@ from rankone.simulation import arena as arena
 from rankone.simulation import recommend as recommend
 from rankone.simulation import simulate as simulate
 from rankone.simulation import sweep as sweep
+from rankone.simulation.plan import plan as plan

@@ -1,0 +1,49 @@
+"""``rankone plan``: how long an experiment will take, before it begins."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from rankone.cli._commands import LIVE, command
+from rankone.cli._options import whole_number
+
+if TYPE_CHECKING:
+    from rankone.simulation.plan import Plan
+
+
+@command("plan", example="--rows 4 --cols 5 --rate 0.03 --lift 0.1 --visitors-a-day 5000", topic=LIVE)
+def plan(
+    rows: int = typer.Option(..., parser=whole_number, help="Rows to try.", metavar="N"),
+    cols: int = typer.Option(..., parser=whole_number, help="Columns to try.", metavar="N"),
+    rate: float = typer.Option(..., help="Click rate of a pair one change away from the best, such as 0.03."),
+    lift: float = typer.Option(..., help="How much more often the best pair is clicked: 0.1 is 10 % more."),
+    visitors_a_day: float = typer.Option(None, help="To have days too."),
+    goal: str = typer.Option(None, help="earn, both or decide; without it all three."),
+    margin: float = typer.Option(0.0, help="A winner within this part of the best is enough, such as 0.05."),
+    error: float = typer.Option(0.05, help="The verdict may be wrong with this probability."),
+    chart: Path = typer.Option(None, help="Draw the answer: .png, .svg, .pdf or .html."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
+) -> None:
+    """Say how many visitors and days an experiment needs until it has a winner, and what it loses meanwhile."""
+    from rankone.charts.chart import drawable
+    from rankone.simulation.plan import plan as make
+
+    if chart is not None:
+        drawable(chart)
+    found = make(rows, cols, rate, lift, visitors_a_day=visitors_a_day, goal=goal, margin=margin, error=error)
+    if as_json:
+        print(json.dumps(found.to_dict(), indent=1))
+    else:
+        _show(found)
+    if chart is not None:
+        found.chart().save(chart)
+        if not as_json:
+            print(f"wrote {chart}")
+
+
+def _show(found: Plan) -> None:
+    print(found)
