@@ -51,7 +51,7 @@ WORLDS = {
     "2 x 2, clear, 10 %, 1,000 a pair": World([1.0, 0.5], [1.0, 0.5], 0.1, 1000),
     "3 x 2, 95 %, 40 a pair": World([1.0, 0.9, 0.8], [1.0, 0.95], 0.95, 40),
     "4 x 4, near ties, twice the scatter, given": World(NEAR, NEAR, 0.03, 2000, 2.0, "given"),
-    "4 x 4, near ties, twice the scatter, from 8 rows a pair": World(NEAR, NEAR, 0.03, 2000, 2.0, "repeats"),
+    "4 x 4, near ties, twice the scatter, from 8 rows per pair": World(NEAR, NEAR, 0.03, 2000, 2.0, "repeats"),
     "the same, not known: as if binomial": World(NEAR, NEAR, 0.03, 2000, 2.0),
     "4 x 4, near ties, no product: pairs off by 10 %": World(NEAR, NEAR, 0.03, 2000, off=0.1),
     "4 x 4, all the same, rate doubles while shares move": World(SAME, SAME, 0.02, 2000, drift=True),

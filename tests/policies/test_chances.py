@@ -59,19 +59,6 @@ def test_same_as_the_slow_twin(label, rates):
             agent.tell(told, bool(rng.random() < RATES[rates][told.shown]))
 
 
-@pytest.mark.parametrize("label", ["uts:coin=true", "thompson"])
-def test_many_pairs_without_an_outcome(label):
-    """Hundreds of them draw evenly from 0 to 1, so the largest draw is next to 1."""
-    shape = (12, 25)
-    agent, rng = rankone.as_policy(label).agent(*shape, seed=4), generator(5, "many")
-    for _ in range(40):
-        agent.tell(agent.ask(), bool(rng.random() < 0.3))
-    agent.ask()
-    pulls, clicks = agent.state.pulls.reshape(shape), agent.state.clicks.reshape(shape)
-    expected = slow.thompson(pulls, clicks) if label == "thompson" else slow.uts(pulls, clicks, None, 2, coin=True)
-    np.testing.assert_allclose(chance_table(agent), expected, rtol=0.01, atol=1e-8)
-
-
 def known_agent(label, case):
     """An agent that knows random counts of any size."""
     rng = generator(case, "states")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from rankone.analysis.best import Bounded
+from rankone.kernels.steering import ERROR_RATE
 from rankone.notebook import text_table
 
 if TYPE_CHECKING:
@@ -140,7 +142,24 @@ def next_step(found: Analysis) -> list[str]:
     pairs = len(found.counts.factors) == 2
     how = f": live, with the policy {_policy(rank1=True)} (`rankone create`)" if pairs else ""
     open_factors = [factor for factor, able in found.candidates.items() if len(able) > 1]
-    return [f"Next: more visitors are needed to settle {' and '.join(open_factors)}{how}."]
+    return [f"Next: more visitors are needed to settle {' and '.join(open_factors)}{how}.", *_visitors(found, pairs)]
+
+
+def _visitors(found: Analysis, pairs: bool) -> list[str]:
+    """Say about how many visitors a live experiment would need, if what was fitted were true."""
+    from rankone.problems.characteristic_time import star_time
+    from rankone.simulation.plan import USUAL_TIMES, count_text
+
+    rate = found.rate.value
+    others = [row for row in found.levels.to_dicts() if row["level"] != found.best[row["factor"]]]
+    time = star_time(rate, [rate * row["ratio"] for row in others]) if pairs else math.inf
+    if not math.isfinite(time):
+        return []
+    count = count_text(USUAL_TIMES * time * math.log(1.0 / ERROR_RATE))
+    return [
+        f"If the fitted rates were the true ones, that would take a live experiment about {count} visitors; "
+        "`rankone plan` says it for rates of your choice."
+    ]
 
 
 def _policy(rank1: bool) -> str:

@@ -11,8 +11,6 @@ Members with the same counts have the same curves, which are computed once a *gr
   who reach beyond it are needed, and those who do not reach it hardly ever win.
 * Elsewhere the step is a fraction of the standard deviation of the narrowest member that is alive there, and grows in
   its tails: a leader with a million outcomes and rivals with none are both resolved, with some hundred nodes.
-* Towards 1 steps shrink in proportion to 1 - x: that is where many members without an outcome, or without a miss, draw
-  their largest, the closer the more they are.
 * A step adds ``h / 2 (g + g') + h^2 / 12 (dg - dg')``, the trapezoid corrected by the derivatives at its ends (Euler,
   Maclaurin; an error of order h^4). Those come for free: dlog f_c = clicks / x - misses / (1 - x), dr_c = r_c (dlog f_c
   - r_c), dE = E R with R the sum of all r. So F, too, is a sum over the nodes and needs no incomplete Beta function.
@@ -41,9 +39,6 @@ GROUP_PULLS, GROUP_CLICKS, GROUP_SIZE = range(3)
 _STEP = 0.3  # in standard deviations of the narrowest member alive
 _CORE, _GROWTH = 3.5, 3.0  # beyond so many standard deviations a step grows, by one part in so many of the distance
 _REACH, _SKEW = 6.5, 14.0  # how far a member is alive: so many standard deviations, more where its tail is exponential
-_NEAR_ONE = (
-    0.05  # next to 1, where the largest of n draws of Beta(pulls + 1, 1) is, steps shrink down to this / n / pulls
-)
 _MOST_NODES = 2_000
 _NEGLIGIBLE = -60.0  # logarithm of a density
 # Rows of curves. The integral of g is the sum over the nodes of ``g * weight + dg * bend``. Three rows are for what is
@@ -56,14 +51,13 @@ SPAN_MEAN, SPAN_DEVIATION, SPAN_LOW, SPAN_HIGH = range(4)
 
 
 @noalloc
-def _place_nodes(groups: Ints, n_groups: int, members: int, spans: Floats, nodes: Floats) -> int:
+def _place_nodes(groups: Ints, n_groups: int, spans: Floats, nodes: Floats) -> int:
     """Find the span of each group, and place nodes from the lowest to the highest draw that matters; return how many.
 
     The floor, below which nobody wins, stands after the last node.
     """
     floor = start = 0.0
     edge = end = 1.0
-    near = _NEAR_ONE / members
     for group in range(n_groups):
         clicks = groups[GROUP_CLICKS, group] + 1.0
         misses = groups[GROUP_PULLS, group] + 2.0 - clicks
@@ -75,8 +69,6 @@ def _place_nodes(groups: Ints, n_groups: int, members: int, spans: Floats, nodes
         spans[SPAN_LOW, group] = low
         spans[SPAN_HIGH, group] = mean + (_REACH + _SKEW / math.sqrt(clicks)) * deviation
         floor = low if low > floor else floor
-        if misses == 1.0:
-            near = min(near, _NEAR_ONE / (members * clicks))
         edge = deviation if deviation < edge else edge
     edge *= 1e-9
     start = floor
@@ -91,7 +83,7 @@ def _place_nodes(groups: Ints, n_groups: int, members: int, spans: Floats, nodes
     while x < end and size < _MOST_NODES - 2:
         nodes[0, size] = x
         size += 1
-        step = min(end - x, _STEP * max(1.0 - x, near))
+        step = end - x
         for group in range(n_groups):
             if spans[SPAN_HIGH, group] > floor and spans[SPAN_HIGH, group] > x:
                 deviation = spans[SPAN_DEVIATION, group]
@@ -140,11 +132,11 @@ def _draw_curve(pulls: int, clicks: int, floor: float, curves: Floats, first: in
 
 
 @kernel
-def curves_of(groups: Ints, n_groups: int, members: int) -> Floats:
-    """Return the curves of the groups with these counts, of whom so many members will be compared at most."""
+def curves_of(groups: Ints, n_groups: int) -> Floats:
+    """Return the curves of the groups with these counts."""
     spans = np.empty((4, n_groups))
     nodes = np.empty((1, _MOST_NODES))
-    size = _place_nodes(groups, n_groups, members, spans, nodes)
+    size = _place_nodes(groups, n_groups, spans, nodes)
     curves = np.empty((CURVE_GROUPS + 3 * n_groups, size))
     floor = nodes[0, size]
     left = 0.0

@@ -40,7 +40,7 @@ _YEAR = 365.0
 # What is proposed instead of the impossible; visitors until a verdict, in times of the bound, where nobody had one.
 _LIFTS = tuple(each / 100.0 for each in (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 500))
 _MARGINS = (0.01, 0.02, 0.03, 0.05, 0.1, 0.2)
-_USUAL_TIMES = 5.0
+USUAL_TIMES = 5.0
 _SEEN_LEAST = 0.25  # of the evidence; a lift that leaves less is not decided in practice
 
 
@@ -240,7 +240,7 @@ def _advice(found: Plan) -> tuple[str, ...]:
     goal, year = found.main, _YEAR * found.visitors_a_day
     if goal.median is not None and goal.median <= year:
         return ()
-    times = _USUAL_TIMES if goal.median is None else goal.median / found.bound
+    times = USUAL_TIMES if goal.median is None else goal.median / found.bound
 
     def possible(rows: int, cols: int, lift: float, margin: float) -> bool:
         seen = _seen(lift, margin)
@@ -279,16 +279,16 @@ def _check(rows: Any, cols: Any, rate: Any, lift: Any, visitors_a_day: Any, goal
     ):  # fmt: skip
         if not is_number(value) or not low < value <= high or not math.isfinite(value):
             most = f" and at most {high:g}" if math.isfinite(high) else ""
-            raise InputError(f"{what} above {low:g}{most}", value, f"pass {what}={example:g}, say")
+            raise InputError(f"{what} above {low:g}{most}", value, f"try {what}={example:g}")
     if rate * (1.0 + lift) > 1.0:
         got = f"{rate:g} * (1 + {lift:g}) = {rate * (1.0 + lift):g}"
         raise InputError("rate * (1 + lift), the best pair's click rate, of at most 1", got, "ask for a smaller lift")
     if visitors_a_day is not None and (not is_number(visitors_a_day) or not 0.0 < visitors_a_day < math.inf):
-        raise InputError("visitors_a_day above 0", visitors_a_day, "pass visitors_a_day=5000, say")
+        raise InputError("visitors_a_day above 0", visitors_a_day, "try visitors_a_day=5000")
     if goal is not None and goal not in GOALS:
         raise InputError(f"a goal: {', '.join(GOALS)}", goal, "leave it out for all of them")
     if not is_number(margin) or not 0.0 <= margin <= 1.0:
-        raise InputError("margin from 0 to 1", margin, "pass margin=0.05, say")
+        raise InputError("margin from 0 to 1", margin, "try margin=0.05")
 
 
 def _percent(share: float) -> str:

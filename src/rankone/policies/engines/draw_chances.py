@@ -81,7 +81,7 @@ def add_largest_draws(
                 group = _group_of(table, n_groups, pulls[pair], clicks[pair])
                 table[PAIR_GROUP, pair] = group
                 n_groups = max(n_groups, group + 1)
-    curves = curves_of(table, n_groups, members)
+    curves = curves_of(table, n_groups)
     for place in range(drawing):
         leader = int(leaders[0, place])
         for group in range(n_groups):
@@ -136,7 +136,7 @@ def fill_all_draws(pulls: Ints, clicks: Ints, n_cols: int, shown: Any, found: An
         table[PAIR_GROUP, pair] = group
         table[GROUP_SIZE, group] += 1
         n_groups = max(n_groups, group + 1)
-    curves = curves_of(table, n_groups, len(pulls))
+    curves = curves_of(table, n_groups)
     compare(table, n_groups, curves)
     for pair in range(len(pulls)):
         if pair // n_cols == shown[0] or pair % n_cols == shown[1]:
