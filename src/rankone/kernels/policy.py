@@ -250,9 +250,9 @@ def adopt(state: Any, defeated_by: Ints) -> None:
 
 
 class View(NamedTuple):
-    """Beliefs about levels (rows 0 to K - 1, then columns), or about pairs (``row * n_cols + col``)."""
+    """Beliefs about levels (rows 0 to K - 1, then columns), about pairs (``row * n_cols + col``), or items of lists."""
 
-    about: str  # "levels" or "pairs"
+    about: str  # "levels", "pairs" or "items"
     pulls: Ints  # outcomes that the belief rests on
     clicks: Ints
     low: Floats  # not a number where the policy has no such bound

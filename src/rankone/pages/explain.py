@@ -23,7 +23,7 @@ from rankone.pages.recipes import speaks_for_itself
 from rankone.pages.recording import Frame, Recorder
 from rankone.policies import Policy, as_policy
 from rankone.problems import RankOne
-from rankone.problems.registry import as_rank_one
+from rankone.problems.registry import as_problem, as_rank_one
 from rankone.specs import amount, as_seed, as_whole_number
 from rankone.writing import write_file
 
@@ -158,12 +158,13 @@ def explain(
     *,
     horizon: int = 20_000,
     seed: int | None = 0,
-) -> Explanation:
+) -> Any:
     """Play one run of a policy on a small problem and return it as an explanation.
 
     Args:
         policy: a policy or its name.
-        problem: a problem of at most 16 rows and 16 columns, or its text; default: four headlines and three images.
+        problem: a problem of at most 16 rows and 16 columns, or its text; default: four headlines and three images. For
+            a policy on lists, one of at most 16 items; default: ``"cascade:8x3"``.
         horizon: number of decisions, at most 1,000,000.
         seed: seed of the policy and of the outcomes; None draws one, and the explanation names it.
 
@@ -174,11 +175,17 @@ def explain(
     """
     horizon = as_whole_number("horizon", horizon, most=MOST_STEPS)
     seed = as_seed(seed)
+    player = as_policy(policy)
+    if player.plays == "list":
+        from rankone.pages.explain_lists import explain_lists
+
+        return explain_lists(
+            player, as_problem("cascade:8x3") if problem is None else as_problem(problem), horizon, seed
+        )
     world = example() if problem is None else as_rank_one(problem, "with rows and columns to draw")
     if max(world.n_rows, world.n_cols) > MOST_LEVELS:
         size = f"{world.n_rows} x {world.n_cols}"
         raise InputError(f"at most {MOST_LEVELS} rows and columns to explain", size, "choose a smaller problem")
-    player = as_policy(policy)
     player.check_plays(world.asks_for, world.shape, "an explanation")
     recorder = Recorder(player.with_horizon(horizon).for_problem(*world.best_pairs[0]), world, horizon, seed)
     frames = recorder.play()

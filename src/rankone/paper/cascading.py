@@ -178,7 +178,7 @@ def _other_papers() -> list[tuple[DCM | PBM, list[str], int]]:
     return [
         (figure_3a, ["dcm-kl-ucb:c=3", "cascade-kl-ucb:c=3,until=first"], HORIZON),
         (lagree, ["pbm-ts", "pbm-pie", "pbm-ucb", "bc-ts"], 10_000),
-        (PBM(*simul, name="UniRank 2022 Simul"), ["gibbs-ts", "pbm-ts", "cascade-kl-ucb:c=3", "ranked-ts"], HORIZON),
+        (PBM(*simul, name="UniRank 2022 Simul"), ["gibbs-ts", "pb-mhb", "unirank", "toprank", "grab"], HORIZON),
     ]
 
 
@@ -187,7 +187,7 @@ def _judge_orderings(studies: list[Study]) -> list[Claim]:
     dcm, lagree, simul = mean
     last, first = dcm["dcm-kl-ucb:c=3"], dcm["cascade-kl-ucb:c=3"]
     ts, pie, ucb = lagree["pbm-ts"], lagree["pbm-pie"], lagree["pbm-ucb"]
-    gibbs, ranked = simul["gibbs-ts"], simul["ranked-ts"]
+    unknown = in_a_row([simul[name] for name in ("pb-mhb", "unirank", "toprank", "grab")], ".0f")
     return [
         Claim(
             "dcmKL-UCB has less regret than learning to the first click", "Katariya et al. 2016, figure 3a",
@@ -198,7 +198,13 @@ def _judge_orderings(studies: list[Study]) -> list[Claim]:
             ts < pie < ucb,
         ),
         Claim(
-            "sampling the rank-1 posterior beats learning every position apart", "Gauthier et al., problem Simul",
-            f"gibbs-ts {gibbs:.0f}, ranked-ts {ranked:.0f}", gibbs < ranked,
+            "UniRank has less regret than TopRank and GRAB", "Gauthier et al. 2022, problem Simul, after 1e5 lists",
+            f"PB-MHB, UniRank, TopRank, GRAB {unknown}",
+            simul["unirank"] < min(simul["toprank"], simul["grab"]),
+        ),
+        Claim(
+            "PB-MHB has less regret than UniRank", "Gauthier et al. 2022, problem Simul, after 1e5 lists",
+            f"PB-MHB {simul['pb-mhb']:.0f}, UniRank {simul['unirank']:.0f}, gibbs-ts {simul['gibbs-ts']:.0f}",
+            simul["pb-mhb"] < simul["unirank"],
         ),
     ]  # fmt: skip

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankone.compiling.compiled import inlined, noalloc
-from rankone.kernels.policy import decide, learn
+from rankone.kernels.policy import View, decide, learn, view
 from rankone.policies.engines.index_groups import (
     AFTER,
     BEFORE,
@@ -249,3 +249,15 @@ def count_look(state: Any, item: int, clicked: int) -> None:
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
     for place in range(looked_at(outcome, state.clock[RACE_UNTIL])):
         count_look(state, shown[place], outcome[place])
+
+
+@view.register(ItemRaceState)
+def _view(state: Any) -> View:
+    level = exploration_level(state, int(state.clock[RACE_ASKED]))
+    counts = zip(state.pulls.tolist(), state.clicks.tolist(), strict=True)
+    index = np.array([index_at(state, pulls, clicks, level) if pulls else np.inf for pulls, clicks in counts])
+    nothing, everybody = np.full(len(index), np.nan), np.ones(len(index), np.bool_)
+    return View(
+        "items", state.pulls.copy(), state.clicks.copy(), nothing, index, everybody, "mean and index",
+        scored_by="index (the largest are shown)",
+    )  # fmt: skip

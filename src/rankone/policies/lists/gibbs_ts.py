@@ -21,7 +21,7 @@ import numpy as np
 
 from rankone.compiling.compiled import noalloc
 from rankone.kernels.decision import Plays
-from rankone.kernels.policy import Floats, Ints, decide, learn
+from rankone.kernels.policy import Floats, Ints, View, decide, learn, view
 from rankone.numerics.product_posterior import HULL, draw_factor, make_hull
 from rankone.policies.base import Policy, check_list_sizes
 from rankone.policies.engines.list_ranking import rank_largest
@@ -130,3 +130,14 @@ def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
         state.misses[item, place] += missed
         state.misses_by_position[place, item] += missed
         state.stale[item] = 1
+
+
+@view.register(GibbsTSState)
+def _view(state: Any) -> View:
+    clicks = state.item_clicks.astype(np.int64)
+    shown = clicks + state.misses.sum(axis=1).astype(np.int64)
+    nothing, everybody = np.full(len(clicks), np.nan), np.ones(len(clicks), np.bool_)
+    return View(
+        "items", shown, clicks, nothing, nothing, everybody, "", score=state.attraction.copy(),
+        scored_by="attraction as drawn last (the largest are shown)",
+    )  # fmt: skip

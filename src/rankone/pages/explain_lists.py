@@ -1,0 +1,196 @@
+"""A policy on lists at work: one run, told at a few moments, as a page and as a strip.
+
+At each moment: which items were shown at which positions since the last one, how often each was looked at and clicked,
+and what the policy goes by (an index, a draw), where it says so (`rankone.kernels.policy.view`).
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankone.charts.chart import Chart
+from rankone.charts.page import filled, whole_page
+from rankone.charts.strip import strip_chart
+from rankone.compiling.compiled import compiled
+from rankone.errors import InputError
+from rankone.kernels.policy import View, view
+from rankone.kernels.world import respond, steady
+from rankone.notebook import Shown
+from rankone.numerics.seeds import generator
+from rankone.policies import Policy
+from rankone.problems import Problem
+from rankone.specs import amount
+from rankone.writing import write_file
+
+MOST_ITEMS, MOMENTS = 16, 5
+_TEMPLATE = Path(__file__).with_name("explain_list.html")
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What is known after some lists."""
+
+    step: int
+    shown: npt.NDArray[np.int64]  # (L, K) how often each item was shown at each position
+    clicks: npt.NDArray[np.int64]  # (L, K)
+    belief: View | None
+    examination: npt.NDArray[np.float64] | None  # of each position, where the policy learns it
+
+    @property
+    def text(self) -> str:
+        """A sentence for those who read no tables."""
+        total = int(self.clicks.sum())
+        return f"After {amount(self.step, 'list')}: {amount(total, 'click')}."
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ListExplanation(Shown):
+    """One run of a policy on lists, ready to be looked at: `save` writes the page and the strip."""
+
+    policy: Policy
+    problem: Any
+    horizon: int
+    seed: int
+    frames: list[Moment]
+    again: str
+
+    def _sentence(self) -> str:
+        played = f"{amount(self.horizon, 'list')} of {self.policy} on {self.problem.name}, seed {self.seed}"
+        return f"{played}; save(directory) writes the page, chart() draws the strip."
+
+    def _tables(self) -> dict[str, Any]:
+        return {"items": self._items(self.frames[-1])}
+
+    def _items(self, moment: Moment) -> dict[str, list[Any]]:
+        """Return what is known of each item, the best by what the policy goes by first."""
+        shown, clicks = moment.shown.sum(axis=1), moment.clicks.sum(axis=1)
+        found = {
+            "item": list(self.problem.item_names), "attraction (unknown to it)": self.problem.attraction.tolist(),
+            "shown": shown.tolist(), "clicks": clicks.tolist(),
+        }  # fmt: skip
+        if moment.belief is not None:
+            score = moment.belief.high if moment.belief.score is None else moment.belief.score
+            found |= {"looked at": moment.belief.pulls.tolist(), moment.belief.scored_by: score.tolist()}
+            order = np.argsort(-score, kind="stable")
+        else:
+            order = np.argsort(-shown, kind="stable")
+        return {title: [values[item] for item in order] for title, values in found.items()}
+
+    def chart(self) -> Chart:
+        """Return the strip: who was shown where, and what the policy went by."""
+        cells: list[dict[str, Any]] = []
+        levels: list[dict[str, Any]] = []
+        before = np.zeros_like(self.frames[0].shown)
+        last = 0
+        positions = [f"position {place + 1}" for place in range(self.problem.n_positions)]
+        for place, moment in enumerate(self.frames):
+            fresh = moment.shown - before
+            when = f"lists {last + 1:,} to {moment.step:,}"
+            at = {"moment": place, "when": when}
+            for item, name in enumerate(self.problem.item_names):
+                for position, title in enumerate(positions):
+                    share = float(fresh[item, position] / max(1, fresh[:, position].sum()))
+                    cells.append({**at, "row": name, "col": title, "share": share, "left": True})
+                levels.append({**at, "side": "row", "name": name, **_bounds(moment, item), "left": True})
+            for position, title in enumerate(positions):
+                rate = moment.clicks[:, position].sum() / max(1, moment.shown[:, position].sum())
+                value = rate if moment.examination is None else moment.examination[position]
+                levels.append({**at, "side": "col", "name": title, "mean": float(value), "low": None, "high": None,
+                               "left": True})  # fmt: skip
+            before, last = moment.shown, moment.step
+        belief = self.frames[-1].belief
+        by = f"click rate of each item and {belief.scored_by}" if belief is not None else "click rate of each item"
+        of = "click rate" if self.frames[-1].examination is None else "examination, as drawn,"
+        note = f"Above: who was shown where, as a share of these lists. Below: {by}, then {of} of each position."
+        title = f"{self.policy.label} on {self.problem.name}, seed {self.seed}"
+        return strip_chart(pl.DataFrame(cells), pl.DataFrame(levels, infer_schema_length=None), title, note)
+
+    def html(self) -> str:
+        """Return the page: one file, offline."""
+        title = f"{self.policy.name}, list by list"
+        picture = base64.b64encode(self.chart()._render(".png", 2.0)).decode()
+        moments = []
+        for moment in self.frames:
+            items = self._items(moment)
+            rows = [[_short(cell) for cell in row] for row in zip(*items.values(), strict=True)]
+            moments.append(
+                {
+                    "when": f"After {amount(moment.step, 'list')}",
+                    "text": moment.text,
+                    "heads": list(items),
+                    "rows": rows,
+                }
+            )
+        body = filled(
+            _TEMPLATE, title=title, about=(type(self.policy).__doc__ or "").strip().partition("\n")[0],
+            run=f"{self.problem.name}: {self.problem.n_items} items, {amount(self.problem.n_positions, 'position')} · "
+            f"{amount(self.horizon, 'list')} · seed {self.seed}",
+            idea=f"What counts: {self.problem.reward}.", picture=f"data:image/png;base64,{picture}", moments=moments,
+            again=self.again,
+        )  # fmt: skip
+        return whole_page(title, body, "table { border-collapse: collapse } td, th { padding: 0 0.8em }", [], {})
+
+    def save(self, directory: str | Path) -> list[Path]:
+        """Write ``explain.html`` (the page) and ``explain.png`` and ``explain.svg`` (the strip); return their paths."""
+        page = Path(directory) / "explain.html"
+        write_file(page, self.html())
+        return [page, *(self.chart().save(page.with_suffix(suffix)) for suffix in (".png", ".svg"))]
+
+
+def explain_lists(policy: Policy, problem: Problem, horizon: int, seed: int) -> ListExplanation:
+    """Play one run of a policy on a small problem of lists."""
+    policy.check_plays(problem.asks_for, problem.shape, "an explanation of lists")
+    if problem.shape[0] > MOST_ITEMS or not steady(problem.start()):
+        got = f"{problem.shape[0]} items"
+        raise InputError(f"at most {MOST_ITEMS} items to explain", got, "choose a smaller problem")
+    agent = policy.with_horizon(horizon).with_known(problem.known()).for_problem(*problem.best_decision() or ()).agent(
+        *problem.shape, seed=seed
+    )  # fmt: skip
+    world, rng = problem.start(), generator(seed, "visitors")
+    answer = compiled(_answer, type(world).__module__)
+    shown, clicks = np.zeros((2, *problem.shape), np.int64)
+    outcome, frames = np.zeros(problem.shape[1], np.int64), []
+    stops = {int(step) for step in np.geomspace(min(10, horizon), horizon, MOMENTS).round()}
+    for step in range(1, horizon + 1):
+        decision = agent.ask()
+        answer(world, np.array(decision.shown), outcome, rng)
+        for place, item in enumerate(decision.shown):
+            shown[item, place] += 1
+            clicks[item, place] += outcome[place]
+        agent.tell(decision, outcome.tolist() if len(outcome) > 1 else int(outcome[0]))
+        if step in stops:
+            exams = getattr(agent.state, "examination", None)
+            learned = exams.copy() if exams is not None and not hasattr(policy, "examination") else None
+            frames.append(Moment(step, shown.copy(), clicks.copy(), view(agent.state), learned))
+    words = ["rankone", "explain", "--policy", policy.label, "--problem", problem.name, "--horizon", str(horizon)]
+    again = shlex.join([*words, "--seed", str(seed), "--out", "explain"])
+    return ListExplanation(policy=policy, problem=problem, horizon=horizon, seed=seed, frames=frames, again=again)
+
+
+def _answer(world: Any, shown: Any, outcome: Any, rng: Any) -> None:
+    respond(world, shown, outcome, rng)
+
+
+def _bounds(moment: Moment, item: int) -> dict[str, float | None]:
+    """Return the click rate of an item, and what the policy goes by as its upper end."""
+    shown = moment.shown[item].sum()
+    mean, high = (float(moment.clicks[item].sum() / shown) if shown else None), math.nan
+    if moment.belief is not None:
+        looks = moment.belief.pulls[item]
+        mean = float(moment.belief.clicks[item] / looks) if looks > 0 else None
+        high = float(moment.belief.high[item] if moment.belief.score is None else moment.belief.score[item])
+    top = high if math.isfinite(high) else None
+    return {"mean": mean, "low": mean if top is not None and mean is not None and mean < top else top, "high": top}
+
+
+def _short(cell: Any) -> str:
+    return f"{cell:.3g}" if isinstance(cell, float) else str(cell)
