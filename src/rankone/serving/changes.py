@@ -78,12 +78,29 @@ def draft_exclusion(
         draft.add(Kind.ERA, -1, texts=Texts(note=note))
         return 0
     # Told, but their windows are still open: they will not be learned either.
-    held = [number for number in fold.held if fold.held_fits(number, Exclusion(2**62, **fits))]
+    exclusion = Exclusion(2**62, **fits)
+    held = [number for number in fold.held if fold.held_fits(number, exclusion)]
     draft_voids(fold, draft, held)
+    if (
+        source is None and token is None
+    ):  # nor those of a level that nobody has told yet: silence would count against it
+        draft_voids(fold, draft, [number for number in _open_of(fold, exclusion) if number not in fold.held])
     forgotten = {"prior": False} if prior else {}
-    note = fold.era_note(why, fold.rows, fold.cols, forget=True, exclude=fits, **forgotten)
+    note = fold.era_note(why, fold.rows, fold.cols, forget=True, exclude=fits, asked=fold.decisions, **forgotten)
     draft.add(Kind.ERA, -1, texts=Texts(note=note))
     return len(held)
+
+
+def _open_of(fold: Fold, exclusion: Exclusion) -> list[int]:
+    """Return the open decisions of the row or the column that an exclusion names."""
+    row, col = exclusion.row, exclusion.col
+    if row is None and col is None:
+        return []
+    return [
+        number
+        for number, opened in fold.open.items()
+        if row in (None, opened.row) and col in (None, opened.col) and exclusion.first <= number <= exclusion.last
+    ]
 
 
 def draft_voids(fold: Fold, draft: Draft, numbers: Iterable[int]) -> None:

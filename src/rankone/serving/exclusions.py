@@ -48,6 +48,12 @@ class Exclusions:
             for seq, texts in zip(marks.numbers[:, SEQ], marks.texts, strict=True)
             if "exclude" in texts.details()
         ]
+        # Decisions that had been asked by then: open ones of the level that an exclusion names were voided.
+        self._before = {
+            int(seq): int(texts.details().get("asked", 0))
+            for seq, texts in zip(marks.numbers[:, SEQ], marks.texts, strict=True)
+            if "exclude" in texts.details()
+        }
         self.taken = {exclusion.seq: 0 for exclusion in self._all}  # outcomes that each takes out
         # Decisions asked by tokens that are excluded further on; until then only.
         self._asked: dict[str, set[int]] = {each.token: set() for each in self._all if each.token is not None}
@@ -82,11 +88,13 @@ class Exclusions:
         """
         found = None
         for exclusion in self._all:
-            levels = [exclusion.row, None if exclusion.col is None else sizes[0] + exclusion.col]
-            some = [level for level in levels if level is not None]
-            if some and len(events) and events.numbers[0, SEQ] < exclusion.seq:
+            some = [] if exclusion.row is None or exclusion.row >= sizes[0] else [exclusion.row]  # some came later
+            some += [] if exclusion.col is None or exclusion.col >= sizes[1] else [sizes[0] + exclusion.col]
+            if some and len(events):
                 others = exclusion._replace(row=None, col=None)
-                fits = others.fits(events, self._asked.get(exclusion.token or "", set()))[counted]
+                fits = others.fits(events, self._asked.get(exclusion.token or "", set()))
+                fits |= events.numbers[:, DECISION] < self._before.get(exclusion.seq, 0)  # the level's were voided
+                fits = fits[counted]
                 found = np.zeros((int(counted.sum()), sum(sizes)), bool) if found is None else found
                 found[np.ix_(fits, some)] = True
         return found

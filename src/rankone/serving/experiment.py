@@ -47,7 +47,7 @@ class Experiment:
             "both", 0.02 for "earn" (halved whenever decisions double, from 100 a level on), all for "decide". 0: the
             policy alone, exactly as in studies.
         margin: a verdict is enough that proves the leading pair within this part of the best one, such as 0.05.
-        control: the row and the column of a pair that always keeps a share of the traffic.
+        control: the row and the column of a pair that keeps a share of the traffic until the experiment stops.
         share: that share; a tenth unless you say otherwise.
         prior: past counts to begin with, as `rankone.analyse` takes them: a file, a dataframe, a pair of arrays. The
             policy starts as if it had seen them; a verdict does not rest on them. Its levels are the rows and columns

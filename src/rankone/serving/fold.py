@@ -220,10 +220,11 @@ class Fold:
         if np.count_nonzero(fillers):
             what[fillers & (what != ASK)] = NOTHING  # their outcomes
         explored = (tags == EXPLORED) & (
-            what == LEARN
-        )  # the policy did not choose them, and learns from them all the same
+            what != ASK
+        )  # not the policy's choice; it learns from their outcomes all the same
         if np.count_nonzero(explored):
-            what[explored], tags[explored] = RECALL, 1
+            what[explored & (what == VOID)] = NOTHING
+            what[explored & (what == LEARN)], tags[explored] = RECALL, 1
         if self.era_first:
             earlier = (numbers[:, DECISION] < self.era_first) & (what != ASK)  # their tags mean nothing to this state
             known = earlier & ((what == LEARN) | (what == RECALL)) & (shown >= 0).all(axis=1)

@@ -127,7 +127,8 @@ def ratio_of(evidence: Evidence, x: int, y: int, error: float) -> Ratio:
     bar = math.log(2.0 / error)
     below = _mean_beyond(points, logs, _RANGE) - at >= bar  # all ratios up to here are rejected
     above = _mean_beyond(-points[::-1], logs[::-1], -_RANGE) - at >= bar
-    kept = _RANGE[~below & ~above]
+    places = np.flatnonzero(~below & ~above)  # an end lies between the last that is kept and the next
+    kept = _RANGE[[max(0, places[0] - 1), min(len(_RANGE) - 1, places[-1] + 1)]] if len(places) else np.empty(0)
     peak = _peak(points, logs)
     low, high = (math.exp(kept[0]), math.exp(kept[-1])) if len(kept) else (math.exp(peak), math.exp(peak))
     if evidence.proof[x, y] >= bar:

@@ -41,12 +41,15 @@ class Weighing:
         self.fits = sum(self.sizes) <= MAX_LEVELS
         sizes = self.sizes if self.fits else (1, 1)
         self._goal = goal_of(settings.goal, settings.explore)
-        spared = math.sqrt(1.0 + settings.margin)  # each of the two factors may lose so much
-        self._evidence, self._traffic = start_evidence(sizes, spared=spared), start_evidence(sizes, TRAFFIC_RATIOS)
+        self._begin_evidence(sizes)
         self.weighed = 0  # outcomes that count
         self._compared = 0  # those of decisions that leave something to compare
         self._waiting: list[_Outcomes] = []  # evidence is looked at now and then: until then, outcomes only wait
         self.begin_era(rows, cols)
+
+    def _begin_evidence(self, sizes: tuple[int, int]) -> None:
+        spared = math.sqrt(1.0 + self._settings.margin)  # each of the two factors may lose so much
+        self._evidence, self._traffic = start_evidence(sizes, spared=spared), start_evidence(sizes, TRAFFIC_RATIOS)
 
     def begin_era(self, rows: Levels, cols: Levels) -> None:
         """Go on with these levels: what is known stays known, exploration is even again."""
@@ -55,6 +58,8 @@ class Weighing:
         self.fits = self.fits and sum(self.sizes) <= MAX_LEVELS
         if self.fits:
             self._evidence, self._traffic = (resized(each, self.sizes) for each in (self.evidence, self.traffic))
+        else:
+            self._begin_evidence((1, 1))
         self.live = np.concatenate([rows.numbers(), np.array(cols.numbers()) + self.sizes[0]]).astype(np.int64)
         control = None
         if self._settings.control is not None:
