@@ -52,7 +52,7 @@ def create(
         None, help="A leading pair within this part of the best one is good enough, such as 0.05."
     ),
     control: str | None = typer.Option(
-        None, help='A pair that keeps a share of the traffic until the experiment stops, as row,column, such as "A,x".'
+        None, help='A pair that keeps a share of the traffic until the end, as row,column, such as "A,x".'
     ),
     share: float | None = typer.Option(None, help="The share of the control; a tenth if left out."),
 ) -> None:
