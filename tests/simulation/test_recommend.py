@@ -5,11 +5,13 @@ import re
 from pathlib import Path
 
 import pytest
+from benchmarks.which_list_policy import BEGIN as BEGIN_LISTS
 from benchmarks.which_policy import BEGIN, END, FEEDBACK, POLICIES
 
 import rankone
 from rankone.errors import InputError
 from rankone.simulation.recommend import BATCHES_SHARE, COMPARED_WITH, LATE_SHARE, THOMPSON_LATE
+from rankone.simulation.recommend_lists import ADVICE
 from tests.own_policies import own_policies
 
 
@@ -97,3 +99,41 @@ def test_what_it_recommends_is_what_was_measured():
     worst = {name: max(row[world] for world in worlds) for name, row in table.items()}
     assert rankone.recommend(rank1=False).policy.label == min(worst, key=worst.__getitem__)
     assert worst[rankone.recommend(rank1=False, guarantee=True).policy.label] < worst[best]
+
+
+def measured_lists():
+    """The first table of docs/which-list-policy.md: multiples of gibbs-ts's regret, by policy and world."""
+    text = (Path(__file__).parents[2] / "docs" / "which-list-policy.md").read_text()
+    lines = [line for line in text.partition(BEGIN_LISTS)[2].partition(END)[0].splitlines() if line.startswith("|")]
+    header, _, *rows = ([cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines)
+    rows = rows[: next(place for place, row in enumerate(rows) if row[0] == "policy")]
+    return {row[0]: dict(zip(header[1:6], map(float, row[1:6]), strict=True)) for row in rows}
+
+
+@pytest.mark.parametrize("model", ADVICE)
+@pytest.mark.parametrize("guarantee", [False, True])
+def test_every_answer_for_lists_can_start(model, guarantee):
+    advice = rankone.recommend(feedback_model=model, guarantee=guarantee, horizon=1_000)
+    advice.policy.agent(4, 2).ask()
+    assert rankone.recommend(feedback_model=model, guarantee=guarantee).policy.name == advice.policy.name
+    assert ("no bound" in advice.why) == (advice.policy.name == "gibbs-ts")
+
+
+def test_what_it_recommends_for_lists_is_what_was_measured():
+    table = measured_lists()
+    played = set(own_policies("list")) - {"best-list", "comb-cascade"}
+    assert set(table) == played, "run python -m benchmarks.which_list_policy"
+    told = {"bc-ts", "pbm-ts", "pbm-pie", "pbm-ucb"}  # they know the examination
+    free = {name: row for name, row in table.items() if name not in told}
+    for model in ("cascade", "dcm", "pbm"):
+        chosen = rankone.recommend(feedback_model=model).policy.name
+        worlds = [world for world in free[chosen] if world == model or world.startswith(f"{model},")]
+        for world in worlds:
+            assert free[chosen][world] <= 1.25 * min(row[world] for row in free.values()), world
+    anywhere = {name: max(row.values()) for name, row in free.items()}
+    assert anywhere[rankone.recommend(feedback_model="unknown").policy.name] <= 1.25 * min(anywhere.values())
+
+
+def test_bad_feedback_model():
+    with pytest.raises(InputError, match="feedback_model as one of cascade, dcm, pbm, unknown - got cascad - "):
+        rankone.recommend(feedback_model="cascad")

@@ -20,12 +20,15 @@ def arena(
     problem: list[str] = typer.Option(
         [], "--problem", "-p", help="A problem of the arena; repeatable. Default: the 22 of both halves."
     ),
+    lists: bool = typer.Option(False, "--lists", help="The arena of lists: 16 other problems, and policies that rank."),
     half: str | None = typer.Option(None, help="'tune' or 'report', the two halves, or 'headlines', the third part."),
     models: Path | None = typer.Option(None, help="File of fitted click models that join the named problems."),
     runs: int | None = typer.Option(None, help="Runs of each policy on each problem; default 100, with --quick 10."),
     seed: int = typer.Option(0, help="Seed of the random numbers."),
     stretch: int = typer.Option(1, help="Play this many times each problem's horizon."),
-    against: str = typer.Option("uts", help="The policy that ratios compare with."),
+    against: str | None = typer.Option(
+        None, help="The policy that ratios compare with; default uts, of lists gibbs-ts."
+    ),
     quick: bool = typer.Option(False, "--quick", help="A tenth of each horizon and fewer runs, for a first look."),
     feedback: str = typer.Option("immediate", help="When outcomes come: delay:mean=1000, batch:size=1000, ..."),
     workers: int | None = WORKERS,
@@ -42,7 +45,7 @@ def arena(
         runs = 10 if quick else 100
     with progress_bar("runs", out=out, compiles=True) as progress:
         found = play(
-            problem or None, policy or None, half=half, models=models, runs=runs, seed=seed,  # type: ignore[arg-type]
+            problem or None, policy or None, lists=lists, half=half, models=models, runs=runs, seed=seed,  # type: ignore[arg-type]
             stretch=stretch, quick=quick, against=against, workers=workers, out=out, progress=progress,
             feedback=feedback,
         )  # fmt: skip
@@ -57,8 +60,18 @@ def arena(
     }  # fmt: skip
     show_table(found.table, f"The arena, seed {seed}, outcomes {feedback}", columns, ("runs", "p99", *SPARE))
     scores = {
-        "policy": "policy", "times_bound": "x bound", "against_mean": f"x {against}", "against_worst": "worst",
+        "policy": "policy", "times_bound": "x bound", "against_mean": f"x {found.against}", "against_worst": "worst",
         "worst_problem": "on", "against_trap_p99": "worst p99 on traps",
     }  # fmt: skip
-    show_table(found.scores(), f"Geometric means over problems; ratios to {against}", scores)
-    print(f"Written: {out}/arena.csv, scores.csv, arena.png, arena.svg, arena.html")
+    show_table(found.scores(), f"Geometric means over problems; ratios to {found.against}", scores)
+    if lists:
+        matrix = {
+            "policy": "policy",
+            "world": "world",
+            "against_mean": f"x {found.against}",
+            "lost": "p95 of random's loss",
+        }
+        show_table(found.robustness(), "Each policy in each world, also where it was not made for", matrix)
+    print(
+        f"Written: {out}/arena.csv, scores.csv, {'robustness.csv, ' if lists else ''}arena.png, arena.svg, arena.html"
+    )

@@ -120,13 +120,14 @@ def arena_part(directory: Path) -> Part:
     best = scores.row(0, named=True)
     against = f"{best['against_mean']:.2f} times that of {found.against} (geometric mean), at worst "
     against += f"{best['against_worst']:.2f} times, on {best['worst_problem']}"
+    unit = f"that of {found.against}" if found.of_lists else "the lower bound"
     return Part(
         title=f"Arena: {_meeting(scores.height, found.table['problem'].n_unique())}",
         sentence=f"Over all problems {best['policy']} has the least regret"
         f"{'' if best['policy'] == found.against else ': ' + against}.",
         settings=found.settings,
         about=about,
-        charts={"Regret as a multiple of the lower bound": _specs({"": found.chart()})},
+        charts={f"Regret as a multiple of {unit}": _specs({"": found.chart()})},
         tables={f"Scores: ratios to {found.against}": scores, "Every problem": found.table.drop("half", "trap")},
         code={"On the command line": recipes.arena_command(about), "In Python": recipes.arena_python(about)},
         files={"arena.csv": found.table.write_csv(), "scores.csv": scores.write_csv()},

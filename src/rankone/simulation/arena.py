@@ -1,7 +1,8 @@
 """The arena: every policy on every named problem. It is how a policy is judged, ours included.
 
 Regret is given as mean, standard error, median and upper quantiles, as a multiple of the lower bound C(u, v) log n, and
-against a reference policy: over many problems only ratios can be averaged, by their geometric mean.
+against a reference policy: over many problems only ratios can be averaged, by their geometric mean. Pairs and lists
+have an arena each.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ import polars as pl
 from rankone.charts.chart import Chart
 from rankone.deprecation import old_order, old_positions
 from rankone.errors import InputError
+from rankone.kernels.decision import Plays
 from rankone.kernels.policy import needs_context
 from rankone.notebook import Shown
 from rankone.policies import Policy, as_policy, known_policies
 from rankone.problems import Problem, as_problem, load_problems
 from rankone.progress import Progress, as_progress
+from rankone.simulation.arena_lists import LIST_PROBLEMS, WORLDS, random_loss, told_wrongly
 from rankone.simulation.arena_problems import PROBLEMS, ArenaProblem, Half
 from rankone.simulation.executors import local_pool, worker_count
 from rankone.simulation.feedback import Feedback, as_feedback
@@ -34,10 +37,11 @@ from rankone.simulation.simulate import listed, simulate
 from rankone.specs import amount, as_seed, did_you_mean, whole_number
 from rankone.writing import write_table, writing_under
 
-REFERENCE = "uts"
+REFERENCE, LIST_REFERENCE = "uts", "gibbs-ts"
 _MODEL_HORIZON = 100_000
 _QUICK_SHARE = 10  # a quick arena plays a tenth of each horizon
-_YARDSTICKS = ("best",)  # without regret there is nothing to compare
+# Without regret there is nothing to compare; comb-cascade wants lists of which every item is good.
+_LEFT_OUT = ("best", "best-list", "comb-cascade")
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,7 +49,8 @@ class Arena(Shown):
     """What an arena found: a row per problem and policy, and the policy everything is compared with.
 
     Columns of `table`: problem, half, trap, policy, runs, horizon, regret_mean, regret_se, regret_median, regret_p95,
-    regret_p99, times_bound (mean regret as a multiple of C(u, v) log n), sync_points and seconds (a run).
+    regret_p99, times_bound (mean regret as a multiple of C(u, v) log n), sync_points and seconds (a run). An arena of
+    lists also has the world of each problem, and in `lost` the 95 % quantile as a share of what random lists lose.
     """
 
     table: pl.DataFrame
@@ -64,7 +69,13 @@ class Arena(Shown):
         return f"Geometric means over {problems}, as multiples of the lower bound and of {self.against}'s regret:"
 
     def _tables(self) -> dict[str, pl.DataFrame]:
-        return {"scores": self.scores(), "table": self.table, "ratios": self.ratios()}
+        lists = {"robustness": self.robustness()} if self.of_lists else {}
+        return {"scores": self.scores(), **lists, "table": self.table, "ratios": self.ratios()}
+
+    @property
+    def of_lists(self) -> bool:
+        """Whether lists were played, not pairs."""
+        return "world" in self.table.columns
 
     def ratios(self) -> pl.DataFrame:
         """Return mean and 99 % quantile of each policy's regret as multiples of the reference's, problem by problem."""
@@ -91,10 +102,33 @@ class Arena(Shown):
         bounds = self.table.group_by("policy").agg(times_bound=pl.col("times_bound").log().mean().exp())
         return scores.join(bounds, on="policy").sort("against_mean")
 
+    def robustness(self) -> pl.DataFrame:
+        """Return a row per policy and world, best first: how it does there, also where it was not made for.
+
+        Columns: policy, world, against_mean (geometric mean of its regret as a multiple of the reference's), and lost:
+        of the world's problems the worst 95 % quantile of regret, as a share of what random lists lose.
+        """
+        if not self.of_lists:
+            raise InputError("an arena of lists", "one of pairs", "pass lists=True to arena")
+        worlds = self.table.select("problem", "policy", "world", "lost")
+        found = self.ratios().join(worlds, on=["problem", "policy"]).group_by("policy", "world").agg(
+            against_mean=pl.col("mean_ratio").log().mean().exp(), lost=pl.col("lost").max()
+        )  # fmt: skip
+        policies = pl.col("policy").replace_strict({name: place for place, name in enumerate(self.scores()["policy"])})
+        return found.sort(policies, pl.col("world").replace_strict({name: place for place, name in enumerate(WORLDS)}))
+
     def chart(self) -> Chart:
-        """Return the heat map: problems down, policies across (best first), multiples of the lower bound."""
+        """Return the heat map: problems down, policies across (best first), multiples of the lower bound.
+
+        Not every world of lists has a bound: there it is multiples of the reference's regret.
+        """
         from rankone.charts.heatmap import heatmap
 
+        if self.of_lists:
+            return heatmap(
+                self.ratios(), x="policy", y="problem", value="mean_ratio", order=self.scores()["policy"].to_list(),
+                title=f"Regret as a multiple of {self.against}'s",
+            )  # fmt: skip
         return heatmap(
             self.table, x="policy", y="problem", value="times_bound", order=self.scores()["policy"].to_list(),
             title="Regret as a multiple of the lower bound C(u, v) log n",
@@ -107,6 +141,8 @@ class Arena(Shown):
             write_about(directory, "arena", {"against": self.against, "settings": dict(self.settings)})
             write_table(directory / "arena.csv", self.table)
             write_table(directory / "scores.csv", self.scores())
+            if self.of_lists:
+                write_table(directory / "robustness.csv", self.robustness())
             for suffix in (".png", ".svg", ".html"):
                 self.chart().save(directory / f"arena{suffix}")
 
@@ -135,13 +171,14 @@ def arena(
     problems: str | Sequence[str] | None = None,
     policies: Policy | str | Sequence[Policy | str] | None = None,
     *,
+    lists: bool = False,
     half: Half | None = None,
     models: str | Path | None = None,
     runs: int = 100,
     seed: int | None = 0,
     stretch: int = 1,
     quick: bool = False,
-    against: str = REFERENCE,
+    against: str | None = None,
     workers: int | None = None,
     out: str | Path | None = None,
     executor: Executor | Any | None = None,
@@ -153,6 +190,7 @@ def arena(
     Args:
         problems: one or several names of problems of the arena; default: those of the two halves.
         policies: policies or their names; default: all but the yardstick `best`. The reference always plays.
+        lists: True for the arena of lists, whose problems and policies are others.
         half: ``"tune"`` or ``"report"`` for one of the two fixed halves of the named problems, ``"headlines"`` for the
             third part, problems like real tests of headlines and images.
         models: JSON or CSV file of problems (fitted click models, for example) that join the named ones.
@@ -160,7 +198,7 @@ def arena(
         seed: root of the seed tree; None draws one, which is then among the `settings`.
         stretch: play this many times each problem's horizon.
         quick: a tenth of each horizon.
-        against: the policy that ratios compare with.
+        against: the policy that ratios compare with; default `uts`, of lists `gibbs-ts`.
         workers: processes to use (default: one per core).
         out: directory that keeps finished runs; an interrupted arena continues there.
         executor: a Dask client, or any `concurrent.futures.Executor`, to use instead of local processes.
@@ -172,10 +210,12 @@ def arena(
     ['uts', 'ucb1']
     """
     late, seed = as_feedback(feedback), as_seed(seed)
+    field = LIST_PROBLEMS if lists else PROBLEMS
+    against = against if against is not None else LIST_REFERENCE if lists else REFERENCE
     if problems is not None:
-        problems = listed(problems, (str,), "problems of the arena", "two-by-two")
-    entries = _chosen(problems, half, models)
-    players = _players(policies, against)
+        problems = listed(problems, (str,), "problems of the arena", field[0].name)
+    entries = _chosen(problems, half, models, field)
+    players = _players(policies, against, "list" if lists else "pair")
     whole_number("stretch", stretch)
     worlds = [(entry, entry.problem(), _horizon(entry, stretch, quick)) for entry in entries]
     each = len(players) * whole_number("runs", runs)
@@ -187,16 +227,19 @@ def arena(
             def report(finished: int, total: int, before: int = place * each) -> None:
                 tell(before + finished, each * len(worlds))
 
+            told = [player.with_known(told_wrongly(world) | world.known()) for player in players] if lists else players
             study = simulate(
-                world, players, horizon, runs=runs, seed=seed, workers=workers, checkpoints=[horizon], executor=pool,
+                world, told, horizon, runs=runs, seed=seed, workers=workers, checkpoints=[horizon], executor=pool,
                 out=None if out is None else Path(out) / "runs" / _folder(world, horizon, late), progress=report,
                 feedback=late, on_stop="raise",
             )  # fmt: skip
-            tables.append(_rows(study.summary(), entry, world, horizon))
+            names = {said.label: player.label for said, player in zip(told, players, strict=True)}
+            summary = study.summary().with_columns(pl.col("policy").replace_strict(names))
+            tables.append(_rows(summary, entry, world, horizon))
     settings = {
         "policies": [player.label for player in players], "problems": problems, "half": half,
         "models": None if models is None else str(models), "runs": runs, "seed": seed, "stretch": stretch,
-        "quick": quick, "against": as_policy(against).label, "feedback": late.label,
+        "quick": quick, "against": as_policy(against).label, "feedback": late.label, "lists": lists,
     }  # fmt: skip
     return Arena(pl.concat(tables), as_policy(against).label, settings)
 
@@ -209,18 +252,27 @@ def _folder(world: Problem, horizon: int, late: Feedback) -> str:
 def _rows(summary: pl.DataFrame, entry: ArenaProblem, world: Problem, horizon: int) -> pl.DataFrame:
     bound = (world.lower_bound_constant() or 0.0) * math.log(horizon)
     figures = [name for name in summary.columns if name.startswith("regret")]
+    of_lists: dict[str, pl.Expr] = {}
+    if entry.world is not None:
+        lost = pl.col("regret_p95") / (random_loss(world) * horizon)
+        of_lists = {"world": pl.lit(entry.world), "lost": lost}
     return summary.select(
         "problem", pl.lit(entry.half, pl.String).alias("half"), pl.lit(entry.trap).alias("trap"),
         "policy", "runs", pl.lit(horizon).alias("horizon"), *figures,
         (pl.col("regret_mean") / (bound if bound > 0.0 else math.nan)).fill_nan(None).alias("times_bound"),
-        "sync_points", "seconds",
+        "sync_points", "seconds", **of_lists,
     )  # fmt: skip
 
 
-def _chosen(names: Sequence[str] | None, half: Half | None, models: str | Path | None) -> list[ArenaProblem]:
+def _chosen(
+    names: Sequence[str] | None,
+    half: Half | None,
+    models: str | Path | None,
+    field: Sequence[ArenaProblem] = PROBLEMS,
+) -> list[ArenaProblem]:
     if half not in (None, *typing.get_args(Half)):
         raise InputError("half 'tune', 'report' or 'headlines'", half, "leave it out for both halves")
-    known = [entry.name for entry in PROBLEMS]
+    known = [entry.name for entry in field]
     for name in names or ():
         if name not in known:
             raise InputError(
@@ -228,7 +280,7 @@ def _chosen(names: Sequence[str] | None, half: Half | None, models: str | Path |
             )
     chosen = [
         entry
-        for entry in PROBLEMS
+        for entry in field
         if (entry.name in names if names else half is not None or entry.half != "headlines")
         and (half is None or entry.half == half)
     ]
@@ -239,20 +291,24 @@ def _chosen(names: Sequence[str] | None, half: Half | None, models: str | Path |
     return chosen
 
 
-def _players(policies: Policy | str | Sequence[Policy | str] | None, against: str) -> list[Policy]:
+def _players(policies: Policy | str | Sequence[Policy | str] | None, against: str, plays: Plays) -> list[Policy]:
     if policies is None:
-        policies = [name for name in sorted(known_policies()) if name not in _YARDSTICKS and _can_play(as_policy(name))]
+        names = [name for name in sorted(known_policies()) if name not in _LEFT_OUT]
+        policies = [name for name in names if _can_play(as_policy(name), plays)]
     given = [as_policy(item) for item in listed(policies, (Policy, str), "policies", "ucb1")]
     reference = as_policy(against)
     players = given if reference in given else [reference, *given]
     for player in players:
-        player.check_plays("pair", (2, 2), "the arena")
+        player.check_plays(plays, (2, 2), "the arena")
     return players
 
 
-def _can_play(policy: Policy) -> bool:
-    """Tell whether a policy can play the arena's problems, which ask for pairs and say nothing beforehand."""
-    return policy.plays == "pair" and not needs_context(type(policy.with_horizon(1_000).start(2, 2)))
+def _can_play(policy: Policy, plays: Plays) -> bool:
+    """Tell whether a policy can play the arena's problems, which say nothing of a visitor beforehand."""
+    if policy.plays != plays:
+        return False
+    told = policy.with_horizon(1_000).with_known({"examination": (1.0, 1.0)})
+    return not needs_context(type(told.start(2, 2)))
 
 
 def _horizon(entry: ArenaProblem, stretch: int, quick: bool) -> int:

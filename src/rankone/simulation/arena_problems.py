@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankone.numerics.seeds import generator
-from rankone.problems import RankOne, as_problem
+from rankone.problems import Problem, RankOne, as_problem
 
 Half = Literal["tune", "report", "headlines"]
 
@@ -27,13 +27,14 @@ class ArenaProblem:
     name: str
     horizon: int
     half: Half | None
-    make: Callable[[], RankOne]
+    make: Callable[[], Problem]
     trap: bool = False
+    world: str | None = None  # of a problem of lists: how visitors read
 
-    def problem(self) -> RankOne:
+    def problem(self) -> Problem:
         """Return the problem under its name in the arena."""
         made = self.make()
-        return RankOne(made.rows, made.cols, row_names=made.row_names, col_names=made.col_names, name=self.name)
+        return type(made)(**made.to_dict() | {"name": self.name})
 
 
 def _spec(text: str) -> Callable[[], RankOne]:

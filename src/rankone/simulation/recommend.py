@@ -8,6 +8,7 @@ from rankone.deprecation import old_arguments
 from rankone.notebook import Shown
 from rankone.policies import Policy, as_policy
 from rankone.simulation.feedback import Feedback, as_feedback
+from rankone.simulation.recommend_lists import advice_for
 from rankone.specs import as_whole_number
 
 # Figures of the table in docs/which-policy.md, against which a test holds them: the regret of uts as a share of
@@ -36,6 +37,7 @@ def recommend(
     stages_only: bool = False,
     guarantee: bool = False,
     rank1: bool = True,
+    feedback_model: str | None = None,
 ) -> Recommendation:
     """Recommend a policy for what is known about its use.
 
@@ -47,6 +49,8 @@ def recommend(
             outcomes, and outcomes in batches, are no reason for this.)
         guarantee: a bound on regret that holds at finite horizons is needed, not only little regret.
         rank1: False if a click does not need both a good row and a good column, each for itself.
+        feedback_model: for whole lists, how they are read: ``"cascade"`` (up to the first click), ``"dcm"`` (several
+            clicks, from the top), ``"pbm"`` (each position for itself) or ``"unknown"``; default: pairs are shown.
 
     >>> print(recommend())
     uts: least regret of the proven policies in the arena, with or without a horizon
@@ -55,9 +59,13 @@ def recommend(
     1,000 decisions late, and 0.44 of it in batches of 10,000
     >>> recommend(horizon=1_000_000, guarantee=True).policy
     Rank1ElimKL(horizon=1000000, c=3.0)
+    >>> recommend(feedback_model="cascade").policy.label
+    'cascade-ts'
     """
     if horizon is not None:
         horizon = as_whole_number("horizon", horizon)
+    if feedback_model is not None:
+        return _for_lists(feedback_model, guarantee, horizon)
     late = not as_feedback(feedback).is_immediate
     if rank1 and (guarantee or stages_only) and horizon is not None:
         return _advice(f"rank1elim-kl:horizon={horizon}", "the paper's bound on regret, in a handful of fixed stages")
@@ -76,6 +84,14 @@ def recommend(
         )
         return _advice("uts", f"spreads its choices while it waits: {experience}{unproven}")
     return _advice("uts", "least regret of the proven policies in the arena, with or without a horizon")
+
+
+def _for_lists(feedback_model: str, guarantee: bool, horizon: int | None) -> Recommendation:
+    name, why = advice_for(feedback_model, guarantee)
+    policy = as_policy(name)
+    if horizon is None and getattr(policy, "horizon", 0) is None:
+        why += "; a study fills in the horizon, elsewhere say it"
+    return Recommendation(policy if horizon is None else policy.with_horizon(horizon), why)
 
 
 def _advice(spec: str, why: str) -> Recommendation:

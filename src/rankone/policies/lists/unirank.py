@@ -28,12 +28,13 @@ import numpy.typing as npt
 
 from rankone.compiling.compiled import noalloc
 from rankone.kernels.decision import Plays
-from rankone.kernels.policy import Ints, decide, learn
+from rankone.kernels.policy import Floats, Ints, decide, learn
 from rankone.numerics.kl import kl_upper
 from rankone.policies.base import Policy, check_list_sizes
 
 _REMEMBERED = 256  # leaders
 _COUNTED = 4_096  # partitions
+_SMALL = 8
 # Fields of `UniRankState.clock`.
 LEADERS, N_SUBSETS, N_TOP, STALE, COUNTER = range(5)
 # What is played, as the tag of a list says it: the leader, 1 + a subset merged with the next, or 1 + L + an item added.
@@ -48,6 +49,7 @@ class UniRankState(NamedTuple):
     order: Ints  # (L,) the items, subset after subset
     ends: Ints  # (L,) where in `order` each subset ends
     played: Ints  # (L,) scratch space: the items in the order that is played
+    known: Floats  # (8, 8) scratch space: the optimistic s of small counts
     led: Ints  # (2, 4096) a mark of each partition, and how often it has led
     clock: Ints  # (5,) leaders so far; subsets, and without the last; is it to be found again; where it is counted
 
@@ -73,6 +75,7 @@ class UniRank(Policy):
             order=np.arange(n_items),
             ends=np.zeros(n_items, np.int64),
             played=np.arange(n_items),
+            known=np.zeros((_SMALL, _SMALL)),
             led=np.zeros((2, _COUNTED), np.int64),
             clock=np.array([0, 0, 0, 1, 0]),
         )
@@ -143,12 +146,17 @@ def _find_leader(state: Any, n_positions: int) -> None:
 
 @noalloc
 def _optimism(state: Any, item: int, other: int, level: float) -> float:
-    """Return the optimistic s of an item against another."""
+    """Return the optimistic s of an item against another; of small counts, which many pairs share, once a list."""
     won, lost = state.wins[item, other], state.wins[other, item]
     met = won + lost
     if met == 0 or level < 0.0:
         return 1.0
-    return 2.0 * kl_upper(won / met, level / met) - 1.0
+    if met >= _SMALL:
+        return 2.0 * kl_upper(won / met, level / met) - 1.0
+    known = state.known[won, met]
+    if known <= -2.0:
+        known = state.known[won, met] = 2.0 * kl_upper(won / met, level / met) - 1.0
+    return known
 
 
 @noalloc
@@ -156,6 +164,9 @@ def _choose_neighbour(state: Any, level: float, rng: Any) -> int:
     """Return what to play, as the tag says it."""
     clock, order, ends = state.clock, state.order, state.ends
     chosen, most, ties = _LEADER, 0.0, 0
+    for won in range(_SMALL):
+        for met in range(won, _SMALL):
+            state.known[won, met] = -2.0
     for upper in range(clock[N_SUBSETS] - 1):
         start, middle, end = (ends[upper - 1] if upper > 0 else 0), ends[upper], ends[upper + 1]
         one_by_one = upper + 1 == clock[N_TOP]  # below it is the last subset

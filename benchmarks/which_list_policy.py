@@ -1,0 +1,85 @@
+"""The tables of docs/which-list-policy.md: ``python -m benchmarks.which_list_policy [--runs 8]`` plays and writes them.
+
+The arena of lists, every policy in every world: problems of 10 items with so many runs, larger ones with a quarter.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import polars as pl
+
+import rankone
+from rankone.simulation.arena import Arena
+from rankone.simulation.arena_lists import LIST_PROBLEMS, WORLDS
+
+PAGE = Path(__file__).parents[1] / "docs" / "which-list-policy.md"
+BEGIN, END = "<!-- written by python -m benchmarks.which_list_policy -->\n", "<!-- end of what is written -->\n"
+
+
+def played(runs: int, workers: int | None, out: Path | None, only_small: bool) -> Arena:
+    """Return the arena: small problems and large ones, with runs of their own."""
+    small = [entry.name for entry in LIST_PROBLEMS if entry.problem().shape[0] <= 10]
+    large = [entry.name for entry in LIST_PROBLEMS if entry.name not in small]
+    found = [
+        rankone.arena(names, lists=True, runs=count, workers=workers, out=out)
+        for names, count in ((small, runs), (large, max(2, runs // 4)))[: 1 if only_small else 2]
+    ]
+    return Arena(pl.concat([part.table for part in found]), found[0].against)
+
+
+def markdown(rows: list[list[str]]) -> str:
+    """Write a table; the first row is its head."""
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]]) + "\n"
+
+
+def written(found: Arena) -> str:
+    """Return the tables: worlds, tails, and every problem."""
+    scores, matrix = found.scores(), found.robustness()
+    cells = {(row["policy"], row["world"]): row for row in matrix.to_dicts()}
+    first = [["policy", *WORLDS, "all", "worst", "on"]]
+    tails = [["policy", *WORLDS]]
+    for row in scores.to_dicts():
+        policy = row["policy"]
+        means = [f"{cells[policy, world]['against_mean']:.2f}" for world in WORLDS]
+        worst = [f"{row['against_mean']:.2f}", f"{row['against_worst']:.2f}", row["worst_problem"]]
+        first.append([f"`{policy}`", *means, *worst])
+        tails.append([f"`{policy}`", *(f"{cells[policy, world]['lost']:.0%}" for world in WORLDS)])
+    shown = [name for name in scores["policy"].to_list() if name not in ("batchrank", "cascade-ucb1", "pbm-ucb")]
+    by_problem = [["problem", "lists", "runs", *(f"`{name}`" for name in shown)]]
+    figures = {(row["problem"], row["policy"]): row for row in found.table.to_dicts()}
+    for problem in found.table["problem"].unique(maintain_order=True):
+        row = figures[problem, found.against]
+        regrets = [figures[problem, name] for name in shown]
+        values = [f"{each['regret_mean']:,.0f} ± {each['regret_se']:,.0f}" for each in regrets]
+        by_problem.append([problem, f"{row['horizon']:,}", f"{row['runs']}", *values])
+    return "\n".join(
+        [
+            f"Regret as a multiple of that of `{found.against}`, geometric means over the problems of each world:\n",
+            markdown(first),
+            "Tails: the worst 95 % quantile of regret in each world, as a share of what random lists lose:\n",
+            markdown(tails),
+            "Problem by problem, regret ± standard error:\n",
+            markdown(by_problem),
+        ]
+    )
+
+
+def main() -> None:
+    """Play, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--runs", type=int, default=8, help="runs on problems of 10 items")
+    parser.add_argument("--workers", type=int, default=None)
+    parser.add_argument("--out", type=Path, default=None, help="directory that keeps finished runs")
+    parser.add_argument("--small", action="store_true", help="only the problems of 10 items: minutes, not an hour")
+    given = parser.parse_args()
+    text = written(played(given.runs, given.workers, given.out, given.small))
+    page = PAGE.read_text()
+    before, _, rest = page.partition(BEGIN)
+    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}")
+
+
+if __name__ == "__main__":
+    main()
