@@ -21,7 +21,7 @@ from rankone.serving.report_wording import TRAFFIC_ERROR, between_text, compared
 from .helpers import error_of, start
 
 ROWS, COLS = ["A", "B", "C"], ["x", "y"]
-MODEL = "if each row changes clicks by the same factor with every column at all times"
+MODEL = "if each row changes clicks by the same factor with every column at all times and outcomes of all levels"
 
 
 def live(rows=ROWS, cols=COLS, **settings):
@@ -171,6 +171,18 @@ def test_lost_outcomes_of_a_level_are_noticed():
         assert visit(experiment, [0.5] * 3, [0.5] * 2, 1000)[-1].shortfalls == ()
 
 
+def test_lost_outcomes_can_make_a_winner_and_that_is_said():
+    """Two equal rows, half of B's outcomes are lost: A looks better. It is not called the winner, nor does it stop."""
+    rng = generator(4, "broken pages")
+    with live(["A", "B"], ["x"], auto_stop=0.001) as experiment:
+        lost = lambda made: made.row == 1 and rng.random() < 0.5  # noqa: E731
+        last = visit(experiment, [0.8, 0.8], [0.9], 1500, lost=lost)[-1]
+    assert last.decided
+    assert last.stopped is None
+    assert "'A' with 'x' looks like the winner" in last.sentence
+    assert "outcomes do not come back alike: that may be wrong" in last.sentence
+
+
 def test_a_warning_about_traffic_is_rare_where_all_is_well():
     """The bar is one in 1,000 experiments; here, 200 of even choices with a tenth of the outcomes lost."""
     rng, warned = np.random.default_rng(1), 0
@@ -307,7 +319,7 @@ def test_reports_are_plain_values(reports):
 
     found = json.loads(json.dumps(reports[-1].to_dict()))
     assert found["basis"] == "any"
-    assert set(found) == {field.name for field in dataclasses.fields(reports[-1])} | {"sentence"}
+    assert set(found) == {field.name for field in dataclasses.fields(reports[-1])} | {"headline", "sentence"}
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,7 @@ NEEDS = {
     "page_page_css": None,
     "page_page_js": None,
     "page_panels_js": None,
+    "page_verdict_js": None,
     "page_tables_js": None,
     "page_charts_js": None,
     "page_dom_js": None,

@@ -15,6 +15,7 @@ import pytest
 
 from rankone import RankOne
 from rankone.client.client import Client
+from rankone.numerics.seeds import generator
 from rankone.serving import Database, Experiment
 from rankone.web.server.tokens import create_token
 from rankone.web.traffic import simulate_traffic
@@ -121,6 +122,10 @@ def shown(page, name):
     page.wait_for_selector("#status:not(.bad)")
 
 
+def figure(page, name):
+    return page.locator("#figures div", has=page.get_by_text(name, exact=True)).locator("dd").inner_text()
+
+
 def test_it_shows_what_leads_and_updates_by_itself(alive, open_page):
     url, client = alive
     page = open_page(url)
@@ -129,7 +134,7 @@ def test_it_shows_what_leads_and_updates_by_itself(alive, open_page):
     assert page.inner_text("#sentence") == report.sentence
     assert "'row 1' with 'col 1'" in report.sentence
     assert "all traffic is simulated" in page.inner_text("#labels")
-    assert page.inner_text("#figures div:first-child dd").startswith("1,500")
+    assert figure(page, "Decisions").startswith("1,500")
     figures = page.locator("#rates-map tbody td").all_inner_texts()
     assert len(figures) == 12
     assert all(re.fullmatch(r"[0-9.]+%|–", figure) for figure in figures)  # in every cell: no colour needed
@@ -138,7 +143,7 @@ def test_it_shows_what_leads_and_updates_by_itself(alive, open_page):
     page.wait_for_selector("#traffic-chart svg")
     client.experiment("homepage").ask(5)
     page.locator("#figures dd", has_text="1,505").wait_for()
-    assert page.inner_text("#figures div:nth-child(5) dd").startswith("5")
+    assert figure(page, "Open decisions").startswith("5")
     assert "1,500 of 1,505 decisions are simulated" in page.inner_text("#labels")
 
 
@@ -215,7 +220,8 @@ def test_it_can_be_used_on_a_phone(alive, open_page, name):
 def test_its_figures_mean_what_they_say(tmp_path, open_page):
     """Long after the last decision nothing happens "now"; a dot's number is the least; percentages look alike."""
     clock = Clock(int((time.time() - 9000) * 1e6))
-    with Experiment("shop", 2, 2, "ucb1", tmp_path / "rankone.db", window=600, durability="off", clock=clock) as shop:
+    alone = {"window": 600, "explore": 0, "durability": "off", "clock": clock}  # steady: it draws nothing
+    with Experiment("shop", 2, 2, "ucb1", tmp_path / "rankone.db", **alone) as shop:
         for count in (330, 200, 200):  # far enough apart to be dots of their own
             decisions = shop.ask(count)
             shop.tell_many([(decision.id, decision.row == 0) for decision in decisions])
@@ -236,6 +242,70 @@ def test_its_figures_mean_what_they_say(tmp_path, open_page):
         assert not re.search(r"\d %", page.inner_text("main"))
         page.wait_for_selector("#rate-chart svg")
         assert re.match(r"Each dot is 200 outcomes or more", page.inner_text("#rate-note"))
+
+
+@pytest.fixture(scope="module")
+def verdicts(tmp_path_factory):
+    """A service with an experiment that is decided, one that is not, with a control, and one that loses visitors."""
+    db, rng = tmp_path_factory.mktemp("verdicts") / "rankone.db", generator(4, "page")
+    rows, cols = ["Save time today", "Work less", "A calmer week"], ["beach", "desk"]
+    clicks = dict(zip(rows + cols, (0.9, 0.5, 0.3, 0.8, 0.4), strict=True)) | dict.fromkeys("ABx", 0.9)
+
+    def visit(experiment, visitors, lost=lambda made: False):
+        for _ in range(0, visitors, 100):
+            asked = [made for made in experiment.ask(100) if not lost(made)]
+            told = [(made, rng.random() < clicks[made.row_name] * clicks[made.col_name]) for made in asked]
+            experiment.tell_many([(made, bool(clicked)) for made, clicked in told])
+
+    with Database(db, durability="off") as database:
+        settings = {"db": database, "goal": "decide", "seed": 1}
+        won = Experiment("decided", rows, cols, control=("Work less", "desk"), **settings)
+        visit(won, 2500)
+        visit(Experiment("open", rows, cols, margin=0.05, control=("Work less", "desk"), **settings), 300)
+        leaky = Experiment("leaky", ["A", "B"], ["x"], **settings)
+        visit(leaky, 1500, lambda made: made.row == 1 and rng.random() < 0.5)
+        visit(Experiment("near tie", ["A", "B"], ["x"], margin=0.4, **settings), 2000)
+    with running(db) as url:
+        yield url
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_shows_the_verdict(verdicts, open_page, size, scheme):
+    page = open_page(verdicts, size, color_scheme=scheme)
+    shown(page, "decided")
+    assert page.inner_text("#sentence strong").startswith("'Save time today' with 'beach' has won")
+    assert "however the click rate of the whole site moves" in page.inner_text("#sentence")
+    assert figure(page, "Verdict").startswith("decided")
+    assert figure(page, "Over the control").startswith("3.7 ×")
+    assert re.search("between .+ and ", figure(page, "Over the control"))
+    assert page.locator("#traffic-warning").is_hidden()
+    assert "control Work less with desk, 10% of decisions" in page.inner_text("#labels")
+    assert "fewer" in page.locator("#rows tbody tr").nth(1).inner_text()
+    assert page.locator("#rows .whisker .leader").count() == 3
+    out = page.locator("#rows tbody tr", has_text="A calmer week")
+    assert out.locator("td").last.inner_text() == "no"
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_it_shows_what_is_not_decided_and_what_is_good_enough(verdicts, open_page):
+    page = open_page(verdicts)
+    shown(page, "open")
+    assert figure(page, "Verdict").startswith("open")
+    assert figure(page, "Exploring").startswith("100%")
+    assert "good enough within 5%" in page.inner_text("#labels")
+    shown(page, "near tie")
+    assert figure(page, "Verdict").startswith("good enough\nwithin 40%")
+    assert "no pair has more than 40% more clicks" in page.inner_text("#sentence")
+
+
+def test_it_warns_of_traffic_that_does_not_match(verdicts, open_page):
+    page = open_page(verdicts)
+    shown(page, "leaky")
+    page.wait_for_selector("#traffic-warning:not([hidden])")
+    assert "row B (" in page.inner_text("#traffic-warning")
+    assert "Check your traffic" in page.inner_text("#sentence")
+    assert figure(page, "Verdict").startswith("in doubt")
 
 
 def test_it_can_be_read_in_the_dark(alive, open_page):

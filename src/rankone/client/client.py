@@ -179,7 +179,7 @@ class RemoteExperiment:
     def report(self) -> Report:
         """Return what leads, how sure that is, how much traffic each level got and what is still in the race."""
         found = self._transport.send("GET", f"{self._path}/report")
-        found.pop("sentence")
+        found = {key: value for key, value in found.items() if key not in ("headline", "sentence")}
         levels = {side: tuple(LevelReport(**level) for level in found[side]) for side in ("rows", "cols")}
         short = {"shortfalls": tuple(Shortfall(**each) for each in found.get("shortfalls", ()))}
         pairs = {key: tuple(found[key]) for key in ("eras", "visitors_left", "seconds_left") if found.get(key)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 
@@ -13,6 +14,7 @@ from rankone.serving.comparing import Compared, against_control, against_leader,
 from rankone.serving.fold import Fold
 from rankone.serving.journal import Kind
 from rankone.serving.report import LevelReport, Report
+from rankone.serving.report_wording import against_text
 from rankone.serving.settings import Levels
 from rankone.serving.unknown_policy import UnknownPolicy
 from rankone.serving.verdict import verdict_of
@@ -40,6 +42,7 @@ def make_report(fold: Fold) -> Report:
         state.row_doubts,
         error,
         ratios[0],
+        state.row,
     )
     cols = _level_reports(
         fold.cols,
@@ -48,6 +51,7 @@ def make_report(fold: Fold) -> Report:
         state.col_doubts,
         error,
         ratios[1],
+        state.col,
     )
     control = fold.settings.control or (None, None)
     return Report(
@@ -94,9 +98,12 @@ def make_report(fold: Fold) -> Report:
 
 
 def winning_note(fold: Fold, error: float) -> str | None:
-    """Return what a STOP event says once the winner is known at this error rate; None before that."""
+    """Return what a STOP event says once the winner is known at this error rate; None before that.
+
+    None too where traffic does not match what was chosen: nobody shall be shown a winner that lost outcomes made.
+    """
     state = verdict_of(fold)
-    if min(state.doubt, state.enough) > error:
+    if min(state.doubt, state.enough) > error or shortfalls(fold):  # what a verdict rests on does not hold then
         return None
     pair = {"row": int(fold.live_rows[state.row]), "col": int(fold.live_cols[state.col])}
     why = "won" if state.doubt <= error else f"good enough, within {fold.settings.margin:g} of the best"
@@ -136,7 +143,13 @@ def survivors(fold: Fold) -> tuple[list[str] | None, list[str] | None, int | Non
 
 
 def _level_reports(
-    levels: Levels, counts: Ints, estimates: Floats, doubts: Floats, error: float, ratios: list[Compared] | None
+    levels: Levels,
+    counts: Ints,
+    estimates: Floats,
+    doubts: Floats,
+    error: float,
+    ratios: list[Compared] | None,
+    leader: int,
 ) -> tuple[LevelReport, ...]:
     """Return what is to be said of the rows, or of the columns.
 
@@ -147,6 +160,7 @@ def _level_reports(
         doubts: each that lives is beaten at any error rate above its doubt.
         error: the error rate of the report.
         ratios: each that lives against the leading one; None: not known.
+        leader: the one that leads, among those that live.
     """
     place_of = {number: place for place, number in enumerate(levels.numbers())}
     total = max(1, int(counts[0].sum()))
@@ -161,6 +175,10 @@ def _level_reports(
         rate, low, high = estimates[:, place].tolist()
         doubt = float(doubts[place])
         known = None if math.isnan(rate) else rate
-        compared = () if ratios is None else ratios[place]
-        found.append(LevelReport(name, True, *traffic, known, low, high, doubt > error, doubt, *compared))
+        report = LevelReport(name, True, *traffic, known, low, high, doubt > error, doubt)
+        if ratios is not None:
+            ratio, least, most = ratios[place]
+            against = "leads" if place == leader else against_text(ratio, least, most)
+            report = dataclasses.replace(report, ratio=ratio, ratio_low=least, ratio_high=most, against=against)
+        found.append(report)
     return tuple(found)

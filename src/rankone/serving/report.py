@@ -7,7 +7,7 @@ from typing import Any
 
 from rankone.deprecation import OldAttribute
 from rankone.notebook import Shown
-from rankone.serving.report_wording import level_columns, level_table, told
+from rankone.serving.report_wording import headline, level_columns, level_table, told
 from rankone.specs import amount
 
 
@@ -29,6 +29,7 @@ class LevelReport:
     ratio: float | None = None  # its clicks for each click of the leading level; None: not known on this basis
     ratio_low: float = 0.0  # all these intervals hold together, at all times, but for the error rate
     ratio_high: float | None = None  # None: no bound yet
+    against: str = ""  # the same in words
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Report(Shown):
     high: float
     confidence: float  # lower bound on the probability that the leading pair is the best one
     error_rate: float
-    decided: bool  # the winner is known at the stated error rate
+    decided: bool  # the winner is known at the stated error rate; not to be trusted where there are `shortfalls`
     stopped: str | None  # why the experiment was stopped
     shown_row: str | None  # what every visitor sees since it was stopped; None: it runs
     shown_col: str | None
@@ -107,7 +108,7 @@ class Report(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain values."""
-        return dataclasses.asdict(self) | {"sentence": self.sentence}
+        return dataclasses.asdict(self) | {"headline": headline(self), "sentence": self.sentence}
 
     as_dict = OldAttribute("to_dict")
 

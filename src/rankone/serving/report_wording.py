@@ -1,8 +1,9 @@
 """How a report is put into words. Every statement has its condition in the same sentence.
 
 On the basis "any" it is the product model alone: each row changes clicks by a factor of its own, the same with every
-column and at all times, while the click rate of the whole site may move as it likes. On the basis "steady" nothing may
-move (`rankone.serving.verdict` says which basis there is). Plain Python: a client reads a report too.
+column and at all times, while the click rate of the whole site may move as it likes; and that outcomes of all levels
+come back alike, which is tested (`Shortfall`). On the basis "steady" nothing may move (`rankone.serving.verdict` says
+which basis there is). Plain Python: a client reads a report too.
 """
 
 from __future__ import annotations
@@ -18,19 +19,27 @@ if TYPE_CHECKING:
 
 NOT_KNOWN = "policy not known here: import the module that defines it"
 TRAFFIC_ERROR = 0.001  # of a warning about traffic
-_MODEL = "if each row changes clicks by the same factor with every column at all times"
+_MODEL = (
+    "if each row changes clicks by the same factor with every column at all times and outcomes of all levels come back "
+    "alike"
+)
 _SLOW = 0.1  # who explores less than this waits long for a verdict
 _RATE = len("100.0% (100.0% - 100.0%)")  # characters
 
 
 def told(report: Report) -> str:
-    """Return what a report says, in a few sentences."""
+    """Return what a report says, in a few sentences; `headline` is how they begin."""
+    unknown = [] if report.policy_known else [f"P{NOT_KNOWN[1:]}; until then nothing can be asked or told."]
+    said = [*_reward(report), *_added(report), *_uplift(report), *_left(report), *_traffic(report), *_waiting(report)]
+    return " ".join([headline(report) + _standing(report)[1], *said, *_crowded(report), *_clock(report), *unknown])
+
+
+def headline(report: Report) -> str:
+    """Return what visitors see if it was stopped, and what leads or has won."""
     pair = f"'{report.shown_row}' with '{report.shown_col}'"
     stopped = [f"Stopped ({report.stopped}): every visitor now sees {pair}."] if report.stopped else []
     again = [f"It experiments again: {report.resumed}."] if report.resumed else []
-    unknown = [] if report.policy_known else [f"P{NOT_KNOWN[1:]}; until then nothing can be asked or told."]
-    said = [*_added(report), *_uplift(report), *_left(report), *_traffic(report), *_waiting(report), *_crowded(report)]
-    return " ".join([*stopped, *again, _standing(report), *_reward(report), *said, *_clock(report), *unknown])
+    return " ".join([*stopped, *again, _standing(report)[0]])
 
 
 def condition(report: Report) -> str:
@@ -40,27 +49,30 @@ def condition(report: Report) -> str:
     return "while click rates stay as they are, however often you look"
 
 
-def _standing(report: Report) -> str:
+def _standing(report: Report) -> tuple[str, str]:
+    """Return what leads or has won, and how the sentence goes on: how sure that is, and what it rests on."""
     if report.outcomes["clicked"] + report.outcomes["not_clicked"] + report.outcomes["expired"] == 0:
-        return f"No outcomes yet: {amount(report.decisions, 'decision')} given out, nothing is known so far."
+        return f"No outcomes yet: {amount(report.decisions, 'decision')} given out, nothing is known so far.", ""
     pair = f"'{report.best_row}' with '{report.best_col}'"
     figures = f"{_percent(report.rate)} clicks"
     # An interval of a rate would have to say of which time: under "any" the rate of the site may move.
     figures += " so far" if report.basis == "any" else f", between {_percent(report.low)} and {_percent(report.high)}"
     wrong = f"wrong with probability at most {report.error_rate:g} {condition(report)}"
+    if report.decided and report.shortfalls:
+        return f"{pair} looks like the winner ({figures})", ", but outcomes do not come back alike: that may be wrong."
     if report.good_enough:
         enough = f"no pair has more than {_part(report.margin)} more clicks"
-        return f"{pair} is good enough ({figures}): {enough}, {wrong}."
+        return f"{pair} is good enough ({figures})", f": {enough}, {wrong}."
     if report.decided:
-        return f"{pair} has won ({figures}): {wrong}."
+        return f"{pair} has won ({figures})", f": {wrong}."
     levels = [[level.in_race for level in side if level.live] for side in (report.rows, report.cols)]
     rows, cols = (_of(sum(racing), len(racing), what) for racing, what in zip(levels, ("row", "column"), strict=True))
     out = not (report.stopped or all(map(all, levels)))
     sure = "too early to be sure" if report.confidence < 0.5 else f"at least {_percent(report.confidence)} sure"
     said = f"{pair} leads ({figures}), {sure}"
     said += "" if report.stopped else f"; {rows} and {cols} are still in the race"
-    said += f" (the others are out with an error of at most {report.error_rate:g})" if out else ""
-    return said + (f": this holds {condition(report)}." if out or report.confidence >= 0.5 else ".")
+    rests = f" (the others are out with an error of at most {report.error_rate:g})" if out else ""
+    return said, rests + (f": this holds {condition(report)}." if out or report.confidence >= 0.5 else ".")
 
 
 def _of(count: int, among: int, what: str) -> str:
@@ -163,10 +175,10 @@ def _clock(report: Report) -> list[str]:
 
 def level_table(report: Report, side: str) -> list[str]:
     """Return the rows or the columns as lines of text."""
-    levels, best = (report.rows, report.best_row) if side == "row" else (report.cols, report.best_col)
+    levels = report.rows if side == "row" else report.cols
     width = max(len(side), *(len(level.name) for level in levels))
     any_time = report.basis == "any"
-    last = [_against(level, best) if any_time else _interval(level) for level in levels]
+    last = [level.against or "-" if any_time else _interval(level) for level in levels]
     title = "against the leader" if any_time else "rate with the leader"
     wide = max(len(title), *map(len, last)) if any_time else _RATE
     rate = "    rate" if any_time else ""
@@ -182,19 +194,18 @@ def level_table(report: Report, side: str) -> list[str]:
 def level_columns(report: Report) -> dict[str, list[Any]]:
     """Return what `level_table` has as columns, rows and columns of the experiment one below the other."""
     any_time = report.basis == "any"
-    sides = (("row", report.best_row, report.rows), ("column", report.best_col, report.cols))
-    each = [(side, best, level) for side, best, levels in sides for level in levels]
-    rates: dict[str, list[Any]] = {"rate": [_percent(level.rate) for _, _, level in each]} if any_time else {}
-    told: list[Any] = [_against(level, best) if any_time else _interval(level).strip() for _, best, level in each]
+    each = [("row", level) for level in report.rows] + [("column", level) for level in report.cols]
+    rates: dict[str, list[Any]] = {"rate": [_percent(level.rate) for _, level in each]} if any_time else {}
+    told: list[Any] = [level.against or "-" if any_time else _interval(level).strip() for _, level in each]
     return {
-        "side": [side for side, _, _ in each],
-        "level": [level.name for _, _, level in each],
-        "traffic": [f"{level.share:.1%}" for _, _, level in each],
-        "outcomes": [level.outcomes for _, _, level in each],
-        "clicks": [level.clicks for _, _, level in each],
+        "side": [side for side, _ in each],
+        "level": [level.name for _, level in each],
+        "traffic": [f"{level.share:.1%}" for _, level in each],
+        "outcomes": [level.outcomes for _, level in each],
+        "clicks": [level.clicks for _, level in each],
         **rates,
         "against the leader" if any_time else "rate with the leader": told,
-        "in the race": ["yes" if level.in_race else "no" if level.live else "retired" for _, _, level in each],
+        "in the race": ["yes" if level.in_race else "no" if level.live else "retired" for _, level in each],
     }
 
 
@@ -202,14 +213,13 @@ def _interval(level: LevelReport) -> str:
     return f"{_percent(level.rate):>6} ({_percent(level.low)} - {_percent(level.high)})"
 
 
-def _against(level: LevelReport, best: str) -> str:
-    if not level.live:
-        return "-"
-    if level.name == best:
-        return "leads"
-    if level.ratio is None or (level.ratio_low <= 0.0 and level.ratio_high is None):
-        return "not known yet"
-    return f"{compared_text(level.ratio)}, {between_text(level.ratio_low, level.ratio_high)}"
+def against_text(ratio: float | None, low: float, high: float | None) -> str:
+    """Return how a level compares with the leading one.
+
+    >>> against_text(0.82, 0.74, 0.91), against_text(None, 0.0, None)
+    ('18% fewer, between 9% and 26%', 'not known yet')
+    """
+    return "not known yet" if ratio is None else f"{compared_text(ratio)}, {between_text(low, high)}"
 
 
 def compared_text(ratio: float) -> str:

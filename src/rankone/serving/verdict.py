@@ -20,9 +20,10 @@ import numpy as np
 
 from rankone.kernels.evidence import Evidence, Floats
 from rankone.serving.fold import Fold
-from rankone.serving.winner import standing
+from rankone.serving.winner import Standing, standing
 
 _ENOUGH = 0.25  # of the outcomes have to leave something to compare
+_AHEAD = 2.0  # log evidence from which on the level that is ahead leads; policies that show one pair gather it slowly
 _RANGE = np.linspace(-math.log(100.0), math.log(100.0), 922)  # log ratios at which intervals may end, 1 % apart
 
 
@@ -50,20 +51,27 @@ def verdict_of(fold: Fold) -> Verdict:
         known = weighing.compared >= _ENOUGH * weighing.weighed and (weighing.weighed or not fold.learned)
         if decided or known:
             return found
-    living = np.ix_(fold.live_rows, fold.live_cols)
-    state = standing(fold.pulls[living], fold.clicks[living])
+    state = _standing(fold)
     return Verdict(*state, enough=state.doubt, basis="steady")
+
+
+def _standing(fold: Fold) -> Standing:
+    """Return what counts say, as if click rates did not move."""
+    living = np.ix_(fold.live_rows, fold.live_cols)
+    return standing(fold.pulls[living], fold.clicks[living])
 
 
 def _timeproof(fold: Fold) -> Verdict:
     weighing, leaders, sides = fold.weighing, [], []
     middle = int(weighing.steering.starts[1])
+    looks_best = _standing(fold)
     doubt = enough = 0.0
-    for levels in (weighing.live[:middle], weighing.live[middle:]):
+    for levels, likely in ((weighing.live[:middle], looks_best.row), (weighing.live[middle:], looks_best.col)):
         among = np.ix_(levels, levels)
         proof, spared, now = (getattr(weighing.evidence, name)[among] for name in ("proof", "enough", "now"))
         doubts = np.minimum(1.0, comparisons(weighing.sizes) * np.exp(-proof.max(axis=0)))
         leader = _leader(proof, spared, now, doubts <= weighing.error, weighing.bar, weighing.error)
+        leader = likely if leader is None else leader
         doubts[leader] = 1.0
         leaders.append(leader)
         sides.append((doubts, weighing.statements * np.exp(-proof[leader])))
@@ -86,18 +94,19 @@ def comparisons(sizes: tuple[int, ...]) -> int:
     return sum(size * (size - 1) for size in sizes)
 
 
-def _leader(proof: Floats, spared: Floats, now: Floats, beaten: Any, bar: float, error: float) -> int:
-    """Return who leads: the level with the most proof once that says something, until then the one that looks best.
+def _leader(proof: Floats, spared: Floats, now: Floats, beaten: Any, bar: float, error: float) -> int | None:
+    """Return who leads: the level with the most proof once that says something, until then the one that is ahead.
 
     Proof only grows, so what was said of a leader is not taken back: the doubt that is stated never rises, and a level
-    that was called beaten does not lead.
+    that was called beaten does not lead. None: clicks say too little, and nothing is stated; let counts tell.
     """
     for found, least in ((proof, bar), (spared, bar), (proof, bar + math.log(2.0 * error))):  # the last: half sure
         proven = _least(found)
         if proven.max() >= least:
             return int(np.argmax(proven))
-    ahead = _least(now - now.T)
-    return int(np.argmax(np.where(beaten, -np.inf, ahead)))
+    ahead = np.where(beaten, -np.inf, _least(now - now.T))
+    best = int(np.argmax(ahead))
+    return best if ahead[best] >= _AHEAD or beaten.any() else None
 
 
 def _least(found: Floats) -> Floats:

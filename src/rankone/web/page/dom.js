@@ -29,7 +29,7 @@ export function duration(seconds) {
 
 // For narrow cells.
 export function shortPercent(value) {
-  return value >= 0.0995 ? `${Math.round(100 * value)}%` : `${(100 * value).toFixed(1)}%`;
+  return value >= 0.0995 ? `${Math.round(100 * value)}%` : `${Number((100 * value).toFixed(1))}%`;
 }
 
 // A label of any length, at most some lines of it to be seen; all of it where the pointer rests.

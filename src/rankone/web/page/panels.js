@@ -1,14 +1,23 @@
 // What the page says of one experiment: puts a view, as the service gives it, in place.
 
 import { rateChart, trafficChart } from "./charts.js";
-import { $, duration, element, number, percent, plural } from "./dom.js";
+import { $, duration, element, number, percent, plural, shortPercent } from "./dom.js";
+import { raceNote, showVerdict, verdictFigures } from "./verdict.js";
 import { heatMap, lineTable } from "./tables.js";
 
 const BARS = 48; // steps of the traffic chart, at most
 
+const GOALS = { earn: "goal: earn clicks", both: "goal: earn clicks and find the winner", decide: "goal: find the winner" };
+
 function showLabels(view) {
   const report = view.report;
   const labels = [element("span", { class: "mark" }, `policy ${report.policy}`)];
+  if (report.goal) labels.unshift(element("span", { class: "mark" }, GOALS[report.goal] ?? `goal ${report.goal}`));
+  if (report.margin) labels.push(element("span", { class: "mark" }, `good enough within ${shortPercent(report.margin)}`));
+  if (report.control_row !== null) {
+    const control = `control ${report.control_row} with ${report.control_col}, ${shortPercent(report.control_share)} of decisions`;
+    labels.push(element("span", { class: "mark" }, control));
+  }
   if (!report.policy_known) labels.push(element("span", { class: "mark warn" }, "policy not known here"));
   if (view.simulated > 0) {
     const all = view.simulated === report.decisions;
@@ -59,6 +68,7 @@ function showFigures(view) {
   const lift = view.uniform_rate ? `about ${(view.click_rate / view.uniform_rate).toFixed(1)} × the uniform split` : "over all outcomes";
   const unknown = known ? "needs 100 outcomes of every row and column" : "nothing to compare yet";
   const figures = [
+    ...verdictFigures(report).map((found) => figure(...found)),
     figure("Decisions", number(report.decisions), now(timeline)),
     figure("Clicks", number(counts.clicked), `of ${plural(known, "outcome")}`),
     figure("Click rate", percent(view.click_rate), known ? lift : "no outcomes yet"),
@@ -134,16 +144,14 @@ function showPairs(view) {
 function showRace(view) {
   const { report } = view;
   const stage = view.stage === null ? "" : `The policy is in stage ${view.stage + 1}: ${survivors(view)} survive. `;
-  $("race-note").textContent = `${stage}In the race: could still be the best, with an error of at most ${number(100 * report.error_rate)}% while click rates stay as they are, however often you look. `
-    + "That verdict holds for all rows and columns together and so needs more proof than one interval, which may err on its own: "
-    + "a row or column can still be in the race though its interval lies below the leader's.";
-  lineTable($("rows"), "row", report.rows, view.rows_left, report.best_row);
-  lineTable($("cols"), "column", report.cols, view.cols_left, report.best_col);
+  $("race-note").textContent = stage + raceNote(report);
+  lineTable($("rows"), "row", report.rows, view.rows_left, report);
+  lineTable($("cols"), "column", report.cols, view.cols_left, report);
 }
 
 export async function show(view) {
   $("experiment").hidden = false;
-  $("sentence").textContent = view.report.sentence;
+  showVerdict(view.report);
   document.title = `${view.report.name} · rankone`;
   showLabels(view);
   showFigures(view);

@@ -36,42 +36,65 @@ function standing(line, left) {
   return line.in_race ? "yes" : "no";
 }
 
-// The interval as a bar and the rate as a tick in it, on a scale that all lines of the table share.
-function whisker(line, most) {
+// An interval as a bar and the estimate as a tick in it, on a scale that all lines of the table share; `mark` is a line across.
+function whisker(low, value, high, most, mark) {
   const drawn = element("span", { class: "whisker" }, element("span", { class: "range" }), element("span", { class: "tick" }));
-  const place = (value) => `${100 * Math.min(1, value / most)}%`;
-  drawn.firstChild.style.left = place(line.low);
-  drawn.firstChild.style.right = `calc(100% - ${place(line.high)})`;
-  drawn.lastChild.style.left = place(line.rate);
+  const place = (found) => `${100 * Math.min(1, found / most)}%`;
+  drawn.firstChild.style.left = place(low);
+  drawn.firstChild.style.right = `calc(100% - ${place(high)})`;
+  drawn.lastChild.style.left = place(value);
+  if (mark) {
+    drawn.append(element("span", { class: "leader" }));
+    drawn.lastChild.style.left = place(mark);
+  }
   return drawn;
 }
 
-function lineRow(line, left, best, most) {
+// Against the leader: "18% fewer, between 9% and 26%" and the same as a bar.
+function compared(line, most) {
+  const [what, between] = line.against.split(/, (.*)/s);
+  if (line.ratio === null) return [element("small", {}, what || "\u2013")];
+  return [what, element("small", {}, between ?? ""), whisker(line.ratio_low, line.ratio, line.ratio_high ?? most, most, 1)];
+}
+
+function clickRate(line, most) {
+  if (line.rate === null) return [element("small", {}, "no outcome yet")];
+  return [percent(line.rate), element("small", {}, `${percent(line.low)} to ${percent(line.high)}`), whisker(line.low, line.rate, line.high, most)];
+}
+
+function lineRow(line, left, best, most, anyTime) {
   const bar = element("span", { class: "bar" });
   bar.style.width = line.share ? `max(1px, ${100 * line.share}%)` : 0;
   const state = standing(line, left);
   const leads = line.name === best && line.outcomes > 0;
-  const rate = line.rate === null
-    ? [element("small", {}, "no outcome yet")]
-    : [percent(line.rate), element("small", {}, `${percent(line.low)} to ${percent(line.high)}`), whisker(line, most)];
   return element("tr", { class: leads ? "leads" : state === "yes" ? "" : "out" },
     element("th", { scope: "row" }, label(leads ? `★ ${line.name}` : line.name)),
     element("td", {}, percent(line.share), bar),
-    element("td", {}, ...rate),
+    element("td", {}, ...(anyTime ? compared(line, most) : clickRate(line, most))),
     element("td", {}, leads ? `${state}, leads` : state));
 }
 
-export function lineTable(table, side, lines, left, best) {
+// The end of the scale: the leader's ratio, 1, is always on it, and what is more than twice that is cut off.
+function scale(lines, anyTime) {
+  if (anyTime) return Math.min(2, Math.max(1.1, ...lines.map((line) => line.ratio_high ?? (line.ratio === null ? 1 : 2))));
+  return Math.max(1e-9, ...lines.filter((line) => line.rate !== null).map((line) => line.high));
+}
+
+export function lineTable(table, side, lines, left, report) {
+  const anyTime = report.basis === "any";
+  const best = side === "row" ? report.best_row : report.best_col;
   const sorted = [...lines].sort((one, other) => (other.name === best) - (one.name === best) || other.decisions - one.decisions);
   const shown = open.has(table.id) ? sorted : sorted.slice(0, FEW);
-  const most = Math.max(1e-9, ...shown.filter((line) => line.rate !== null).map((line) => line.high));
-  const head = [side, "traffic", "click rate with the leader", "in the race"].map((text) => element("th", { scope: "col" }, text));
-  const rows = shown.map((line) => lineRow(line, left, best, most));
+  const most = scale(shown, anyTime);
+  table.classList.toggle("compared", anyTime);
+  const what = anyTime ? "clicks against the leader" : "click rate with the leader";
+  const head = [side, "traffic", what, "in the race"].map((text) => element("th", { scope: "col" }, text));
+  const rows = shown.map((line) => lineRow(line, left, best, most, anyTime));
   if (sorted.length > FEW) {
     const button = element("button", { type: "button" }, open.has(table.id) ? `show ${FEW} only` : `show all ${sorted.length}`);
     button.addEventListener("click", () => {
       if (!open.delete(table.id)) open.add(table.id);
-      lineTable(table, side, lines, left, best);
+      lineTable(table, side, lines, left, report);
     });
     rows.push(element("tr", {}, element("td", { colspan: 4 }, button)));
   }

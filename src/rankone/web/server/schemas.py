@@ -297,6 +297,7 @@ class LineOfReport(BaseModel):
     ratio: float | None = Field(description="its clicks for each click of the leading level; null: not known")
     ratio_low: float
     ratio_high: float | None = Field(description="null: no bound yet")
+    against: str = Field(description="the same in words")
 
 
 class ShortfallAnswer(BaseModel):
@@ -356,6 +357,7 @@ class ReportAnswer(BaseModel):
     shortfalls: list[ShortfallAnswer] = Field(description="where traffic does not match what was chosen")
     visitors_left: tuple[int, int] | None = Field(description="until a verdict, from and to; null: no guess")
     seconds_left: tuple[float, float] | None = Field(description="the same at the traffic so far")
+    headline: str = Field(description="how the sentence begins: what leads or has won")
     sentence: str
 
 

@@ -1,0 +1,65 @@
+// The verdict: who leads or has won, what that rests on, how long it takes yet, and what is wrong with the traffic.
+
+import { $, duration, element, number, shortPercent } from "./dom.js";
+
+// Uplift as people say it: +12%, and "3.7 ×" from twice as many on.
+function signed(value) {
+  if (value >= 1) return `${number(Number((1 + value).toPrecision(2)))} \u00d7`;
+  return `${value > 0 ? "+" : value < 0 ? "\u2212" : ""}${shortPercent(Math.abs(value))}`;
+}
+const range = (low, high) => (low === high ? low : `${low} to ${high}`);
+
+function standing(report) {
+  const error = `error at most ${number(100 * report.error_rate)}%`;
+  if (report.decided && report.shortfalls.length) return ["in doubt", "outcomes do not come back alike"];
+  if (report.good_enough) return ["good enough", `within ${shortPercent(report.margin)}, ${error}`];
+  if (report.decided) return ["decided", error];
+  const sure = report.confidence < 0.5 ? "too early to be sure" : `at least ${shortPercent(report.confidence)} sure`;
+  return ["open", sure];
+}
+
+function visitorsLeft(report) {
+  const [few, many] = report.visitors_left;
+  const seconds = report.seconds_left;
+  const time = seconds === null ? "at present estimates" : `${range(duration(seconds[0]), duration(seconds[1]))} at the traffic so far`;
+  return ["Visitors still needed", range(number(few), number(many)), time];
+}
+
+function uplift(report) {
+  if (report.uplift === null || report.uplift_high === null) return ["Over the control", "\u2013", "not known yet"];
+  return ["Over the control", signed(report.uplift), `between ${signed(report.uplift_low)} and ${signed(report.uplift_high)}`];
+}
+
+// [name, value, more] of each figure.
+export function verdictFigures(report) {
+  const figures = [["Verdict", ...standing(report)]];
+  if (report.visitors_left !== null && !report.decided && !report.stopped) figures.push(visitorsLeft(report));
+  if (report.control_row !== null && report.basis === "any") figures.push(uplift(report));
+  if (report.goal && !report.stopped) {
+    const until = report.explore ? "of decisions, until there is a verdict" : "the policy chooses alone";
+    figures.push(["Exploring", shortPercent(report.explore), until]);
+  }
+  return figures;
+}
+
+// The beginning is large: who leads or has won. What follows is what has to be said with it.
+export function showVerdict(report) {
+  const { headline, sentence } = report;
+  $("sentence").replaceChildren(element("strong", {}, headline), sentence.slice(headline.length));
+  $("traffic-warning").hidden = report.shortfalls.length === 0;
+  $("traffic-warning").textContent = report.shortfalls.length === 0 ? "" : "Traffic does not match what was chosen: "
+    + report.shortfalls.map((short) => `${short.side} ${short.name} (${shortPercent(short.told)} of its decisions have an outcome, `
+      + `${shortPercent(short.other_told)} of ${short.other})`).join(", ");
+}
+
+export function raceNote(report) {
+  const error = number(100 * report.error_rate);
+  if (report.basis === "any") {
+    return `Clicks compared with those of the leading level: the tick is the estimate, the bar its interval, the line the leader. All of it holds `
+      + `together with an error of at most ${error}%, however often you look and however the click rate of the whole site moves, `
+      + "if each row changes clicks by the same factor with every column at all times and outcomes of all levels come back alike.";
+  }
+  return `In the race: could still be the best, with an error of at most ${error}% while click rates stay as they are, however often you look. `
+    + "That verdict holds for all rows and columns together and so needs more proof than one interval, which may err on its own: "
+    + "a row or column can still be in the race though its interval lies below the leader's.";
+}
