@@ -20,9 +20,9 @@ its average over a fixed grid of ratios. By Ville's inequality that average ever
 e, for any policy and however often one looks. That is why its largest value so far (`proof`) counts: what was once
 proven stays proven.
 
-"Given the past" is in the order of decisions. Outcomes are weighed in the order in which they are learned: with a window
-that is the same order; without one, clicks must come equally soon whatever was shown, or who is clicked sooner looks
-better for a while. Statements say so.
+"Given the past" is in the order of decisions; outcomes are weighed in the order in which they are learned. With a
+window that is the same order. Without one, clicks must come equally soon whatever was shown, or who is clicked sooner
+looks better for a while: statements say so.
 
 **Good enough.** "x loses at most a factor g to y" is proven the same way, with 1 / g in the place of 1 (`enough`).
 
