@@ -35,6 +35,7 @@ def make_report(fold: Fold) -> Report:
     ratios = against_leader(fold, state) if proven and fold.clicks.any() else (None, None)
     uplift = against_control(fold, state) if proven else None
     won = state.doubt <= error
+    left = fold.weighing.visitors_left(fold.asked) if proven and not fold.stopped else None
     rows = _level_reports(
         fold.rows,
         np.stack([each.sum(axis=1) for each in counts]),
@@ -94,6 +95,7 @@ def make_report(fold: Fold) -> Report:
         uplift_low=-1.0 if uplift is None else uplift.low - 1.0,
         uplift_high=None if uplift is None or uplift.high is None else uplift.high - 1.0,
         shortfalls=tuple(shortfalls(fold)),
+        visitors_left=left,
     )
 
 

@@ -113,16 +113,20 @@ def _uplift(report: Report) -> list[str]:
 
 
 def _left(report: Report) -> list[str]:
-    if report.visitors_left is None or report.decided or report.stopped:
+    if report.decided or report.stopped or not report.explore or report.basis != "any":
         return []
+    slow = f"it explores with {_part(report.explore)} of its decisions only, to earn more meanwhile"
+    do = "goal 'both' decides sooner, and a margin settles near ties"
+    if report.visitors_left is None:
+        return [f"A verdict may take long: {slow}; {do}."] if report.goal == "earn" else []
     few, many = report.visitors_left
     said = f"At its present estimates a verdict needs {_range(few, many)} more visitors"
     if report.seconds_left is not None:
         soon, late = (duration(seconds, rounded=True) for seconds in report.seconds_left)
         said += f", which at the traffic so far is {soon}" + (f" to {late}" if late != soon else "")
-    if report.goal == "earn" or 0.0 < report.explore < _SLOW:
-        slow = f"it explores with {_part(report.explore)} of its decisions only, to earn more meanwhile"
-        said += f"; that is long because {slow}: goal 'both' decides sooner, and a margin settles near ties"
+    said += "; such a guess is right about four times in five"
+    if report.explore < _SLOW:
+        said += f", and it is long because {slow}: {do}"
     return [f"{said}."]
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from rankone.compiling.compiled import compiled
 from rankone.kernels.evidence import TRAFFIC_RATIOS, Evidence, Floats, Ints, resized, start_evidence, weigh
 from rankone.kernels.steering import ERROR_RATE, EXPLORE, PARTS, Steering, goal_of, renew, start_steering
+from rankone.problems.visitors_left import visitors_left
 from rankone.serving.packing import unpack_crosses
 from rankone.serving.settings import Levels, Settings
 
@@ -166,6 +167,16 @@ class Weighing:
         """
         found, won = self._renewed(asked)[2:]
         return (int(found[0]), int(found[1] - self.steering.starts[1])), won
+
+    def visitors_left(self, asked: Ints) -> tuple[int, int] | None:
+        """Return from how many to how many visitors a verdict still needs; None: nobody can say.
+
+        The guess rests on exploration that goes on as it did: there is none where that shrinks or never was.
+        """
+        if not self.fits or not self.steering.shares[EXPLORE] or math.isfinite(self._goal.patience):
+            return None
+        found = self._renewed(asked)[2]
+        return visitors_left(self.evidence, self.live, self.steering.starts, found, self.bar, self.weighed)
 
     def turn(self, asked: Ints) -> str | None:
         """Return the note of a STEER, if decisions should be drawn differently by now; None: they stay as they are."""
