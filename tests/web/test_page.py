@@ -262,7 +262,7 @@ def verdicts(tmp_path_factory):
         won = Experiment("decided", rows, cols, control=("Work less", "desk"), **settings)
         visit(won, 2500)
         visit(Experiment("open", rows, cols, margin=0.05, control=("Work less", "desk"), **settings), 300)
-        leaky = Experiment("leaky", ["A", "B"], ["x"], **settings)
+        leaky = Experiment("leaky", ["A", "B"], ["x"], "uniform", explore=0, db=database, seed=1)
         visit(leaky, 1500, lambda made: made.row == 1 and rng.random() < 0.5)
         visit(Experiment("near tie", ["A", "B"], ["x"], margin=0.4, **settings), 2000)
     with running(db) as url:
