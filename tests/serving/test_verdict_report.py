@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import math
+import re
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from rankone.serving import Database, Experiment
 from rankone.serving.comparing import shortfalls
 from rankone.serving.report_wording import TRAFFIC_ERROR, between_text, compared_text
 
-from .helpers import error_of, start
+from .helpers import Clock, error_of, start
 
 ROWS, COLS = ["A", "B", "C"], ["x", "y"]
 MODEL = "if each row changes clicks by the same factor with every column at all times and outcomes of all levels"
@@ -102,6 +103,29 @@ def test_the_control_itself_may_lead():
         last = visit(experiment, [0.9, 0.1], [0.9], 300)[-1]
     assert last.uplift == 0.0
     assert "What leads is the control 'A' with 'x' itself." in last.sentence
+
+
+def test_it_says_how_long_it_takes_at_the_traffic_so_far():
+    clock = Clock()
+    with live(clock=clock, goal="decide") as experiment:
+        rng = generator(1, "visitors")
+        for _ in range(30):
+            clock.pass_seconds(86_400 / 100)  # 1,000 visitors a day
+            asked = experiment.ask(10)
+            experiment.tell_many([(made, bool(rng.random() < (0.4, 0.3, 0.2)[made.row])) for made in asked])
+        report = experiment.report()
+    few, many = report.visitors_left
+    assert not report.decided
+    assert 0 < few <= many
+    assert report.seconds_left == pytest.approx((few * 86.4, many * 86.4), rel=0.01)
+    assert re.search(r"needs about [0-9,]+ to [0-9,]+ more visitors, which at the traffic so far is", report.sentence)
+
+
+def test_who_mostly_earns_is_told_why_it_takes_long():
+    with live(goal="earn") as experiment:
+        report = visit(experiment, [0.5, 0.4, 0.3], [0.5, 0.4], 500)[-1]
+    assert "A verdict may take long: it explores with" in report.sentence
+    assert "goal 'both' decides sooner" in report.sentence
 
 
 def test_good_enough_is_said_as_such():

@@ -96,7 +96,14 @@ def make_report(fold: Fold) -> Report:
         uplift_high=None if uplift is None or uplift.high is None else uplift.high - 1.0,
         shortfalls=tuple(shortfalls(fold)),
         visitors_left=left,
+        seconds_left=None if left is None else _seconds(fold, left),
     )
+
+
+def _seconds(fold: Fold, visitors: tuple[int, int]) -> tuple[float, float] | None:
+    """Return how long so many visitors take at the average traffic so far; None: all came at one moment."""
+    each = (fold.at - fold.began) / 1e6 / max(1, fold.decisions)
+    return (each * visitors[0], each * visitors[1]) if each > 0.0 else None
 
 
 def winning_note(fold: Fold, error: float) -> str | None:
