@@ -44,7 +44,8 @@ def test_nothing_is_left_to_compile(tmp_path: Path) -> None:
     assert "rankone: compiling best, 2 of 2" in said
     assert said[-1] == f"rankone: ready, kept in {cache}"
     kept = {path: path.stat().st_mtime_ns for path in cache.rglob("*.nb*")}
-    assert len([path for path in kept if "advance.advance" in path.name and path.suffix == ".nbc"]) == 2
+    found = [path for path in kept if "advance.advance" in path.name and path.suffix == ".nbc"]
+    assert len(found) == 4  # each policy live, where it is steered, and as an agent
     after = run("-c", FIRST_STEPS, str(tmp_path / "first.db"), RANKONE_CACHE_DIR=str(cache))
     assert after.returncode == 0, after.stderr
     assert {path: path.stat().st_mtime_ns for path in cache.rglob("*.nb*")} == kept
