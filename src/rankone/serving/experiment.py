@@ -42,7 +42,7 @@ class Experiment:
         cols: names of the columns; needed for a new experiment.
         policy: who chooses, such as "uts" (the default) or "rank1elim-kl:horizon=100000".
         goal: "both" earns clicks and finds the winner, "earn" earns, "decide" finds the winner soonest. Unless you say
-            otherwise it is "both", and "earn" where you name a policy.
+            otherwise it is "both", and "earn" where you name a policy and no `auto_stop`.
         explore: the share of decisions that explore until there is a verdict. Unless you say otherwise: half for
             "both", 0.02 for "earn" (halved whenever decisions double, from 100 a level on), all for "decide". 0: the
             policy alone, exactly as in studies.

@@ -53,7 +53,8 @@ class Settings:
     def new(cls, name: str, asked: dict[str, Any]) -> Settings:
         """Return the settings of a new experiment: what was asked for (see `checked_settings`), else the defaults."""
         checked_pairs(len(asked["rows"]), len(asked["cols"]))
-        goal = asked["goal"] or ("both" if asked["policy"] is None else "earn")  # who names a policy wants that one
+        named_alone = asked["policy"] is not None and not asked["auto_stop"]  # who wants to stop wants a verdict
+        goal = asked["goal"] or ("earn" if named_alone else "both")
         explore = GOALS[goal].explore if asked["explore"] is None else asked["explore"]
         chosen = checked_policy(asked["policy"] or DEFAULT_POLICY)
         chosen = chosen.live() if explore else chosen

@@ -66,7 +66,7 @@ class NewExperiment(Body):
         None, description="the largest reward there can be; outcomes may then be rewards"
     )
     goal: Literal["earn", "both", "decide"] | None = Field(
-        None, description="what it is for; left out: both, and earn where a policy is named"
+        None, description="what it is for; left out: both, and earn where a policy is named and no auto_stop"
     )
     explore: Annotated[float, Field(ge=0, le=1)] | None = Field(
         None, description="share of decisions that explore until there is a verdict; left out: as the goal has it"
