@@ -125,7 +125,7 @@ SAYS = "expected a policy that plays {}, as .* asks for - got {}, which plays {}
         (lambda _: rankone.sweep(CASCADE, "uts", 10, grid={"a": [1]}), None),
         (lambda _: rankone.sweep(CASCADE, "kl-ucb:c={c}", 10, grid={"c": [1]}), ("lists", "kl-ucb:c=1", "pairs")),
         (lambda _: rankone.arena("two-by-two", "test-ranking"), ("pairs", "test-ranking", "lists")),
-        (lambda _: rankone.explain("test-ranking"), ("pairs", "test-ranking", "lists")),
+        (lambda _: rankone.explain("test-ranking", "needle:2x2"), ("pairs", "test-ranking", "lists")),
         (lambda folder: rankone.Experiment("x", 2, 2, "test-ranking", folder / "x.db"), ("pairs", "test-ranking", "lists")),
         (
             lambda _: rehearse(kinds.Ranking(), np.ones((2, 2)), Schedule.at_once(3), generator(0)),
@@ -163,7 +163,7 @@ def test_what_needs_rows_and_columns_says_so():
         lambda: rankone.lower_bound(CASCADE, 9),
     ):
         with pytest.raises(
-            InputError, match=r"expected a rank-1 problem, .* - got <Cascade test-cascade: 5 x 3> - pass"
+            InputError, match=r"expected a rank-1 problem, .* - got <Cascade test-cascade: 5 x 3> - try"
         ):
             ask()
 

@@ -16,7 +16,7 @@ from rankone.compiling.compiled import noalloc
 
 # Lines of the scratch space.
 ROW_PRICE, COL_PRICE, NEAREST = range(3)
-OWNER, BEFORE, SEEN = range(3)
+OWNER, PATH_BEFORE, SEEN = range(3)
 
 
 def start_assignment(n_cols: int, n_rows: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
@@ -43,7 +43,7 @@ def assign(values: Any, duals: Any, pairs: Any, chosen: Any) -> None:
                 if pairs[SEEN, row] == 0:
                     cost = -values[row, its] - duals[COL_PRICE, its] - duals[ROW_PRICE, row]
                     if cost < duals[NEAREST, row]:
-                        duals[NEAREST, row], pairs[BEFORE, row] = cost, here
+                        duals[NEAREST, row], pairs[PATH_BEFORE, row] = cost, here
                     if duals[NEAREST, row] < step:
                         step, nearest = duals[NEAREST, row], row
             for row in range(n_rows + 1):
@@ -54,8 +54,8 @@ def assign(values: Any, duals: Any, pairs: Any, chosen: Any) -> None:
                     duals[NEAREST, row] -= step
             here = nearest
         while here != n_rows:  # everyone on the path moves on
-            pairs[OWNER, here] = pairs[OWNER, pairs[BEFORE, here]]
-            here = pairs[BEFORE, here]
+            pairs[OWNER, here] = pairs[OWNER, pairs[PATH_BEFORE, here]]
+            here = pairs[PATH_BEFORE, here]
     for row in range(n_rows):
         if pairs[OWNER, row] >= 0:
             chosen[pairs[OWNER, row]] = row

@@ -30,7 +30,7 @@ from rankone.policies.base import Policy, check_list_sizes, needed_horizon
 
 _MOST_POSITIONS = 62  # the tag of a list has a bit for each position that counts
 # Rows of `BatchRankState.batches`.
-FIRST, LENGTH, STAGE, SIZE, MISSING = range(5)
+FIRST, LENGTH, STAGE, BLOCK_SIZE, MISSING = range(5)
 
 
 class BatchRankState(NamedTuple):
@@ -72,7 +72,7 @@ class BatchRank(Policy):
             raise InputError(f"at most {_MOST_POSITIONS} positions for batchrank", n_positions, do)
         log_horizon = math.log(max(2, needed_horizon(self, self.horizon)))
         batches = np.zeros((5, n_positions), np.int64)
-        batches[LENGTH, 0], batches[SIZE, 0] = n_positions, n_items
+        batches[LENGTH, 0], batches[BLOCK_SIZE, 0] = n_positions, n_items
         batches[MISSING, 0] = n_items * _length(0, log_horizon)
         return BatchRankState(
             batch=np.zeros(n_items, np.int64),
@@ -121,7 +121,7 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     for number in range(state.clock[0]):
         first, length = batches[FIRST, number], batches[LENGTH, number]
         enough = _length_of(batches[STAGE, number], state.level[1])
-        alone = batches[SIZE, number] == 1
+        alone = batches[BLOCK_SIZE, number] == 1
         for item in range(len(state.batch)):
             if state.batch[item] == number:
                 state.keys[item] = 0.0 if alone else min(state.asked[item], enough) + rng.random()
@@ -147,7 +147,7 @@ def _renew(state: Any, number: int, first: int, length: int, stage: int) -> None
             state.asked[item] = state.told[item] = state.clicks[item] = 0
             size += 1
     batches[FIRST, number], batches[LENGTH, number] = first, length
-    batches[STAGE, number], batches[SIZE, number] = stage, size
+    batches[STAGE, number], batches[BLOCK_SIZE, number] = stage, size
     batches[MISSING, number] = size * _length_of(stage, state.level[1])
 
 
@@ -193,7 +193,7 @@ def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
             state.clicks[item] += outcome[place]
             state.batches[MISSING, state.batch[item]] -= 1
     for number in range(state.clock[0]):
-        if state.batches[SIZE, number] > 1 and state.batches[MISSING, number] == 0:
+        if state.batches[BLOCK_SIZE, number] > 1 and state.batches[MISSING, number] == 0:
             _end_stage(state, number)
 
 
@@ -208,5 +208,5 @@ def _withdraw(state: Any, shown: Any, tag: int) -> None:
 def _settled(state: BatchRankState) -> bool:
     most = 1
     for number in range(state.clock[0]):
-        most = max(most, state.batches[SIZE, number])
+        most = max(most, state.batches[BLOCK_SIZE, number])
     return most == 1

@@ -34,7 +34,7 @@ from rankone.specs import whole_number
 _COUNTED = 4_096  # lists that have led
 _TINY = 1e-12
 # Fields of `GrabState.clock`.
-STARTED, STALE, COUNTER, GAMMA = range(4)
+STARTED, GRAB_STALE, GRAB_COUNTER, GAMMA = range(4)
 
 
 class GrabState(NamedTuple):
@@ -119,9 +119,9 @@ def _find_leader(state: Any) -> None:
         mark = (mark ^ np.uint64(leader[place] + 1)) * np.uint64(0xBF58476D1CE4E5B9)
         mark ^= mark >> np.uint64(29)
     rank_largest(state.heights, state.heights, state.order)
-    clock[STALE], clock[COUNTER] = 0, np.int64(mark >> np.uint64(40)) % _COUNTED
-    if state.led[0, clock[COUNTER]] != np.int64(mark >> np.uint64(1)):
-        state.led[0, clock[COUNTER]], state.led[1, clock[COUNTER]] = np.int64(mark >> np.uint64(1)), 0
+    clock[GRAB_STALE], clock[GRAB_COUNTER] = 0, np.int64(mark >> np.uint64(40)) % _COUNTED
+    if state.led[0, clock[GRAB_COUNTER]] != np.int64(mark >> np.uint64(1)):
+        state.led[0, clock[GRAB_COUNTER]], state.led[1, clock[GRAB_COUNTER]] = np.int64(mark >> np.uint64(1)), 0
 
 
 @decide.register(GrabState)
@@ -129,12 +129,12 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     leader, high, order, n_positions = state.leader, state.high, state.order, len(shown)
     if state.clock[STARTED] == 0:
         _draw_ties(state, rng)
-    if state.clock[STALE]:
+    if state.clock[GRAB_STALE]:
         _find_leader(state)
-    state.led[1, state.clock[COUNTER]] += 1
+    state.led[1, state.clock[GRAB_COUNTER]] += 1
     for place in range(n_positions):
         shown[place] = leader[place]
-    if state.led[1, state.clock[COUNTER]] % state.clock[GAMMA] == 0:
+    if state.led[1, state.clock[GRAB_COUNTER]] % state.clock[GAMMA] == 0:
         return 0
     best, most, ties = -1, 0.0, 0
     for rank in range(n_positions - 1):
@@ -170,4 +170,4 @@ def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
         mean = state.clicks[item, place] / shows
         state.means[item, place] = mean + state.ties[item, place]
         state.high[item, place] = kl_upper(mean, state.level[0] / shows)
-    state.clock[STALE] = 1
+    state.clock[GRAB_STALE] = 1

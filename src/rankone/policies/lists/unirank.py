@@ -36,7 +36,7 @@ _REMEMBERED = 256  # leaders
 _COUNTED = 4_096  # partitions
 _SMALL = 8
 # Fields of `UniRankState.clock`.
-LEADERS, N_SUBSETS, N_TOP, STALE, COUNTER = range(5)
+LEADERS, N_SUBSETS, N_TOP, UNIRANK_STALE, UNIRANK_COUNTER = range(5)
 # What is played, as the tag of a list says it: the leader, 1 + a subset merged with the next, or 1 + L + an item added.
 _LEADER = 0
 
@@ -134,14 +134,14 @@ def _find_leader(state: Any, n_positions: int) -> None:
         state.ends[subset] = placed = end
         subset += 1
     _sort_subsets(state, line)
-    clock[N_SUBSETS], clock[STALE] = subset, 0
+    clock[N_SUBSETS], clock[UNIRANK_STALE] = subset, 0
     mark = np.uint64(0x9E3779B97F4A7C15)
     for item in range(n_items):
         mark = (mark ^ np.uint64(state.subset[line, item] + 1)) * np.uint64(0xBF58476D1CE4E5B9)
         mark ^= mark >> np.uint64(29)
-    clock[COUNTER] = np.int64(mark >> np.uint64(40)) % _COUNTED
-    if state.led[0, clock[COUNTER]] != np.int64(mark >> np.uint64(1)):
-        state.led[0, clock[COUNTER]], state.led[1, clock[COUNTER]] = np.int64(mark >> np.uint64(1)), 0
+    clock[UNIRANK_COUNTER] = np.int64(mark >> np.uint64(40)) % _COUNTED
+    if state.led[0, clock[UNIRANK_COUNTER]] != np.int64(mark >> np.uint64(1)):
+        state.led[0, clock[UNIRANK_COUNTER]], state.led[1, clock[UNIRANK_COUNTER]] = np.int64(mark >> np.uint64(1)), 0
 
 
 @noalloc
@@ -187,10 +187,10 @@ def _choose_neighbour(state: Any, level: float, rng: Any) -> int:
 @decide.register(UniRankState)
 def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     clock, ends, played, n_items = state.clock, state.ends, state.played, len(state.order)
-    if clock[STALE]:
+    if clock[UNIRANK_STALE]:
         _find_leader(state, len(shown))
-    state.led[1, clock[COUNTER]] += 1
-    times = state.led[1, clock[COUNTER]]
+    state.led[1, clock[UNIRANK_COUNTER]] += 1
+    times = state.led[1, clock[UNIRANK_COUNTER]]
     level = math.log(times) + 3.0 * math.log(max(1.0, math.log(times))) if times >= 3 else -1.0
     code = _choose_neighbour(state, level, rng)
     whole = ends[clock[N_TOP] - 1]
@@ -247,4 +247,4 @@ def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
                 lead = wins[item, other] - wins[other, item]
                 wins[item, other] += 1
                 if lead == 0 or lead == -1:  # s changes its sign
-                    state.clock[STALE] = 1
+                    state.clock[UNIRANK_STALE] = 1
