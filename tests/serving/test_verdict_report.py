@@ -353,6 +353,7 @@ def test_reports_are_plain_values(reports):
         (0.5, None, "at least 50% fewer"),
         (1.2, 2.5, "between 20% more and 2.5 times as many"),
         (0.0, 1.2, "at most 20% more"),
+        (0.0, 1.0, "not more"),
         (0.9, 1.0, "between 0% and 10%"),
         (0.925, 0.98, "between 2% and 7.5%"),
     ],

@@ -66,8 +66,8 @@ class Experiment:
         durability: "full" (survives power cuts), "normal" (survives crashes of the program) or "off".
         clock: a `rankone.serving.clock.Clock` of your own, for tests. None: the machine's.
 
-    What is left out of rows, cols, policy, window, auto_stop, seed, max_open and max_age is as it was when the
-    experiment was made; what is given must not contradict it. An experiment may be shared by threads, opened by many
+    Settings that are left out are as they were when the experiment was made, and those that are given must not
+    contradict that; durability and clock belong to the program. An experiment may be shared by threads, opened by many
     processes at once, and continued after a crash as if nothing had happened.
 
     >>> import tempfile

@@ -245,6 +245,8 @@ def between_text(low: float, high: float | None) -> str:
     """
     if high is None:
         return "no bound yet" if low <= 0.0 else f"at least {compared_text(low)}"
+    if low <= 0.0 and 0.9995 < high <= 1.0:
+        return "not more"
     if low <= 0.0:
         return f"at least {_part(1.0 - high)}" if high <= 1.0 else f"at most {compared_text(high)}"
     if high <= 1.0:
