@@ -224,14 +224,14 @@ def test_journals_of_older_versions_are_read(tmp_path):
         assert sound(path)
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [1, SCHEMA])
 def test_the_version_of_the_schema_is_said(version, tmp_path):
     from pathlib import Path
 
     file = Path(__file__).parent / "journals" / "version-1.sql"
     with sqlite3.connect(tmp_path / "rankone.db") as connection:
         connection.executescript(file.read_text())
-    if version == 2:
+    if version == SCHEMA:
         Database(tmp_path / "rankone.db").close()
     schema, *_ = examine(tmp_path / "rankone.db")
     assert (schema.check, schema.detail.split(":")[0].split(",")[0]) == ("schema", f"version {version}")
