@@ -2,6 +2,7 @@
 
 from rankone import clicks as clicks
 from rankone import errors as errors
+from rankone import lists as lists
 from rankone import policies as policies
 from rankone._version import __version__ as __version__
 from rankone.analysis import Analysis as Analysis

@@ -59,4 +59,4 @@ def test_the_default_policy_serves(tmp_path):
     with running(tmp_path / "rankone.db") as url, Client(url, timeout=300) as client:
         experiment = client.create("homepage", HOMEPAGE["rows"], HOMEPAGE["cols"])
         experiment.tell(experiment.ask().id, True)
-        assert experiment.report().policy == "uts"
+        assert experiment.report().policy == "uts:coin=true"

@@ -92,7 +92,7 @@ def test_it_says_which_policy_takes_long(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr("rankone.serving.warm_up.warm_up", slowly)
     compile_ahead(db, say)
-    assert words == ["compiling uts ..."]
+    assert words == ["compiling uts:coin=true ..."]
 
 
 def test_a_warm_policy_compiles_nothing_more(tmp_path: Path) -> None:
