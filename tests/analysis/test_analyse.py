@@ -62,7 +62,7 @@ def test_few_and_undecided_data_are_called_so():
     assert not answer.decided
     assert "Best so far: " in text
     assert "Few data: 8 clicks in all, of these row 'row 1' 3" in text
-    assert "row: open; each of the 2 may be the best." in text
+    assert "row: undecided; each of the 2 may be the best." in text
     assert "more visitors are needed to settle row and col" in text
     assert answer.winner.shrunken < answer.winner.rate.value
 
@@ -163,3 +163,42 @@ def test_a_database_needs_the_name_of_an_experiment(tmp_path, table):
         run(table, table, table)
     with pytest.raises(InputError, match="html"):
         run(table, "--out", tmp_path / "answer.txt")
+
+
+def test_what_was_never_shown_is_called_a_prediction():
+    """Three corners of a square: the product says what the fourth would be, and nobody has seen it."""
+    shown, clicked = [[1000, 1000], [1000, 0]], [[50, 200], [200, 0]]
+    answer = rankone.analyse((shown, clicked), simulations=20)
+    assert not answer.best_was_shown
+    assert answer.sentence.startswith("Best so far: ")
+    assert "never shown together: the product of its levels predicts" in answer.sentence
+    assert "to some visitors first" in str(answer) or not answer.decided
+    assert rankone.analyse(([[1000, 1000], [1000, 900]], [[50, 200], [200, 300]]), simulations=20).best_was_shown
+
+
+def test_days_of_single_impressions_tell_the_dispersion_too():
+    """The same clicks, counted by day or one by one, scatter the same."""
+    rng = np.random.default_rng(3)
+    counts = pl.DataFrame(
+        [
+            {"headline": h, "image": i, "day": f"2026-11-{day + 1:02}", "shown": 40, "clicked": int(rng.binomial(40, rng.beta(2, 8)))}
+            for h in "AB" for i in "12" for day in range(8)
+        ]
+    )  # fmt: skip
+    single = pl.DataFrame(
+        [
+            {"headline": row["headline"], "image": row["image"], "day": row["day"], "clicked": int(place < row["clicked"])}
+            for row in counts.to_dicts() for place in range(row["shown"])
+        ]
+    )  # fmt: skip
+    found = [rankone.analyse(table, slice="day", simulations=20).dispersion for table in (counts, single)]
+    assert found[0].value == pytest.approx(found[1].value)
+    assert found[1].value > 1.5
+
+
+def test_a_column_of_percentages_is_no_factor():
+    table = pl.DataFrame(
+        {"headline": ["A", "A", "B", "B"], "image": ["1", "2", "1", "2"], "ctr": ["5%", "6%", "5%", "9%"],
+         "shown": [1000] * 4, "clicked": [50, 60, 50, 90]}
+    )  # fmt: skip
+    assert rankone.analyse(table, simulations=20).counts.factors == ("headline", "image")

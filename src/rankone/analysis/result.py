@@ -66,6 +66,15 @@ class Analysis(Shown):
         return all(len(able) == 1 for able in self.candidates.values())
 
     @property
+    def best_was_shown(self) -> bool:
+        """Whether the best combination was ever shown; if not, its rate is what the product predicts."""
+        best = [
+            names.index(self.best[factor])
+            for factor, names in zip(self.counts.factors, self.counts.levels, strict=True)
+        ]
+        return bool((self.counts.cells == best).all(axis=1).any())
+
+    @property
     def at_most_lost(self) -> float:
         """Share of the best rate that showing `best` may give up, by the lower bounds of its levels."""
         low = [
@@ -99,6 +108,7 @@ class Analysis(Shown):
             "sentence": self.sentence,
             "best": {"levels": self.best, **_interval(self.rate)},
             "decided": self.decided,
+            "best_was_shown": self.best_was_shown,
             "candidates": self.candidates,
             "at_most_lost": self.at_most_lost,
             "levels": _plain(self.levels),

@@ -55,7 +55,9 @@ def answer(found: Analysis) -> str:
     """Say which combination is best, and whether that is sure."""
     if found.doubtful:
         return f"Best as observed: {named(found.winner.levels)}, {rate_text(found.winner.rate)}."
-    return f"{'Best' if found.decided else 'Best so far'}: {named(found.best)}, {rate_text(found.rate)}."
+    sure = found.decided and found.best_was_shown and not found.counts.adaptive
+    predicted = "" if found.best_was_shown else ", never shown together: the product of its levels predicts that it is"
+    return f"{'Best' if sure else 'Best so far'}: {named(found.best)}{predicted}, {rate_text(found.rate)}."
 
 
 def certainty(found: Analysis) -> list[str]:
@@ -72,10 +74,10 @@ def certainty(found: Analysis) -> list[str]:
         if len(able) == 1:
             lines.append(f"{factor}: '{able[0]}' is the best of {size}.")
         elif len(able) == size:
-            lines.append(f"{factor}: open; each of the {size} may be the best.")
+            lines.append(f"{factor}: undecided; each of the {size} may be the best.")
         else:
             out = "the other one is" if size - len(able) == 1 else f"the other {size - len(able)} are"
-            lines.append(f"{factor}: open between {_some(able)}; {out} not the best.")
+            lines.append(f"{factor}: undecided between {_some(able)}; {out} not the best.")
     if not found.decided and found.at_most_lost < 0.995:
         lines.append(f"Showing {named(found.best)} gives up at most {percent(found.at_most_lost)} of the best rate.")
     return lines
@@ -97,8 +99,8 @@ def winner(found: Analysis) -> list[str]:
         return []
     return [
         f"The highest rate as observed is that of {named(best.levels)}: {best.clicked:,} of {best.shown:,}, "
-        f"{_with_interval(best.rate)}. The highest of {number} rates owes something to luck; in the light of the whole "
-        f"table it is rather {percent(best.shrunken)}."
+        f"{_with_interval(best.rate)}. The highest of {number} rates owes something to luck; the whole table "
+        f"suggests about {percent(best.shrunken)}."
     ]
 
 
@@ -137,8 +139,11 @@ def next_step(found: Analysis) -> list[str]:
     if found.doubtful:
         policy = _policy(rank1=False)
         return [f"Next: judge combinations as wholes, not level by level; live, with the policy {policy}."]
+    if found.counts.adaptive:
+        return ["Next: go by the report of the experiment that collected these counts (`rankone experiments`)."]
     if found.decided:
-        return [f"Next: show {named(found.best)}."]
+        first = "" if found.best_was_shown else " to some visitors first, as nobody has seen it yet"
+        return [f"Next: show {named(found.best)}{first}."]
     pairs = len(found.counts.factors) == 2
     how = f": live, with the policy {_policy(rank1=True)} (`rankone create`)" if pairs else ""
     open_factors = [factor for factor, able in found.candidates.items() if len(able) > 1]

@@ -33,12 +33,9 @@ def fig1(
     today: bool = typer.Option(False, "--today", help="Add today's policies and the lower bound, on a log scale."),
 ) -> None:
     """Figure 1: needle problems, K = L = 32, 64, 128."""
-    from rankone.cli._progress import progress_bar
     from rankone.paper.fig1 import reproduce
 
-    with progress_bar("runs", out=out, compiles=True) as progress:
-        result = reproduce(out=out, quick=quick, workers=workers, progress=progress, today=today)
-    show_reproduction(result, out, "fig1", quick=quick, today=today)
+    _reproduce("fig1", reproduce, "runs", out, quick=quick, workers=workers, today=today)
 
 
 @command("reproduce fig2", example="--quick", topic=STUDY, group=_ABOUT)
@@ -78,12 +75,9 @@ def theory(
     workers: int | None = WORKERS,
 ) -> None:
     """Theorem 1, Lemma 2, Lemma 3 and the extreme needle: theory against measurement."""
-    from rankone.cli._progress import progress_bar
     from rankone.paper.theory import reproduce
 
-    with progress_bar("parts", out=out, compiles=True) as progress:
-        result = reproduce(out=out, quick=quick, workers=workers, progress=progress)
-    show_reproduction(result, out, "theory", quick=quick)
+    _reproduce("theory", reproduce, "parts", out, quick=quick, workers=workers)
 
 
 @command("reproduce upworthy", example="--data upworthy.parquet --out out/upworthy", topic=STUDY, group=_ABOUT)
@@ -123,12 +117,9 @@ def cascading(
     workers: int | None = WORKERS,
 ) -> None:
     """Published tables about cascades (Kveton et al. 2015, Cheung et al. 2019), cell by cell."""
-    from rankone.cli._progress import progress_bar
     from rankone.paper.cascading import reproduce
 
-    with progress_bar("runs", out=out, compiles=True) as progress:
-        result = reproduce(out=out, quick=quick, workers=workers, progress=progress)
-    show_reproduction(result, out, "cascading", quick=quick)
+    _reproduce("cascading", reproduce, "runs", out, quick=quick, workers=workers)
 
 
 @command("reproduce rank1elim", example="--quick", topic=STUDY, group=_ABOUT)
@@ -138,12 +129,19 @@ def rank1elim(
     workers: int | None = WORKERS,
 ) -> None:
     """Table 1 of "Stochastic Rank-1 Bandits" (Katariya et al. 2017), cell by cell."""
-    from rankone.cli._progress import progress_bar
     from rankone.paper.rank1elim_table import reproduce
 
-    with progress_bar("runs", out=out, compiles=True) as progress:
-        result = reproduce(out=out, quick=quick, workers=workers, progress=progress)
-    show_reproduction(result, out, "rank1elim", quick=quick)
+    _reproduce("rank1elim", reproduce, "runs", out, quick=quick, workers=workers)
+
+
+def _reproduce(
+    name: str, reproduce: Callable[..., Reproduction], unit: str, out: Path, *, workers: int | None, **choices: bool
+) -> None:
+    from rankone.cli._progress import progress_bar
+
+    with progress_bar(unit, out=out, compiles=True) as progress:
+        result = reproduce(out=out, workers=workers, progress=progress, **choices)
+    show_reproduction(result, out, name, **choices)
 
 
 def _from_log(figure: str, reproduce: Callable[[Protocol], Reproduction], out: Path, **choices: Any) -> None:

@@ -68,7 +68,11 @@ def _standing(report: Report) -> tuple[str, str]:
     levels = [[level.in_race for level in side if level.live] for side in (report.rows, report.cols)]
     rows, cols = (_of(sum(racing), len(racing), what) for racing, what in zip(levels, ("row", "column"), strict=True))
     out = not (report.stopped or all(map(all, levels)))
-    sure = "too early to be sure" if report.confidence < 0.5 else f"at least {_percent(report.confidence)} sure"
+    sure = (
+        "too early to be sure"
+        if report.confidence < 0.5
+        else f"wrong with probability at most {_percent(1.0 - report.confidence)}"
+    )
     said = f"{pair} leads ({figures}), {sure}"
     said += "" if report.stopped else f"; {rows} and {cols} are still in the race"
     rests = f" (the others are out with an error of at most {report.error_rate:g})" if out else ""

@@ -91,16 +91,15 @@ class Plan(Shown):
         goal = self.main
         if goal.median is None:
             beyond = "ever" if math.isinf(goal.beyond) else f"within {count_text(goal.beyond)} visitors"
-            took = f"With goal '{goal.way}' most such experiments have no verdict {beyond}."
+            took = f"With goal '{goal.way}' most such experiments reach no verdict {beyond}."
         else:
             close = f" that the winner is within {self.margin:.0%} of the best" if self.margin else ""
             late = "" if goal.late is None else f", nine of ten within {self._time(goal.late)}"
             took = f"With goal '{goal.way}' half of such experiments have a verdict{close} within "
             took += f"{self._time(goal.median)}{late}. The verdict is wrong with probability at most {self.error:g}, "
-            took += "however the click rate of the whole site moves."
-        limit = (
-            f"No rule that compares neighbours can be sure before about {count_text(self.bound)} visitors on average."
-        )
+            took += "however the click rate of the whole site moves, if a pair's click rate is its row's times its "
+            took += "column's."
+        limit = f"Rules that compare neighbours need at least roughly {count_text(self.bound)} visitors on average."
         classic = (
             f"An equal split (two-proportion tests of the best pair against the other {self.rows * self.cols - 1}, "
         )

@@ -207,9 +207,12 @@ def _factors_by_contents(table: pl.DataFrame, free: Sequence[str]) -> tuple[list
 
 
 def _is_measure(column: pl.Series) -> bool:
-    """Texts that are all numbers, some of them with a fraction."""
-    numbers = column.str.strip_chars().cast(pl.Float64, strict=False)
-    return numbers.null_count() == 0 and bool((numbers != numbers.floor()).any())
+    """Texts that are all numbers, some of them with a fraction or all with a sign of percent or money."""
+    plain = column.str.strip_chars()
+    numbers = plain.str.strip_chars(" %$€£").cast(pl.Float64, strict=False)
+    if numbers.null_count():
+        return False
+    return bool((numbers != numbers.floor()).any()) or bool(plain.str.contains("[%$€£]").all())
 
 
 def _idle(table: pl.DataFrame, name: str, chosen: Sequence[str]) -> str:

@@ -165,7 +165,10 @@ def _of_frame(
         for name, known in zip(names, levels, strict=True)
     )
     cells = numbered.group_by(names, maintain_order=True).agg(pl.col("shown", "clicked").sum())
-    repeats = None if found.shown is None else _repeats(numbered, names)
+    slices = numbered  # one row per impression repeats nothing unless it says when: then each slice is counted first
+    if found.shown is None:
+        slices = numbered.group_by([*names, "slice"], maintain_order=True).agg(pl.col("shown", "clicked").sum())
+    repeats = None if found.shown is None and found.slice is None else _repeats(slices, names)
     return _checked(
         FactorCounts(
             found.factors, tuple(tuple(known.to_list()) for known in levels), cells.select(names).to_numpy(),

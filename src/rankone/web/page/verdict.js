@@ -14,7 +14,7 @@ function standing(report) {
   if (report.decided && report.shortfalls.length) return ["in doubt", "outcomes do not come back alike"];
   if (report.good_enough) return ["good enough", `within ${shortPercent(report.margin)}, ${error}`];
   if (report.decided) return ["decided", error];
-  const sure = report.confidence < 0.5 ? "too early to be sure" : `at least ${shortPercent(report.confidence)} sure`;
+  const sure = report.confidence < 0.5 ? "too early to be sure" : `wrong with at most ${shortPercent(1 - report.confidence)}`;
   return ["open", sure];
 }
 
