@@ -20,6 +20,7 @@ NAMES = [
     ("rankone", "policy", "rankone.as_policy"),
     ("rankone", "problem", "rankone.as_problem"),
     ("rankone.clicks", "model", "rankone.clicks.as_model"),
+    ("rankone.clicks", "PBMDirect", "rankone.clicks.PBM"),
     ("rankone.clicks", "pair_counts", "rankone.clicks.as_pair_counts"),
     ("rankone.policies", "Decision", "rankone.policies.AgentDecision"),
     ("rankone.policies", "policy", "rankone.policies.as_policy"),
@@ -262,6 +263,10 @@ USES = {
     "ClickModel.attraction = ...": Use(
         set_by_hand, lambda: [0.0, 0.0], "PBM.attraction is deprecated: use item_attraction_",
     ),
+    'as_model("pbm-direct")': Use(
+        lambda: clicks.as_model("pbm-direct").name, lambda: clicks.as_model("pbm").name,
+        "the click model pbm-direct is deprecated: use pbm",
+    ),
     "UBM.examination": Use(
         lambda: clicks.UBM(min_impressions=0).fit(WHOLE).examination.tolist(),
         lambda: clicks.UBM(min_impressions=0).fit(WHOLE).curves_.tolist(), "UBM.examination is deprecated: use curves_",
@@ -276,7 +281,7 @@ USES = {
             position("min_impressions=", of),
         )
         for kind, of in [
-            (clicks.PBM, "PBM"), (clicks.PBMDirect, "PBMDirect"), (clicks.UBM, "UBM"), (clicks.Cascade, "Cascade"),
+            (clicks.PBM, "PBM"), (clicks.UBM, "UBM"), (clicks.Cascade, "Cascade"),
             (clicks.DCM, "BrowsingModel"), (clicks.SDBN, "BrowsingModel"), (clicks.GlobalCTR, "CTRModel"),
             (clicks.RankCTR, "CTRModel"), (clicks.DocumentCTR, "CTRModel"), (clicks.ClickModel, "ClickModel"),
         ]

@@ -35,7 +35,7 @@ def fit(
         "--model",
         "-m",
         autocompletion=model_names,
-        help="A click model: pbm, pbm:scale=balanced, pbm-direct, ubm, ...",
+        help="A click model: pbm, pbm:scale=balanced, ubm, ...",
     ),
     top: int = _logs.TOP,
     min_impressions: int | None = typer.Option(

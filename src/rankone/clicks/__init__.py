@@ -15,7 +15,6 @@ from rankone.clicks.models.ctr import DocumentCTR, GlobalCTR, RankCTR
 from rankone.clicks.models.dcm import DCM
 from rankone.clicks.models.evaluation import Evaluation, compare_models, evaluate
 from rankone.clicks.models.pbm import PBM
-from rankone.clicks.models.pbm_direct import PBMDirect
 from rankone.clicks.models.sdbn import SDBN
 from rankone.clicks.models.ubm import UBM
 from rankone.clicks.rank1_test.report import Rank1Check, Rank1Report
@@ -38,7 +37,6 @@ __all__ = [
     "Format",
     "GeneratedLog",
     "GlobalCTR",
-    "PBMDirect",
     "PairCounts",
     "Rank1Check",
     "Rank1Report",
@@ -58,5 +56,10 @@ __all__ = [
 
 if not TYPE_CHECKING:  # to a type checker there are only the new names
     __getattr__ = old_names(
-        "rankone.clicks", {"model": "rankone.clicks.as_model", "pair_counts": "rankone.clicks.as_pair_counts"}
+        "rankone.clicks",
+        {
+            "PBMDirect": "rankone.clicks.PBM",
+            "model": "rankone.clicks.as_model",
+            "pair_counts": "rankone.clicks.as_pair_counts",
+        },
     )

@@ -13,7 +13,7 @@ import polars as pl
 from rankone.clicks.counts.count_arrays import Cells, Floats, cells_of, summed
 from rankone.clicks.counts.counts import Counts
 from rankone.clicks.logs.held_out_lists import Lists
-from rankone.deprecation import OldAttribute, old_positions
+from rankone.deprecation import OldAttribute, old_positions, warn
 from rankone.errors import InputError
 from rankone.notebook import Shown
 from rankone.problems import RankOne
@@ -152,6 +152,9 @@ def as_model(spec: str | ClickModel) -> ClickModel:
     if isinstance(spec, ClickModel):
         return spec
     name, _, settings = str(spec).partition(":")
+    if name == "pbm-direct":  # the climb was a model of its own
+        warn("the click model pbm-direct", "pbm")
+        name = "pbm"
     kind = MODELS.get(name)
     hints = typing.get_type_hints(kind)
     return kind(**parse_settings(name, settings, {parameter: hints[parameter] for parameter in parameters(kind)}))

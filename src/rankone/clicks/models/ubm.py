@@ -1,8 +1,8 @@
-"""User browsing model: examination depends on the position and on the position of the click before, by EM on counts.
+"""User browsing model: examination depends on the position and on the position of the click before.
 
 Dupret, Piwowarski, "A user browsing model to predict search engine click data from past observations" (SIGIR 2008),
-section 3: P(click | clicks above) = attraction * g[position, position of the click before]. The steps are those of the
-position-based model, with a place for every (position, click before).
+section 3: P(click | clicks above) = attraction * g[position, position of the click before]. It is fitted as the
+position-based model is, with a place for every (position, click before); very long lists, by EM.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from rankone.clicks.counts.count_arrays import Cells, Floats
 from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import ClickModel, FitProgress
 from rankone.clicks.models.em import start_fit
-from rankone.clicks.models.pbm import check_prior, check_stopping, run_em
+from rankone.clicks.models.pbm import check_prior, check_stopping, run_climb, run_em
 from rankone.deprecation import OldAttribute, old_positions
 from rankone.problems import lists
+
+_MOST_POSITIONS = 30  # the climb's matrix has a row for every place, positions squared
 
 
 @old_positions()
@@ -29,12 +31,13 @@ class UBM(ClickModel):
 
     Args:
         prior: pseudo-counts (clicks, impressions) added to every parameter.
-        tolerance: stop when no click probability moved by more than this in an iteration.
-        max_iterations: stop after this many iterations anyway (`converged_` says so).
+        tolerance: nats by which the objective may be below its maximum (lists of more than 30 positions: stop when no
+            click probability moved by more than this in an iteration of EM).
+        max_iterations: EM stops after this many iterations anyway (`converged_` says so).
     """
 
     name = "ubm"
-    title = "user browsing model (EM)"
+    title = "user browsing model"
     needs_lists = True
 
     prior: tuple[float, float] = (1.0, 2.0)
@@ -49,9 +52,12 @@ class UBM(ClickModel):
             np.array([0, cells.n_items]), cells.item_cells, cells.position * places + cells.previous,
             cells.impressions, cells.clicks, cells.n_positions * places, 0.5, self.max_iterations,
         )  # fmt: skip
-        trace = run_em(fit, check_prior(self.prior), self.tolerance, True, progress)
+        prior = check_prior(self.prior)
+        if cells.n_positions > _MOST_POSITIONS or self.tolerance <= 0.0:
+            self.log_likelihoods_ = run_em(fit, prior, self.tolerance, True, progress)
+        else:
+            self.log_likelihoods_ = run_climb(fit, prior, self.tolerance, progress)
         self.n_iter_, self.converged_ = int(fit.iterations[0]), bool(fit.converged[0])
-        self.log_likelihoods_ = trace[: self.n_iter_ + 1]
         self.item_attraction_ = fit.attraction
         self.curves_ = fit.examination.reshape(cells.n_positions, places)
 
