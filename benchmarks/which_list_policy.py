@@ -1,6 +1,7 @@
-"""The tables of docs/which-list-policy.md: ``python -m benchmarks.which_list_policy [--runs 8]`` plays and writes them.
+"""The tables of docs/which-list-policy.md: ``python -m benchmarks.which_list_policy [--runs 32]`` plays and writes them.
 
-The arena of lists, every policy in every world: problems of 10 items with so many runs, larger ones with a quarter.
+The arena of lists, every policy in every world: problems of 10 items with so many runs, those of 100 with half as many
+and those of 1,000 with a quarter. ``--out`` keeps finished runs, so that it can be played in pieces.
 """
 
 from __future__ import annotations
@@ -11,22 +12,25 @@ from pathlib import Path
 import polars as pl
 
 import rankone
-from rankone.simulation.arena import Arena
+from rankone.simulation.arena import LIST_REFERENCE, Arena
 from rankone.simulation.arena_lists import LIST_PROBLEMS, WORLDS
 
 PAGE = Path(__file__).parents[1] / "docs" / "which-list-policy.md"
 BEGIN, END = "<!-- written by python -m benchmarks.which_list_policy -->\n", "<!-- end of what is written -->\n"
 
 
-def played(runs: int, workers: int | None, out: Path | None, only_small: bool) -> Arena:
-    """Return the arena: small problems and large ones, with runs of their own."""
-    small = [entry.name for entry in LIST_PROBLEMS if entry.problem().shape[0] <= 10]
-    large = [entry.name for entry in LIST_PROBLEMS if entry.name not in small]
-    found = [
-        rankone.arena(names, lists=True, runs=count, workers=workers, out=out)
-        for names, count in ((small, runs), (large, max(2, runs // 4)))[: 1 if only_small else 2]
-    ]
-    return Arena(pl.concat([part.table for part in found]), found[0].against)
+SIZES = {10: 1, 100: 2, 1_000: 4}  # items, and the share of the runs that is played
+
+
+def played(runs: int, workers: int | None, out: Path | None, sizes: list[int]) -> Arena:
+    """Return the arena of problems of these sizes, in its own order."""
+    entries = {entry.name: entry.problem().shape[0] for entry in LIST_PROBLEMS}
+    found = {}
+    for size in sizes:
+        names = [name for name, items in entries.items() if items == size]
+        part = rankone.arena(names, lists=True, runs=max(2, runs // SIZES[size]), workers=workers, out=out)
+        found |= {str(rows["problem"][0]): rows for rows in part.table.partition_by("problem", maintain_order=True)}
+    return Arena(pl.concat([found[name] for name in entries if name in found]), LIST_REFERENCE)
 
 
 def markdown(rows: list[list[str]]) -> str:
@@ -70,12 +74,16 @@ def written(found: Arena) -> str:
 def main() -> None:
     """Play, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--runs", type=int, default=8, help="runs on problems of 10 items")
+    parser.add_argument("--runs", type=int, default=32, help="runs on problems of 10 items")
     parser.add_argument("--workers", type=int, default=None)
     parser.add_argument("--out", type=Path, default=None, help="directory that keeps finished runs")
-    parser.add_argument("--small", action="store_true", help="only the problems of 10 items: minutes, not an hour")
+    parser.add_argument("--items", type=int, nargs="+", default=list(SIZES), choices=SIZES, help="sizes to play")
+    parser.add_argument("--only-play", action="store_true", help="leave the page as it is")
     given = parser.parse_args()
-    text = written(played(given.runs, given.workers, given.out, given.small))
+    found = played(given.runs, given.workers, given.out, given.items)
+    if given.only_play:
+        return
+    text = written(found)
     page = PAGE.read_text()
     before, _, rest = page.partition(BEGIN)
     PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}")

@@ -35,6 +35,8 @@ from rankone.policies.base import Policy, check_list_sizes
 _REMEMBERED = 256  # leaders
 _COUNTED = 4_096  # partitions
 _SMALL = 8
+_BIT = np.uint64(1)
+_LARGE = _BIT << np.uint64(_SMALL)  # the bit of won = 1 of 0 lists, which cannot be: there are larger counts
 # Fields of `UniRankState.clock`.
 LEADERS, N_SUBSETS, N_TOP, UNIRANK_STALE, UNIRANK_COUNTER = range(5)
 # What is played, as the tag of a list says it: the leader, 1 + a subset merged with the next, or 1 + L + an item added.
@@ -45,11 +47,14 @@ class UniRankState(NamedTuple):
     """Who was clicked rather than whom, and the partitions that have led."""
 
     wins: npt.NDArray[np.int32]  # (L, L) lists on which the one was clicked and the other, of the same subset, was not
+    beaten: Ints  # (L,) how many others each item beats: s > 0
     subset: npt.NDArray[np.int32]  # (256, L) number of each item's subset, in the last leaders
     order: Ints  # (L,) the items, subset after subset
     ends: Ints  # (L,) where in `order` each subset ends
     played: Ints  # (L,) scratch space: the items in the order that is played
+    clicked: npt.NDArray[np.bool_]  # (L,) scratch space: the items that were clicked
     known: Floats  # (8, 8) scratch space: the optimistic s of small counts
+    met: npt.NDArray[np.uint64]  # (L,) counts of an item against the subset above its own, a bit each; 0: to be found
     led: Ints  # (2, 4096) a mark of each partition, and how often it has led
     clock: Ints  # (5,) leaders so far; subsets, and without the last; is it to be found again; where it is counted
 
@@ -71,11 +76,14 @@ class UniRank(Policy):
         check_list_sizes(n_items, n_positions)
         return UniRankState(
             wins=np.zeros((n_items, n_items), np.int32),
+            beaten=np.zeros(n_items, np.int64),
             subset=np.zeros((_REMEMBERED, n_items), np.int32),
             order=np.arange(n_items),
             ends=np.zeros(n_items, np.int64),
             played=np.arange(n_items),
+            clicked=np.zeros(n_items, np.bool_),
             known=np.zeros((_SMALL, _SMALL)),
+            met=np.zeros(n_items, np.uint64),
             led=np.zeros((2, _COUNTED), np.int64),
             clock=np.array([0, 0, 0, 1, 0]),
         )
@@ -85,13 +93,10 @@ class UniRank(Policy):
 def _close(state: Any, first: int) -> int:
     """Move the smallest set that beats all the rest to place `first` of `order`; return its end."""
     order, wins, n_items = state.order, state.wins, len(state.order)
-    best, most = first, -1
-    for place in range(first, n_items):  # who wins most is in it
-        won = 0
-        for other in range(first, n_items):
-            won += wins[order[place], order[other]] > wins[order[other], order[place]]
-        if won > most:
-            best, most = place, won
+    best = first
+    for place in range(first + 1, n_items):  # who beats most is in it; nobody here beats an item placed before
+        if state.beaten[order[place]] > state.beaten[order[best]]:
+            best = place
     order[first], order[best] = order[best], order[first]
     end, looked = first + 1, first
     while looked < end:  # with it everybody whom one of its members does not beat
@@ -131,6 +136,7 @@ def _find_leader(state: Any, n_positions: int) -> None:
             end = n_items
         for place in range(placed, end):
             state.subset[line, state.order[place]] = subset
+            state.met[state.order[place]] = 0
         state.ends[subset] = placed = end
         subset += 1
     _sort_subsets(state, line)
@@ -145,42 +151,65 @@ def _find_leader(state: Any, n_positions: int) -> None:
 
 
 @noalloc
-def _optimism(state: Any, item: int, other: int, level: float) -> float:
-    """Return the optimistic s of an item against another; of small counts, which many pairs share, once a list."""
-    won, lost = state.wins[item, other], state.wins[other, item]
-    met = won + lost
+def _counts_met(state: Any, low: int, start: int, middle: int) -> Any:
+    """Return which small counts an item has against the subset above it, a bit each, and whether it has larger ones."""
+    found = np.uint64(0)
+    for high in range(start, middle):
+        won, lost = state.wins[low, state.order[high]], state.wins[state.order[high], low]
+        small = won + lost < _SMALL
+        found |= _BIT << np.uint64(won * _SMALL + won + lost) if small else _LARGE
+    return found
+
+
+@noalloc
+def _optimism(known: Any, won: int, met: int, level: float) -> float:
+    """Return the optimistic s after so many wins; of small counts, which many pairs share, once a list."""
     if met == 0 or level < 0.0:
         return 1.0
     if met >= _SMALL:
         return 2.0 * kl_upper(won / met, level / met) - 1.0
-    known = state.known[won, met]
-    if known <= -2.0:
-        known = state.known[won, met] = 2.0 * kl_upper(won / met, level / met) - 1.0
-    return known
+    if known[won, met] <= -2.0:
+        known[won, met] = 2.0 * kl_upper(won / met, level / met) - 1.0
+    return known[won, met]
+
+
+@noalloc
+def _most_optimistic(state: Any, low: int, start: int, middle: int, level: float) -> float:
+    """Return the largest optimistic s of an item against those of the subset above it."""
+    worth, counts = -1.0, state.met[low]
+    for won in range(_SMALL):
+        for met in range(won, _SMALL):
+            if counts >> np.uint64(won * _SMALL + met) & _BIT:
+                worth = max(worth, _optimism(state.known, won, met, level))
+    if counts & _LARGE:
+        for high in range(start, middle):
+            won, lost = state.wins[low, state.order[high]], state.wins[state.order[high], low]
+            if worth < 1.0 and won + lost >= _SMALL:
+                worth = max(worth, _optimism(state.known, won, won + lost, level))
+    return worth
 
 
 @noalloc
 def _choose_neighbour(state: Any, level: float, rng: Any) -> int:
     """Return what to play, as the tag says it."""
-    clock, order, ends = state.clock, state.order, state.ends
+    clock, order, ends, met = state.clock, state.order, state.ends, state.met
     chosen, most, ties = _LEADER, 0.0, 0
-    for won in range(_SMALL):
-        for met in range(won, _SMALL):
-            state.known[won, met] = -2.0
+    state.known[:] = -2.0
     for upper in range(clock[N_SUBSETS] - 1):
         start, middle, end = (ends[upper - 1] if upper > 0 else 0), ends[upper], ends[upper + 1]
         one_by_one = upper + 1 == clock[N_TOP]  # below it is the last subset
-        worth = -1.0
+        worth, here, same = -1.0, -1.0, np.uint64(0)
         for low in range(middle, end):
-            if one_by_one:
-                worth = -1.0
-            for high in range(start, middle):
-                if worth < 1.0:
-                    worth = max(worth, _optimism(state, order[low], order[high], level))
+            item = order[low]
+            if met[item] == 0:
+                met[item] = _counts_met(state, item, start, middle)
+            if met[item] != same or same & _LARGE:  # of the same small counts there is nothing new to find
+                here, same = _most_optimistic(state, item, start, middle, level), met[item]
+            worth = here if one_by_one else max(worth, here)
             if (one_by_one or low == end - 1) and worth > 0.0 and worth >= most:
                 ties = ties + 1 if worth == most else 1
                 if rng.random() * ties < 1.0:
-                    chosen, most = 1 + (len(order) + order[low] if one_by_one else upper), worth
+                    chosen, most = 1 + (len(order) + item if one_by_one else upper), worth
     return chosen
 
 
@@ -222,29 +251,30 @@ def _subset_played(state: Any, line: int, code: int, item: int) -> int:
     return subset - 1 if below else subset
 
 
-@noalloc
-def _clicked(shown: Any, outcome: Any, item: int) -> bool:
-    for place in range(len(shown)):
-        if shown[place] == item:
-            return bool(outcome[place])
-    return False
-
-
 @learn.register(UniRankState)
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    n_items, wins = len(state.order), state.wins
+    n_items, wins, beaten = len(state.order), state.wins, state.beaten
     leader, code = tag // (2 * n_items + 1), tag % (2 * n_items + 1)
     if state.clock[LEADERS] - leader >= _REMEMBERED:
         return
     line = leader % _REMEMBERED
+    for place in range(len(shown)):
+        state.clicked[shown[place]] = outcome[place] != 0
     for place in range(len(shown)):
         if outcome[place] == 0:
             continue
         item = shown[place]
         subset = _subset_played(state, line, code, item)
         for other in range(n_items):
-            if _subset_played(state, line, code, other) == subset and not _clicked(shown, outcome, other):
+            if _subset_played(state, line, code, other) == subset and not state.clicked[other]:
                 lead = wins[item, other] - wins[other, item]
                 wins[item, other] += 1
-                if lead == 0 or lead == -1:  # s changes its sign
+                state.met[item] = state.met[other] = 0
+                if lead == 0:  # s changes its sign
+                    beaten[item] += 1
                     state.clock[UNIRANK_STALE] = 1
+                elif lead == -1:
+                    beaten[other] -= 1
+                    state.clock[UNIRANK_STALE] = 1
+    for place in range(len(shown)):
+        state.clicked[shown[place]] = False
