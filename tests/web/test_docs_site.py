@@ -1,13 +1,9 @@
-"""What the documentation says of the service is so: its tables, its Python, its requests, its HTML snippet."""
+"""What the documentation says of the service is so: its tables, its Python, its requests."""
 
-import http.server
 import json
 import re
 import shlex
-import threading
 import urllib.request
-
-import pytest
 
 from rankone.client.client import Client
 from rankone.serving import Database
@@ -17,7 +13,7 @@ from rankone.web.server.tokens import list_tokens
 from tests.reader import command
 from tests.test_docs import ROOT, blocks, commands
 
-from .helpers import HOMEPAGE, running
+from .helpers import running
 from .test_page import CHROMIUM, REQUIRED, browser, open_page  # noqa: F401 - fixtures
 
 PAGE = ROOT / "docs" / "run-it-on-your-site.md"
@@ -87,40 +83,3 @@ def test_the_requests_of_the_page_are_answered_as_it_shows(tmp_path):
             else:
                 assert got | {"id": said["id"]} == said
             assert got.keys() == said.keys()
-
-
-@pytest.mark.skipif(not CHROMIUM and not REQUIRED, reason="Chromium is not installed")
-def test_the_snippet_asks_and_tells_from_a_foreign_page(tmp_path, open_page):  # noqa: F811
-    snippet = block("html")
-
-    class Shop(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.end_headers()
-            page = "<button id=hero>?</button><script>show = (...pair) => { hero.textContent = pair.join(' + '); }</script>"
-            self.wfile.write(f"<link rel=icon href='data:,'>{page}{self.server.snippet}".encode())
-
-        def log_message(self, *words):
-            pass
-
-    shop = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Shop)
-    origin = f"http://127.0.0.1:{shop.server_port}"
-    thread = threading.Thread(target=shop.serve_forever)
-    thread.start()
-    try:
-        with running(tmp_path / "rankone.db", allowed_origins=[origin]) as url, Client(url) as client:
-            experiment = client.create(HOMEPAGE["name"], HOMEPAGE["rows"], HOMEPAGE["cols"], "ucb1")
-            shop.snippet = snippet.replace("https://rankone.example", url)
-            page = open_page(origin, allowed=(url,))
-            page.locator("#hero", has_text=" + ").wait_for()
-            with page.expect_response(lambda answer: "/outcome" in answer.url and answer.request.method == "PUT"):
-                page.click("#hero")
-            report = experiment.report()
-            assert (report.decisions, report.outcomes["clicked"]) == (1, 1)
-            row, col = page.inner_text("#hero").split(" + ")
-            assert (report.best_row, report.best_col) == (row, col)
-    finally:
-        shop.shutdown()
-        shop.server_close()
-        thread.join()

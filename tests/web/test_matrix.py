@@ -17,6 +17,8 @@ BODIES = {
     "ask": {},
     "tell": {"clicked": True},
     "tell_many": {"outcomes": [{"id": "x", "clicked": True}]},
+    "visit": {"visitor": "Ann"},
+    "beacon": {"id": "x"},
     "create_experiment": HOMEPAGE,
     "stop": {},
     "exclude": {"source": "robot"},
@@ -32,6 +34,8 @@ NEEDS = {
     "tell": "tell",
     "void": "tell",
     "tell_many": "tell",
+    "visit": "ask",
+    "beacon": "tell",
     "list_experiments": "read",
     "create_experiment": "admin",
     "show_experiment": "read",
@@ -60,6 +64,7 @@ NEEDS = {
     "page_charts_js": None,
     "page_dom_js": None,
     "chart_library": None,
+    "snippet": None,
 }
 WHOLE = ("list_experiments", "metrics", "create_experiment")  # their path names no experiment
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rankone.web.server import routes_decisions, routes_experiments, routes_service
+from rankone.web.server import routes_decisions, routes_experiments, routes_service, routes_snippet
 from rankone.web.server.encoding import encode
 from rankone.web.server.limits import Limits
 from rankone.web.server.openapi import describe
@@ -18,7 +18,12 @@ from rankone.web.server.origins import allow_origins, checked_origin
 from rankone.web.server.problem_json import Problem
 from rankone.web.server.service import Service
 
-OPERATIONS = (*routes_decisions.OPERATIONS, *routes_experiments.OPERATIONS, *routes_service.OPERATIONS)
+OPERATIONS = (
+    *routes_decisions.OPERATIONS,
+    *routes_snippet.OPERATIONS,
+    *routes_experiments.OPERATIONS,
+    *routes_service.OPERATIONS,
+)
 
 
 def create_app(

@@ -63,7 +63,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
         needed = any(field.is_required() for field in operation.body.model_fields.values())
         found["requestBody"] = {
             "required": needed,
-            "content": {"application/json": {"schema": _reference(operation.body)}},
+            "content": {kind: {"schema": _reference(operation.body)} for kind in operation.media_types},
         }
     if operation.scope is not None:
         found["description"] += f"\n\nNeeds the scope `{operation.scope}`."

@@ -74,11 +74,17 @@ class Operation:
     large: bool = False  # its body may be large
     keyed: bool = False  # takes an Idempotency-Key
     slow: bool = False  # may take as long as an export
+    simple: bool = False  # a page may send it to another site just so: JSON called a text, with the token in it
 
     @property
     def name(self) -> str:
         """Its name in metrics and in the OpenAPI document."""
         return self.handler.__name__
+
+    @property
+    def media_types(self) -> tuple[str, ...]:
+        """What its body may call itself."""
+        return ("application/json", "text/plain") if self.simple else ("application/json",)
 
     @property
     def statuses(self) -> tuple[int, ...]:
@@ -134,14 +140,16 @@ class Endpoint:
         headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
         name, id = found.get("name", ""), found.get("id", "")
         caller: Caller = ThisMachine()
+        body = query = None
+        if operation.simple:
+            body = await self._body(receive, headers)
+            headers.setdefault("authorization", f"Bearer {body.token}" if body.token else "")
         if operation.scope is not None:
             caller = await self._service.auth.admit(headers, scope["client"])
             if not caller.may(operation.scope, name or None):
                 raise forbidden(operation.scope, name)
-        body = query = None
-        if operation.body is not None:
-            content = await self._service.body_reader.read(receive, self._body_limit)
-            body = _checked_body(operation.body, content, headers)
+        if operation.body is not None and body is None:
+            body = await self._body(receive, headers)
             if body.weight > 1:
                 self._service.auth.charge(caller, body.weight - 1)
         if operation.query is not None:
@@ -155,6 +163,15 @@ class Endpoint:
             self._service.storage_failed(operation.name, error)
             raise database_away() from error
 
+    async def _body(self, receive: Receive, headers: Mapping[str, str]) -> Any:
+        assert self._operation.body is not None
+        content = await self._service.body_reader.read(receive, self._body_limit)
+        media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if content and media_type not in self._operation.media_types:
+            expected, got = "Content-Type: application/json", f"'{media_type[:100]}'"
+            raise Problem(415, "not-json", expected, got, "send JSON and say so")
+        return _checked_body(self._operation.body, content)
+
     def _too_slow(self) -> Problem:
         do = "try again; it may have got in, and an Idempotency-Key makes an ask safe to repeat"
         expected = f"the database to answer within {self._seconds} seconds"
@@ -167,11 +184,7 @@ def forbidden(scope: str, name: str) -> Problem:
     return Problem(403, "forbidden", f"a token with the scope '{scope}'{where}", "another", "ask for one")
 
 
-def _checked_body(model: type[Body], content: bytes, headers: Mapping[str, str]) -> Body:
-    media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if content and media_type != "application/json":
-        expected, got = "Content-Type: application/json", f"'{media_type[:100]}'"
-        raise Problem(415, "not-json", expected, got, "send JSON and say so")
+def _checked_body(model: type[Body], content: bytes) -> Body:
     try:
         return model.model_validate_json(content or b"{}")
     except ValidationError as error:

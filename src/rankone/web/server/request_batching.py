@@ -10,6 +10,7 @@ from concurrent.futures import Executor
 from typing import Any
 
 from rankone.serving import Ask, Experiment, Tell, Void
+from rankone.serving.fold import Fold
 from rankone.web.page.dashboard_data import DashboardData
 from rankone.web.server.metrics import Meters
 from rankone.web.server.problem_json import Problem
@@ -21,7 +22,13 @@ Request = Ask | Tell | Void
 _LINGER = 0.6
 _LONGEST = 0.1  # seconds of waiting, however long the last one took
 _CALLS = 3  # threads, at most, that wait for one experiment, beside the one of its groups: others need some too
+_FRESH = 1.0  # seconds after which a change is noticed that nobody is waiting for
 _SHARE = 0.25  # of the time, at most, is spent on reports of one experiment
+
+
+def _stretch(fold: Fold) -> str:
+    """Name the stretch of an experiment over which it has the same to choose from."""
+    return f"{len(fold.eras)}{'' if fold.stopped is None else 's'}"
 
 
 class ServedExperiment:
@@ -40,6 +47,7 @@ class ServedExperiment:
         self.shown = SingleFlight(lambda: self.call(self.dashboard.show))
         self.report = SingleFlight(lambda: self.call(self.dashboard.report), looking, _SHARE)
         self.view = SingleFlight(lambda: self.call(self.dashboard.view), looking)
+        self.stretch = SingleFlight(lambda: self.call(self.experiment.look, _stretch), fresh=_FRESH)
         self._pool, self._meters, self._room = pool, meters, room
         self._waiting: list[tuple[Sequence[Request], asyncio.Future[list[Any]]]] = []
         self._size = 0

@@ -21,24 +21,30 @@ async def ask(call: Call) -> Response:
 
     The same Idempotency-Key with the same body is answered by the same decisions; with another body it is an error.
     """
-    served = await call.service.experiment(call.name)
-    decisions = await served.one(Ask(call.body.count, call.key, call.body.source, call.token))
-    return answer({"decisions": [decision._asdict() for decision in decisions]})
+    return await answer_ask(call, Ask(call.body.count, call.key, call.body.source, call.token))
 
 
 @operation("PUT", f"{_DECISION}/outcome", "tell", body=OutcomeBody, answers=_OUTCOME, problems=(409,))
 async def tell(call: Call) -> Response:
     """Tell whether the pair of a decision was clicked: once, at any time; 202 means too late to be learned."""
-    return await _tell(call, Tell(call.id, call.body.clicked, call.body.source, call.token, call.body.reward))
+    return await answer_tell(call, Tell(call.id, call.body.clicked, call.body.source, call.token, call.body.reward))
 
 
 @operation("PUT", f"{_DECISION}/void", "tell", answers={200: OutcomeAnswer}, problems=(409,))
 async def void(call: Call) -> Response:
     """Close a decision that was never shown: nothing is learned from it."""
-    return await _tell(call, Void(call.id, call.token))
+    return await answer_tell(call, Void(call.id, call.token))
 
 
-async def _tell(call: Call, request: Tell | Void) -> Response:
+async def answer_ask(call: Call, request: Ask) -> Response:
+    """Ask, and answer with the decisions."""
+    served = await call.service.experiment(call.name)
+    decisions = await served.one(request)
+    return answer({"decisions": [decision._asdict() for decision in decisions]})
+
+
+async def answer_tell(call: Call, request: Tell | Void) -> Response:
+    """Tell, and answer with what became of it."""
     served = await call.service.experiment(call.name)
     (outcome,) = answers = await served.do((request,))
     call.service.meters.told(call.name, answers)

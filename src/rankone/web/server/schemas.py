@@ -122,6 +122,26 @@ class TellBody(Body):
         return len(self.outcomes)
 
 
+_TOKEN = Field(None, max_length=MAX_NAME, description="the token, where there is no header Authorization")
+
+
+class VisitBody(Body):
+    """Ask for a visitor of a page."""
+
+    visitor: Annotated[Text, Field(max_length=100)] | None = Field(
+        None, description="who it is, such as a random number that the browser keeps; left out: nobody seen before"
+    )
+    token: str | None = _TOKEN
+
+
+class BeaconBody(Body):
+    """Tell that what a page showed was clicked; or, with `void`, that it was not shown at all."""
+
+    id: Annotated[str, Field(max_length=MAX_NAME)]
+    void: bool = False
+    token: str | None = _TOKEN
+
+
 class StopBody(Body):
     """Which pair to play from now on (the leading one if left out), and why."""
 

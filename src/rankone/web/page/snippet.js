@@ -1,0 +1,54 @@
+// For the pages of a site: asks once per view, shows what was chosen, tells the click. docs/snippet.md says how to use it.
+// Whatever the service does, the page stays as it was written: nothing is hidden before everything to show is known.
+(() => {
+  const script = document.currentScript;
+  const { experiment, token, visitor, within, wait = 300 } = script.dataset;
+  const base = new URL(`v1/experiments/${encodeURIComponent(experiment)}/`, script.src);
+  const began = performance.now();
+  const ignore = () => {};
+
+  // A text without a declared type: browsers send it to another site without asking that site first.
+  const post = (path, body) => fetch(base + path, { method: "POST", keepalive: true, body });
+  const beacon = (what) => {
+    const body = JSON.stringify({ token, ...what });
+    navigator.sendBeacon?.(base + "beacon", body) || post("beacon", body).catch(ignore);
+  };
+
+  // The same visitor gets the same decision; where nothing may be kept, a view is a visitor.
+  const who = () => {
+    let kept;
+    try {
+      kept = localStorage.rankone ||= [...crypto.getRandomValues(new Uint32Array(4))].join("-");
+    } catch {}
+    return kept;
+  };
+
+  const show = (levels) => {
+    const detail = { experiment, levels };
+    if (!document.dispatchEvent(new CustomEvent("rankone", { detail, cancelable: true }))) return true;
+    const root = within ? document.querySelector(within) : document;
+    const parts = [...(root?.querySelectorAll("[data-rankone][data-level]") ?? [])];
+    const fits = ({ dataset }) => levels[dataset.rankone] === dataset.level;
+    const all = Object.keys(levels);
+    const found = (factor) => parts.some((part) => part.dataset.rankone === factor && fits(part));
+    if (!all.length || !all.every(found)) return false;
+    for (const part of parts) if (all.includes(part.dataset.rankone)) part.hidden = !fits(part);
+    return true;
+  };
+
+  const answered = async (answer) => {
+    const { id, levels, row_name: row, col_name: col } = (await answer.json()).decisions[0];
+    const late = performance.now() - began > wait;
+    if (document.readyState === "loading") await new Promise((go) => addEventListener("DOMContentLoaded", go));
+    if (late || !show(levels ?? { row, col })) return beacon({ id, void: true });
+    const clicked = ({ target }) => {
+      const part = target.closest?.("[data-rankone-click]");
+      if (!part || (within && !part.closest(within))) return;
+      beacon({ id });
+      for (const kind of ["click", "auxclick"]) removeEventListener(kind, clicked, true);
+    };
+    for (const kind of ["click", "auxclick"]) addEventListener(kind, clicked, true);
+  };
+
+  post("visit", JSON.stringify({ token, visitor: visitor ?? who() })).then(answered).catch(ignore);
+})();
