@@ -1,6 +1,7 @@
 """The client does what the embedded experiment does, with the same methods, answers and errors."""
 
 import inspect
+import json
 import socket
 import subprocess
 import sys
@@ -46,6 +47,31 @@ def test_rewards_are_told_at_a_distance(client):
     assert len(shop.to_pandas()) == 4
     with pytest.raises(InputError, match="expected a reward as a number of at least 0"):
         shop.tell(shop.ask(), reward=-1)
+
+
+def test_a_plan_is_that_of_the_library(client):
+    wishes = {"rows": 2, "cols": 2, "rate": 0.2, "lift": 0.5, "visitors_a_day": 1000, "goal": "decide"}
+    found = client.plan(**wishes)
+    assert found == json.loads(json.dumps(rankone.plan(**wishes).to_dict()))
+    assert "half of such experiments have a verdict within" in found["sentence"]
+    signatures = [inspect.signature(each).parameters for each in (Client.plan, rankone.plan)]
+    assert list(signatures[0])[1:] == [name for name in signatures[1] if name != "seed"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"rate": 0.9}, "rate * (1 + lift), the best pair's click rate, of at most 1"),
+        ({"rows": 1, "cols": 1}, "at least two pairs"),
+        ({"margin": 1.5}, "margin: Input should be less than or equal to 1"),
+        ({"error": 0.0}, "error: Input should be greater than or equal to 0.000001"),
+        ({"goal": "win"}, "goal: Input should be 'earn', 'both' or 'decide'"),
+    ],
+)
+def test_plans_that_cannot_be(client, change, said):
+    with pytest.raises(InputError) as refused:
+        client.plan(**{"rows": 2, "cols": 2, "rate": 0.2, "lift": 0.5} | change)
+    assert refused.value.expected == said
 
 
 def test_a_report_comes_back_as_it_was_made(client):

@@ -351,6 +351,30 @@ def test_export_seconds(tmp_path):
     assert (above.status, above.code, above.headers["Retry-After"]) == (503, "too-slow", "1")
 
 
+def test_plans(usual):
+    body = {"rows": 1, "cols": 2, "rate": 0.2, "lift": 1.0, "goal": "decide"}
+    answers, barrier = [], threading.Barrier(3)
+
+    def plan():
+        barrier.wait()
+        answers.append(usual("POST", "/v1/plan", body))
+
+    threads = [threading.Thread(target=plan) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    refused = [answer for answer in answers if answer.status != 200]
+    assert len(refused) == 2
+    assert {(each.status, each.code, each.headers["Retry-After"]) for each in refused} == {(429, "plans-busy", "5")}
+
+
+def test_plan_lines(usual):
+    above = usual("POST", "/v1/plan", {"rows": 63, "cols": 2, "rate": 0.2, "lift": 1.0})
+    assert (above.status, above.code) == (422, "invalid")
+    assert above.json()["expected"] == "at most 64 rows and columns together"
+
+
 def test_every_limit_has_its_test():
     tested = {
         name.removeprefix("test_") for name in (*globals(), *vars(test_connection_limits)) if name.startswith("test_")

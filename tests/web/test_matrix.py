@@ -20,6 +20,7 @@ BODIES = {
     "visit": {"visitor": "Ann"},
     "beacon": {"id": "x"},
     "create_experiment": HOMEPAGE,
+    "plan": {"rows": 1, "cols": 1, "rate": 0.2, "lift": 1.0},
     "stop": {},
     "exclude": {"source": "robot"},
     "void_open": {"older_than": 86_400},
@@ -42,6 +43,7 @@ NEEDS = {
     "report": "read",
     "view": "read",
     "export": "read",
+    "plan": "read",
     "stop": "admin",
     "resume": "admin",
     "exclude": "admin",
@@ -59,6 +61,7 @@ NEEDS = {
     "page_page_css": None,
     "page_page_js": None,
     "page_panels_js": None,
+    "page_plan_js": None,
     "page_verdict_js": None,
     "page_tables_js": None,
     "page_charts_js": None,
@@ -66,7 +69,7 @@ NEEDS = {
     "chart_library": None,
     "snippet": None,
 }
-WHOLE = ("list_experiments", "metrics", "create_experiment")  # their path names no experiment
+WHOLE = ("list_experiments", "metrics", "create_experiment", "plan")  # their path names no experiment
 
 
 @pytest.fixture(scope="module")

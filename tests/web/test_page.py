@@ -308,6 +308,23 @@ def test_it_warns_of_traffic_that_does_not_match(verdicts, open_page):
     assert figure(page, "Verdict").startswith("in doubt")
 
 
+def test_it_plans(alive, open_page):
+    from playwright.sync_api import expect
+
+    page = open_page(alive[0])
+    page.get_by_text("Plan an experiment").click()
+    for name, value in {"Rows": "2", "Columns": "2", "Click rate, %": "20", "Lift of the best pair, %": "50"}.items():
+        page.get_by_label(name).fill(value)
+    page.get_by_role("button", name="Plan", exact=True).click()
+    answer = page.locator("#plan-answer")
+    expect(answer).to_contain_text("half of such experiments have a verdict within")
+    assert answer.locator("tbody tr").count() == 4
+    page.get_by_label("Click rate, %").fill("90")
+    page.get_by_role("button", name="Plan", exact=True).click()
+    expect(answer.get_by_role("alert")).to_contain_text("ask for a smaller lift")
+    page.problems = [text for text in page.problems if "422" not in text]
+
+
 def test_it_can_be_read_in_the_dark(alive, open_page):
     page = open_page(alive[0], color_scheme="dark")
     shown(page, "homepage")

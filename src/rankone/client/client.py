@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rankone.policies import Policy
 
 _CREATING = 300.0  # seconds: the first experiment of a policy may have to wait for a compiler
+_PLANNING = 300.0  # and so may the first plan
 
 
 class Client:
@@ -81,6 +82,26 @@ class Client:
         given = _given(**settings, control=list(control) if isinstance(control, tuple) else control)
         self.transport.send("POST", "/v1/experiments", given, timeout=_CREATING)
         return self.experiment(name)
+
+    def plan(
+        self,
+        rows: int,
+        cols: int,
+        rate: float,
+        lift: float,
+        *,
+        visitors_a_day: float | None = None,
+        goal: str | None = None,
+        margin: float = 0.0,
+        error: float = 0.05,
+    ) -> dict[str, Any]:
+        """Return what `rankone.plan` says before an experiment begins, worked out by the service, as plain values.
+
+        ``["sentence"]`` is made for reading, ``["spans"]`` has the visitors until a verdict for each goal.
+        """
+        wishes: dict[str, Any] = {"rows": rows, "cols": cols, "rate": rate, "lift": lift}
+        wishes |= _given(visitors_a_day=visitors_a_day, goal=goal, margin=margin, error=error)
+        return self.transport.send("POST", "/v1/plan", wishes, timeout=_PLANNING)
 
     def health(self) -> dict[str, Any]:
         """Return the service's word that it is well."""

@@ -2,6 +2,7 @@
 
 import { $, element } from "./dom.js";
 import { show } from "./panels.js";
+import { offerPlan } from "./plan.js";
 
 const EVERY = 1500; // milliseconds between looks at the experiment
 const LIST_EVERY = 6; // looks between looks at the list of experiments
@@ -19,11 +20,15 @@ function wanted() {
   }
 }
 
-class Refused extends Error {}
+class Refused extends Error {
+  constructor() {
+    super("a token with the scope read is needed");
+  }
+}
 
-async function get(path) {
-  const headers = token ? { Authorization: `Bearer ${token}` } : {};
-  const response = await fetch(path, { headers, cache: "no-store" });
+async function get(path, more = {}) {
+  const headers = { ...more.headers, ...(token ? { Authorization: `Bearer ${token}` } : {}) };
+  const response = await fetch(path, { ...more, headers, cache: "no-store" });
   if (response.status === 401) throw new Refused();
   const body = await response.json();
   if (!response.ok) throw new Error(body.detail ?? `status ${response.status}`);
@@ -109,13 +114,14 @@ async function lookOnce() {
   try {
     if (looks++ % LIST_EVERY === 0 || shown === null) showList(await get("v1/experiments"));
     $("sign-in").hidden = true;
+    $("plan").hidden = false;
     if (shown !== null) await show(await get(`v1/experiments/${encodeURIComponent(shown)}/view`));
     status(`live, ${new Date().toLocaleTimeString()}`);
   } catch (error) {
     looks = 0; // begin with the list again
     if (error instanceof Refused) {
       $("sign-in").hidden = false;
-      $("experiment").hidden = $("experiments").hidden = $("empty").hidden = $("damaged").hidden = true;
+      for (const id of ["experiment", "experiments", "empty", "damaged", "plan"]) $(id).hidden = true;
       status(token ? "this token is not valid here" : "a token is needed", token !== null);
     } else {
       status(`no answer, trying again: ${error.message}`, true);
@@ -130,6 +136,7 @@ $("sign-in").addEventListener("submit", (event) => {
   $("token").value = "";
   look();
 });
+offerPlan((path, body) => get(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }));
 addEventListener("resize", () => look());
 addEventListener("hashchange", () => names.includes(wanted()) && choose(wanted()));
 document.addEventListener("visibilitychange", () => document.hidden || look());

@@ -45,7 +45,9 @@ class Limits:
     looks: int = _limit(2, "reports, views, lists and metrics that are made at once, over all experiments", "waits")
     exports: int = _limit(2, "exports at the same time", "429")
     export_mebibytes: int = _limit(1_024, "MiB of memory of an export, which is a process of its own", "503")
-    export_seconds: int = _limit(600, "seconds until an export is made", "503")
+    export_seconds: int = _limit(600, "seconds until an export or a plan is made", "503")
+    plans: int = _limit(1, "plans at the same time; each is a process of its own", "429")
+    plan_lines: int = _limit(64, "rows and columns of a plan together", "422")
 
     def markdown(self) -> str:
         """Return the limits as a Markdown table.

@@ -82,6 +82,21 @@ class NewExperiment(Body):
     )
 
 
+class PlanBody(Body):
+    """An experiment to be planned. Left out: as `rankone.plan` has it."""
+
+    rows: Annotated[int, Field(ge=1, le=MAX_LEVELS)]
+    cols: Annotated[int, Field(ge=1, le=MAX_LEVELS)]
+    rate: Annotated[float, Field(gt=0, le=1)] = Field(description="click rate of a pair one change away from the best")
+    lift: Annotated[float, Field(gt=0)] = Field(description="how much more often the best is clicked: 0.1 is 10 % more")
+    visitors_a_day: Annotated[float, Field(gt=0)] | None = Field(None, description="to have days too")
+    goal: Literal["earn", "both", "decide"] | None = Field(None, description="left out: all of them")
+    margin: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.0, description="a winner within this part of the best is enough"
+    )
+    error: Annotated[float, Field(ge=1e-6, le=0.5)] = Field(0.05, description="the verdict may be wrong so often")
+
+
 class AskBody(Body):
     """Ask for one decision or a batch."""
 
@@ -298,6 +313,33 @@ class Health(BaseModel):
 
     status: Literal["ok"]
     version: str
+
+
+class SpanAnswer(BaseModel):
+    """One way to run an experiment: what it takes and what it costs."""
+
+    way: str = Field(description="a goal, or 'equal split'")
+    median: float | None = Field(description="visitors until half have a verdict; null: most had none, see beyond")
+    late: float | None = Field(description="until nine of ten have one")
+    lost: float | None = Field(description="clicks until the verdict, on average")
+    beyond: float | None = Field(description="visitors after which rehearsals gave up; null: never is never")
+
+
+class PlanAnswer(BaseModel):
+    """What an experiment of this size would take, with each goal and as a classic test."""
+
+    rows: int
+    cols: int
+    rate: float
+    lift: float
+    margin: float
+    error: float
+    visitors_a_day: float | None
+    bound: float = Field(description="visitors that rules which compare neighbours need at least, roughly")
+    spans: list[SpanAnswer]
+    advice: list[str] = Field(description="what would be possible, where a verdict takes more than a year")
+    meaning: str = Field(description="what rate and lift say about the pairs")
+    sentence: str
 
 
 class LineOfReport(BaseModel):

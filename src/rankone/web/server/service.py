@@ -55,6 +55,7 @@ class Service:
         self.auth = Authenticator(self._tokens, limits, require_token, allowed_origins)
         self._require_token = require_token
         self.exporting, self.looking = asyncio.Semaphore(limits.exports), asyncio.Semaphore(limits.looks)
+        self.planning = asyncio.Semaphore(limits.plans)
         self.reads = SingleFlight(self._read_something)
         self.writes = SingleFlight(functools.partial(self.off_loop, write_and_forget, self.database), fresh=_TICK)
         self.bundle = SingleFlight(functools.partial(run_in_subprocess, "bundle"), self.looking)

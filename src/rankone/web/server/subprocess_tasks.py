@@ -38,7 +38,7 @@ async def run_in_subprocess(task: str, out: BinaryIO | None = None, **arguments:
         raise
     if process.returncode != 0:
         last = error.decode(errors="replace").strip().rpartition("\n")[2]
-        do = "try again later; `rankone export`, on the service's machine, may take as much memory as there is"
+        do = f"try again later; `rankone {task}`, on the service's machine, may take as much memory as there is"
         raise StorageError(f"the process for '{task}' to succeed", last or "a sudden end", do)
 
 
@@ -74,6 +74,13 @@ def export(db: str, name: str, kind: str, mebibytes: int) -> None:
             shutil.copyfileobj(written, sys.stdout.buffer)
 
 
+def plan(**wishes: Any) -> None:
+    """Write a plan to standard output: rehearsals take seconds, and would keep the service's threads from running."""
+    from rankone.simulation.plan import plan as make
+
+    sys.stdout.write(json.dumps(make(**wishes).to_dict()))
+
+
 def bundle() -> None:
     """Make the chart library ready."""
     from rankone.charts.bundle import make_bundle
@@ -84,7 +91,7 @@ def bundle() -> None:
 def _main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # an exception: temporary files are removed
     arguments = json.load(sys.stdin)
-    tasks: dict[str, Callable[..., None]] = {"export": export, "bundle": bundle}
+    tasks: dict[str, Callable[..., None]] = {"export": export, "plan": plan, "bundle": bundle}
     tasks[arguments.pop("task")](**arguments)
 
 
