@@ -9,6 +9,8 @@ import math
 from collections.abc import Callable, Generator, Sequence
 from itertools import count
 
+import numpy as np
+
 from tests.oracles.policies import kl, shuffled_first_choices, upper
 
 Lists = Generator[tuple[int, ...], Sequence[int], None]
@@ -227,6 +229,47 @@ def bc_ts(n_items: int, examination: Sequence[float], rng, draw) -> Lists:
         return placed(sorted(range(n_items), key=lambda i: -draws[i])[: len(examination)], examination)
 
     return cells(n_items, examination, choose)
+
+
+def factor_drawer(sampler, rng):
+    """Draws of factors from their posteriors, every hull made anew for every draw, from where its last mode was."""
+    hulls: dict = {}
+
+    def draw(key, clicks: int, misses: Sequence[int], rates: Sequence[float]) -> float:
+        hull = hulls.setdefault(key, np.zeros(5))
+        return sampler(float(clicks), np.array(misses, float), np.array(rates), hull, rng)
+
+    return draw
+
+
+def misses_of(shows, clicks):
+    """Displays without a click, item by item and position by position."""
+    return [[n - s for n, s in zip(*both, strict=True)] for both in zip(shows, clicks, strict=True)]
+
+
+def pbm_ts(n_items: int, examination: Sequence[float], draw) -> Lists:
+    def choose(shows, clicks, looks, t):
+        misses = misses_of(shows, clicks)
+        draws = [draw(("item", i), sum(clicks[i]), misses[i], examination) for i in range(n_items)]
+        return placed(sorted(range(n_items), key=lambda i: -draws[i])[: len(examination)], examination)
+
+    return cells(n_items, examination, choose)
+
+
+def gibbs_ts(n_items: int, n_positions: int, draw, every: int = 1) -> Lists:
+    """Attractions given the examinations drawn last, then every so often examinations given these attractions."""
+    exams = [1.0] * n_positions
+
+    def choose(shows, clicks, looks, t):
+        misses = misses_of(shows, clicks)
+        draws = [draw(("item", i), sum(clicks[i]), misses[i], exams) for i in range(n_items)]
+        if (t - 1) % every == 0:
+            columns = [([row[k] for row in clicks], [row[k] for row in misses]) for k in range(n_positions)]
+            drawn = [draw(("place", k), sum(hits), missed, draws) for k, (hits, missed) in enumerate(columns)]
+            exams[:] = [exam / max(drawn) for exam in drawn]
+        return placed(sorted(range(n_items), key=lambda i: -draws[i])[:n_positions], exams)
+
+    return cells(n_items, exams, choose)
 
 
 def ranked_ts(n_items: int, n_positions: int, rng, draw) -> Lists:

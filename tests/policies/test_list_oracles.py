@@ -1,10 +1,12 @@
 """Policies on lists show the lists of their slow twins, list by list, on the same random numbers."""
 
+import numba
 import numpy as np
 import pytest
 
 import rankone
 from rankone.numerics.beta import draw_beta
+from rankone.numerics.product_posterior import draw_factor, make_hull
 from rankone.numerics.seeds import generator
 from tests.oracles import lists as slow
 from tests.oracles.plain_lists import plain_lists
@@ -18,6 +20,18 @@ WORLDS = {  # click rates of each item at each position
     "never": np.zeros((6, 2)),
 }
 EXAMINATION = (0.9, 1.0, 0.4)
+
+
+@numba.njit
+def _factor(clicks, misses, rates, hull, rng):
+    make_hull(clicks, misses, rates, hull)
+    return draw_factor(clicks, misses, rates, hull, rng)
+
+
+def factors(rng):
+    return slow.factor_drawer(_factor, rng)
+
+
 TWINS = {
     "cascade-kl-ucb": lambda n, k, rng: slow.index_lists(n, range(k), rng, slow.kl_index(0.0)),
     "cascade-kl-ucb:c=3,order=worst-first": lambda n, k, rng: slow.index_lists(
@@ -31,6 +45,9 @@ TWINS = {
     "pie-l": lambda n, k, rng: slow.pie(n, k, rng, 1),
     "pbm-ucb": lambda n, k, rng: slow.pbm_ucb(n, EXAMINATION[:k], rng, 0.01),
     "bc-ts": lambda n, k, rng: slow.bc_ts(n, EXAMINATION[:k], rng, draw_beta.py_func),
+    "pbm-ts": lambda n, k, rng: slow.pbm_ts(n, EXAMINATION[:k], factors(rng)),
+    "gibbs-ts": lambda n, k, rng: slow.gibbs_ts(n, k, factors(rng)),
+    "gibbs-ts:every=3": lambda n, k, rng: slow.gibbs_ts(n, k, factors(rng), every=3),
     "ranked-ts": lambda n, k, rng: slow.ranked_ts(n, k, rng, draw_beta.py_func),
     "cascade-ucb1": lambda n, k, rng: slow.index_lists(n, range(k), rng, slow.ucb1_index),
     "cascade-ucb1:until=all": lambda n, k, rng: slow.index_lists(n, range(k), rng, slow.ucb1_index, "all"),
