@@ -99,3 +99,28 @@ def test_the_worlds_are_played(fitted):
         regret = {row["policy"]: row["regret_mean"] for row in study.summary().iter_rows(named=True)}
         assert 0.0 <= regret["cascade-ts"] < regret["random-list"]
     assert known_policies()["cascade-ts"].plays == "list"
+
+
+@pytest.mark.parametrize("through", ["a file", "a frame"])
+def test_lists_with_gaps_are_refused_where_a_model_follows_the_list(log, tmp_path, through):
+    rows = pl.read_csv(log)
+    missing = rows.filter((pl.col("position") != 2) | (pl.col("list") >= 100))  # of 100 lists in 3,000
+    for table, gaps in ((missing, 100), (missing.filter(pl.col("list") >= 80), 20)):
+        if through == "a file":
+            table.write_csv(tmp_path / "gaps.csv")
+            counts = clicks.read(tmp_path / "gaps.csv")
+        else:
+            named = {name: name for name in ("item", "position", "clicked", "query", "list")}
+            counts = clicks.count(table, **named)
+        assert counts.report["lists with gaps"] == gaps
+        assert counts.impressions == len(table), "nothing is lost"
+        clicks.as_model("pbm").fit(counts)
+        if gaps == 20:
+            clicks.as_model("cascade").fit(counts)  # as few as this do no harm
+            continue
+        for name in ("cascade", "dcm", "sdbn", "ubm"):
+            with pytest.raises(
+                InputError,
+                match=r"at most 1% of the lists with gaps, .* got 100 of 3,000 lists .* or fit pbm",
+            ):
+                clicks.as_model(name).fit(counts)

@@ -10,10 +10,14 @@ import numpy.typing as npt
 import polars as pl
 
 from rankone.clicks.counts.counts import LIST_NUMBERS, Counts, shown_often
+from rankone.clicks.logs.read_report import ReadReport
 from rankone.errors import InputError
+from rankone.specs import amount
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+#: Share of the lists that may have gaps where a model needs whole lists.
+MOST_GAPS = 0.01
 
 
 def summed(groups: Ints, numbers: Floats, size: int) -> Floats:
@@ -66,6 +70,20 @@ class Cells:
         return np.repeat(np.arange(len(self.queries)), np.diff(self.query_items))
 
 
+def _check_gaps(report: ReadReport) -> None:
+    """Refuse lists of which parts are missing to models that follow a visitor down the list.
+
+    A few may be: rows that cannot be read are set aside, and what they would have told is lost in no other way.
+    """
+    gaps, lists = report["lists with gaps"], report["lists"]
+    if gaps > MOST_GAPS * lists:
+        raise InputError(
+            f"at most {MOST_GAPS:.0%} of the lists with gaps, as this model follows visitors from place to place",
+            f"{gaps:,} of {amount(lists, 'list')} in which a place above the last has no row",
+            "log every place that was shown, or fit pbm, which takes each place for itself",
+        )
+
+
 def cells_of(counts: Counts, min_impressions: int, by_previous: bool) -> Cells:
     """Number the queries and items of counts; items with few impressions are left out."""
     if min_impressions < 0:
@@ -74,6 +92,8 @@ def cells_of(counts: Counts, min_impressions: int, by_previous: bool) -> Cells:
         raise InputError(
             "counts of whole result lists", "counts of single impressions", "name the column of the lists: list='...'"
         )
+    if by_previous:
+        _check_gaps(counts.report)
     table = counts.table if by_previous else counts.cells
     if min_impressions > 1:
         table = table.filter(shown_often(min_impressions))

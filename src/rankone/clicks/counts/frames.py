@@ -97,7 +97,20 @@ def count(
     table = table.with_columns(nw.col("query", "item", *(["position"] if named else [])).cast(nw.String))
     cells = count_rows(table, with_lists=list is not None)
     report.add("duplicate items", good - int(cells["impressions"].sum()))
+    if list is not None:
+        add_lists(table, report)
     return Counts(cells, report)
+
+
+def add_lists(table: Any, report: ReadReport) -> None:
+    """Add to an account how many lists there are, and how many show an item below a place that has no row."""
+    table = table.with_columns(nw.col("position").cast(nw.Int64))
+    last, places = nw.col("position").max().alias("last"), nw.col("position").n_unique().alias("places")
+    lists = table.group_by("query", "list").agg(last, places)
+    gaps = (nw.col("last") > nw.col("places")).cast(nw.Int64).sum()
+    found = to_polars(lists.select(nw.len(), gaps=gaps)).row(0)
+    for name, number in zip(("lists", "lists with gaps"), found, strict=True):
+        report.add(name, int(number or 0))
 
 
 def known_frame(frame: Any) -> Any:

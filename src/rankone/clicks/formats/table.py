@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from rankone.clicks.counts.counts import CELL, MOST_POSITIONS, as_names
-from rankone.clicks.counts.frames import ONLY_QUERY, count_rows
+from rankone.clicks.counts.frames import ONLY_QUERY, add_lists, count_rows
 from rankone.clicks.formats.base import Format
 from rankone.clicks.logs.aggregated import hold_out
 from rankone.clicks.logs.collector import Collector
@@ -229,7 +229,8 @@ class Table(Format):
             rows = rows.filter(~held_out)
         if len(rows):
             cells = count_rows(nw.from_native(rows), with_lists=with_lists)
-            collector.report.add("lists", rows["list"].n_unique() if with_lists else 0)
+            if with_lists:
+                add_lists(nw.from_native(rows), collector.report)
             collector.report.add("duplicate items", len(rows) - int(cells["impressions"].sum()))
             collector.table(cells)
 

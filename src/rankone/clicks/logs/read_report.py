@@ -20,6 +20,7 @@ TALLIES = {
     "short lists": "lists with fewer items than positions",
     "long lists": "lists with more items than positions (cut)",
     "empty items": "places of a list without an item (skipped)",
+    "lists with gaps": "lists that show an item below a place of which nothing is known",
     "duplicate items": "items that their list already shows (the first place counts)",
     "rows beyond the last position": "impressions below the positions that count (ignored)",
     "cells clamped": "cells with more clicks than impressions (taken as all clicked)",

@@ -26,13 +26,13 @@ NO_OUTCOMES = -1  # as the query of a list that was logged without clicks
 TALLY_NAMES = (
     "rows", "blank lines", "lists", "clicks", "clicks repeated", "clicks off the list", "clicks before any list",
     "clicks on an earlier list", "lists shown again", "short lists", "long lists", "empty items", "duplicate items",
-    "lists without outcomes",
+    "lists without outcomes", "lists with gaps",
 )  # fmt: skip
 N_TALLIES = len(TALLY_NAMES)
 # Places of the state: the tallies, then where the reading is.
 (
     ROWS, BLANK, LISTS, CLICKS, REPEATED, OFF_LIST, BEFORE_ANY, ON_EARLIER, SHOWN_AGAIN, SHORT, LONG, EMPTY, DUPLICATE,
-    WITHOUT_OUTCOMES, N_LISTS, FIRST_OPEN, CURRENT_SESSION, STARTED, LINE, N_BAD,
+    WITHOUT_OUTCOMES, GAPS, N_LISTS, FIRST_OPEN, CURRENT_SESSION, STARTED, LINE, N_BAD,
 ) = range(N_TALLIES + 6)  # fmt: skip
 
 REASONS = ("", "wrong number of fields", "unknown kind of row", "a field is not a whole number")
@@ -176,12 +176,17 @@ def place_items(
         items[here, position] = NO_ITEM if empty else item_number(data, fields, field, paired)
         if items[here, position] == NO_ITEM and not empty:
             return False
+    gap = gaps = False
     for position in range(items.shape[1]):
         clicked[here, position] = 0
         if position >= positions:
             items[here, position] = NO_ITEM
         elif items[here, position] == NO_ITEM:
             state[EMPTY] += 1
+            gap = True
+        else:
+            gaps = gaps or gap
+    state[GAPS] += gaps
     for position in range(1, positions):
         item = items[here, position]
         for earlier in range(position):
