@@ -23,8 +23,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 BLOCK = re.compile(r"^```([^\s`]*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 RUN = {"csv", "python", "sh"}
 READ = {"json": json.loads, "toml": tomllib.loads}
-TRIED = {"console", "html", "sql"}  # by tests/web/test_docs_site.py, and below
-SHOWN = {"dockerfile", "ini", "nginx", "text", "{eval-rst}", "{toctree}"}  # not ours to run
+TRIED = {"console", "html", "js", "sql"}  # by tests/web/test_docs_site.py, tests/web/test_snippet.py, and below
+SHOWN = {"caddyfile", "css", "dockerfile", "ini", "nginx", "text", "{eval-rst}", "{toctree}"}  # not ours to run
 
 
 def blocks(page: Path, language: str, run: bool = True) -> list[str]:

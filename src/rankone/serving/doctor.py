@@ -23,6 +23,10 @@ from rankone.serving.storage.schema import SCHEMA
 from rankone.serving.unknown_policy import PolicyNotKnown
 from rankone.specs import amount
 
+_COPIED = (
+    "copied while a service wrote to it, without its -wal file: what was written last is missing; `rankone backup` "
+    "makes a whole copy"
+)
 _PATIENCE = 3600.0  # seconds for one statement: a recount of a long journal takes its time
 
 
@@ -55,6 +59,8 @@ def examine(db: str | Path) -> list[Finding]:
 def _examine(storage: Storage) -> Iterator[Finding]:
     try:
         yield Finding("", "schema", True, _of_schema(storage.schema))
+        if storage.copied_in_use:
+            yield Finding("", "copy", False, _COPIED)
         damage = storage.damage()
         found = "; ".join((damage or [])[:5]) or "the database finds no fault with itself"
         unchecked = "the database has no check of its own: it reports a damaged page when that page is read"

@@ -53,6 +53,7 @@ class Transactions:
 
     def __init__(self, connect: Callable[[], Storage], read_only: bool) -> None:
         self._read_only, self._closed = read_only, False
+        self._marked = False  # a service has said that it uses the database
         self._to_close = False  # as soon as the call is finished within which it was said
         with at_work:
             self.storage = connect()
@@ -105,10 +106,17 @@ class Transactions:
 
         def close() -> None:
             self._closed = True
-            self.storage.close()
+            self.storage.unmark() if self._marked else self.storage.close()
 
         with contextlib.suppress(StorageError):  # it is closed already, or a forked process's that cannot be used
             self.alone(close)
+
+    def mark_in_use(self) -> bool:
+        """Write down that a service uses the database until it is closed; return whether it is a copy of one in use."""
+        copied = self.storage.copied_in_use
+        self.alone(self.storage.mark_in_use)
+        self._marked = True
+        return copied
 
     def disconnect(self) -> None:
         """Close the connection before a fork, when nobody uses it; it is made again when it is next needed."""

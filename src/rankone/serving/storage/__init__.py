@@ -20,6 +20,15 @@ def open_storage(db: str | Path, durability: str = "full", patience: float = 30.
     return _kind(str(db))(str(db), durability, patience, read_only)
 
 
+def is_file(db: str | Path) -> bool:
+    """Return whether a database is a file of this machine.
+
+    >>> is_file("rankone.db"), is_file("postgresql://db1/shop")
+    (True, False)
+    """
+    return _kind(str(db)) is STORAGES.known()[_PLAIN_FILE]
+
+
 def shown(db: str | Path) -> str:
     """Return an address as people may see it, also that of a database that is away.
 
@@ -42,4 +51,4 @@ def _kind(address: str) -> type[Storage]:
     return kinds[_PLAIN_FILE]
 
 
-__all__ = ["DURABILITIES", "STORAGES", "Storage", "open_storage", "shown"]
+__all__ = ["DURABILITIES", "STORAGES", "Storage", "is_file", "open_storage", "shown"]

@@ -34,6 +34,7 @@ class Driver(abc.ABC):
     schemes: ClassVar[tuple[str, ...]] = ()  # what its addresses begin with, before ://
     dialect: ClassVar[Dialect]
     where: str  # the database as messages name it
+    copied_in_use: bool = False  # it is a copy that lacks what was being written when it was made
 
     @abc.abstractmethod
     def __init__(self, address: str, durability: str, patience: float, read_only: bool) -> None:
@@ -96,6 +97,13 @@ class Driver(abc.ABC):
     @abc.abstractmethod
     def damage(self) -> list[str] | None:
         """Return what the database itself finds wrong with its pages; None if it cannot look."""
+
+    def mark_in_use(self) -> None:  # noqa: B027 - only files can be copied behind the back of a service
+        """Write down that a service uses this database, so that a copy of a part of it can be told from a whole one."""
+
+    def unmark(self) -> None:
+        """Close the connection, and take that back if nobody else uses the database."""
+        self.close()
 
     @abc.abstractmethod
     def close(self) -> None:

@@ -34,6 +34,10 @@ _OPEN = (
     "there are no tokens: whoever reaches this service through this machine may do everything, also through a proxy on "
     "it; make one (rankone token create), or serve with --require-token"
 )
+_COPIED = (
+    "this database was copied while a service wrote to it, without its -wal file: it may lack the last events "
+    "(rankone doctor says more; rankone backup makes whole copies)"
+)
 _TICK = 1.0  # seconds between looks for windows that are over
 _THREADS, _READERS = 32, 8
 
@@ -71,6 +75,9 @@ class Service:
 
     async def start(self) -> None:
         """Begin to end windows in time, and open all experiments so that nobody has to wait for the first answer."""
+        with contextlib.suppress(StorageError):  # away, or not to be written to: that is told by /health/ready
+            if await self.off_loop(self.database.transactions.mark_in_use):
+                log.warning(_COPIED)
         await self.off_loop(lambda: warm_up_all(self.reader.policies(), log.info, log.warning))
         self._ticking = asyncio.create_task(self._tick())
 

@@ -1,0 +1,135 @@
+"""Backups of a database of experiments, and the way back: to its end, to an event, or to a time.
+
+SQLite files are copied by SQLite's own online backup, while services write. PostgreSQL has its own tools.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from rankone.errors import InputError, StorageError
+from rankone.serving.storage import is_file, open_storage, shown, sqlite_backup
+from rankone.serving.storage.sqlite_backup import (
+    COMPLETE,
+    Position,
+    chain_at,
+    copied_in_use,
+    has_log,
+    log_of,
+    marked,
+    positions,
+)
+from rankone.specs import amount
+from rankone.writing import whole_file
+
+_BESIDE = ("-wal", "-shm", "-journal")  # what SQLite puts behind the name of its own files
+
+
+def backup(db: str | Path, file: str | Path, *, over: bool = False) -> list[Position]:
+    """Copy a SQLite database to a file, whole, as it is at one moment; return how far each journal in it goes.
+
+    Services go on meanwhile. The file appears when all of it is there and sound, or not at all.
+
+    >>> import tempfile
+    >>> from rankone import Experiment
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with Experiment("homepage", ["A", "B"], ["1", "2"], policy="ucb1", db=folder / "rankone.db") as homepage:
+    ...     _ = homepage.ask()
+    ...     [found.events for found in backup(folder / "rankone.db", folder / "monday.backup")]
+    [2]
+    """
+    source, to = _sqlite(db, "pg_dump"), Path(file)
+    open_storage(source, read_only=True).close()  # says what is wrong with it
+    _check_place(to, "the backup")
+    if to.exists():
+        if to.samefile(source):
+            raise InputError("another file than the database itself", str(file), "name a new file")
+        if not over:
+            raise InputError(f"a new file for the backup, not {file}", "one that is there", "pass --over to replace it")
+    with whole_file(to) as part:
+        sqlite_backup.copy(source, part, COMPLETE)
+        return positions(part)
+
+
+def restore(
+    file: str | Path,
+    db: str | Path,
+    *,
+    upto: Mapping[str, int] | None = None,
+    until: float | None = None,
+    over: bool = False,
+    plain: bool = False,
+) -> list[Position]:
+    """Make a SQLite database of a backup; return how far each journal in it goes.
+
+    Args:
+        file: the backup.
+        db: where the database shall be.
+        upto: by experiment, the last event to restore; whole commits are, so it may end a few events before.
+        until: the time, in seconds since 1970, up to which to restore all other experiments.
+        over: replace a database that is there; it is kept beside the new one, with `.before` behind its name.
+        plain: take a file that was copied while a service wrote to it, and may lack events.
+    """
+    source, to = _sqlite(file, "pg_restore"), _sqlite(db, "pg_restore")
+    open_storage(source, read_only=True).close()
+    _check_place(to, "the database")
+    if to.exists() and to.samefile(source):
+        raise InputError("another file than the backup itself", str(db), "name the database to restore to")
+    if copied_in_use(source) and not plain:
+        got = "one that was copied while a service wrote to it, without its -wal file: it may lack the last events"
+        raise InputError(
+            f"a whole copy at {file}", got, "take one of `rankone backup`, or pass --plain to do with this"
+        )
+    if marked(source):
+        raise InputError(f"a backup at {file}", "a database that a service uses", "take a backup of it first")
+    with whole_file(to) as part:
+        sqlite_backup.copy(source, part, mark=0)
+        sqlite_backup.cut(part, upto or {}, None if until is None else int(until * 1e6))
+        if to.exists():
+            _give_way(to, part, over)
+        elif has_log(to):
+            got = f"{log_of(to).name}, the rest of a database that was there"
+            raise StorageError(f"nothing beside {to}", got, "move it away: it would be taken for this database's")
+        return positions(part)
+
+
+def _give_way(old: Path, new: Path, over: bool) -> None:
+    """Keep the database that is there under another name, if it may be replaced."""
+    sqlite_backup.settle(old)
+    lost = [found for found in positions(old) if not _has(new, found)]
+    if not over:
+        newer = ", ".join(f"'{found.experiment}' with {amount(found.events, 'event')}" for found in lost)
+        got = f"one that has what the backup does not: {newer}" if lost else "one that is there, and older"
+        raise InputError(f"no database at {old}", got, "pass --over to replace it; it is kept beside the new one")
+    kept = old.with_name(f"{old.name}.before")
+    with contextlib.suppress(FileNotFoundError):
+        kept.unlink()
+    try:
+        os.link(old, kept)
+    except OSError:  # not every file system has links
+        shutil.copy2(old, kept)
+
+
+def _has(path: Path, wanted: Position) -> bool:
+    """Return whether a database holds all that a journal holds up to a position."""
+    return chain_at(path, wanted.experiment, wanted.events) == wanted.chain
+
+
+def _sqlite(db: str | Path, tool: str) -> Path:
+    if not is_file(db):
+        do = f"use PostgreSQL's own {tool}: docs/backup.md has the commands"
+        raise InputError("a SQLite file", shown(db), do)
+    return Path(db)
+
+
+def _check_place(path: Path, what: str) -> None:
+    if path.is_dir():
+        raise InputError(f"a file for {what}", f"{path}, a folder", f"try {path / 'rankone.backup'}")
+    if path.name.endswith(_BESIDE):
+        raise InputError(f"a name for {what} that SQLite does not use itself", path.name, "name another file")
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"a folder for {path}", f"no folder {path.parent}", "make it")
