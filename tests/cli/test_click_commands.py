@@ -27,9 +27,9 @@ def run(*words):
 
 def test_fit_writes_problems_picture_and_quarantine(place):
     text = run("fit", place / "log.tsv.gz", "--top", 2, "--out", place / "models.json")
-    for word in ("rows set aside", "perplexity", "best item", "best position", "best click rate", "scale exam1"):
+    for word in ("rows set aside", "perplexity", "item", "position", "click rate", "may be as good", "scale exam1"):
         assert word in text
-    for word in ("gamma", "components", "Beware"):  # gamma is mu on this scale, and all queries are in one piece
+    for word in ("gamma", "components"):  # gamma is mu on this scale, and all queries are in one piece
         assert word not in text
     assert text.endswith(f"Next: rankone simulate --problem '{place / 'models.json'}#1_0'\n")  # the default policies
     assert (place / "models.png").stat().st_size > 10_000
@@ -57,17 +57,33 @@ def test_fit_names_the_best_pair(place):
     assert query["best_click_rate"] == pytest.approx(0.5, abs=0.01)
 
 
-def test_fit_says_when_the_best_item_rests_on_few_impressions(place):
+def test_fit_names_what_the_data_support_and_says_what_it_does_not_name(place):
     """Ten clicks of 23 impressions at a bad position fit a click rate of 1: nobody should take that for known."""
     known = "q,a,1,1\nq,a,1,0\nq,a,2,1\nq,a,2,0\nq,a,2,0\nq,a,2,0\nq,a,2,0\n" * 60
-    (place / "few.csv").write_text("query,item,position,clicked\n" + known + "q,rare,2,1\n" * 10 + "q,rare,2,0\n" * 13)
+    bad = "q,bad,1,0\n" * 99 + "q,bad,1,1\n"
+    rare = "q,rare,2,1\n" * 10 + "q,rare,2,0\n" * 13
+    (place / "few.csv").write_text("query,item,position,clicked\n" + known + bad + rare)
     text = run("fit", place / "few.csv")
-    assert "Beware: the best item rests on few impressions in query q (item rare: 10 clicks of 23 impressions)" in text
     (query,) = json.loads(run("fit", place / "few.csv", "--json"))["queries"]
     assert query["best_click_rate"] > 0.99
     assert query["best_low"] < 0.7
+    assert (query["best_item"], query["pair_impressions"]) == ("rare", 0)
     assert (query["best_impressions"], query["best_clicks"]) == (23, 10)
-    assert re.search(r"1 \(0\.\d+ to 1\)", text)
+    assert (query["supported_item"], query["supported_position"], query["supported_impressions"]) == ("a", 1, 120)
+    assert query["supported_low"] < 0.5 < query["supported_high"]
+    assert (query["not_told_apart"], query["too_little_data"]) == (1, False), "rare may be as good, bad is not"
+    assert "another pair's in query q: in q item rare at position 1" in text
+    assert re.search(r"1 \(0\.\d+ to 1; clicked 0 of 0 impressions\), against 0\.\d+ \(0\.\d+ to 0\.\d+\)", text)
+    assert "1 of 2 others" in text
+
+
+def test_fit_says_too_little_data(place):
+    (place / "little.csv").write_text(
+        "query,item,position,clicked\n" + ("q,a,1,0\n" * 8 + "q,b,1,0\n" * 9 + "q,b,1,1\n" + "q,a,1,1\n") * 3
+    )
+    text = run("fit", place / "little.csv")
+    assert "too little data" in text
+    assert "Beware: too little data in query q: every other item may be as good" in text
 
 
 def test_fit_warns_of_what_cannot_be_learned(place):
@@ -77,7 +93,7 @@ def test_fit_warns_of_what_cannot_be_learned(place):
     assert "Beware: not a single click in query silent" in text
     assert "Beware: positions that no item connects in query apart" in text
     assert "components" in text
-    assert len(json.loads(run("fit", place / "odd.csv", "--json"))["warnings"]) == 2
+    assert len(json.loads(run("fit", place / "odd.csv", "--json"))["warnings"]) == 3  # and too little data
 
 
 def test_fit_json_is_only_json(place):

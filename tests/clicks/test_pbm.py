@@ -128,6 +128,44 @@ def test_truth_is_found_within_its_standard_errors():
     assert examination["se"][0] == 0.0  # the reference of the scale
 
 
+def test_intervals_are_those_of_a_single_rate_where_there_is_one():
+    """One item at one position: the likelihood ratio of a binomial, also where every impression was clicked, or none."""
+    rows = {"query": ["none", "some", "all"], "item": "a", "position": 1, "impressions": [20, 100, 20]}
+    model = clicks.PBM().fit(clicks.Counts(pl.DataFrame({**rows, "clicks": [0, 30, 20]})))
+    found = {row["query"]: (row["low"], row["high"]) for row in model.intervals()[0].to_dicts()}
+    assert found["all"] == pytest.approx((np.exp(-1.9207 / 20), 1.0), abs=1e-4), "it was [.99999, 1]"
+    assert found["none"] == pytest.approx((0.0, 1.0 - np.exp(-1.9207 / 20)), abs=1e-3)
+    for end in found["some"]:
+        fall = 30 * np.log(0.3 / end) + 70 * np.log(0.7 / (1.0 - end))
+        assert fall == pytest.approx(1.9207, rel=0.01)
+
+
+@pytest.mark.parametrize("scale", ["exam1", "balanced", "as-is"])
+def test_rates_of_pairs_fall_by_as_much_as_they_should(scale):
+    """At an end of a pair's interval the best fit with that rate, found by brute force, is 1.92 nats below the top."""
+    rows = {"query": "q", "item": ["a", "a", "b", "b"], "position": [1, 2, 1, 2], "impressions": 200}
+    counts = clicks.Counts(pl.DataFrame({**rows, "clicks": [90, 30, 40, 20]}))
+    model = clicks.PBM(scale=scale).fit(counts)
+    pair = model.rates("q").row(1, named=True)
+    a, b = np.meshgrid(np.linspace(0.2, 0.8, 300), np.linspace(0.05, 0.5, 300))  # attraction at the first position
+    for end in (pair["low"], pair["high"]):
+        second = end / a  # examination of the second that gives the pair this rate
+        gain = 90 * np.log(a) + 110 * np.log1p(-a) + 30 * np.log(end) + 170 * np.log1p(-end)
+        gain += 40 * np.log(b) + 160 * np.log1p(-b) + 20 * np.log(b * second) + 180 * np.log1p(-b * second)
+        assert model.log_likelihood_ - gain[second <= 1.0].max() == pytest.approx(1.92, abs=0.02)
+
+
+def test_the_highest_of_equal_positions_is_the_highest_by_luck():
+    """A flat curve: the interval of examination, relative to the best position, still holds 95 % of the time."""
+    logs = 60
+    flat = {"items": 12, "shown": 150, "attraction": np.full(12, 0.3), "examination": np.ones(6)}
+    counts, _, _ = simulated_logs(range(7_000, 7_000 + logs), **flat)
+    attraction, examination = clicks.PBM().fit(counts).intervals()
+    for table, truth in ((attraction, 0.3), (examination, 1.0)):
+        hits = covered(table, np.full(table.height, truth)).reshape(logs, -1).mean(axis=1)
+        assert hits.mean() > 0.95 - 3 * hits.std() / np.sqrt(logs)
+
+
 def covered(table, truth):
     return (table["low"].to_numpy() <= truth + 1e-12) & (truth <= table["high"].to_numpy() + 1e-12)
 

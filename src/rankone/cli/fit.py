@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rankone.clicks.models.base import ClickModel
     from rankone.clicks.models.product import ProductModel
 
-_FEW_CLICKS = 20  # of the best item
+_RATE = ("rate", "low", "high")
 
 
 @command("fit", example="log.tsv.gz --top 5 --out models.json", topic=DATA)
@@ -87,10 +87,10 @@ def fit(
     summary = chosen.summary().sort("impressions", descending=True)
     facts = _facts(chosen, len(counts.queries))
     if isinstance(chosen, ProductModel):
-        sure = chosen.best().select(
-            "query", best_low="low", best_high="high", best_impressions="impressions", best_clicks="clicks"
-        )
-        summary = summary.join(sure, on="query", how="left", maintain_order="left")
+        sure = chosen.best().rename({"low": "best_low", "high": "best_high"})
+        sure = sure.rename({"impressions": "best_impressions", "clicks": "best_clicks"})
+        known = [name for name in ("best_item", "best_position", "best_click_rate") if name in summary.columns]
+        summary = summary.drop(known).join(sure, on="query", how="left", maintain_order="left")
     warnings = _warnings(summary)
     if out is not None and not isinstance(chosen, ProductModel):
         from rankone.problems.files import save_problems
@@ -106,13 +106,18 @@ def fit(
             shown = most_frequent[:2] if len(most_frequent) > 4 else most_frequent
             click_model_chart(*chosen.intervals(), shown).save(picture)
     if as_json:
-        found = {"log": counts.report.to_dict(), "model": facts, "warnings": warnings, "queries": summary.to_dicts()}
+        found = {
+            "log": counts.report.to_dict(),
+            "model": facts,
+            "warnings": warnings + counts.report.warnings(),
+            "queries": summary.to_dicts(),
+        }
         print(json.dumps(found, indent=1))
         return
     _logs.show_account(counts.report)
     from rankone.cli._tables import show_table
 
-    show_table(_telling(summary), f"{chosen.title}: {_words(facts)}")
+    show_table(_telling(summary), f"{chosen.title}: {_words(facts)}", spare=("perplexity", "gamma", "p_max", "mu"))
     for warning in warnings:
         print(f"Beware: {warning}")
     written = [str(path) for path in (out, picture) if path]
@@ -125,27 +130,41 @@ def fit(
 
 
 def _telling(summary: pl.DataFrame) -> pl.DataFrame:
-    """Leave out what another column or the title says: on the scale exam1, p_max is 1 and gamma is mu."""
+    """Show what the data support first, then what was counted; what another column or the title says is left out."""
     import polars as pl
 
-    shown = summary.drop("attraction", "log_likelihood", "best_impressions", "best_clicks", strict=False)
-    if "best_low" in shown.columns:
-        names = ("best_click_rate", "best_low", "best_high")
-        texts = [pl.col(name).map_elements(lambda rate: f"{rate:.2g}", pl.String) for name in names]
-        shown = shown.with_columns(best_click_rate=pl.format("{} ({} to {})", *texts)).drop("best_low", "best_high")
-    if "components" in shown.columns and (shown["components"] == 1).all():
+    if "supported_rate" not in summary.columns:
+        return summary.drop("attraction", "log_likelihood", strict=False)
+    texts = [pl.col(f"supported_{name}").map_elements(lambda rate: f"{rate:.2g}", pl.String) for name in _RATE]
+    few = pl.when("too_little_data").then(pl.lit("too little data")).otherwise(pl.lit(""))
+    shown = summary.select(
+        "query",
+        item="supported_item",
+        position="supported_position",
+        click_rate=pl.format("{} ({} to {})", *texts),
+        clicked=pl.format("{} of {}", "supported_clicks", "supported_impressions"),
+        may_be_as_good=pl.format("{} of {} others", "not_told_apart", pl.col("items") - 1),
+        verdict=few,
+        impressions="impressions",
+        clicks="clicks",
+        components="components",
+        perplexity="perplexity",
+        mu="mu",
+        p_max="p_max",
+        gamma="gamma",
+    )
+    if not summary["too_little_data"].any():
+        shown = shown.drop("verdict")
+    if (shown["components"] == 1).all():
         shown = shown.drop("components")
-    if "gamma" in shown.columns and (shown["gamma"] == shown["mu"]).all():
-        shown = shown.drop("p_max", "gamma")
-    best = [name for name in ("best_item", "best_position", "best_click_rate") if name in shown.columns]
-    return shown.select("query", *best, pl.exclude("query", *best))
+    return shown.drop("p_max", "gamma") if (shown["gamma"] == shown["mu"]).all() else shown
 
 
 def _warnings(summary: pl.DataFrame) -> list[str]:
     """Say which queries should not be trusted, and why."""
     silent = summary.filter(clicks=0)["query"].to_list()
     apart = summary.filter(summary["components"] > 1)["query"].to_list() if "components" in summary.columns else []
-    warnings = [*_resting_on_few(summary)]
+    warnings = [*_another_is_fitted(summary), *_too_little(summary)]
     if silent:
         warnings.append(
             f"not a single click in {_some(silent, len(summary))}: nothing can be learned there; "
@@ -159,23 +178,40 @@ def _warnings(summary: pl.DataFrame) -> list[str]:
     return warnings
 
 
-def _resting_on_few(summary: pl.DataFrame) -> list[str]:
-    """Say which best items are little known."""
-    if "best_low" not in summary.columns:
+def _another_is_fitted(summary: pl.DataFrame) -> list[str]:
+    """Say where the highest fitted rate is another pair's than the one that the data support, and by how much."""
+    if "supported_rate" not in summary.columns:
         return []
-    little = (summary["best_clicks"] < _FEW_CLICKS) | (summary["best_low"] < summary["best_click_rate"] / 2)
-    few = summary.filter(little & (summary["clicks"] > 0))
-    if few.is_empty():
+    same = (summary["best_item"] == summary["supported_item"]) & (
+        summary["best_position"] == summary["supported_position"]
+    )
+    other = summary.filter(~same & (summary["clicks"] > 0))
+    if other.is_empty():
         return []
-    told = [
-        f"{row['query']} (item {row['best_item']}: {amount(row['best_clicks'], 'click')} of "
-        f"{amount(row['best_impressions'], 'impression')})"
-        for row in few.head(3).to_dicts()
-    ]
-    more = f" and {few.height - 3:,} more" if few.height > 3 else ""
+    row = other.row(0, named=True)
+    seen = f"{row['pair_clicks']:,} of {amount(row['pair_impressions'], 'impression')}"
+    unseen = other.filter(pair_impressions=0).height
+    never = f", never shown in {unseen:,} of them" if unseen and len(other) > 1 else ""
     return [
-        f"the best item rests on few impressions in query {', '.join(told)}{more}: its true click rate may be far "
-        "lower, as the interval says, and another item the best; raise --min-impressions, or collect more"
+        f"the highest fitted click rate is another pair's in {_some(other['query'].to_list(), len(summary))}{never}: "
+        f"in {row['query']} item {row['best_item']} at position {row['best_position']}, "
+        f"{row['best_click_rate']:.2g} ({row['best_low']:.2g} to {row['best_high']:.2g}; clicked {seen}), against "
+        f"{row['supported_rate']:.2g} ({row['supported_low']:.2g} to {row['supported_high']:.2g}) of the pair in the "
+        "table; the table has the pair with the highest lower bound, which is what the data support"
+    ]
+
+
+def _too_little(summary: pl.DataFrame) -> list[str]:
+    """Say where even the best supported pair is little known."""
+    if "too_little_data" not in summary.columns:
+        return []
+    few = summary.filter(summary["too_little_data"] & (summary["clicks"] > 0))["query"].to_list()
+    if not few:
+        return []
+    return [
+        f"too little data in {_some(few, len(summary))}: every other item may be as good as the one in the table, or "
+        "its click rate is known to no more than a factor of 3; take longer logs, --model pbm:examination=shared, or a "
+        "live experiment"
     ]
 
 

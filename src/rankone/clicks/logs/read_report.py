@@ -33,6 +33,21 @@ TALLIES = {
 }
 
 
+_MUCH = 0.01
+_SORT = "sort the log by session and time: the rows of a session must stand together"
+#: What is a loss: its tally, the tally that it is a share of, how it is told, and what to do.
+_LOSSES = (
+    ("clicks off the list", "clicks", "clicks are on items that no open list of their session shows", _SORT),
+    ("clicks before any list", "clicks", "clicks have no list of their session before them", _SORT),
+    ("long lists", "lists", "lists have more items than positions are counted and were cut", "raise positions"),
+    (
+        "rows beyond the last position", "rows", "rows are at positions below those that count and were ignored",
+        "raise positions",
+    ),
+    ("duplicate items", "rows", "rows show an item again that their list already shows", "check the column of lists"),
+)  # fmt: skip
+
+
 def check_max_bad(share: float) -> None:
     """Refuse a limit that is no share of the rows."""
     if not 0.0 <= share <= 1.0:
@@ -89,6 +104,20 @@ class ReadReport(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return dataclasses.asdict(self) | {"rows_read": self.rows_read}
+
+    def warnings(self) -> list[str]:
+        """Say what was lost beyond one in a hundred, and what to do about it."""
+        found = []
+        for tally, whole, what, do in _LOSSES:
+            lost, total = self[tally], self.rows_read if whole == "rows" else self[whole]
+            if total and lost > _MUCH * total:
+                found.append(f"{lost:,} of {total:,} {what} ({lost / total:.0%}); {do}")
+        if self.rows and self.rows_quarantined > _MUCH * self.rows:
+            found.append(
+                f"{self.rows_quarantined:,} of {self.rows:,} rows could not be read ({self.bad_share:.0%}); "
+                "see their reasons in the account, and the rows themselves with quarantine"
+            )
+        return found
 
     def lines(self) -> list[tuple[str, int]]:
         """Return the account as (what, number) lines, for a table."""

@@ -281,7 +281,17 @@ def _moved_duals(values: Floats, steps: Floats, duals: Floats, free: Mask, tau: 
 
 
 @noalloc
-def _missing(values: Floats, steps: Floats, duals: Floats, free: Mask) -> tuple[float, int]:
+def _off(values: Floats, slopes: Floats, duals: Floats, free: Mask, tau: float) -> float:
+    """How far slopes and multipliers are from balance: the slopes of the barrier problem are given."""
+    total = 0.0
+    for place in range(len(values)):
+        if free[place]:
+            total += abs(slopes[place] - tau / values[place] - duals[place])
+    return total
+
+
+@noalloc
+def _missing(values: Floats, duals: Floats, free: Mask) -> tuple[float, int]:
     """Sum of multiplier times distance to the bound, over the parameters that may move, and their number."""
     total, number = 0.0, 0
     for place in range(len(values)):
@@ -308,23 +318,24 @@ def _decrement(group: Group) -> float:
 @noalloc
 def climb(group: Group, prior: Floats, tilt: float, tau: float, tolerance: float) -> tuple[float, int]:
     """Climb from the group's x and y; return the nats that may be missing at the top, and the number of steps."""
-    least = 0.0
-    gap = math.inf
+    gap, reached, lowest = math.inf, 0.0, 0.0
     for step in range(_STEPS):
-        at_x, number_x = _missing(group.x, group.step_x, group.dual_x, group.free_x)
-        at_y, number_y = _missing(group.y, group.step_y, group.dual_y, group.free_y)
+        at_x, number_x = _missing(group.x, group.dual_x, group.free_x)
+        at_y, number_y = _missing(group.y, group.dual_y, group.free_y)
         number = max(number_x + number_y, 1)
-        least = 0.1 * tolerance / number
-        tau = max(least, min(tau, 0.1 * (at_x + at_y) / number))
+        tau = max(0.1 * tolerance / number, min(tau, 0.1 * (at_x + at_y) / number))
         _slopes(group, prior, tilt, tau)
+        off = _off(group.x, group.step_x, group.dual_x, group.free_x, tau)
+        off += _off(group.y, group.step_y, group.dual_y, group.free_y, tau)
         _eliminated(group)
         _solve(group)
         gap = at_x + at_y + _decrement(group)
-        if gap <= tolerance:
+        if gap <= tolerance and off <= 1e3 * tolerance + 1e-9 * abs(reached):
             return gap, step
         far_x, dual_x = _reach(group.x, group.step_x, group.dual_x, group.free_x, tau)
         far_y, dual_y = _reach(group.y, group.step_y, group.dual_y, group.free_y, tau)
         far, before = min(far_x, far_y), value(group, prior, tilt, tau)
+        reached = before
         for item in range(len(group.x)):
             group.old_x[item] = group.x[item]
         for spot in range(len(group.y)):
@@ -346,6 +357,8 @@ def climb(group: Group, prior: Floats, tilt: float, tau: float, tolerance: float
             far *= 0.5
         _moved_duals(group.old_x, group.step_x, group.dual_x, group.free_x, tau, min(dual_x, dual_y))
         _moved_duals(group.old_y, group.step_y, group.dual_y, group.free_y, tau, min(dual_x, dual_y))
-        if not raised or lowest < _LOWEST:
+        if lowest < _LOWEST:
+            return math.inf, step
+        if not raised:
             return gap, step
-    return gap, _STEPS
+    return math.inf, _STEPS

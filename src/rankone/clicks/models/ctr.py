@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import polars as pl
 
 from rankone.clicks.counts.count_arrays import Cells, Floats
 from rankone.clicks.models.base import FitProgress, per_item, per_position, smoothed_share
+from rankone.clicks.models.intervals import binomial_ends, with_ends
 from rankone.clicks.models.pbm import check_prior
 from rankone.clicks.models.product import ProductModel
 from rankone.deprecation import old_positions
@@ -31,6 +33,31 @@ class CTRModel(ProductModel):
         attraction, examination = self._rates(cells, check_prior(self.prior))
         self._learned(cells, np.clip(attraction, 1e-6, 1.0), np.clip(examination, 1e-6, 1.0)[None, :])
 
+    def intervals(self, level: float = 0.95) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """`attraction_` and `examination_` with intervals of shares (columns se, low, high); what is fixed is sure."""
+        attraction, examination, cells = self.attraction_, self.examination_, self.cells_
+        seen = examination["position"].to_numpy() - 1
+        tables = []
+        for table, name, counts in (
+            (attraction, "attraction", self._item_counts(cells)),
+            (examination, "examination", self._position_counts(cells)),
+        ):
+            certain = table[name].to_numpy()
+            if counts is None:
+                tables.append(with_ends(table, np.zeros(table.height), certain, certain))
+                continue
+            clicks, shown = counts if name == "attraction" else (counts[0][seen], counts[1][seen])
+            tables.append(with_ends(table, *binomial_ends(clicks, shown, level)))
+        return tables[0], tables[1]
+
+    def _item_counts(self, cells: Cells) -> tuple[Floats, Floats] | None:
+        """Clicks and impressions behind the attraction of each item; None where it is fixed."""
+        return None
+
+    def _position_counts(self, cells: Cells) -> tuple[Floats, Floats] | None:
+        """Clicks and impressions behind the examination of each position; None where it is fixed."""
+        return None
+
     def _rates(self, cells: Cells, prior: tuple[float, float]) -> tuple[Floats, Floats]:
         """Return one attraction an item and one examination a position."""
         raise TypeError(f"{type(self).__name__} must define _rates(cells, prior)")
@@ -47,6 +74,9 @@ class GlobalCTR(CTRModel):
         share = smoothed_share(cells.clicks.sum(), cells.impressions.sum(), prior)
         return np.full(cells.n_items, share), np.ones(cells.n_positions)
 
+    def _item_counts(self, cells: Cells) -> tuple[Floats, Floats]:
+        return np.full(cells.n_items, cells.clicks.sum()), np.full(cells.n_items, cells.impressions.sum())
+
 
 class RankCTR(CTRModel):
     """One click-through rate a position."""
@@ -59,6 +89,9 @@ class RankCTR(CTRModel):
         shown = per_position(cells, cells.impressions)
         return np.ones(cells.n_items), smoothed_share(per_position(cells, cells.clicks), shown, prior)
 
+    def _position_counts(self, cells: Cells) -> tuple[Floats, Floats]:
+        return per_position(cells, cells.clicks), per_position(cells, cells.impressions)
+
 
 class DocumentCTR(CTRModel):
     """One click-through rate an item of a query."""
@@ -70,3 +103,6 @@ class DocumentCTR(CTRModel):
         """Return the rate of each item."""
         share = smoothed_share(per_item(cells, cells.clicks), per_item(cells, cells.impressions), prior)
         return share, np.ones(cells.n_positions)
+
+    def _item_counts(self, cells: Cells) -> tuple[Floats, Floats]:
+        return per_item(cells, cells.clicks), per_item(cells, cells.impressions)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from itertools import pairwise
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,11 @@ import polars as pl
 from rankone.clicks.counts.count_arrays import Cells, Floats, Ints, summed
 from rankone.clicks.counts.counts import position_title
 from rankone.clicks.logs.held_out_lists import Lists
-from rankone.clicks.models.base import ClickModel, per_item
+from rankone.clicks.models.base import ClickModel
+from rankone.clicks.models.best_pair import best_pairs
 from rankone.clicks.models.components import place_components
-from rankone.clicks.models.uncertainty import checked_level, log_errors, with_interval
+from rankone.clicks.models.intervals import GroupProfile, attraction_ends, examination_ends, with_ends
+from rankone.clicks.models.uncertainty import checked_level
 from rankone.deprecation import OldAttribute, old_positions
 from rankone.errors import InputError
 from rankone.problems import RankOne
@@ -102,62 +103,56 @@ class ProductModel(ClickModel):
         return table.select(pl.Series("query", self.cells_.queries).gather(group), pl.all())
 
     def intervals(self, level: float = 0.95) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """`attraction_` and `examination_` with standard errors and intervals (columns se, low, high)."""
-        self._check_fitted()
-        cells = self.cells_
-        error_a, error_g = self._log_errors(balanced=self.scale == "balanced")
-        place = self._group_of_item(cells)[cells.item] * cells.n_positions + cells.position
-        seen = (self._labels >= 0).ravel()
-        clicks_g = summed(place, cells.clicks, self.curves_.size)[seen]
-        exposure_g = summed(place, cells.impressions * self.item_attraction_[cells.item], self.curves_.size)[seen]
-        exposure_a = per_item(cells, cells.impressions * self.curves_.ravel()[place])
-        attraction = with_interval(
-            self.attraction_, "attraction", error_a, per_item(cells, cells.clicks), exposure_a, level
-        )
-        return attraction, with_interval(
-            self.examination_, "examination", error_g.ravel()[seen], clicks_g, exposure_g, level
-        )
+        """`attraction_` and `examination_` with standard errors and intervals (columns se, low, high).
 
-    def _log_errors(self, balanced: bool) -> tuple[Floats, Floats]:
-        """Standard errors of the logarithms, of every item and of every curve."""
-        cells, starts = self.cells_, self._item_starts(self.cells_)
-        error_a, error_g = np.zeros(cells.n_items), np.zeros_like(self.curves_)
-        for group in range(len(starts) - 1):
-            items = slice(starts[group], starts[group + 1])
-            inside = slice(cells.item_cells[items.start], cells.item_cells[items.stop])
-            error_a[items], error_g[group] = log_errors(
-                cells.item[inside] - items.start,
-                cells.position[inside],
-                cells.impressions[inside],
-                self.item_attraction_[items],
-                self.curves_[group],
-                self._labels[group],
-                balanced=balanced,
-            )
-        return error_a, error_g
-
-    def best(self, level: float = 0.95) -> pl.DataFrame:
-        """One row per query: how sure the click rate of its best pair is.
-
-        `low` and `high` are an interval of that rate. The best of many items is overrated, so the lower end holds for
-        every item that might have come out best (Bonferroni). `impressions` and `clicks` are those of the best item,
-        which is all that its place rests on.
+        The intervals are profile likelihoods (`rankone.clicks.models.intervals`); se comes from the curvature.
         """
         self._check_fitted()
-        cells, starts = self.cells_, self.cells_.query_items
-        items = np.array([int(self.item_attraction_[a:b].argmax()) + a for a, b in pairwise(starts)], np.int64)
-        group = self._group_of_item(cells)[items]
-        curves = np.where(self._labels >= 0, self.curves_, 0.0)
-        rate = self.item_attraction_[items] * curves[group].max(axis=1)
-        error = np.minimum(self._log_errors(balanced=False)[0][items], 50.0)  # of an item at the best position
-        doubt = (1.0 - checked_level(level)) / 2.0
-        reach = np.array([NormalDist().inv_cdf(1.0 - doubt / size) for size in np.diff(starts)])
-        found = cells.items.select("query", pl.col("item").alias("best_item"), "impressions", "clicks")[items]
-        return found.with_columns(
-            best_click_rate=rate,
-            low=rate * np.exp(-reach * error),
-            high=np.minimum(1.0, rate * np.exp(NormalDist().inv_cdf(1.0 - doubt) * error)),
+        checked_level(level)
+        groups = [GroupProfile(self, group) for group in range(len(self.curves_))]
+        items = [attraction_ends(group, self.scale, level) for group in groups]
+        places = [examination_ends(group, self.scale, level) for group in groups]
+        seen = (self._labels >= 0).ravel()
+        attraction = with_ends(self.attraction_, *(np.concatenate(column) for column in zip(*items, strict=True)))
+        columns = [np.concatenate(column)[seen] for column in zip(*places, strict=True)]
+        return attraction, with_ends(self.examination_, *columns)
+
+    def rates(self, query: str | int, level: float = 0.95) -> pl.DataFrame:
+        """One row per item and position that the query showed: counts, and the fitted click rate with its interval.
+
+        Rates do not depend on the scale. The interval is the profile likelihood of each pair by itself.
+        """
+        number = self._query_number(query)
+        checked_level(level)
+        group = GroupProfile(self, 0 if self.examination == "shared" else number)
+        first, last = self.cells_.query_items[number : number + 2] - group.items.start
+        own = (group.item >= first) & (group.item < last)
+        item, place = group.item[own], group.place[own]
+        found = group.rates(item, place, level)
+        return pl.DataFrame(
+            {
+                "item": self.cells_.items["item"].gather(item + group.items.start),
+                "position": place + 1,
+                "impressions": group.impressions[own].astype(np.int64),
+                "clicks": group.clicks[own].astype(np.int64),
+                "rate": group.a[item] * group.g[place],
+                "low": np.exp(found.low),
+                "high": np.minimum(np.exp(found.high), 1.0),
+            }
         )
+
+    def best(self, level: float = 0.95) -> pl.DataFrame:
+        """One row per query: its best pair by the fit, the best that the data support, and what they rest on.
+
+        `low` and `high` are an interval of the fitted best pair's rate. The best of many items is overrated, so the
+        lower end holds for every item that might have come out best (Bonferroni). `impressions` and `clicks` are those
+        of the best item anywhere, `pair_impressions` and `pair_clicks` those at the best position. `supported_...` is
+        the pair with the highest lower bound among those shown at least 20 times; `not_told_apart` counts the items
+        that may be as good as its item (each compared at the level), and `too_little_data` says that they all may, or
+        that even its own interval spans more than a factor of 3.
+        """
+        self._check_fitted()
+        return best_pairs(self, level)
 
     def summary(self) -> pl.DataFrame:
         """One row per query: what was seen, its best pair, the fit, how hard it is (mu, p_max, gamma of the paper)."""
