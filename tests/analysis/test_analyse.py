@@ -202,3 +202,70 @@ def test_a_column_of_percentages_is_no_factor():
          "shown": [1000] * 4, "clicked": [50, 60, 50, 90]}
     )  # fmt: skip
     assert rankone.analyse(table, simulations=20).counts.factors == ("headline", "image")
+
+
+def test_what_was_read_as_what_is_always_said(table):
+    read = "Factors: headline, image; shown: shown; clicked: clicked; slice: none."
+    assert read in run(table, "--simulations", 20)
+    assert read in rankone.analyse(table, simulations=20)._repr_html_()
+    found = json.loads(run(table, "--json", "--simulations", 20))
+    assert found["columns"] == {"factors": ["headline", "image"], "shown": "shown", "clicked": "clicked", "slice": None}
+
+
+@pytest.mark.parametrize("more", [[("C", "3", 900, 80), ("C", "4", 900, 50)], [("C", "3", 900, 90)]])
+def test_blocks_that_share_no_level_have_no_common_winner(more):
+    rows = [("A", "1", 900, 60), ("A", "2", 900, 40), ("B", "1", 900, 50), ("B", "2", 900, 30), *more]
+    answer = rankone.analyse(
+        pl.DataFrame(rows, ["headline", "image", "shown", "clicked"], orient="row"), simulations=20
+    )
+    text = str(answer)
+    assert answer.groups["headline"] == [["A", "B"], ["C"]]
+    assert not answer.decided
+    assert answer.sentence.startswith("Best as observed: headline 'C' with image '3'")
+    assert "headline: cannot compare 'A', 'B' with 'C', as no image was shown with both" in text
+    assert "is the best of" not in text
+    assert "nan" not in text.lower()
+    assert "let the groups meet: show headline 'A' with what 'C' was shown with" in text
+    json.dumps(answer.to_dict(), allow_nan=False)
+    with pytest.raises(InputError, match="groups that share no level"):
+        answer.problem()
+
+
+def test_factors_that_were_changed_only_together_are_named():
+    table = three(1.0).filter(pl.col("headline") != "C")
+    table = table.filter((pl.col("headline") == "A") == (pl.col("button") == "red"))
+    answer = rankone.analyse(table, factors=["headline", "image", "button"], simulations=20)
+    assert set(answer.groups) == {"headline", "button"}
+    assert "button: cannot compare 'red' with 'blue', as headline and button were changed only together" in str(answer)
+    assert "image: 'x' is the best of 2." in str(answer)
+
+
+def test_a_control_without_clicks_has_no_ratio():
+    answer = rankone.analyse(
+        ([[900, 900], [900, 900]], [[0, 0], [90, 50]]), control="row=row 1,col=col 1", simulations=20
+    )
+    text = str(answer)
+    assert "has a level that was never clicked, so there is no ratio to it; the best one's rate is at least" in text
+    assert "inf" not in text
+    json.dumps(answer.to_dict(), allow_nan=False)
+
+
+def test_three_factors_of_many_levels_are_not_tested_for_ever():
+    """4,000 impressions of 900 levels: what would take hours is left out, and said so."""
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame(
+        {"page": rng.integers(400, size=2000).astype(str), "headline": rng.choice(["A", "B"], 2000),
+         "image": rng.choice(["x", "y"], 2000), "clicked": rng.integers(2, size=2000)}
+    )  # fmt: skip
+    answer = rankone.analyse(table, factors=["page", "headline", "image"], simulations=999)
+    assert "Not tested, because they have too many combinations: page and headline, page and image" in str(answer)
+
+
+@pytest.mark.parametrize(("clicked", "said"), [(210, "more, split as before"), (239, "so close that it would take")])
+def test_how_many_more_visitors(clicked, said):
+    answer = rankone.analyse(pl.DataFrame({"page": ["a", "b"], "shown": [4000] * 2, "clicked": [clicked, 240]}))
+    assert said in str(answer)
+    twice = rankone.analyse(
+        pl.DataFrame({"page": ["a", "b"], "shown": [4000] * 2, "clicked": [clicked, 240]}), dispersion=2.0
+    )
+    assert (twice.needed + 8000) / (answer.needed + 8000) == pytest.approx(2.0, rel=0.05), "the more they scatter"

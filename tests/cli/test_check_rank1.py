@@ -98,3 +98,14 @@ def test_what_a_table_lacks_is_said_in_options(tmp_path):
         InputError, match=r"a column of clicks .* - got the columns headline, image, comment - .*--clicked"
     ):
         run(table)
+
+
+def test_days_by_any_name_tell_the_dispersion(tmp_path):
+    """A rise of everything from one day to the next is no scatter, once it is said which column tells the days."""
+    days = [f"{row},{col},{day},900,{clicks * (1 + day)}" for day in range(3) for row, col, clicks in PAIRS]
+    (tmp_path / "days.csv").write_text("\n".join(["headline,image,batch,shown,clicked", *days]))
+    words = (tmp_path / "days.csv", "--factor", "headline", "--factor", "image", "--json", "--simulations", 20)
+    scatter = [json.loads(run(*words, *more))["checks"][0]["dispersion"] for more in ((), ("--slice", "batch"))]
+    assert [each["origin"] for each in scatter] == ["repeats", "slices"]
+    assert scatter[0]["value"] > 5.0
+    assert scatter[1]["value"] == 1.0

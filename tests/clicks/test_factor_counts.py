@@ -38,8 +38,134 @@ def test_columns_that_are_no_factors_are_left_out_and_named():
     )  # fmt: skip
     found = find_factor_columns(table)
     assert (found.factors, found.slice) == (("headline", "image"), "day")
-    assert [note.split("'")[1] for note in found.notes] == ["ctr", "site", "id", "variant"]
+    assert [note.split("'")[1] for note in found.notes[:-1]] == ["ctr", "id", "site", "variant"]
+    assert found.notes[-1].startswith("To read it otherwise name every factor")
     assert find_factor_columns(table, factors=["variant"]).factors == ("variant",)
+
+
+def impressions(**more):
+    """800 rows, one per impression."""
+    rng = np.random.default_rng(0)
+    rows = {"headline": rng.choice(["A", "B"], 800), "image": rng.choice(["x", "y", "z"], 800)} | more
+    return pl.DataFrame(rows | {"clicked": rng.choice(["yes", "no"], 800)})
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "why"),
+    [
+        ("user_id", [f"u{place % 7}" for place in range(800)], "it says who came"),
+        ("sessionId", range(800), "it says who came"),
+        ("widget", [f"w{place % 300}" for place in range(800)], "300 different values in 800 rows are more like ids"),
+        ("created_at", [f"2026-11-17 10:{place % 60:02}" for place in range(800)], "dates"),
+        ("cost", [place % 3 for place in range(800)], "an amount"),
+        ("width", [place % 40 for place in range(800)], "40 different numbers are more like an amount"),
+        ("opened", [place % 2 for place in range(800)], "another outcome"),
+    ],
+)
+def test_who_when_and_how_much_are_no_factors(name, values, why):
+    table = impressions(**{name: list(values)})
+    found = find_factor_columns(table)
+    assert found.factors == ("headline", "image")
+    assert found.notes[0].startswith(f"The column '{name}' was left out: {why}")
+    assert find_factor_columns(table, factors=["headline", name]).factors == ("headline", name), "unless it is named"
+
+
+def test_dates_are_found_by_what_they_hold_and_cut_into_days():
+    times = [f"2026-11-{1 + place % 9:02}T10:{place % 60:02}:00Z" for place in range(800)]
+    counts = as_factor_counts(impressions(seen=times))
+    assert counts.columns.sentence == (
+        "Factors: headline, image; shown: one row per impression; clicked: clicked; slice: seen, by day."
+    )
+    assert counts.repeats.freedom == 6 * 9 - 6 - 8
+    seconds = [1.79e9 + 40_000.0 * place for place in range(800)]
+    assert find_factor_columns(impressions(timestamp=seconds)).slice == "timestamp"
+
+
+def test_a_factor_called_like_a_time_is_pointed_out():
+    table = pl.DataFrame({"headline": ["A", "A", "B", "B"], "time": ["morning", "evening"] * 2} | COUNTS)
+    found = find_factor_columns(table)
+    assert found.slice == "time"
+    assert "'time' (morning, evening, ...) was taken for when a row was counted, not for a factor" in found.notes[0]
+    assert find_factor_columns(table, factors=["headline", "time"]).slice is None
+
+
+def test_factors_that_change_together_are_told_plainly():
+    tied = pl.DataFrame({"headline": ["A", "B", "C"], "image": ["x", "y", "z"], "shown": [9] * 3, "clicked": [1, 2, 3]})
+    found = find_factor_columns(tied)
+    assert found.factors == ("headline",)
+    assert "it changes together with 'headline', so what is said of 'headline' may be due to either" in found.notes[0]
+    words = pl.DataFrame({"headline": ["Win it", "Try it", "See it", "Buy it"], "image": ["x", "y"] * 2} | COUNTS)
+    found = find_factor_columns(words)
+    assert found.factors == ("headline",), "a headline of its own in every row is no number of the row"
+    assert "each 'headline' comes with one 'image' only" in found.notes[0]
+
+
+def test_a_factor_that_was_not_named_counts_as_scatter_and_that_is_said():
+    days = pl.DataFrame({"device": ["phone", "desk", "tablet"]}).join(pl.DataFrame(AB | COUNTS), how="cross")
+    counts = as_factor_counts(days, factors=["headline", "image"])
+    assert counts.repeats is not None
+    assert counts.notes == (
+        "'device' was not named as a factor: rows that differ in it count as repeats, and what it changes as scatter.",
+    )
+
+
+def test_sums_are_no_levels():
+    rows = [("A", "1", 100, 5), ("A", "2", 200, 6), ("B", "1", 300, 7), ("B", "2", 400, 8)]
+    sums = [("A", "All", 300, 11), ("Total", "", 1000, 26), ("", "", 1000, 26)]
+    names = ["headline", "image", "shown", "clicked"]
+    counts = as_factor_counts(pl.DataFrame(rows + sums, names, orient="row"))
+    assert (counts.levels, counts.shown.sum()) == ((("A", "B"), ("1", "2")), 1000)
+    assert counts.notes == ("Left out because it is the sum of other rows: row 5 ('A'), row 6 ('Total'), row 7.",)
+    real = as_factor_counts(pl.DataFrame([*rows, ("All", "1", 50, 3)], names, orient="row"))
+    assert real.levels[0] == ("A", "B", "All")
+    assert "Taken as a level, as it is not the sum" in real.notes[0]
+
+
+PLAIN = "headline,image,shown,clicked\nA,1,12100,5\nA,2,950,6\nB,1,13000,7\nB,2,14000,8\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        PLAIN.encode("utf-8-sig"), PLAIN.replace(",", "\t").encode("utf-16"), b"sep=;\r\n" + PLAIN.replace(",", ";").encode(),
+        PLAIN.replace("\n", "\r\n\r\n").encode(), b"\n\n" + PLAIN.encode() + b",,,\n\n", PLAIN.replace("12100", '"12,100"').encode(),
+        PLAIN.replace(",", ";").replace("12100", "12.100").replace("000", ".000").encode(), PLAIN.replace("12100", "12'100").encode(),
+        PLAIN.replace("12100", "12 100").encode(), PLAIN.replace("shown", "Impr.").encode(),
+        PLAIN.replace("shown", "shown,shown").replace("12100", "12100,12100").replace("950", "950,950")
+        .replace("000", "000,000").replace("3000,000", "3000,13000").replace("4000,000", "4000,14000").encode(),
+    ],
+)  # fmt: skip
+def test_files_as_programs_write_them(tmp_path, content):
+    (tmp_path / "ab.csv").write_bytes(content)
+    counts = as_factor_counts(read_table(tmp_path / "ab.csv"))
+    assert counts.levels == (("A", "B"), ("1", "2"))
+    assert (counts.shown.tolist(), counts.clicked.tolist()) == ([12100, 950, 13000, 14000], [5, 6, 7, 8])
+
+
+def test_letters_of_windows(tmp_path):
+    (tmp_path / "ab.csv").write_bytes("titel,shown,clicked\nGrüße,10,3\nÜber,10,1\n".encode("latin-1"))
+    assert as_factor_counts(read_table(tmp_path / "ab.csv")).levels == (("Grüße", "Über"),)
+
+
+@pytest.mark.parametrize(
+    ("content", "got"),
+    [
+        ("headline;shown;clicked\nA;200.000;3\nB;150.000;4\n", "'200.000', which may be 200 or 200,000"),
+        ("headline,shown,clicked\nA,12,000,3\n", "4 in row 1"),
+        ("headline,n,n,clicked\nA,9,8,3\nB,9,8,2\n", "n (column 2), n (column 3)"),
+    ],
+)
+def test_what_can_be_read_in_two_ways_is_asked(tmp_path, content, got):
+    (tmp_path / "ab.csv").write_text(content)
+    with pytest.raises(InputError, match=r"expected .* - got .* - ") as error:
+        as_factor_counts(read_table(tmp_path / "ab.csv"))
+    assert got in str(error.value)
+
+
+def test_levels_that_were_never_shown_are_left_out():
+    counts = as_factor_counts(([[10, 20], [0, 0]], [[1, 2], [0, 0]]))
+    assert counts.levels == (("row 1",), ("col 1", "col 2"))
+    assert counts.notes == ("Never shown, and left out: row 'row 2'.",)
 
 
 def test_any_table(tmp_path):
@@ -111,7 +237,9 @@ def test_wrong_tables_are_sentences(table, options, got):
     assert got in str(error.value)
 
 
-@pytest.mark.parametrize("content", [b"", b"a,b\n", b"\x00\x01\x02", b"a,b\n\xff\xfe,1\n", b"PAR1 no"])
+@pytest.mark.parametrize(
+    "content", [b"", b"a,b\n", b"\x00\x01\x02", b"a,b\n\x81,1\n", b"PAR1 no", b"PK\x03\x04", b"A,1\nB,2\n"]
+)
 def test_files_that_hold_no_table_are_sentences(tmp_path, content):
     (tmp_path / "file.csv").write_bytes(content)
     with pytest.raises(InputError, match=r"expected .* - got .* - "):

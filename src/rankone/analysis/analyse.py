@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ import polars as pl
 from rankone.analysis.best import Bounded, chosen_contrast, fixed_contrast, level_bounds, whole_rate
 from rankone.analysis.interactions import check_interactions
 from rankone.analysis.intervals import Intervals
+from rankone.analysis.more_data import impressions_needed
 from rankone.analysis.product_fit import Design
 from rankone.analysis.result import Analysis, RawWinner
 from rankone.analysis.shrinkage import shrink
@@ -138,11 +140,18 @@ def _answer(
     doubt = (1.0 - confidence) / max(2, len(counts.factors))  # of a bound; all factors together keep the confidence
     intervals = Intervals(Design.of(counts.cells, counts.sizes, counts.shown, counts.clicked), scatter)
     design = intervals.design
-    bounds = [level_bounds(intervals, factor, doubt) for factor in range(len(counts.factors))]
+    shrunken = shrink(counts, scatter.value)
+    winner = _winner(counts, shrunken, scatter, (1.0 - confidence) / 2.0)
+    groups = [intervals.groups(factor) for factor in range(len(counts.factors))]
+    apart = any(len(each) > 1 for each in groups)
+    bounds = [
+        level_bounds(intervals, factor, doubt, names.index(winner.levels[name]) if apart else None)
+        for factor, (name, names) in enumerate(zip(counts.factors, counts.levels, strict=True))
+    ]
     best = design.starts[:-1] + np.array([bound.best for bound in bounds])
     contrast = np.zeros(design.n_levels)
     contrast[best] = 1.0
-    rate = chosen_contrast(intervals, contrast, best, (1.0 - confidence) / 2.0)
+    rate = winner.rate if apart else chosen_contrast(intervals, contrast, best, (1.0 - confidence) / 2.0)
     fitted = np.concatenate([bound.ratio for bound in bounds]) * rate.value ** (1.0 / len(counts.factors))
     levels = pl.DataFrame(
         {
@@ -166,7 +175,6 @@ def _answer(
         levels = levels.with_columns(**_ratios(intervals, places, (1.0 - confidence) / 2.0))
         contrast[places] -= 1.0
         against = chosen_contrast(intervals, contrast, best, (1.0 - confidence) / 2.0)
-    shrunken = shrink(counts, scatter.value)
     return Analysis(
         counts=counts,
         confidence=confidence,
@@ -177,11 +185,17 @@ def _answer(
         rate=rate,
         levels=levels,
         combinations=_combinations(counts, design.rates(intervals.fitted.x), shrunken, scatter),
-        winner=_winner(counts, shrunken, scatter, (1.0 - confidence) / 2.0),
+        winner=winner,
         check=check_interactions(counts, scatter, simulations, 1.0 - confidence, seed, progress),
         dispersion=scatter,
         control=control,
         against_control=against,
+        needed=math.inf if apart else impressions_needed(intervals, bounds, doubt),
+        groups={
+            factor: [[names[place] for place in group] for group in each]
+            for factor, names, each in zip(counts.factors, counts.levels, groups, strict=True)
+            if len(each) > 1
+        },
     )
 
 

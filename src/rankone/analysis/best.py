@@ -45,12 +45,15 @@ class Bounded(NamedTuple):
     high: float
 
 
-def level_bounds(intervals: Intervals, factor: int, doubt: float) -> LevelBounds:
-    """Compare the levels of a factor; each interval is missed with probability 2 * `doubt` at most."""
+def level_bounds(intervals: Intervals, factor: int, doubt: float, best: int | None = None) -> LevelBounds:
+    """Compare the levels of a factor; each interval is missed with probability 2 * `doubt` at most.
+
+    `best` is the level to give ratios to, where levels cannot all be compared and so none has the highest value.
+    """
     design = intervals.design
     start, size = int(design.starts[factor]), design.sizes[factor]
     x = intervals.fitted.x[start : start + size]
-    best = int(np.argmax(x))
+    best = int(np.argmax(x)) if best is None else best
     low, high = np.zeros(size), np.zeros(size)
     if size > 1:
         upper = _upper_bounds(intervals, start, size, best, doubt / (size - 1))
@@ -58,11 +61,12 @@ def level_bounds(intervals: Intervals, factor: int, doubt: float) -> LevelBounds
         high = np.minimum(0.0, np.nanmin(upper, axis=1))
     with np.errstate(invalid="ignore"):
         ratio = np.exp(x - x[best])
-    comparable = [intervals.comparable(_ratio(design.n_levels, start + a, start + best)) for a in range(size)]
+    comparable = [intervals.comparable(ratio_contrast(design.n_levels, start + a, start + best)) for a in range(size)]
     return LevelBounds(best, np.where(comparable, ratio, np.nan), np.exp(low), np.exp(high))
 
 
-def _ratio(n_levels: int, first: int, second: int) -> Floats:
+def ratio_contrast(n_levels: int, first: int, second: int) -> Floats:
+    """One level of a factor against another."""
     contrast = np.zeros(n_levels)
     contrast[first] += 1.0
     contrast[second] -= 1.0
@@ -83,7 +87,7 @@ def _upper_bounds(intervals: Intervals, start: int, size: int, best: int, doubt:
     for a in range(size):
         for j in range(size):
             if a != j and (size <= _ALL_RIVALS or j in sure or a in hopeful):
-                upper[a, j] = intervals.upper(_ratio(design.n_levels, start + a, start + j), doubt)
+                upper[a, j] = intervals.upper(ratio_contrast(design.n_levels, start + a, start + j), doubt)
     return upper
 
 
@@ -98,7 +102,7 @@ def candidates(intervals: Intervals, best: Ints, doubt: float) -> int:
         number *= sum(
             place == top
             or not intervals.profiled
-            or intervals.upper_at(_ratio(design.n_levels, place, int(top)), reach) >= 0.0
+            or intervals.upper_at(ratio_contrast(design.n_levels, place, int(top)), reach) >= 0.0
             for place in places
         )
     return number
@@ -108,13 +112,14 @@ def chosen_contrast(intervals: Intervals, contrast: Floats, best: Ints, doubt: f
     """A contrast of the best combination, as a rate or ratio: its lower bound allows for the choice."""
     number = candidates(intervals, best, doubt)
     lower = intervals.lower(contrast, (1.0 - _SELECTION) * doubt / number)
-    return Bounded(math.exp(intervals.value(contrast)), math.exp(lower), math.exp(intervals.upper(contrast, doubt)))
+    value = intervals.value(contrast) if intervals.comparable(contrast) else math.nan
+    return Bounded(_exp(value), _exp(lower), _exp(intervals.upper(contrast, doubt)))
 
 
 def fixed_contrast(intervals: Intervals, contrast: Floats, doubt: float) -> Bounded:
     """A contrast that was named beforehand, as a rate or ratio."""
     value = intervals.value(contrast) if intervals.comparable(contrast) else math.nan
-    return Bounded(math.exp(value), math.exp(intervals.lower(contrast, doubt)), _exp(intervals.upper(contrast, doubt)))
+    return Bounded(_exp(value), _exp(intervals.lower(contrast, doubt)), _exp(intervals.upper(contrast, doubt)))
 
 
 def whole_rate(shown: Ints, clicked: Ints, place: int, scatter: Dispersion, doubt: float) -> Bounded:
@@ -129,4 +134,4 @@ def whole_rate(shown: Ints, clicked: Ints, place: int, scatter: Dispersion, doub
 
 
 def _exp(value: float) -> float:
-    return math.exp(value) if value < 700.0 else math.inf
+    return math.inf if value >= 700.0 else math.exp(value)

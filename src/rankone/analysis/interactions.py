@@ -4,6 +4,9 @@ With three factors and more, two of them interact if the product with one value 
 each level of the others) fits better than the product of single levels. The likelihood ratio of the two is compared
 with tables simulated from the product, corrected as in `rankone.clicks.rank1_test.check`; all two-factor tests together
 keep the error rate (Holm's rule, in the report).
+
+A fit costs the cube of its levels, and a factor of many levels has very many pairs with another. So the work is
+bounded: larger tables get fewer simulations, and two factors that would get too few are not tested, which is said.
 """
 
 from __future__ import annotations
@@ -21,6 +24,10 @@ from rankone.clicks.rank1_test.check import FIXED, CheckProgress, Measure, check
 from rankone.clicks.rank1_test.fit import deviances
 from rankone.clicks.rank1_test.report import Rank1Check, Rank1Report
 from rankone.numerics.seeds import generator
+
+_WORK = 3e10  # operations for all tests together, about half a minute
+_STEPS, _OVERHEAD = 10.0, 3e5  # Newton steps of a fit, and what a step costs however small it is, in operations
+_LEAST = 99  # simulations below which a p-value is too coarse to be of use
 
 
 def check_interactions(
@@ -42,12 +49,37 @@ def check_interactions(
     pairs = list(combinations(range(len(counts.factors)), 2))
     checks = []
     for place, (first, second) in enumerate(pairs):
+        able = min(simulations, int(_WORK / len(pairs) / _work(counts, first, second)))
+        if able < min(simulations, _LEAST):
+            checks.append(_untested(counts, first, second, dispersion))
+            continue
 
         def report(now: int, total: int, before: int = place) -> None:
             progress(before * total + now, len(pairs) * total)
 
-        checks.append(_check_two(counts, first, second, dispersion, simulations, seed, report))
+        checks.append(_check_two(counts, first, second, dispersion, able, seed, report))
     return Rank1Report(tuple(checks), level)
+
+
+def _work(counts: FactorCounts, first: int, second: int) -> float:
+    """Operations of a simulation: two rounds of fitting the product and the product with one value for each pair."""
+    pairs = len(np.unique(counts.cells[:, first] * counts.sizes[second] + counts.cells[:, second]))
+    alone = sum(counts.sizes)
+    together = alone - counts.sizes[first] - counts.sizes[second] + pairs
+    cells = 10.0 * len(counts.cells) * len(counts.factors) ** 2
+    return 2.0 * _STEPS * sum(levels**3 / 3.0 + 8.0 * levels**2 + cells + _OVERHEAD for levels in (alone, together))
+
+
+def _untested(counts: FactorCounts, first: int, second: int, dispersion: Dispersion) -> Rank1Check:
+    names = counts.factors[first], counts.factors[second]
+    design = Design.of(counts.cells, counts.sizes, counts.shown, counts.clicked)
+    return Rank1Check(
+        name=f"{names[0]} and {names[1]}", n_rows=counts.sizes[first], n_cols=counts.sizes[second],
+        outcomes=int(counts.shown.sum()), clicks=int(counts.clicked.sum()),
+        constraints=(counts.sizes[first] - 1) * (counts.sizes[second] - 1), statistic=0.0, p_value=None, p_anytime=1.0,
+        simulations=0, method=FIXED, visible=None, cells=_pair_cells(counts, first, second, design, dispersion),
+        dispersion=dispersion,
+    )  # fmt: skip
 
 
 def _check_two(

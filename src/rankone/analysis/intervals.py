@@ -14,6 +14,7 @@ found by searching one number, the tilt.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from statistics import NormalDist
 
@@ -52,6 +53,20 @@ class Intervals:
         """Whether the cells that were shown tell the contrast at all."""
         return bool(np.abs(contrast @ self._null).max(initial=0.0) < 1e-6)
 
+    def groups(self, factor: int) -> list[list[int]]:
+        """Return the levels of a factor in groups that can be compared within, and not with one another."""
+        start, size = int(self.design.starts[factor]), self.design.sizes[factor]
+        found: list[list[int]] = []
+        for place in range(size):
+            own = self._null[start + place]
+            alike = (group for group in found if np.abs(self._null[start + group[0]] - own).max(initial=0.0) < 1e-6)
+            group = next(alike, None)
+            if group is None:
+                found.append([place])
+            else:
+                group.append(place)
+        return found
+
     def quantile(self, doubt: float) -> float:
         """Return how many standard errors a one-sided bound is away that is missed with probability `doubt`."""
         return student_quantile(1.0 - doubt, self.dispersion.freedom)
@@ -85,15 +100,19 @@ class Intervals:
 
         Levels without a click are taken to have half a one.
         """
-        there = self.design.maximise(np.where(self.design.level_clicks == 0.0, _DOUBT, 0.0))
-        inverse = np.linalg.pinv(there.curvature, rcond=1e-12, hermitian=True)[
-            start : start + size, start : start + size
-        ]
-        x, own = there.x[start : start + size], np.diag(inverse)
+        x, inverse = self._curved
+        x, inverse = x[start : start + size], inverse[start : start + size, start : start + size]
+        own = np.diag(inverse)
         errors = np.sqrt(np.maximum(0.0, own[:, None] + own - 2.0 * inverse) * self.dispersion.value)
         upper = x[:, None] - x + self.quantile(doubt) * errors
         np.fill_diagonal(upper, np.nan)
         return np.asarray(upper)
+
+    @functools.cached_property
+    def _curved(self) -> tuple[Floats, Floats]:
+        """The maximum and the inverse of its curvature, for all factors."""
+        there = self.design.maximise(np.where(self.design.level_clicks == 0.0, _DOUBT, 0.0))
+        return there.x, np.asarray(np.linalg.pinv(there.curvature, rcond=1e-12, hermitian=True), np.float64)
 
     def lower(self, contrast: Floats, doubt: float) -> float:
         """Return a bound that the contrast falls below with probability `doubt` at most."""

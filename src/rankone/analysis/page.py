@@ -27,7 +27,7 @@ def analysis_html(found: Analysis) -> str:
     title = "Combinations" if kept.height == found.combinations.height else f"The best {kept.height} combinations"
     tables[title] = kept
     told = [*wording.certainty(found), *wording.against_control(found), *wording.winner(found), *wording.rank1(found)]
-    told += [*wording.next_step(found), *wording.conditions(found), *found.counts.notes]
+    told += [*wording.next_step(found), *wording.conditions(found), *wording.notes(found)]
     return report_html(
         [
             Part(
@@ -66,6 +66,6 @@ def notebook_html(found: Analysis) -> str:
     after = [*wording.winner(found), *wording.rank1(found), *wording.next_step(found), *wording.conditions(found)]
     head, tail = (
         "<br>".join(map(escape, lines))
-        for lines in ([*before, *wording.few_data(found)], [*after, *found.counts.notes])
+        for lines in ([*before, *wording.few_data(found)], [*after, *wording.notes(found)])
     )
     return f"<p><b>{escape(found.sentence)}</b></p><p>{head}</p>{html_table(wording.level_columns(found))}<p>{tail}</p>"

@@ -3,7 +3,8 @@
 With x the logarithm of the values, a cell with n impressions and c clicks has the log-likelihood
 c eta + (n - c) log(1 - exp(eta)), eta the sum of its levels' x. It is concave wherever eta < 0, so damped Newton steps
 find the maximum. Values are probabilities: no combination may have eta > 0, whether it was shown or not. Only the one
-of the largest x can break that, and where it does it joins as a cell whose few misses keep it below 0.
+of the largest x can break that first; where it does, it and others that break it join as cells whose few misses keep
+them below 0.
 
 A `tilt` adds tilt . x to the log-likelihood, which is to add so many clicks to levels. It moves the maximum along the
 profile of any contrast; `rankone.analysis.intervals` reads intervals off that path.
@@ -86,9 +87,17 @@ class Design:
             x, value, curvature = self._newton(x, levels, clicked, misses, tilt, alive)
             if self.prior is not None or not np.maximum.reduceat(x, self.starts[:-1]).sum() > 0.0:
                 break
-            best = [begin + int(np.argmax(x[begin:end])) for begin, end in pairwise(self.starts.tolist())]
-            self._cuts = np.concatenate([self._cuts, np.array([best])])
+            self._cuts = np.unique(np.concatenate([self._cuts, self._above_one(x)]), axis=0)
         return Maximum(x, value, curvature)
+
+    def _above_one(self, x: Floats) -> Ints:
+        """Combinations of each level with the best ones of the other factors, where they would be clicked too often."""
+        best = np.array([begin + int(np.argmax(x[begin:end])) for begin, end in pairwise(self.starts.tolist())])
+        found = [best]
+        for factor, (begin, end) in enumerate(pairwise(self.starts.tolist())):
+            over = begin + np.flatnonzero(x[best].sum() - x[best[factor]] + x[begin:end] > 0.0)
+            found += [np.where(np.arange(len(best)) == factor, level, best) for level in over]
+        return np.array(found)
 
     def _start(self, tilt: Floats, alive: Bools) -> Floats:
         """Levels in proportion to their click rates."""

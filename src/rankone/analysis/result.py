@@ -53,6 +53,8 @@ class Analysis(Shown):
     dispersion: Dispersion
     control: dict[str, str] | None
     against_control: Bounded | None  # rate of the best combination over the control's
+    needed: float = math.inf  # impressions, split as before, until all is settled if the fitted rates are true
+    groups: dict[str, list[list[str]]] = dataclasses.field(default_factory=dict)  # of levels that cannot be compared
 
     @property
     def candidates(self) -> dict[str, list[str]]:
@@ -63,7 +65,7 @@ class Analysis(Shown):
     @property
     def decided(self) -> bool:
         """Whether every factor has one level left that may be the best."""
-        return all(len(able) == 1 for able in self.candidates.values())
+        return not self.groups and all(len(able) == 1 for able in self.candidates.values())
 
     @property
     def best_was_shown(self) -> bool:
@@ -110,6 +112,7 @@ class Analysis(Shown):
             "decided": self.decided,
             "best_was_shown": self.best_was_shown,
             "candidates": self.candidates,
+            "groups": self.groups,
             "at_most_lost": self.at_most_lost,
             "levels": _plain(self.levels),
             "combinations": _plain(self.combinations),
@@ -124,9 +127,11 @@ class Analysis(Shown):
             "confidence": self.confidence,
             "impressions": int(counts.shown.sum()),
             "clicks": int(counts.clicked.sum()),
+            "needed_impressions": self.needed if math.isfinite(self.needed) else None,
             "few_data": wording.few_data(self),
             "next": wording.next_step(self),
             "conditions": [*wording.conditions(self), *wording.adaptive(self)],
+            "columns": None if counts.columns is None else counts.columns.to_dict(),
             "notes": list(counts.notes),
         }  # fmt: skip
 
@@ -152,6 +157,8 @@ class Analysis(Shown):
 
         if len(self.counts.factors) != 2:
             raise InputError("two factors", f"{len(self.counts.factors)}", "analyse two of them")
+        if self.groups:
+            raise InputError("levels that can be compared", "groups that share no level", "show them together first")
         sides = [self.levels.filter(pl.col("factor") == name) for name in self.counts.factors]
         rows, cols = ([min(value, 1.0) for value in side["fitted"]] for side in sides)
         names = [side["level"].to_list() for side in sides]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankone.analysis.best import Bounded
-from rankone.kernels.steering import ERROR_RATE
 from rankone.notebook import text_table
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
 _FEW = 10  # clicks of a level
 _MOST_NAMED = 5
+_TIMES = 100  # as many visitors as there were: nobody waits for more
 
 
 def percent(share: float) -> str:
@@ -25,7 +25,7 @@ def percent(share: float) -> str:
     >>> percent(0.0412345), percent(0.5), percent(0.0), percent(1.0)
     ('4.12%', '50%', '0%', '100%')
     """
-    return f"{100.0 * share:.3g}%"
+    return f"{100.0 * share if share >= 1e-7 else 0.0:.3g}%"
 
 
 def rate_text(found: Bounded) -> str:
@@ -53,7 +53,7 @@ def named(levels: Mapping[str, str]) -> str:
 
 def answer(found: Analysis) -> str:
     """Say which combination is best, and whether that is sure."""
-    if found.doubtful:
+    if found.doubtful or found.groups:
         return f"Best as observed: {named(found.winner.levels)}, {rate_text(found.winner.rate)}."
     sure = found.decided and found.best_was_shown and not found.counts.adaptive
     predicted = "" if found.best_was_shown else ", never shown together: the product of its levels predicts that it is"
@@ -68,6 +68,9 @@ def certainty(found: Analysis) -> list[str]:
             "Its parts depend on one another, so levels cannot be ranked by themselves: see the table with caution."
         ]
     for factor, able in found.candidates.items():
+        if factor in found.groups:
+            lines.append(_apart(found, factor))
+            continue
         size = found.levels.filter(pl.col("factor") == factor).height
         if size == 1:
             continue
@@ -78,9 +81,22 @@ def certainty(found: Analysis) -> list[str]:
         else:
             out = "the other one is" if size - len(able) == 1 else f"the other {size - len(able)} are"
             lines.append(f"{factor}: undecided between {_some(able)}; {out} not the best.")
-    if not found.decided and found.at_most_lost < 0.995:
+    if not found.decided and not found.groups and found.at_most_lost < 0.995:
         lines.append(f"Showing {named(found.best)} gives up at most {percent(found.at_most_lost)} of the best rate.")
     return lines
+
+
+def _apart(found: Analysis, factor: str) -> str:
+    """Say which levels cannot be compared."""
+    groups = found.groups[factor]
+    told = " with ".join(_some(group) for group in groups)
+    if len(groups) > 2:
+        told = f"{_some([name for group in groups for name in group])} all with one another"
+    others = [name for name in found.counts.factors if name != factor]
+    why = f"no {others[0]} was shown with both" if len(groups) == 2 else f"too few were shown with the same {others[0]}"
+    if len(others) > 1:
+        why = f"{' and '.join(found.groups)} were changed only together"
+    return f"{factor}: cannot compare {told}, as {why}; so no {factor} is called the best."
 
 
 def against_control(found: Analysis) -> list[str]:
@@ -89,6 +105,14 @@ def against_control(found: Analysis) -> list[str]:
         return []
     if found.control == found.best:
         return [f"The control, {named(found.control)}, is itself the best so far."]
+    ratio = found.against_control
+    if math.isnan(ratio.value):
+        return [f"The control, {named(found.control)}, cannot be compared with it: they share too few levels."]
+    if math.isinf(ratio.value):
+        return [
+            f"The control, {named(found.control)}, has a level that was never clicked, so there is no ratio to it; "
+            f"the best one's rate is at least {ratio.low:.3g} times the control's."
+        ]
     return [f"Against the control, {named(found.control)}, its rate is {ratio_text(found.against_control)}."]
 
 
@@ -99,7 +123,7 @@ def winner(found: Analysis) -> list[str]:
         return []
     return [
         f"The highest rate as observed is that of {named(best.levels)}: {best.clicked:,} of {best.shown:,}, "
-        f"{_with_interval(best.rate)}. The highest of {number} rates owes something to luck; the whole table "
+        f"{_with_interval(best.rate)}. The highest of {number:,} rates owes something to luck; the whole table "
         f"suggests about {percent(best.shrunken)}."
     ]
 
@@ -111,15 +135,19 @@ def rank1(found: Analysis) -> list[str]:
     if len(found.counts.factors) == 2:
         return [found.check.sentence]
     tested = [check for check in found.check.checks if check.p_value is not None]
+    skipped = [check.name for check in found.check.checks if check.p_value is None and check.constraints > 0]
+    more = f" Not tested, because they have too many combinations: {', '.join(skipped)}." if skipped else ""
+    if not tested and skipped:
+        return [more.strip()]
     if not tested:
         return ["Nothing to test: the combinations share too few levels, so any click rates are a product."]
     told = ", ".join(f"{check.name} (p = {check.p_value:.2g})" for check in tested)
     if not found.doubtful:
-        return [f"No sign that two factors depend on one another: {told}."]
+        return [f"No sign that two factors depend on one another: {told}.{more}"]
     worst = " and ".join(f"'{name}'" for name in found.check.doubts[0].cells.select("row", "col").row(0))
     return [
         f"Factors depend on one another, so the product is doubtful: {found.check.doubts[0].name}, "
-        f"most of all {worst}. All tests: {told}."
+        f"most of all {worst}. All tests: {told}.{more}"
     ]
 
 
@@ -131,7 +159,8 @@ def few_data(found: Analysis) -> list[str]:
         return []
     told = [f"{row['factor']} '{row['level']}' {row['clicked']}" for row in few.head(_MOST_NAMED).to_dicts()]
     more = f" and {few.height - _MOST_NAMED} more" if few.height > _MOST_NAMED else ""
-    return [f"Few data: {clicks:,} clicks in all, of these {', '.join(told)}{more}. Expect the answer to change."]
+    total = f"{clicks:,} {'click' if clicks == 1 else 'clicks'}"
+    return [f"Few data: {total} in all, of these {', '.join(told)}{more}. Expect the answer to change."]
 
 
 def next_step(found: Analysis) -> list[str]:
@@ -139,32 +168,34 @@ def next_step(found: Analysis) -> list[str]:
     if found.doubtful:
         policy = _policy(rank1=False)
         return [f"Next: judge combinations as wholes, not level by level; live, with the policy {policy}."]
+    if found.groups:
+        factor, groups = next(iter(found.groups.items()))
+        pair = f"{factor} '{groups[0][0]}' with what '{groups[1][0]}' was shown with"
+        return [f"Next: let the groups meet: show {pair}, for example."]
     if found.counts.adaptive:
         return ["Next: go by the report of the experiment that collected these counts (`rankone experiments`)."]
     if found.decided:
         first = "" if found.best_was_shown else " to some visitors first, as nobody has seen it yet"
         return [f"Next: show {named(found.best)}{first}."]
-    pairs = len(found.counts.factors) == 2
-    how = f": live, with the policy {_policy(rank1=True)} (`rankone create`)" if pairs else ""
     open_factors = [factor for factor, able in found.candidates.items() if len(able) > 1]
-    return [f"Next: more visitors are needed to settle {' and '.join(open_factors)}{how}.", *_visitors(found, pairs)]
+    return [f"Next: more visitors are needed to settle {' and '.join(open_factors)}.{_visitors(found)}"]
 
 
-def _visitors(found: Analysis, pairs: bool) -> list[str]:
-    """Say about how many visitors a live experiment would need, if what was fitted were true."""
-    from rankone.problems.characteristic_time import star_time
-    from rankone.simulation.plan import USUAL_TIMES, count_text
+def _visitors(found: Analysis) -> str:
+    """Say about how many visitors that takes, if what was fitted were true."""
+    from rankone.simulation.plan import count_text
 
-    rate = found.rate.value
-    others = [row for row in found.levels.to_dicts() if row["level"] != found.best[row["factor"]]]
-    time = star_time(rate, [rate * row["ratio"] for row in others]) if pairs else math.inf
-    if not math.isfinite(time):
-        return []
-    count = count_text(USUAL_TIMES * time * math.log(1.0 / ERROR_RATE))
-    return [
-        f"If the fitted rates were the true ones, that would take a live experiment about {count} visitors; "
-        "`rankone plan` says it for rates of your choice."
-    ]
+    said = ""
+    if math.isfinite(found.needed) and found.needed > _TIMES * found.counts.shown.sum():
+        said = f" The best ones are so close that it would take more than {_TIMES} times as many as there were."
+    elif math.isfinite(found.needed):
+        count = count_text(max(found.needed, 10.0))
+        said = f" If the fitted rates are the true ones, about {count} more, split as before, will do that more often "
+        said += "than not."
+    if len(found.counts.factors) == 2:
+        said += " Or go live: `rankone create` shows the better ones more and more and says when it is sure, and "
+        said += "`rankone plan` says beforehand how many visitors that takes."
+    return said
 
 
 def _policy(rank1: bool) -> str:
@@ -200,8 +231,14 @@ def adaptive(found: Analysis) -> list[str]:
 def page(found: Analysis) -> str:
     """Return the answer as a page of text."""
     head = [found.sentence, *adaptive(found), *certainty(found), *against_control(found), *few_data(found)]
-    after = [*winner(found), *rank1(found), *next_step(found), *conditions(found), *found.counts.notes]
-    return "\n".join([*head, *text_table(level_columns(found)), "", *after])
+    after = [*winner(found), *rank1(found), *next_step(found), *conditions(found)]
+    return "\n".join([*head, *text_table(level_columns(found)), "", *after, "", *notes(found)]).rstrip()
+
+
+def notes(found: Analysis) -> list[str]:
+    """Say what was read as what, and what was left out."""
+    columns = found.counts.columns
+    return [*([] if columns is None else [columns.sentence]), *found.counts.notes]
 
 
 def level_columns(found: Analysis) -> pl.DataFrame:
@@ -209,20 +246,28 @@ def level_columns(found: Analysis) -> pl.DataFrame:
     interval = pl.format("{} to {}", _short("low"), _short("high"))
     columns = [
         pl.col("factor"), pl.col("level"), pl.col("shown"), pl.col("clicked"),
-        pl.col("rate").map_elements(percent, pl.String), pl.col("fitted").round_sig_figs(3),
-        pl.col("ratio").round_sig_figs(3).fill_nan(None).alias("ratio to best"), interval.alias("interval"),
+        pl.col("rate").map_elements(percent, pl.String), _finite("fitted"),
+        _finite("ratio").alias("ratio to best"), interval.alias("interval"),
     ]  # fmt: skip
     if found.control is not None:
         against = pl.format("{} to {}", _short("control_low"), _short("control_high"))
         columns += [
-            pl.col("control_ratio").round_sig_figs(3).fill_nan(None).alias("ratio to control"),
+            _finite("control_ratio").alias("ratio to control"),
             against.alias("control interval"),
         ]
     return found.levels.select(columns)
 
 
+def _finite(name: str) -> Any:
+    return pl.when(pl.col(name).is_finite()).then(pl.col(name).round_sig_figs(3)).alias(name)
+
+
 def _short(name: str) -> Any:
-    return pl.col(name).round_sig_figs(3).map_elements(lambda value: f"{value:.3g}", pl.String)
+    return (
+        pl.col(name)
+        .round_sig_figs(3)
+        .map_elements(lambda value: "any" if value == math.inf else f"{value:.3g}", pl.String)
+    )
 
 
 def _some(names: list[str]) -> str:

@@ -31,6 +31,9 @@ def check_rank1(
     ),
     shown: str | None = typer.Option(None, help="Column of impressions of a table. Default: shown, views, n, ..."),
     clicked: str | None = typer.Option(None, help="Column of clicks of a table, or of outcomes 0 and 1."),
+    slice: str | None = typer.Option(
+        None, help="Column of days or weeks of a table, to estimate the dispersion from. Default: day, date, week, ..."
+    ),
     dispersion: float | None = typer.Option(
         None,
         help="How much more clicks scatter than binomially, such as 1.9. Default: from repeated rows, otherwise 1.",
@@ -72,12 +75,12 @@ def check_rank1(
         from rankone.clicks.rank1_test.check import check_rank1
 
         tables: clicks.Counts | list[clicks.PairCounts]
-        named, log_named = bool(factor or shown or clicked), bool(format or option)
+        named, log_named = bool(factor or shown or clicked or slice), bool(format or option)
         if len(source) == 1 and not named and holds_pair_counts(source[0]):
             tables = clicks.read_pair_counts(source[0])
         elif len(source) == 1 and (named or (not log_named and holds_factors(source[0]))):
             with told_as_table_options():
-                tables = [read_two_factors(source[0], factor or (), shown, clicked)]
+                tables = [read_two_factors(source[0], factor or (), shown, clicked, slice)]
         else:
             with _logs.reading_bar() as reading:
                 tables = clicks.read(

@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 
 from rankone.clicks.counts.count_arrays import Floats, Ints
-from rankone.clicks.counts.counts import Counts, as_names
+from rankone.clicks.counts.counts import Counts
 from rankone.clicks.counts.dispersion import Dispersion, estimated_dispersion
 from rankone.clicks.counts.factor_columns import FactorColumns, find_factor_columns
+from rankone.clicks.counts.factor_rows import check_rows, level_names, read_rows, without_totals
 from rankone.clicks.counts.frames import known_frame, to_polars
 from rankone.clicks.counts.pair_counts import PairCounts, as_pair_counts
 from rankone.clicks.counts.table_files import header_of, read_table
@@ -21,7 +22,6 @@ from rankone.notebook import index_names
 #: What `rankone export` writes of a decision, as far as it is counted.
 _EXPORT = ("row_name", "col_name", "clicked", "learned", "outcome")
 _QUOTED = r"""((?:^|;)[" ]*)'([=+\-@\t\r])"""  # what `rankone export` puts in front of formulas
-_TRUTHS = {"true": "1", "false": "0"}
 
 
 class FactorCounts(NamedTuple):
@@ -35,6 +35,7 @@ class FactorCounts(NamedTuple):
     repeats: Dispersion | None = None  # as estimated from rows of the same combination
     adaptive: bool = False  # a policy chose what was shown by what had been clicked
     notes: tuple[str, ...] = ()
+    columns: FactorColumns | None = None  # of the table they were read from
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -83,7 +84,11 @@ def holds_factors(path: str) -> bool:
 
 
 def read_two_factors(
-    path: str, factors: Sequence[str] = (), shown: str | None = None, clicked: str | None = None
+    path: str,
+    factors: Sequence[str] = (),
+    shown: str | None = None,
+    clicked: str | None = None,
+    slice: str | None = None,
 ) -> PairCounts:
     """Read a table of two factors as pairs, whatever its columns are called.
 
@@ -93,7 +98,7 @@ def read_two_factors(
     >>> read_two_factors(str(file)).pulls.tolist()
     [[10, 20], [5, 0]]
     """
-    counts = as_factor_counts(read_table(path), factors=factors, shown=shown, clicked=clicked)
+    counts = as_factor_counts(read_table(path), factors=factors, shown=shown, clicked=clicked, slice=slice)
     if len(counts.factors) != 2:
         do = "name two of the columns as factors; `rankone analyse` takes any number"
         raise InputError("two factors", f"{len(counts.factors)} ({', '.join(counts.factors)})", do)
@@ -157,8 +162,9 @@ def _of_frame(
         table, notes = _of_export(table)
         factors, shown, clicked, slice, adaptive = ("row", "col"), None, "clicked", None, True
     found = find_factor_columns(table, factors, shown, clicked, slice)
-    rows = _rows(table, found)
-    names = [f"factor {place}" for place in range(len(found.factors))]
+    rows, told = without_totals(read_rows(table, found), found)
+    check_rows(rows, table, found)
+    names = level_names(found)
     levels = [rows[name].unique(maintain_order=True) for name in names]
     numbered = rows.with_columns(
         pl.col(name).replace_strict(known, np.arange(len(known)), return_dtype=pl.Int64)
@@ -173,9 +179,20 @@ def _of_frame(
         FactorCounts(
             found.factors, tuple(tuple(known.to_list()) for known in levels), cells.select(names).to_numpy(),
             _whole(cells["shown"].to_numpy()), _whole(cells["clicked"].to_numpy()),
-            repeats, adaptive, (*notes, *found.notes),
+            repeats, adaptive, (*notes, *told, *found.notes, *_repeated(table, found, repeats)), found,
         )
     )  # fmt: skip
+
+
+def _repeated(table: pl.DataFrame, found: FactorColumns, repeats: Dispersion | None) -> tuple[str, ...]:
+    """Name the columns that make rows of one combination differ, where these rows tell the dispersion."""
+    if not found.unused or (repeats is None and found.shown is not None):
+        return ()
+    names = " and ".join(f"'{name}'" for name in found.unused)
+    what = "were not named as factors" if len(found.unused) > 1 else "was not named as a factor"
+    if repeats is None:
+        return (f"{names} {what}: the answer is an average over the visitors there were.",)
+    return (f"{names} {what}: rows that differ in it count as repeats, and what it changes as scatter.",)
 
 
 def _of_export(table: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
@@ -190,48 +207,6 @@ def _of_export(table: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
         raise InputError("decisions with outcomes that count", f"none of {len(table):,}", "wait for some")
     left = len(table) - len(kept)
     return kept, (f"{left:,} decisions were left out: open, void, held, late or excluded.",) if left else ()
-
-
-def _rows(table: pl.DataFrame, found: FactorColumns) -> pl.DataFrame:
-    """Return the rows as texts and numbers; refuse the first that cannot be counted."""
-    texts = table.select(
-        *(
-            expression.str.strip_chars().alias(f"factor {place}")
-            for place, expression in enumerate(as_names(table.schema, found.factors))
-        ),
-        _number(table, found.clicked).alias("clicked"),
-        (pl.lit(1.0) if found.shown is None else _number(table, found.shown)).alias("shown"),
-        (pl.lit(None) if found.slice is None else pl.col(found.slice).cast(pl.String)).alias("slice"),
-    )
-    for place, name in enumerate(found.factors):
-        if (wrong := _first(texts[f"factor {place}"].fill_null("") == "")) is not None:
-            raise InputError(f"a level in column '{name}' of every row", f"none in row {wrong + 1}", "fill it in")
-    for what, column in (("shown", found.shown), ("clicked", found.clicked)):
-        wrong = _first(~((texts[what] >= 0.0) & (texts[what] == texts[what].floor())).fill_null(False))
-        if wrong is not None and column is not None:
-            got = f"'{table[column][wrong]}' in row {wrong + 1}"
-            raise InputError(f"whole numbers from 0 in column '{column}'", got, "correct it, or name another column")
-    if (wrong := _first(texts["clicked"] > texts["shown"])) is not None:
-        got = f"{texts['clicked'][wrong]:g} of {texts['shown'][wrong]:g} in row {wrong + 1}"
-        do = (
-            "check which column is which"
-            if found.shown
-            else f"name the column of impressions: shown='...' ({found.clicked} holds counts)"
-        )
-        raise InputError("at most as many clicks as impressions", got, do)
-    return texts
-
-
-def _number(table: pl.DataFrame, name: str) -> pl.Expr:
-    if table.schema[name] == pl.String:
-        lower = pl.col(name).str.strip_chars().str.to_lowercase().replace(_TRUTHS)
-        return lower.cast(pl.Float64, strict=False)
-    return pl.col(name).cast(pl.Float64, strict=False)
-
-
-def _first(wrong: pl.Series) -> int | None:
-    """Number of the first row that is wrong."""
-    return wrong.arg_max() if wrong.any() else None
 
 
 def _repeats(rows: pl.DataFrame, names: Sequence[str]) -> Dispersion | None:
@@ -255,4 +230,19 @@ def _checked(counts: FactorCounts) -> FactorCounts:
     if not counts.clicked.any():
         got = f"none in {int(counts.shown.sum()):,} impressions"
         raise InputError("at least one click", got, "wait for some, or check the column of clicks")
-    return counts._replace(cells=counts.cells[kept], shown=counts.shown[kept], clicked=counts.clicked[kept])
+    return _without_unseen(
+        counts._replace(cells=counts.cells[kept], shown=counts.shown[kept], clicked=counts.clicked[kept])
+    )
+
+
+def _without_unseen(counts: FactorCounts) -> FactorCounts:
+    """Leave out levels that were never shown: nothing can be said of them."""
+    cells, levels, notes = counts.cells.copy(), list(counts.levels), []
+    for place, (factor, names) in enumerate(zip(counts.factors, counts.levels, strict=True)):
+        seen, cells[:, place] = np.unique(cells[:, place], return_inverse=True)
+        if len(seen) < len(names):
+            levels[place] = tuple(names[number] for number in seen)
+            unseen = [name for number, name in enumerate(names) if number not in set(seen.tolist())]
+            some = ", ".join(f"'{name}'" for name in unseen[:5]) + (", ..." if len(unseen) > 5 else "")
+            notes.append(f"Never shown, and left out: {factor} {some}.")
+    return counts._replace(cells=cells, levels=tuple(levels), notes=(*counts.notes, *notes))

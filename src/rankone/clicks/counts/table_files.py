@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from pathlib import Path
 
 import polars as pl
 
-from rankone.clicks.logs.delimited import guessed_separator, split_line
+from rankone.clicks.counts.table_text import decoded, split_head, text_frame
 from rankone.clicks.logs.source import Source, find_files
 from rankone.errors import InputError
 
-_PARQUET = b"PAR1"
+_PARQUET, _ZIP = b"PAR1", b"PK\x03\x04"
 _ENDINGS = "a .csv, .tsv, .parquet or .jsonl file with a header"
 
 
@@ -33,9 +34,9 @@ def read_table(path: str | os.PathLike[str]) -> pl.DataFrame:
         raise InputError(f"a table in {file.name}", "an empty file", f"name {_ENDINGS}")
     try:
         table = _read(file, head)
-    except (OSError, UnicodeDecodeError, pl.exceptions.PolarsError) as error:
+    except (OSError, csv.Error, pl.exceptions.PolarsError) as error:
         got = str(error).partition("\n")[0]
-        raise InputError(f"a table in {file.name}", got, f"name {_ENDINGS}, in UTF-8") from None
+        raise InputError(f"a table in {file.name}", got, f"name {_ENDINGS}") from None
     table = table.rename({name: name.strip() for name in table.columns if name.strip() and name != name.strip()})
     if table.is_empty():
         raise InputError(f"rows in {file.name}", f"nothing below the header {', '.join(table.columns)}", "count some")
@@ -57,19 +58,20 @@ def header_of(path: str | os.PathLike[str]) -> list[str]:
             return list(pl.read_parquet_schema(file))
         except pl.exceptions.PolarsError:
             return []
-    first = head.split(b"\n", 1)[0].rstrip(b"\r")
-    fields = split_line(first, guessed_separator(first), "utf-8")
-    if isinstance(fields, str) or len(fields) < 2 or any(field.strip().isdigit() for field in fields):
+    try:
+        fields = split_head(decoded(head[: head.rfind(b"\n") + 1] or head, file.name))[0]
+    except (InputError, csv.Error):
         return []
-    return [field.strip() for field in fields]
+    return [] if len(fields) < 2 or any(field.isdigit() for field in fields) else fields
 
 
 def _read(file: Path, head: bytes) -> pl.DataFrame:
     if head.startswith(_PARQUET):
         return pl.read_parquet(file)
-    if head.lstrip().startswith(b"{"):
-        return pl.read_ndjson(file)
-    if b"\0" in head:
-        raise InputError(f"a table in {file.name}", "neither text nor Parquet", f"name {_ENDINGS}")
-    header = head.split(b"\n", 1)[0]
-    return pl.read_csv(file, infer_schema=False, separator=guessed_separator(header))
+    if head.startswith(_ZIP):
+        raise InputError(f"a table in {file.name}", "a workbook or an archive", "save its sheet as CSV")
+    source = Source(file)
+    data = source.whole()
+    if source.broken:
+        raise InputError(f"a table in {file.name}", source.broken, "copy the file again")
+    return pl.read_ndjson(data) if head.lstrip().startswith(b"{") else text_frame(data, file.name)

@@ -90,6 +90,10 @@ class Source:
                 break
         return head[:size].removeprefix(_BOM)
 
+    def whole(self) -> bytes:
+        """Return all bytes, decompressed; `broken` says whether some could not be read."""
+        return b"".join(self._pieces())
+
     def blocks(self, longest_line: int = LONGEST_LINE) -> Iterator[Block | Oversized]:
         """Yield the lines of the file in blocks of whole lines; an oversized line comes by itself."""
         line, rest, skipping = 1, b"", False
