@@ -1,8 +1,8 @@
 """Backups hold everything, also of a database in use; the way back ends where it is told to, and harms nothing."""
 
+import contextlib
 import resource
 import shlex
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -16,7 +16,8 @@ from rankone.errors import InputError, StorageError
 from rankone.serving import Ask, Database, Experiment
 from rankone.serving.backup import backup, restore
 from rankone.serving.doctor import examine
-from rankone.serving.storage.sqlite_backup import copied_in_use, positions
+from rankone.serving.storage import open_storage
+from rankone.serving.storage.sqlite_backup import positions
 from tests.test_docs import ROOT, blocks
 
 from .helpers import saved
@@ -36,6 +37,16 @@ def db(tmp_path):
         with Experiment(name, db=path, **SIZES) as experiment:
             visits(experiment, 20)
     return path
+
+
+def copied_in_use(path):
+    with contextlib.closing(open_storage(path, read_only=True)) as storage:
+        return storage.copied_in_use
+
+
+def cp(source, to):
+    """Copy a file in another process: in this one, to close it would take away the locks of its connections."""
+    subprocess.run(["cp", source, to], check=True)
 
 
 def run(*words):
@@ -96,9 +107,9 @@ def test_a_plain_copy_without_the_log_is_noticed(db, tmp_path):
         assert not database.transactions.mark_in_use()
         with Experiment("homepage", db=database) as experiment:
             visits(experiment, 5)
-        shutil.copy(db, copy)
+        cp(db, copy)
         for ending in ("", "-wal"):
-            shutil.copy(f"{db}{ending}", f"{whole}{ending}")
+            cp(f"{db}{ending}", f"{whole}{ending}")
         assert not copied_in_use(whole)  # its log is beside it
         with pytest.raises(InputError, match="take a backup of it first"):
             restore(db, tmp_path / "new.db")
@@ -110,7 +121,7 @@ def test_a_plain_copy_without_the_log_is_noticed(db, tmp_path):
     restore(copy, tmp_path / "new.db", plain=True)
     with Database(copy) as database:
         assert database.transactions.mark_in_use()
-    shutil.copy(db, tmp_path / "cold.db")  # nobody uses it any more: a plain copy holds everything
+    cp(db, tmp_path / "cold.db")  # nobody uses it any more: a plain copy holds everything
     assert not copied_in_use(tmp_path / "cold.db")
     assert all(finding.ok for finding in examine(tmp_path / "cold.db"))
 
@@ -120,7 +131,7 @@ def test_one_of_two_services_ends_and_the_file_is_still_in_use(db, tmp_path):
         one.transactions.mark_in_use()
         with Database(db) as other:
             other.transactions.mark_in_use()
-        shutil.copy(db, tmp_path / "copy.db")
+        cp(db, tmp_path / "copy.db")
         assert copied_in_use(tmp_path / "copy.db")
 
 
@@ -224,3 +235,18 @@ def test_sqlite_knows_the_mark(db):
     with sqlite3.connect(db) as connection:
         assert connection.execute("PRAGMA user_version").fetchone()[0] == 0
     connection.close()
+
+
+def test_to_look_at_a_file_takes_no_locks_away(db):
+    """A process that closes a file loses all its locks on it; another would then remove the log as the last to leave."""
+    with Database(db) as database, Experiment("homepage", db=database) as experiment:
+        database.transactions.mark_in_use()
+        visits(experiment, 2)
+        Database(db, read_only=True).close()
+        examine(db)
+        backup(db, db.with_name("x.backup"))
+        leaves = "import sys; from rankone.serving import Database; Database(sys.argv[1]).close()"
+        subprocess.run([sys.executable, "-c", leaves, str(db)], check=True)
+        assert db.with_name("rankone.db-wal").stat().st_size > 0
+        visits(experiment, 2)
+    assert positions(db)[0].events == 41 + 8

@@ -17,11 +17,11 @@ from rankone.serving.storage.sqlite_backup import (
     COMPLETE,
     Position,
     chain_at,
-    copied_in_use,
     has_log,
     log_of,
-    marked,
+    mark_of,
     positions,
+    read_mark,
 )
 from rankone.specs import amount
 from rankone.writing import whole_file
@@ -75,16 +75,17 @@ def restore(
         plain: take a file that was copied while a service wrote to it, and may lack events.
     """
     source, to = _sqlite(file, "pg_restore"), _sqlite(db, "pg_restore")
-    open_storage(source, read_only=True).close()
+    with contextlib.closing(open_storage(source, read_only=True)) as storage:
+        copied = storage.copied_in_use
     _check_place(to, "the database")
     if to.exists() and to.samefile(source):
         raise InputError("another file than the backup itself", str(db), "name the database to restore to")
-    if copied_in_use(source) and not plain:
+    if copied and not plain:
         got = "one that was copied while a service wrote to it, without its -wal file: it may lack the last events"
         raise InputError(
             f"a whole copy at {file}", got, "take one of `rankone backup`, or pass --plain to do with this"
         )
-    if marked(source):
+    if read_mark(source) == mark_of(source):
         raise InputError(f"a backup at {file}", "a database that a service uses", "take a backup of it first")
     with whole_file(to) as part:
         sqlite_backup.copy(source, part, mark=0)

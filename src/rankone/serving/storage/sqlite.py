@@ -21,7 +21,7 @@ from rankone.serving.storage.dialect import Dialect
 from rankone.serving.storage.driver import UNSURE, DamagedDatabase, NotPermitted, Row
 from rankone.serving.storage.schema import see_to, statements
 from rankone.serving.storage.sql import Storage
-from rankone.serving.storage.sqlite_backup import copied_in_use, has_log, mark_of, marked
+from rankone.serving.storage.sqlite_backup import copied_in_use, has_log, mark_of
 
 _ERRORS = (sqlite3.Error, UnicodeDecodeError)  # of a damaged file even SQLite's own words may be no UTF-8
 _REPAIR = "restore it from a backup, or name another file"
@@ -50,13 +50,13 @@ class SQLiteStorage(Storage):
         self._turn_over = 0.0  # from when on we let them
         self._connection: sqlite3.Connection | None = None
         self._check_place(read_only)
-        with contextlib.suppress(OSError):  # a new one, or one that may not be read, which is told below
-            self.copied_in_use = copied_in_use(self._path)  # opening it makes a log: look before
+        logged = has_log(self._path)  # to open it makes one: look before
         try:
             if not read_only:
                 self.query("PRAGMA journal_mode = WAL")
                 self._file = self._path.stat()
             self.schema = see_to(self, read_only)
+            self.copied_in_use = copied_in_use(self._path, self._mark(), logged)
         except BaseException:
             self.close()
             raise
@@ -206,9 +206,12 @@ class SQLiteStorage(Storage):
         """Close the file. SQLite takes the log away when the last one does: then the file is whole by itself."""
         self.close()
         with contextlib.suppress(OSError, StorageError):  # the file is gone, or somebody has just opened it
-            if not has_log(self._path) and marked(self._path):
+            if not has_log(self._path) and self._mark() == mark_of(self._path):
                 self.query("PRAGMA user_version = 0")
-                self.close()
+        self.close()
+
+    def _mark(self) -> int:
+        return int(self.query("PRAGMA user_version")[0][0])
 
     def close(self) -> None:
         """Close the file; the next statement opens it again."""

@@ -19,7 +19,6 @@ from urllib.parse import quote
 from rankone.errors import InputError, StorageError
 
 COMPLETE = 0x524B  # the mark of a file that `copy` made: all is in it
-_HEADER, _AT = 100, 60  # bytes of SQLite's header, and where the mark is in it
 
 
 class Position(NamedTuple):
@@ -50,18 +49,19 @@ def mark_of(path: Path) -> int:
     return 1 + COMPLETE + zlib.crc32(f"{found.st_dev} {found.st_ino}".encode()) % (2**31 - COMPLETE - 2)
 
 
-def copied_in_use(path: Path) -> bool:
-    """Return whether a file was copied while a service used it, without its log: then it may lack events."""
-    with path.open("rb") as file:
-        header = file.read(_HEADER)
-    mark = int.from_bytes(header[_AT : _AT + 4], "big")
-    return mark not in (0, COMPLETE, mark_of(path)) and not has_log(path)
+def copied_in_use(path: Path, mark: int, logged: bool) -> bool:
+    """Return whether a file with this mark, and a log or none, was copied in use without its log."""
+    return mark not in (0, COMPLETE, mark_of(path)) and not logged
 
 
-def marked(path: Path) -> bool:
-    """Return whether a service uses a file, or did so until it was killed."""
-    with path.open("rb") as file:
-        return int.from_bytes(file.read(_HEADER)[_AT : _AT + 4], "big") == mark_of(path)
+def read_mark(path: Path) -> int:
+    """Return the mark of a file, read by SQLite.
+
+    Never open a database in another way: when a process closes a file, the system takes away all its locks on it, also
+    those of its connections. Another process would then believe to be alone, and remove the log under them.
+    """
+    with _told(path), _opened(path, "ro") as connection:
+        return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def copy(source: Path, to: Path, mark: int) -> None:
