@@ -122,7 +122,7 @@ def main() -> None:
 def _all() -> list[str]:
     import rankone
 
-    return sorted(name for name, kind in rankone.known_policies().items() if kind.plays == "pair" and name != "best")
+    return sorted(name for name, kind in rankone.known_policies().items() if kind.plays != "list" and name != "best")
 
 
 if __name__ == "__main__":

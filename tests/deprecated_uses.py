@@ -47,6 +47,7 @@ COUNTS = clicks.Counts(pl.DataFrame({"query": "q", "item": ["a", "a", "b", "b"],
 LISTS = pl.DataFrame({"list": [1, 1], "query": "q", "item": ["a", "b"], "position": [1, 2], "clicked": [True, False]})
 
 
+PAIRS = rankone.policies.Challengers()  # plays nothing but pairs
 WHOLE = clicks.count(LISTS, **{name: name for name in ("list", "query", "item", "position", "clicked")})
 
 
@@ -130,7 +131,7 @@ USES = {
         lambda: told(reward=1), lambda: told(clicked=True), "reward= in Agent.tell() is deprecated: use clicked=",
     ),
     "policy.agent(n_rows, n_cols, seed)": Use(
-        lambda: tuple(rankone.UTS().agent(3, 3, 7).ask()), lambda: tuple(rankone.UTS().agent(3, 3, seed=7).ask()),
+        lambda: tuple(PAIRS.agent(3, 3, 7).ask()), lambda: tuple(PAIRS.agent(3, 3, seed=7).ask()),
         "a seed after n_rows and n_cols is deprecated: use seed=",
     ),
     "Rank1Report.as_dict": Use(

@@ -1,12 +1,13 @@
 """The policies of the package, without the slow twins that tests define under names of their own, and one of a user."""
 
 import rankone
+from rankone.kernels.decision import same_kind
 
 
 def own_policies(plays: str = "pair") -> list[str]:
-    """Names of those that play this; "all" of them."""
+    """Names of those that can play this, of two factors where it is combinations; "all" of them."""
     own = {name: kind for name, kind in rankone.known_policies().items() if kind.__module__.startswith("rankone.")}
-    return sorted(name for name, kind in own.items() if plays in (kind.plays, "all"))
+    return sorted(name for name, kind in own.items() if plays == "all" or same_kind(kind.plays, plays, (2, 2)))
 
 
 #: What a user writes: a policy that always plays the first pair.

@@ -25,6 +25,7 @@ _HOMES = {
     "Means": "rankone.problems",
     "Policy": "rankone.policies",
     "Rank1ElimKL": "rankone.policies.pairs.rank1elim_kl",
+    "Product": "rankone.problems",
     "RankOne": "rankone.problems",
     "Study": "rankone.simulation",
     "Sweep": "rankone.simulation",

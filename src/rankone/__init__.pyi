@@ -21,6 +21,7 @@ from rankone.policies.pairs.thompson import Thompson as Thompson
 from rankone.policies.pairs.ucb1 import UCB1 as UCB1
 from rankone.policies.pairs.uts import UTS as UTS
 from rankone.problems import Means as Means
+from rankone.problems import Product as Product
 from rankone.problems import RankOne as RankOne
 from rankone.problems import as_problem as as_problem
 from rankone.problems import hardness as hardness

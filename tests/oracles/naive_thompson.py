@@ -9,7 +9,6 @@ import numpy as np
 
 from rankone.kernels.policy import choose
 from rankone.policies.base import Policy
-from rankone.policies.pairs.thompson import THOMPSON_N_COLS
 from tests.oracles.pairs import PairState, remember_choice, start_pairs
 
 
@@ -39,8 +38,7 @@ def _choose(state: NaiveThompsonState, rng: Any) -> tuple[int, int, int]:
 
 def naive_thompson(policy: Any, state: Any) -> NaiveThompsonState:
     """Return the state of the slow twin at the counts of a state of flat Thompson sampling."""
-    n_cols = int(state.clock[THOMPSON_N_COLS])
-    plain = NaiveThompson().start(len(state.pulls) // n_cols, n_cols)
+    plain = NaiveThompson().start(*state.sizes.tolist())
     np.copyto(plain.pulls, state.pulls)
     np.copyto(plain.clicks, state.clicks)
     return plain

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rankone.kernels.policy import choose
-from rankone.policies.base import Policy
+from rankone.kernels.policy import decide
+from rankone.policies.combination_policy import CombinationPolicy
+from rankone.policies.engines.combinations import write_levels
 from rankone.policies.engines.unimodal import (
     LeaderState,
-    as_decision,
     best_on_cross,
     find_leader,
     score,
@@ -24,14 +24,14 @@ class NaiveUTSState(LeaderState):
 
 
 @dataclass(frozen=True)
-class NaiveUTS(Policy):
+class NaiveUTS(CombinationPolicy):
     """The slow twin of UTS."""
 
     gamma: int = 2
     name: ClassVar[str] = "naive-uts"
 
-    def start(self, n_rows: int, n_cols: int) -> NaiveUTSState:
-        return start_leaders(NaiveUTSState, n_rows, n_cols, self.gamma)
+    def begin(self, sizes: Any, forbidden: Any) -> NaiveUTSState:
+        return start_leaders(NaiveUTSState, sizes, forbidden, self.gamma)
 
 
 @score.register(NaiveUTSState)
@@ -39,12 +39,13 @@ def _score(state: NaiveUTSState, leader: int, pair: int, best: float, rng: Any) 
     return rng.beta(state.clicks[pair] + 1.0, state.pulls[pair] - state.clicks[pair] + 1.0)
 
 
-@choose.register(NaiveUTSState)
-def _choose(state: NaiveUTSState, rng: Any) -> tuple[int, int, int]:
-    leader = find_leader(state, rng)
-    if state.led[leader] % state.level[0] == 0.0:
-        return as_decision(state, leader)
-    return as_decision(state, best_on_cross(state, leader, rng))
+@decide.register(NaiveUTSState)
+def _decide(state: NaiveUTSState, context: Any, rng: Any, shown: Any) -> int:
+    leader = chosen = find_leader(state, rng)
+    if state.led[leader] % state.level[0] != 0.0:
+        chosen = best_on_cross(state, leader, rng)
+    write_levels(state.sizes, chosen, shown)
+    return 0
 
 
 def naive_uts(policy: Any, state: Any) -> NaiveUTSState:

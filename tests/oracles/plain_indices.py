@@ -12,7 +12,7 @@ import numpy as np
 
 from rankone.kernels.policy import choose
 from rankone.numerics.kl import bernoulli_kl, kl_upper
-from rankone.policies.engines.index_groups import CHOSEN, RACE_ASKED, RACE_N_COLS, IndexState
+from rankone.policies.engines.index_groups import CHOSEN, RACE_ASKED, IndexState
 from rankone.policies.pairs.kl_ucb import KLUCB
 from rankone.policies.pairs.ucb1 import UCB1
 from tests.oracles.pairs import ASKED, PairState, remember_choice, shuffle_first_choices, start_pairs
@@ -43,8 +43,7 @@ def plain_twin(policy: UCB1 | KLUCB) -> UCB1 | KLUCB:
 
 def plain_state(policy: UCB1 | KLUCB, state: IndexState) -> Any:
     """The state of the plain twin at the moment the engine has reached."""
-    n_cols = int(state.clock[RACE_N_COLS])
-    plain = plain_twin(policy).start(len(state.pairs) // n_cols, n_cols)
+    plain = plain_twin(policy).start(*state.sizes.tolist())
     np.copyto(plain.pulls, state.pulls)
     np.copyto(plain.clicks, state.clicks)
     np.copyto(plain.chosen, state.pairs[:, CHOSEN])

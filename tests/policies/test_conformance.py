@@ -15,7 +15,7 @@ class TestEveryPolicy(PolicySuite):
     def _each(self, request):
         self.policy = rankone.as_policy(request.param)
         self.learns = request.param not in ("uniform", "best", "random-list", "best-list")
-        self.horizon = 20_000 if self.policy.plays == "pair" else 4_000
+        self.horizon = 4_000 if self.policy.plays == "list" else 20_000
         self.draws_ties = request.param not in ("best", "best-list")
 
 

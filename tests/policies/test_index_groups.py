@@ -20,7 +20,7 @@ from rankone.policies.engines.index_groups import (
     join,
     leave,
     queue_all,
-    start_groups,
+    start_race,
 )
 
 N_PAIRS = 30
@@ -72,7 +72,7 @@ def model(state):
 def test_at_first_all_pairs_queue_in_random_order():
     orders = []
     for seed in range(2):
-        state = start_groups(IndexState, 5, 6)
+        state = start_race(IndexState, np.array([5, 6]), np.empty((0, 2), np.int64))
         run(_queue_all, state, generator(seed))
         assert queues(state) == model(state)
         assert sorted(state.pairs[:, CHOSEN]) == list(range(-N_PAIRS, 0))
@@ -83,7 +83,7 @@ def test_at_first_all_pairs_queue_in_random_order():
 @pytest.mark.parametrize("spread", [2, 6, 10**6])
 def test_moves_keep_queues_in_order(spread):
     """Whatever the counts and however late the pair: few groups, many groups, each pair its own."""
-    state, rng = start_groups(IndexState, 5, 6), generator(1, spread)
+    state, rng = start_race(IndexState, np.array([5, 6]), np.empty((0, 2), np.int64)), generator(1, spread)
     run(_queue_all, state, rng)
     times = iter(rng.permutation(1_000))
     for step in range(900):
@@ -96,7 +96,7 @@ def test_moves_keep_queues_in_order(spread):
 
 
 def test_tidying_keeps_pairs_and_forgets_empty_groups():
-    state, rng = start_groups(IndexState, 5, 6), generator(2)
+    state, rng = start_race(IndexState, np.array([5, 6]), np.empty((0, 2), np.int64)), generator(2)
     run(_queue_all, state, rng)
     for pair in range(N_PAIRS):
         run(_move, state, pair, 1 + pair, 0, pair)

@@ -5,7 +5,7 @@ import pytest
 
 from rankone import UCB1
 from rankone.compiling.compiled import compiled
-from rankone.kernels.policy import choose, update
+from rankone.kernels.policy import decide, learn
 from rankone.numerics.seeds import generator
 from rankone.policies import KLUCB
 from rankone.policies.engines.index_groups import RACE_ASKED, RACE_N_GROUPS, RACE_SEARCHED_AT
@@ -84,14 +84,15 @@ def test_same_pairs_late_in_a_large_run(policy, kind, shape):
     assert np.array_equal(replay(engine, means, 400, generator(5)), replay(plain, means, 400, generator(5)))
 
 
-def _count_looks(state, means, steps, rng):
+def _count_looks(state, means, steps, rng, shown, outcome):
     looks = 0
     for _ in range(steps):
         searched_at = state.clock[RACE_SEARCHED_AT]
-        row, col, tag = choose(state, rng)
+        tag = decide(state, outcome, rng, shown)
         if state.clock[RACE_SEARCHED_AT] != searched_at:
             looks += state.clock[RACE_N_GROUPS]
-        update(state, row, col, tag, 1 if rng.random() < means[row, col] else 0)
+        outcome[0] = 1 if rng.random() < means[shown[0], shown[1]] else 0
+        learn(state, shown, tag, outcome)
     return looks
 
 
@@ -101,7 +102,9 @@ def test_the_work_of_a_step_does_not_grow_with_the_pairs(policy):
     looks = []
     for size in (32, 128):
         counter = compiled(_count_looks, __name__)
-        looks.append(counter(policy.start(size, size), needle(size, size), 1_000_000, generator(11)) / 1_000_000)
+        shown, outcome = np.zeros(2, np.int64), np.zeros(1, np.int64)
+        state, means = policy.start(size, size), needle(size, size)
+        looks.append(counter(state, means, 1_000_000, generator(11), shown, outcome) / 1_000_000)
     assert looks[0] < 2.0
     assert looks[1] < 2.0
 

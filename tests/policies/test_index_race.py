@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from rankone.compiling.compiled import compiled
-from rankone.kernels.policy import choose, update
+from rankone.kernels.policy import decide, learn
 from rankone.numerics.seeds import generator
+from rankone.policies.engines import index_policies  # noqa: F401
 from rankone.policies.engines.index_groups import (
     BAR,
     CHOSEN,
@@ -25,7 +26,7 @@ from rankone.policies.engines.index_groups import (
     RACE_VALID_UNTIL,
     RIVALS,
     IndexState,
-    start_groups,
+    start_race,
 )
 from rankone.policies.engines.index_race import exploration_level, index_at, index_slope, level_needed
 
@@ -55,12 +56,16 @@ def _level_needed(state, pulls, clicks, index):
     return pulls * distance**3 if distance > 0.0 else 0.0
 
 
-def _choose(state, rng):
-    return choose(state, rng)
+def _decide(state, rng, shown):
+    return decide(state, shown, rng, shown)
 
 
-def _update(state, row, col, tag, reward):
-    update(state, row, col, tag, reward)
+def _learn(state, shown, outcome):
+    learn(state, shown, 0, outcome)
+
+
+def start(*sizes):
+    return start_race(CubeRootState, np.array(sizes), np.empty((0, len(sizes)), np.int64))
 
 
 def indices(state, asked):
@@ -74,14 +79,15 @@ def indices(state, asked):
 @pytest.fixture(scope="module")
 def steps():
     """States of one run, each just after a decision, with the indices that decided and when pairs were last chosen."""
-    state, rng = start_groups(CubeRootState, 4, 5), generator(1)
+    state, rng = start(4, 5), generator(1)
     means = rng.random((4, 5))
     taken = []
     for _ in range(4_000):
         before, chosen = indices(state, state.clock[RACE_ASKED]), state.pairs[:, CHOSEN].copy()
-        row, col, tag = compiled(_choose, __name__)(state, rng)
-        taken.append((type(state)(*(array.copy() for array in state)), before, chosen, row * 5 + col))
-        compiled(_update, __name__)(state, row, col, tag, int(rng.random() < means[row, col]))
+        shown = np.zeros(2, np.int64)
+        compiled(_decide, __name__)(state, rng, shown)
+        taken.append((type(state)(*(array.copy() for array in state)), before, chosen, shown[0] * 5 + shown[1]))
+        compiled(_learn, __name__)(state, shown, np.array([int(rng.random() < means[tuple(shown)])]))
     return taken
 
 
@@ -120,8 +126,10 @@ def test_bars_are_above_every_other_pair_until_the_race_is_looked_at_again(steps
 
 def test_the_held_pair_plays_on_only_after_an_outcome():
     """Without outcomes pairs tie, and take turns in the order they were chosen."""
-    state, rng = start_groups(CubeRootState, 2, 3), generator(2)
-    chosen = [compiled(_choose, __name__)(state, rng) for _ in range(18)]
+    state, rng, shown, chosen = start(2, 3), generator(2), np.zeros(2, np.int64), []
+    for _ in range(18):
+        compiled(_decide, __name__)(state, rng, shown)
+        chosen.append(tuple(shown.tolist()))
     assert chosen[:6] == chosen[6:12] == chosen[12:]
     assert len(set(chosen)) == 6
     assert state.clock[RACE_HELD_PULLS] == 0

@@ -7,7 +7,7 @@ import pytest
 
 import rankone
 from rankone.compiling.compiled import compiled
-from rankone.kernels.policy import choose, update
+from rankone.kernels.policy import decide, learn
 from rankone.numerics.seeds import generator
 from rankone.serving import Experiment
 from rankone.serving.journal import KIND, Kind
@@ -37,16 +37,17 @@ def test_the_kernels_compute_what_is_defined():
             assert state.col_doubts[other] == pytest.approx(expected, rel=5e-2, abs=1e-300)
 
 
-def watch(state, rng, means, checkpoints, pulls, clicks, pulls_at, clicks_at):
+def watch(state, rng, means, checkpoints, shown, outcome, pulls, clicks, pulls_at, clicks_at):
     """Play a policy and keep the counts at every checkpoint."""
     step = 0
     for place in range(len(checkpoints)):
         while step < checkpoints[place]:
-            row, col, tag = choose(state, rng)
-            reward = 1 if rng.random() < means[row, col] else 0
-            update(state, row, col, tag, reward)
+            tag = decide(state, outcome, rng, shown)
+            row, col = shown[0], shown[1]
+            outcome[0] = 1 if rng.random() < means[row, col] else 0
+            learn(state, shown, tag, outcome)
             pulls[row, col] += 1
-            clicks[row, col] += reward
+            clicks[row, col] += outcome[0]
             step += 1
         for row in range(len(pulls)):
             for col in range(len(pulls[0])):
@@ -78,7 +79,8 @@ def test_a_winner_is_wrong_at_most_as_often_as_stated(name):
             pulls_at, clicks_at = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
             counts = np.zeros(means.shape, np.int64), np.zeros(means.shape, np.int64)
             rng = generator(run, "winner", problem, name)
-            play(policy.start(*means.shape), rng, means, CHECKPOINTS, *counts, pulls_at, clicks_at)
+            scratch = np.zeros(2, np.int64), np.zeros(1, np.int64)
+            play(policy.start(*means.shape), rng, means, CHECKPOINTS, *scratch, *counts, pulls_at, clicks_at)
             winners = [standing(pulls, clicks) for pulls, clicks in zip(pulls_at, clicks_at, strict=True)]
             stated = [(state.row, state.col) for state in winners if state.doubt <= error]
             said += bool(stated)

@@ -25,6 +25,7 @@ def warm_up(
     """Compile the policies for this machine: after installing, or while an image is built. What is compiled is kept."""
     from rankone.compiling.compiled import kept_in
     from rankone.errors import StorageError
+    from rankone.kernels.decision import same_kind
     from rankone.policies import as_policy, known_policies
     from rankone.serving.warm_up import warm_up as compile_live
 
@@ -34,7 +35,7 @@ def warm_up(
     with stopped_by_hand(lambda: "what was finished is kept; the same command continues"):
         for number, each in enumerate(chosen, 1):
             print(f"rankone: compiling {each.label}, {number} of {len(chosen)}", file=sys.stderr)
-            if each.plays != "pair":
+            if not same_kind(each.plays, "pair", (2, 2)):
                 _play_lists(each)
                 continue
             ready = each.with_horizon(1_000).for_problem(0, 0)

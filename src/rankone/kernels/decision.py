@@ -14,7 +14,11 @@ combination of two factors.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Literal, NamedTuple, Self
+
+from rankone.errors import InputError
 
 Plays = Literal["pair", "combination", "list"]
 Shape = tuple[int, ...]
@@ -23,6 +27,19 @@ Shape = tuple[int, ...]
 KINDS: dict[Plays, str] = {"pair": "pairs", "combination": "combinations", "list": "lists"}
 #: What ``start`` of a policy of each kind takes.
 SIZES: dict[Plays, str] = {"pair": "n_rows, n_cols", "combination": "*sizes", "list": "n_items, n_positions"}
+
+
+#: Of factors, and of their combinations.
+MOST_FACTORS, MOST_COMBINATIONS = 20, 10**12
+
+
+def check_combinations(sizes: Sequence[int]) -> None:
+    """Refuse more factors or combinations than can be numbered safely."""
+    if not 1 <= len(sizes) <= MOST_FACTORS:
+        raise InputError(f"from 1 to {MOST_FACTORS} factors", f"{len(sizes)}", "name the levels of each, as in 4x5x3")
+    if math.prod(sizes) > MOST_COMBINATIONS:
+        got = f"{' x '.join(map(str, sizes))} = {math.prod(sizes):,}"
+        raise InputError(f"at most {MOST_COMBINATIONS:,} combinations", got, "take levels or factors away")
 
 
 class Layout(NamedTuple):

@@ -24,7 +24,7 @@ from rankone.kernels.feedback import (
     deliver,
     file,
 )
-from rankone.kernels.policy import decide, learn, settled, withdraw
+from rankone.kernels.policy import decide, learn, room, settled, with_room, withdraw
 from rankone.kernels.world import loss, move, observe, respond, steady
 
 _FIRST_STRETCH = 10_000  # steps before Python has a say for the first time
@@ -37,7 +37,7 @@ def play(
     """Play up to the last checkpoint; fill `regrets` with the cumulative pseudo-regret at each checkpoint.
 
     Pseudo-regret adds the loss of a decision, not of its random outcome. Returns False where there is no room for
-    another open decision, and at the step to pause at; called again, with more room, the loop goes on from there.
+    another open decision or its outcome, and at the step to pause at; called again, with more room, the loop goes on.
 
     `late` is None where outcomes come at once, `moving` where the world is steady: what only the others need is then
     not even compiled. Once a policy is settled in a steady world, its remaining regret is arithmetic.
@@ -47,7 +47,7 @@ def play(
     for place in range(clock[RUN_PLACE], len(checkpoints)):
         stop = min(checkpoints[place], clock[RUN_PAUSE])
         while step < stop:
-            if late is not None and not deliver(late, state, step, scratch):
+            if room(state) <= clock[RUN_OPEN] or (late is not None and not deliver(late, state, step, scratch)):
                 clock[RUN_STEP], clock[RUN_PLACE], scratch.regret[0] = step, place, regret
                 return False
             if moving is not None:
@@ -89,6 +89,7 @@ def play_through(
     while not loop(state, world, late, moving, rng, checkpoints, regrets, scratch):
         if late is not None and clock[RUN_OPEN] == len(late.waiting):
             late = late.with_room()
+        state = with_room(state, int(clock[RUN_OPEN]) + 1)
         if clock[RUN_STEP] >= clock[RUN_PAUSE]:  # beyond it: a settled policy goes from checkpoint to checkpoint
             taken = time.perf_counter() - begin
             stretch = max(1, int(stretch * min(10.0, _STRETCH_SECONDS / max(taken, 1e-6))))

@@ -27,6 +27,11 @@ numbers; so does a policy on pairs that looks at the context, an array of number
     syncs(state) -> int                             how often outcomes were taken in (default -1: at every decision);
                                                     asked after a run, from Python only
 
+**Where there are too many combinations to keep counts of each**, a state has room for some and grows::
+
+    room(state) -> int                              outcomes it can take in before it must grow (default: any number)
+    grown(state, more) -> state                     the state with room for so many more; from Python only
+
 **In a live experiment** verdicts rest on the probabilities of decisions, so a policy may say them::
 
     chance(state, shown) -> float                   the probability that the last decision was `shown`, any at all
@@ -75,6 +80,7 @@ from rankone.kernels.inspection import looks_at, tells_tags_apart
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
+ANY_NUMBER = np.iinfo(np.int64).max
 
 
 @dispatched
@@ -140,6 +146,23 @@ def settled(state: Any) -> bool:
 def syncs(state: Any) -> int:
     """Return how often the policy has taken outcomes in so far; -1 if it does so at every decision."""
     return -1
+
+
+@optional
+def room(state: Any) -> int:
+    """Return how many more outcomes fit into the state."""
+    return ANY_NUMBER
+
+
+@optional
+def grown(state: Any, more: int) -> Any:
+    """Return the state with room for so many more outcomes."""
+    return state
+
+
+def with_room(state: Any, more: int) -> Any:
+    """Return a state that can take so many outcomes in: the same, or one that has grown. From Python only."""
+    return state if room(state) >= more else grown(state, more)
 
 
 @optional
@@ -250,16 +273,19 @@ def adopt(state: Any, defeated_by: Ints) -> None:
 
 
 class View(NamedTuple):
-    """Beliefs about levels (rows 0 to K - 1, then columns), about pairs (``row * n_cols + col``), or items of lists."""
+    """Beliefs about levels (factor by factor: rows 0 to K - 1, then columns), about combinations, or items of lists.
 
-    about: str  # "levels", "pairs" or "items"
+    Combinations are in order, the last factor fastest: a pair is ``row * n_cols + col``.
+    """
+
+    about: str  # "levels", "pairs", "combinations" (of other than two factors) or "items"
     pulls: Ints  # outcomes that the belief rests on
     clicks: Ints
     low: Floats  # not a number where the policy has no such bound
     high: Floats
     left: Mask  # not eliminated
     interval: str  # what low and high are; empty if there is neither
-    leader: int = -1  # the pair that leads, if the policy has a leader
+    leader: int = -1  # the pair or combination that leads, if the policy has a leader
     score: Floats | None = None  # what the choice goes by, the largest first, where that is not `high`
     scored_by: str = ""
 

@@ -13,11 +13,12 @@ from rankone.compiling.compiled import compile_errors_explained, compiled
 from rankone.deprecation import old_arguments, warn
 from rankone.errors import DecisionError, InputError
 from rankone.kernels.advance import ASK, LEARN, VOID, Stretch, advance
-from rankone.kernels.decision import Layout, Shape
-from rankone.kernels.policy import check_context, view
+from rankone.kernels.decision import Layout, Shape, same_kind
+from rankone.kernels.policy import check_context, view, with_room
 from rankone.notebook import Shown
 from rankone.numerics.seeds import generator
 from rankone.policies.base import Policy, as_policy
+from rankone.policies.combination_policy import checked_sizes
 from rankone.specs import amount, as_seed
 
 _MOST_SHOWN = 1_000  # pairs of a table of what was learned
@@ -64,6 +65,7 @@ class Agent(Shown):
             They may be given by these names, too.
         seed: seed of the policy's own randomness; None draws one, which is then the attribute `seed`.
         n_context: how many numbers are known before each decision (`ask` takes them).
+        forbidden: combinations that are never shown: rules of one level a factor, -1 where any level will do.
 
     >>> import rankone
     >>> agent = rankone.UCB1().agent(n_rows=8, n_cols=10, seed=7)
@@ -73,20 +75,30 @@ class Agent(Shown):
     """
 
     def __init__(
-        self, policy: Policy | str, *shape: int, seed: int | None = 0, n_context: int = 0, **sizes: int
+        self,
+        policy: Policy | str,
+        *shape: int,
+        seed: int | None = 0,
+        n_context: int = 0,
+        forbidden: Any = (),
+        **sizes: int,
     ) -> None:
         self.policy = as_policy(policy)
         if self.policy.plays == "pair" and len(shape) == 3:
             warn("a seed after n_rows and n_cols", "seed=")
             *shape, seed = shape  # type: ignore[assignment]
         self.shape = _sizes(self.policy, shape, sizes)
-        self.state = self.policy.start(*self.shape)
+        if len(forbidden) and self.policy.plays != "combination":
+            raise InputError("a policy that can leave combinations out", self.policy.label, "choose 'uts'")
+        rules = {"forbidden": forbidden} if len(forbidden) else {}
+        self.state = self.policy.start(*self.shape, **rules)
         check_context(type(self.state), n_context, "whoever asks the agent")
         self.seed = as_seed(seed)
         self.rng = generator(self.seed, "agent", self.policy.label)
         self._asked = 0
         self._open: dict[int, AgentDecision | AgentChoice] = {}
         self._event = Stretch.room(Layout.of(self.policy.plays, self.shape, n_context), size=1)
+        self._pairs = same_kind(self.policy.plays, "pair", self.shape)
 
     def _sentence(self) -> str:
         sizes = " x ".join(map(str, self.shape))
@@ -96,7 +108,7 @@ class Agent(Shown):
     def _tables(self) -> dict[str, Any]:
         """What the policy says that it has learned, of pairs or of levels; nothing if it does not say."""
         found = view(self.state)
-        if found is None or self.policy.plays != "pair":
+        if found is None or not self._pairs:
             return {}
         n_rows, n_cols = self.shape
         names: dict[str, list[Any]]
@@ -122,7 +134,7 @@ class Agent(Shown):
         self._advance(ASK, -1)
         shown, tag = tuple(self._event.shown[0].tolist()), int(self._event.tags[0])
         decision: AgentDecision | AgentChoice = AgentChoice(shown, self._asked, tag)
-        if self.policy.plays == "pair":
+        if self._pairs:
             decision = AgentDecision(shown[0], shown[1], self._asked, tag)
         self._asked += 1
         self._open[decision.number] = decision
@@ -142,6 +154,7 @@ class Agent(Shown):
 
     def _advance(self, what: int, shown: Any, tag: int = 0, outcome: Any = 0) -> None:
         event, module = self._event, type(self.policy).__module__
+        self.state = with_room(self.state, 1)
         event.what[0], event.shown[0], event.tags[0], event.outcomes[0] = what, shown, tag, outcome
         with compile_errors_explained(module):
             compiled(advance, module)(self.state, None, self.rng, event)
@@ -167,6 +180,8 @@ class Agent(Shown):
 
 def _sizes(policy: Policy, shape: Sequence[int], named: dict[str, int]) -> Shape:
     """Return the sizes in the order of ``policy.start``, whether they were given in that order or by name."""
+    if policy.plays == "combination" and named:
+        return checked_sizes(shape, named)
     signature = inspect.signature(policy.start)
     try:
         return signature.bind(*shape, **named).args

@@ -12,40 +12,43 @@ import numpy as np
 
 from rankone.compiling.compiled import compile_errors_explained, compiled
 from rankone.errors import InputError
+from rankone.kernels.decision import same_kind
 from rankone.kernels.policy import Floats, chances, has_chances
 from rankone.numerics.seeds import generator
 from rankone.policies.agent import Agent
 from rankone.policies.base import Policy
+from rankone.policies.engines.combinations import write_levels
 
 _DECISIONS, _OPEN = 60, 5  # played to check a policy, and outcomes that are late meanwhile
 _ROUNDING = 1e-6
 
 
-def _ask(state: Any, shown: Any, cross: Any, scratch: Any, table: Any) -> bool:
-    """Ask for what was shown, and for each row with every column."""
-    n_rows, n_cols = table.shape
+def _ask(state: Any, sizes: Any, shown: Any, cross: Any, scratch: Any, table: Any) -> bool:
+    """Ask for what was shown, and for each combination of the other factors with every level of the last one."""
     known = chances(state, shown, cross)
-    for row in range(n_rows):
-        shown[0], shown[1] = row, 0
+    for row in range(len(table)):
+        write_levels(sizes, row * sizes[-1], shown)
         known = known and chances(state, shown, scratch)
-        for col in range(n_cols):
-            table[row, col] = scratch[n_rows + col]
+        for col in range(sizes[-1]):
+            table[row, col] = scratch[len(scratch) - sizes[-1] + col]
     return known
 
 
 def _asked(agent: Agent, shown: tuple[int, ...]) -> tuple[Floats, Floats] | None:
-    """Return the probability of each pair, and what `chances` fills in for one."""
+    """Return the probability of each combination, and what `chances` fills in for one."""
     if not has_chances(type(agent.state)):
         return None
-    (n_rows, n_cols), module = agent.shape, type(agent.policy).__module__
-    table, cross, scratch = np.empty((n_rows, n_cols)), np.empty(n_rows + n_cols), np.empty(n_rows + n_cols)
+    sizes, module = np.array(agent.shape), type(agent.policy).__module__
+    table, (cross, scratch) = np.empty((sizes[:-1].prod(), sizes[-1])), np.empty((2, sizes.sum()))
     with compile_errors_explained(module):
-        known = compiled(_ask, module)(agent.state, np.array(shown), cross, scratch, table)
-    return (table, cross) if known else None
+        known = compiled(_ask, module)(agent.state, sizes, np.array(shown), cross, scratch, table)
+    return (table.reshape(sizes), cross) if known else None
 
 
 def chance_table(agent: Agent) -> Floats | None:
     """Return the probability of each pair, (K, L), at the last decision of an agent, before it learns anything more.
+
+    Of other than two factors, one of each combination: an array with a dimension for each factor.
 
     None: its policy cannot say.
 
@@ -55,12 +58,12 @@ def chance_table(agent: Agent) -> Floats | None:
     >>> chance_table(agent).tolist()
     [[0.1, 0.1, 0.1, 0.1, 0.1], [0.1, 0.1, 0.1, 0.1, 0.1]]
     """
-    found = _asked(agent, (0, 0))
+    found = _asked(agent, (0,) * len(agent.shape))
     return None if found is None else found[0]
 
 
 def watch(agent: Agent, steps: int, rates: Floats, seed: int) -> Iterator[tuple[tuple[int, ...], Floats]]:
-    """Play an agent, some outcomes late; yield what it shows and how probable each pair was.
+    """Play an agent, some outcomes late; yield what it shows and how probable everything was.
 
     Probabilities that cannot be true are refused. Nothing is yielded if the policy cannot say.
     """
@@ -86,7 +89,7 @@ def check_chances(policy: Policy, n_rows: int, n_cols: int) -> None:
     >>> from rankone import as_policy
     >>> check_chances(as_policy("uniform"), n_rows=2, n_cols=5)
     """
-    if policy.plays == "pair" and not type(policy).__module__.startswith("rankone."):
+    if same_kind(policy.plays, "pair", (n_rows, n_cols)) and not type(policy).__module__.startswith("rankone."):
         agent = policy.with_horizon(1_000).for_problem(0, 0).agent(n_rows, n_cols)
         for _ in watch(agent, _DECISIONS, np.full((n_rows, n_cols), 0.3), seed=0):
             pass
@@ -94,13 +97,15 @@ def check_chances(policy: Policy, n_rows: int, n_cols: int) -> None:
 
 def _refuse_wrong(table: Floats, cross: Floats, shown: tuple[int, ...], label: str) -> None:
     """Refuse probabilities that are negative, do not sum to 1, or call impossible what was just decided."""
+    kind = "pair" if len(shown) == 2 else "combination"
     what, do = f"probabilities of '{label}'", "see `chances` in rankone.kernels.policy, or register none"
     if not (table >= 0.0).all():
         raise InputError(f"{what} of at least 0", f"{np.min(table):.6g}", do)
     if not abs(table.sum() - 1.0) <= _ROUNDING:
-        raise InputError(f"{what} of all pairs that sum to 1", f"{table.sum():.6g}", do)
+        raise InputError(f"{what} of all {kind}s that sum to 1", f"{table.sum():.6g}", do)
     if table[shown] <= 0.0:
-        raise InputError(f"{what} above 0 for what it decided", f"0 for the pair {shown}", do)
-    wanted = np.concatenate([table[:, shown[1]], table[shown[0]]])
+        raise InputError(f"{what} above 0 for what it decided", f"0 for the {kind} {shown}", do)
+    others = [(*shown[:place], slice(None), *shown[place + 1 :]) for place in range(len(shown))]
+    wanted = np.concatenate([table[other] for other in others])  # type: ignore[index]
     if not np.allclose(cross, wanted, rtol=1e-6, atol=1e-12):
-        raise InputError(f"{what} that are the same whichever pair is asked for", f"{cross} and {wanted}", do)
+        raise InputError(f"{what} that are the same whichever decision is asked for", f"{cross} and {wanted}", do)

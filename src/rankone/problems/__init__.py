@@ -11,6 +11,8 @@ from rankone.problems.hardness import Hardness, hardness
 from rankone.problems.headlines import headlines
 from rankone.problems.means import Means
 from rankone.problems.needle import needle
+from rankone.problems.product import Product
+from rankone.problems.product_family import product
 from rankone.problems.random_problem import random_problem
 from rankone.problems.rank_one import RankOne
 from rankone.problems.registry import Family, as_problem, family, known_families
@@ -20,6 +22,7 @@ __all__ = [
     "Hardness",
     "Means",
     "Problem",
+    "Product",
     "RankOne",
     "UpperBound",
     "as_problem",
@@ -33,6 +36,7 @@ __all__ = [
     "lower_bound",
     "lower_bound_constant",
     "needle",
+    "product",
     "random_problem",
     "save_problem",
     "save_problems",

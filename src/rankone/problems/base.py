@@ -77,6 +77,11 @@ class Problem:
         """Return what is best to show, for yardsticks; None: nobody knows, or it changes."""
         return None
 
+    @property
+    def forbidden(self) -> npt.NDArray[np.int64]:
+        """Return what a policy must never show: rules of one level a factor, -1 where any level will do."""
+        return np.empty((0, len(self.shape)), np.int64)
+
     def known(self) -> dict[str, tuple[float, ...]]:
         """Return what a policy may be told beforehand, by the name of its parameter: how well positions are seen.
 
@@ -108,7 +113,9 @@ class Problem:
         """Problems are equal that are the same world under the same names."""
         if not isinstance(other, Problem):
             return NotImplemented
-        return self is other or (type(self) is type(other) and self.to_dict() == other.to_dict())
+        if type(self) is not type(other):
+            return NotImplemented  # the other may know better: a product of two factors is rows and columns
+        return self is other or self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
         return hash((self.kind, self.name, self.shape))

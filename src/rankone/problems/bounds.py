@@ -7,7 +7,8 @@
 
       C(u, v) = sum_i (u* - u_i) v* / d(u_i v*, u* v*)  +  sum_j u* (v* - v_j) / d(u* v_j, u* v*)
 
-  over the levels that are not best. Levels that tie for the best have no term.
+  over the levels that are not best. Levels that tie for the best have no term. Of more factors the sum goes over all
+  levels of all factors, each in the place of the best (docs/more-than-two-factors.md has the proof).
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rankone.problems.product import Product
 from rankone.problems.rank_one import RankOne, Vector
-from rankone.problems.registry import as_rank_one
+from rankone.problems.registry import as_problem, as_rank_one
 from rankone.specs import as_whole_number
 
 PER_LEVEL = 6.0 * math.e + 82.0  # the constant C of Theorem 1
@@ -55,7 +57,7 @@ def upper_bound(problem: RankOne | str, horizon: int) -> UpperBound:
     return UpperBound(int(horizon), total, row_shares, col_shares, constant)
 
 
-def lower_bound_constant(problem: RankOne | str) -> float:
+def lower_bound_constant(problem: RankOne | Product | str) -> float:
     """Graves-Lai constant C(u, v): no policy that is good everywhere has less regret than about C(u, v) log n.
 
     It is 0 when nothing has to be learnt at a cost of log n: all pairs alike, a best pair that is never clicked, or
@@ -67,6 +69,10 @@ def lower_bound_constant(problem: RankOne | str) -> float:
     """
     from rankone.numerics.kl import bernoulli_kl
 
+    problem = as_problem(problem)
+    if isinstance(problem, Product) and problem.is_plain:
+        means = [problem.best_mean * values / values.max() for values in problem.factors.values() if values.max() > 0.0]
+        return _single_changes(np.concatenate(means), problem.best_mean) if means else 0.0
     problem = as_rank_one(problem, "for which there is theory")
     best = problem.best_mean
     if best in (0.0, 1.0):
@@ -77,7 +83,16 @@ def lower_bound_constant(problem: RankOne | str) -> float:
     return math.fsum(loss / bernoulli_kl(mean, best) for mean, loss in worse if mean < best)
 
 
-def lower_bound(problem: RankOne | str, horizon: int) -> float:
+def _single_changes(means: Vector, best: float) -> float:
+    """Sum of gap / kl over combinations that differ from the best in one factor."""
+    from rankone.numerics.kl import bernoulli_kl
+
+    if best in (0.0, 1.0):
+        return 0.0
+    return math.fsum((best - mean) / bernoulli_kl(mean, best) for mean in means.tolist() if mean < best)
+
+
+def lower_bound(problem: RankOne | Product | str, horizon: int) -> float:
     """Asymptotic lower bound ``C(u, v) log n`` on the regret of every policy that is good on all problems.
 
     >>> from rankone.problems import needle

@@ -1,6 +1,7 @@
 """Problems in files: JSON (one problem, or several by name) and CSV (one problem).
 
-* CSV: a header ``side,name,probability`` and a line for each row and column; `side` is ``row`` or ``col``.
+* CSV: a header ``side,name,probability`` and a line for each row and column; `side` is ``row`` or ``col``. Of any
+  number of factors: a header ``factor,level,probability`` and a line for each level.
 * JSON, one problem: the values of `RankOne.to_dict`; only ``rows`` and ``cols`` must be there.
 * JSON, one problem of another kind (`rankone.lists`): the values of its `to_dict`, and its ``kind``.
 * JSON, several: ``{"format": "rankone-problems", "version": 1, "problems": [{"name": ..., "rows": ..., ...}, ...]}``.
@@ -23,11 +24,12 @@ from typing import Any
 from rankone.deprecation import old_order, old_positions
 from rankone.errors import InputError
 from rankone.problems.base import Problem, kind_of, problem_from_dict, problem_to_dict
+from rankone.problems.product import Product
 from rankone.problems.rank_one import RankOne, check_distinct
 from rankone.writing import write_file
 
 FORMAT, VERSION = "rankone-problems", 1
-_COLUMNS = ("side", "name", "probability")
+_COLUMNS, _FACTOR_COLUMNS = ("side", "name", "probability"), ("factor", "level", "probability")
 _SUFFIXES = (".csv", ".json")
 _KEYS = ("name", "rows", "cols", "row_names", "col_names")
 
@@ -37,7 +39,7 @@ def is_problem_file(spec: str | Path) -> bool:
     return _split(spec)[0].suffix.lower() in _SUFFIXES
 
 
-def load_problem(spec: str | Path) -> RankOne:
+def load_problem(spec: str | Path) -> Any:
     """Return the problem of a CSV or JSON file, or of ``file.json#NAME``.
 
     A file of several problems needs the ``#NAME``. A problem without a name of its own is called like the file.
@@ -58,7 +60,7 @@ def load_problem(spec: str | Path) -> RankOne:
     return found[names.index(name)]
 
 
-def load_problems(path: str | Path) -> list[RankOne]:
+def load_problems(path: str | Path) -> list[Any]:
     """Return every problem of a CSV or JSON file, in the order of the file."""
     path = Path(path)
     text = _read(path)
@@ -79,9 +81,16 @@ def save_problem(problem: Problem, path: str | Path) -> None:
     if _suffix(path) == ".json":
         _write_json(path, problem_to_dict(problem))
         return
-    found = _checked_kind(problem)
     out = io.StringIO(newline="")
     table = csv.writer(out, lineterminator="\n")
+    if isinstance(problem, Product) and problem.is_plain:
+        table.writerow(_FACTOR_COLUMNS)
+        for factor, parts in problem.factors.items():
+            levels = zip(problem.level_names[factor], parts.tolist(), strict=True)
+            table.writerows((factor, level, repr(part)) for level, part in levels)
+        write_file(path, out.getvalue())
+        return
+    found = _checked_kind(problem)
     table.writerow(_COLUMNS)
     for side, names, values in (("row", found.row_names, found.rows), ("col", found.col_names, found.cols)):
         table.writerows((side, name, repr(float(value))) for name, value in zip(names, values, strict=True))
@@ -121,7 +130,7 @@ def save_problems(
 def _checked_kind(problem: Problem) -> RankOne:
     """Refuse what has no rows and columns to write."""
     if not isinstance(problem, RankOne):
-        raise InputError("a rank-1 problem in a CSV file", problem, "write a .json file")
+        raise InputError("a rank-1 problem or a plain product in a CSV file", problem, "write a .json file")
     return problem
 
 
@@ -147,8 +156,27 @@ def _read(path: Path) -> str:
         raise InputError(f"a file {path} that can be read", str(reason).lower(), "check the path") from None
 
 
-def _from_csv(text: str, path: Path) -> RankOne:
+def _product_from_csv(table: csv.DictReader[str], path: Path) -> Product:
+    factors: dict[str, list[float]] = {}
+    names: dict[str, list[str]] = {}
+    for line in table:
+        factor, level, probability = ((line[column] or "").strip() for column in _FACTOR_COLUMNS)
+        try:
+            factors.setdefault(factor, []).append(float(probability))
+        except ValueError:
+            where = f"in line {table.line_num} of {path}"
+            raise InputError(f"a number as the probability {where}", f"'{probability}'", "try 0.25") from None
+        names.setdefault(factor, []).append(level)
+    try:
+        return Product(factors, level_names=names, name=path.stem)
+    except InputError as error:
+        raise InputError(f"{error.expected} in {path}", error.got, error.do) from None
+
+
+def _from_csv(text: str, path: Path) -> RankOne | Product:
     table = csv.DictReader(io.StringIO(text))
+    if {"factor", "level"} <= set(table.fieldnames or ()):
+        return _product_from_csv(table, path)
     missing = [column for column in _COLUMNS if column not in (table.fieldnames or ())]
     if missing:
         raise InputError(
@@ -175,7 +203,7 @@ def _from_csv(text: str, path: Path) -> RankOne:
     )
 
 
-def _from_collection(content: dict[str, Any], path: Path) -> list[RankOne]:
+def _from_collection(content: dict[str, Any], path: Path) -> list[Any]:
     if content.get("format", FORMAT) != FORMAT or content.get("version", VERSION) != VERSION:
         got = f"format {content.get('format')!r}, version {content.get('version')!r}"
         raise InputError(

@@ -18,7 +18,36 @@ from rankone.problems.registry import family
 from rankone.specs import Pair, is_number, whole_number
 
 
-@family("headlines")
+def _factors(sizes: list[int], seed: int, rate: float, spread: float | Pair) -> list[Vector]:
+    """Draw any number of factors, with the larger spread and the smaller one in turn."""
+    seed, each = whole_number("seed", seed, least=0), _checked(rate, spread)
+    drawn = [
+        rate ** (1.0 / len(sizes)) * np.exp(each[place % 2] * generator(seed, "headlines", place).standard_normal(size))
+        for place, size in enumerate(sizes)
+    ]
+    _refuse_above_one(drawn, rate, spread)
+    return drawn
+
+
+def _checked(rate: float, spread: float | Pair) -> tuple[float, ...]:
+    """Return the spreads of two factors."""
+    if not is_number(rate) or not 0.0 < rate < 1.0:
+        raise InputError("a click rate between 0 and 1", rate, "try rate=0.013")
+    try:
+        sizes = tuple(float(each) for each in (spread if isinstance(spread, (tuple, list)) else (spread, spread)))
+    except (TypeError, ValueError):
+        sizes = ()
+    if len(sizes) != 2 or not all(0.0 <= each < math.inf for each in sizes):
+        raise InputError("spread as a number of at least 0, or two", spread, "try spread=(0.19, 0.14)")
+    return sizes
+
+
+def _refuse_above_one(drawn: list[Vector], rate: float, spread: float | Pair) -> None:
+    if max(float(values.max()) for values in drawn) > 1.0:
+        raise InputError("click rates of at most 1", f"rate={rate:g}, spread={spread}", "pass a smaller rate or spread")
+
+
+@family("headlines", factors=_factors)
 def headlines(
     n_rows: int, n_cols: int, *, seed: int = 0, rate: float = 0.013, spread: float | Pair = (0.19, 0.14)
 ) -> tuple[Vector, Vector]:
@@ -30,19 +59,10 @@ def headlines(
     >>> problem.name, problem.means.min().round(4).item(), problem.means.max().round(4).item()
     ('headlines:4x4:seed=1', 0.011, 0.017)
     """
-    seed = whole_number("seed", seed, least=0)
-    if not is_number(rate) or not 0.0 < rate < 1.0:
-        raise InputError("a click rate between 0 and 1", rate, "try rate=0.013")
-    try:
-        sizes = tuple(float(each) for each in (spread if isinstance(spread, (tuple, list)) else (spread, spread)))
-    except (TypeError, ValueError):
-        sizes = ()
-    if len(sizes) != 2 or not all(0.0 <= each < math.inf for each in sizes):
-        raise InputError("spread as a number of at least 0, or two", spread, "try spread=(0.19, 0.14)")
+    seed, sizes = whole_number("seed", seed, least=0), _checked(rate, spread)
     rows, cols = (
         math.sqrt(rate) * np.exp(size * generator(seed, "headlines", side).standard_normal(number))
         for side, size, number in (("rows", sizes[0], n_rows), ("cols", sizes[1], n_cols))
     )
-    if max(rows.max(), cols.max()) > 1.0:
-        raise InputError("click rates of at most 1", f"rate={rate:g}, spread={spread}", "pass a smaller rate or spread")
+    _refuse_above_one([rows, cols], rate, spread)
     return rows, cols

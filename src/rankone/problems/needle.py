@@ -17,8 +17,16 @@ from rankone.specs import Pair
 _ROUNDING = 1e-12  # 0.9 + 0.1 may come out a little above 1
 
 
+def _factors(sizes: list[int], p: float | Pair, gap: float | Pair) -> list[Vector]:
+    """Draw a needle of any number of factors: its first levels."""
+    each, more = (value if isinstance(value, (tuple, list)) else [value] * len(sizes) for value in (p, gap))
+    if len(each) != len(sizes) or len(more) != len(sizes):
+        raise InputError(f"one p and one gap, or {len(sizes)}, one a factor", f"p={p}, gap={gap}", "try p=0.25")
+    return [_level(*drawn) for drawn in zip(sizes, each, more, strict=True)]
+
+
 @old_positions("p", "gap")
-@family("needle")
+@family("needle", factors=_factors)
 def needle(n_rows: int, n_cols: int, *, p: float | Pair = 0.25, gap: float | Pair = 0.5) -> tuple[Vector, Vector]:
     """All levels have probability p, but the first row and the first column have p + gap.
 

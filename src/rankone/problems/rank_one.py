@@ -45,7 +45,7 @@ def _loss(world: RankOneWorld, shown: Any) -> float:
 def _no_third_factor(names: Sequence[Any]) -> None:
     """Refuse a third list of probabilities, which would otherwise be taken for names."""
     if not all(isinstance(given, str | None) or _are_texts(given) for given in names):
-        do = "leave it out; names are given as row_names=['a', 'b']"
+        do = "leave it out (names are row_names=['a', 'b']), or take rankone.Product, which has any number of factors"
         raise InputError("two factors, rows and cols: a problem has no third one here", names[0], do)
 
 
@@ -84,8 +84,8 @@ class RankOne(Problem, Shown):
     ) -> None:
         row_names = index_names(rows) if row_names is None else row_names
         col_names = index_names(cols) if col_names is None else col_names
-        self.rows = _probabilities(rows, "rows")
-        self.cols = _probabilities(cols, "cols")
+        self.rows = probabilities(rows, "rows")
+        self.cols = probabilities(cols, "cols")
         self.row_names = level_names(row_names, self.n_rows, "row")
         self.col_names = level_names(col_names, self.n_cols, "col")
         if not isinstance(name, str | None):
@@ -261,7 +261,8 @@ def _from_dict(values: dict[str, Any], own: type[RankOne] = RankOne) -> RankOne:
     return own(**values)
 
 
-def _probabilities(values: Sequence[float] | Vector, side: str) -> Vector:
+def probabilities(values: Sequence[float] | Vector, side: str) -> Vector:
+    """Return the probabilities of the levels of a side or factor."""
     try:
         vector = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):

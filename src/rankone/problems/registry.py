@@ -8,7 +8,8 @@ A family is one file with one function from sizes and parameters to probabilitie
         ...
 
 Two vectors are the rows and columns of a rank-1 problem. A family of another kind returns its problems, which then get
-their canonical names; its first two parameters are the sizes, called what they are (`n_items`, `n_positions`).
+their canonical names; its first two parameters are the sizes, called what they are (`n_items`, `n_positions`). One
+with problems of any number of factors says how these are drawn, too (`family`).
 """
 
 from __future__ import annotations
@@ -16,15 +17,18 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import string
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, overload
 
 from rankone.errors import InputError
+from rankone.kernels.decision import check_combinations
 from rankone.problems.base import Problem
 from rankone.problems.files import is_problem_file, load_problem
+from rankone.problems.product import Product
 from rankone.problems.rank_one import RankOne, Vector
 from rankone.registry import Registry
 from rankone.specs import did_you_mean, parse_settings, parse_whole_number, value_text, whole_number
@@ -32,6 +36,7 @@ from rankone.specs import did_you_mean, parse_settings, parse_whole_number, valu
 _FAMILIES: Registry[Family] = Registry("family", "families", "rankone.problems")
 _P = ParamSpec("_P")
 Some = TypeVar("Some", bound=Problem)
+Factors = Callable[..., Sequence[Vector]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,23 +48,30 @@ class Family:
     parameters: Mapping[str, Any]
     make: Callable[..., Problem]
     sizes: tuple[str, str] = ("n_rows", "n_cols")
+    factors: Callable[..., Problem] | None = None  # from other than two sizes
 
     @property
     def spelling(self) -> str:
-        """How a problem of the family is written: ``needle:ROWSxCOLS``."""
+        """How a problem of the family is written: ``needle:ROWSxCOLS``, of any number of factors ``needle:AxBxC``."""
+        if self.factors is not None:
+            return f"{self.name}:AxBxC"
         return f"{self.name}:" + "x".join(size.removeprefix("n_").upper() for size in self.sizes)
 
 
 @overload
-def family(name: str) -> Callable[[Callable[_P, tuple[Vector, Vector]]], Callable[_P, RankOne]]: ...
+def family(
+    name: str, *, factors: Factors | None = None
+) -> Callable[[Callable[_P, tuple[Vector, Vector]]], Callable[_P, RankOne]]: ...
 @overload
 def family(name: str, kind: type[Some]) -> Callable[[Callable[_P, Some]], Callable[_P, Some]]: ...
-def family(name: str, kind: type[Problem] = RankOne) -> Any:
+def family(name: str, kind: type[Problem] = RankOne, *, factors: Factors | None = None) -> Any:
     """Register a function of sizes and parameters as a family; it then returns problems with canonical names.
 
     Args:
         name: what the family is called.
         kind: class of the problems that the function returns; by default it returns probabilities of rows and columns.
+        factors: a function of a list of sizes and the same parameters to probabilities, one vector a factor: with it
+            the family has problems of any number of factors (``needle:10x10x10``).
     """
 
     def register(draw: Callable[..., Any]) -> Callable[..., Problem]:
@@ -75,17 +87,29 @@ def family(name: str, kind: type[Problem] = RankOne) -> Any:
             drawn = draw(*given.args, **given.kwargs)
             made: Problem = RankOne(*drawn) if kind is RankOne else drawn
             values = {key: _shortest(given.arguments.get(key, default)) for key, default in defaults.items()}
-            changed = [f"{key}={value_text(value)}" for key, value in values.items() if value != defaults[key]]
-            parts = [name, "x".join(map(str, made.shape)), ",".join(changed)]
-            made.name = ":".join(filter(None, parts))
+            made.name = _canonical(name, made.shape, values, defaults)
             return made
+
+        def make_factors(sizes: Sequence[int], **parameters: Any) -> Product:
+            check_combinations(sizes)
+            drawn = typing.cast("Factors", factors)(list(sizes), **defaults | parameters)
+            named = dict(zip(string.ascii_uppercase, drawn, strict=False))
+            levels = {key: [f"{key}{place + 1}" for place in range(len(values))] for key, values in named.items()}
+            values = {key: _shortest(parameters.get(key, default)) for key, default in defaults.items()}
+            return Product(named, level_names=levels, name=_canonical(name, sizes, values, defaults))
 
         explanation = (inspect.getdoc(draw) or "").partition("\n")[0]
         parameters = types.MappingProxyType(defaults)
-        _FAMILIES.add(name, Family(name, explanation, parameters, make, (first, second)), origin=draw)
+        many = None if factors is None else make_factors
+        _FAMILIES.add(name, Family(name, explanation, parameters, make, (first, second), many), origin=draw)
         return make
 
     return register
+
+
+def _canonical(name: str, shape: Sequence[int], values: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
+    changed = [f"{key}={value_text(value)}" for key, value in values.items() if value != defaults[key]]
+    return ":".join(filter(None, [name, "x".join(map(str, shape)), ",".join(changed)]))
 
 
 def known_families() -> Mapping[str, Family]:
@@ -142,11 +166,14 @@ def as_rank_one(spec: str | Path | Problem, why: str) -> RankOne:
 def _member(found: Family, spec: str, rest: str) -> Problem:
     sizes, _, settings = rest.partition(":")
     first, cross, second = sizes.partition("x")
+    hints = {key: hint for key, hint in typing.get_type_hints(found.make).items() if key in found.parameters}
+    if found.factors is not None and sizes and (not cross or "x" in second):
+        numbers = [parse_whole_number(f"levels of factor {place}", size) for place, size in enumerate(sizes.split("x"))]
+        return found.factors(numbers, **parse_settings(f"{found.name}:{sizes}", settings, hints, found.parameters))
     if not cross:
         lists = found.sizes != ("n_rows", "n_cols")
         what, example = ("items x positions", "16x4") if lists else ("rows x columns", "32x32")
         raise InputError(f"sizes, {what}, after '{found.name}'", spec, f"try {found.name}:{example}")
-    hints = {key: hint for key, hint in typing.get_type_hints(found.make).items() if key in found.parameters}
     one, other = found.sizes
     counts = parse_whole_number(one, first), parse_whole_number(other, second)
     values = parse_settings(f"{found.name}:{sizes}", settings, hints, found.parameters)

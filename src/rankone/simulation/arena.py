@@ -22,7 +22,7 @@ import polars as pl
 from rankone.charts.chart import Chart
 from rankone.deprecation import old_order, old_positions
 from rankone.errors import InputError
-from rankone.kernels.decision import Plays
+from rankone.kernels.decision import Plays, same_kind
 from rankone.kernels.policy import needs_context
 from rankone.notebook import Shown
 from rankone.policies import Policy, as_policy, known_policies
@@ -305,7 +305,7 @@ def _players(policies: Policy | str | Sequence[Policy | str] | None, against: st
 
 def _can_play(policy: Policy, plays: Plays) -> bool:
     """Tell whether a policy can play the arena's problems, which say nothing of a visitor beforehand."""
-    if policy.plays != plays:
+    if not same_kind(policy.plays, plays, (2, 2)):
         return False
     told = policy.with_horizon(1_000).with_known({"examination": (1.0, 1.0)})
     return not needs_context(type(told.start(2, 2)))

@@ -28,7 +28,7 @@ from rankone.simulation.provenance import made_with, read_about
 from rankone.simulation.scheduling import Units
 from rankone.simulation.store import RunStore
 from rankone.simulation.study import Study
-from rankone.simulation.work_unit import Run, modules_of, ready_for
+from rankone.simulation.work_unit import Run, modules_of, ready_for, start_on
 from rankone.specs import as_seed, as_whole_number, whole_number
 
 OnStop = Literal["return", "raise"]
@@ -91,7 +91,7 @@ def simulate(
     for world in worlds:
         for player in players:  # bad parameters are refused here, not by a worker half-way
             try:
-                state = ready_for(player, world, horizon).start(*world.shape)
+                state = start_on(ready_for(player, world, horizon), world)
             except MemoryError as error:
                 do = "take fewer rows and columns, or a policy that keeps less"
                 raise InputError(

@@ -15,12 +15,13 @@ import numpy.typing as npt
 
 from rankone._version import __version__
 from rankone.compiling.compiled import compile_errors_explained, source_key
-from rankone.errors import WorkerError
+from rankone.errors import InputError, WorkerError
 from rankone.kernels.feedback import Scratch
 from rankone.kernels.play import play_through
 from rankone.kernels.policy import syncs
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy
+from rankone.policies.combination_policy import CombinationPolicy
 from rankone.problems import Problem
 from rankone.simulation.feedback import AT_ONCE, Feedback
 
@@ -80,8 +81,17 @@ def ready_for(policy: Policy, problem: Problem, horizon: int) -> Policy:
     Refuses a policy that does not play what the problem asks for.
     """
     policy.check_plays(problem.asks_for, problem.shape, f"the problem {problem.name}")
+    if len(problem.forbidden) and not isinstance(policy, CombinationPolicy):
+        expected = f"a policy that can leave out what {problem.name} forbids"
+        raise InputError(expected, policy.label, "choose 'uts'")
     ready, best = policy.with_horizon(horizon).with_known(problem.known()), problem.best_decision()
     return ready if best is None else ready.for_problem(*best)
+
+
+def start_on(policy: Policy, problem: Problem) -> Any:
+    """Return the state of a policy before the first decision on a problem; it is told what must not be shown."""
+    rules = problem.forbidden
+    return policy.start(*problem.shape, forbidden=rules) if len(rules) else policy.start(*problem.shape)
 
 
 def play_run(
@@ -105,7 +115,7 @@ def do(unit: Unit) -> list[Run]:
     def timed(
         checkpoints: npt.NDArray[np.int64], rng: np.random.Generator
     ) -> tuple[float, npt.NDArray[np.float64], int]:
-        state = ready.start(*problem.shape)
+        state = start_on(ready, problem)
         begin = time.perf_counter()
         regret, with_news = play_run(state, problem, checkpoints, rng, late)
         seconds = time.perf_counter() - begin

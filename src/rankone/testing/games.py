@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankone.kernels.decision import KINDS, Layout, Plays
+from rankone.kernels.decision import Layout, Plays
 from rankone.problems import Problem, RankOne
 from rankone.problems.lists import PBM
 from rankone.testing.suite import expect
@@ -40,18 +40,17 @@ class Game:
 
     def known(self, n_positions: int) -> dict[str, tuple[float, ...]]:
         """Return what a policy may be told beforehand in a game of so many positions."""
-        if self.plays == "pair":
+        if self.plays != "list":
             return {}
         return {name: tuple(0.9**place for place in range(n_positions)) for name in ("examination", "termination")}
 
     def check(self, shown: Shown, shape: Sequence[int]) -> None:
         """Refuse a decision that cannot be shown."""
-        if self.plays == "pair":
-            (row, col), (n_rows, n_cols) = shown, shape
+        if self.plays != "list":
+            within = len(shown) == len(shape) and all(0 <= level < n for level, n in zip(shown, shape, strict=False))
             expect(
-                0 <= row < n_rows and 0 <= col < n_cols,
-                f"a row from 0 to {n_rows - 1} and a column from 0 to {n_cols - 1}", f"{row}, {col}",
-                "see what `choose` returns: row, column, tag",
+                within, f"a level of each factor, from 0 on and below {', '.join(map(str, shape))}", shown,
+                "see what `choose` returns (row, column, tag), or `decide` fills in",
             )  # fmt: skip
             return
         right = len(set(shown)) == len(shown) == shape[1] and all(0 <= item < shape[0] for item in shown)
@@ -62,7 +61,7 @@ class Game:
 
     def outcome(self, rates: Rates, shown: Shown, rng: np.random.Generator) -> list[int]:
         """Draw what is clicked."""
-        cells = [shown] if self.plays == "pair" else [(item, place) for place, item in enumerate(shown)]
+        cells = [shown] if self.plays != "list" else [(item, place) for place, item in enumerate(shown)]
         return [int(rng.random() < rates[cell]) for cell in cells]
 
     def told(self, outcome: list[int]) -> Any:
@@ -71,13 +70,13 @@ class Game:
 
     def is_found(self, shown: Shown) -> bool:
         """Tell whether a decision shows what alone is clicked."""
-        row, col = np.argwhere(self.certain)[0]
-        return shown == (row, col) if self.plays == "pair" else row in shown
+        cell = tuple(np.argwhere(self.certain)[0].tolist())
+        return shown == cell if self.plays != "list" else cell[0] in shown
 
     def needle(self) -> str:
         """Say what alone is clicked."""
-        row, col = np.argwhere(self.certain)[0]
-        return f"the pair ({row}, {col})" if self.plays == "pair" else f"item {row}"
+        cell = tuple(np.argwhere(self.certain)[0].tolist())
+        return f"the pair {cell}" if self.plays != "list" else f"item {cell[0]}"
 
 
 def _in_list(attraction: Sequence[float], examination: Sequence[float]) -> Rates:
@@ -100,9 +99,5 @@ _GAMES = {
 
 
 def game_of(plays: Plays) -> Game:
-    """Return the game for policies that play this; there is none for combinations."""
-    expect(
-        plays in _GAMES, "a policy that plays pairs or lists", f"one that plays {KINDS[plays]}",
-        "test it in a problem that asks for them: ProblemSuite.check(problem=..., policy=...)",
-    )  # fmt: skip
-    return _GAMES[plays]
+    """Return the game for policies that play this; those that play combinations play pairs, too."""
+    return _GAMES["list" if plays == "list" else "pair"]

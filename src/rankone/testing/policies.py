@@ -1,4 +1,4 @@
-"""What every policy on pairs or lists must do, whoever wrote it (the contract: `rankone.kernels.policy`)."""
+"""What every policy must do, whoever wrote it (the contract: `rankone.kernels.policy`)."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ from rankone.testing.suite import Suite, expect, expect_plain_arrays, expect_ref
 
 _LATE = 20  # decisions open at a time, where outcomes are late
 _RUNS, _STEPS = 40, 60  # in which what is shown is compared with how probable it was
+_FACTORS = "see `decide` in rankone.kernels.policy"
 _VOID = 0.1  # share of the decisions that never have an outcome, then
 
 
 class PolicySuite(Suite):
-    """Tests of a policy that plays pairs or lists. One that plays combinations: see `ProblemSuite`.
+    """Tests of a policy. One that plays combinations plays pairs in most of them, and more factors in some.
 
     Set `policy`, and for a yardstick, which has nothing to find, `learns` or `draws_ties` to False.
     """
@@ -174,7 +175,7 @@ class PolicySuite(Suite):
 
     def test_starts_afresh_on_what_is_known(self) -> None:
         """A live experiment does so when rows or columns come and go; what is known then are counts, not tags."""
-        if self.policy.plays != "pair":  # live experiments show pairs
+        if self.game.plays != "pair":  # live experiments show no lists
             return
         agent = self.agent(horizon=self.horizon)
         check_relearns(type(agent.state))
@@ -215,6 +216,28 @@ class PolicySuite(Suite):
                 "let `chances` answer for what was known before `decide`",
             )  # fmt: skip
 
+    def test_plays_any_number_of_factors(self) -> None:
+        """A policy that plays combinations finds the one that is clicked, of 1, 3 and 4 factors, and says how probable
+        each was; what is forbidden is never shown."""
+        if self.policy.plays != "combination":
+            return
+        for shape in ((1,), (5,), (2, 3, 2), (2, 1, 2, 2)):
+            certain = np.zeros(shape)
+            best = tuple(size - 1 for size in shape)
+            certain[best] = 1.0
+            policy = self.policy.with_horizon(self.horizon).for_problem(*best)
+            game = dataclasses.replace(self.game, certain=certain)
+            decisions = play(game, policy.agent(*shape), self.horizon // 10, certain, 4, late=3)
+            share = sum(map(game.is_found, decisions[-200:])) / 200
+            expect(not self.learns or share > 0.5, f"mostly {best} of {shape}", f"{share:.0%} of decisions", _FACTORS)
+            for shown, table in watch(policy.agent(*shape), 40, np.full(shape, 0.3), 1):
+                expect(table.shape == shape and len(shown) == len(shape), f"a table of {shape}", table.shape, _FACTORS)
+        if not self.learns:
+            return
+        agent = self.policy.with_horizon(500).agent(2, 3, 2, forbidden=[(0, 1, -1), (-1, -1, 1)])
+        for shown in play(self.game, agent, 300, np.full((2, 3, 2), 0.5), 5, late=3):
+            expect(shown[:2] != (0, 1) and shown[2] != 1, "no forbidden combination", shown, "see `forbidden` of start")
+
     def test_once_settled_it_stays(self) -> None:
         """A study stops playing a policy that says it is settled."""
         agent = self.agent(horizon=2_000)
@@ -247,7 +270,7 @@ class PolicySuite(Suite):
 
     def test_sizes_that_cannot_be_are_refused(self) -> None:
         """In words, before anything is played."""
-        what = "rows and columns" if self.policy.plays == "pair" else "items and positions"
+        what = "rows and columns" if self.game.plays == "pair" else "items and positions"
         for sizes in self.game.wrong:
             policy = self.ready(sizes, 10)
             expect_refusal(functools.partial(policy.start, *sizes), f"{sizes[0]} x {sizes[1]} {what}")

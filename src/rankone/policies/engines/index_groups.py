@@ -20,6 +20,7 @@ How the engine finds the best group without looking at every index is told in `r
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -37,9 +38,9 @@ NOBODY = NEVER = -1
 PULLS, CLICKS, CHOSEN, BEFORE, AFTER = range(5)
 QUEUE_FIRST, QUEUE_LAST, QUEUE_BUCKET = range(2, 5)
 # Fields of `IndexState.clock` and of `IndexState.levels`; `index_race` says what they mean.
-RACE_ASKED, RACE_N_COLS, RACE_N_GROUPS, RACE_MAX_GROUPS = range(4)
-RACE_HELD, RACE_HELD_ROW, RACE_HELD_COL, RACE_HELD_PULLS = range(4, 8)
-RACE_LEADER, RACE_VALID_UNTIL, RACE_SEARCHED_AT, RACE_LOOK_AHEAD, RACE_RENEW_AT, RACE_HELD_CHOSEN = range(8, 14)
+RACE_ASKED, RACE_N_GROUPS, RACE_MAX_GROUPS, RACE_HELD, RACE_HELD_PULLS, RACE_HELD_CHOSEN = range(6)
+RACE_LEADER, RACE_VALID_UNTIL, RACE_SEARCHED_AT, RACE_LOOK_AHEAD, RACE_RENEW_AT = range(6, 11)
+RACE_UNTIL = 11  # only of lists: how far they are read
 NOW, LATER, BAR, RIVALS, TOUCHED, CONSTANT = range(6)
 
 # A table of groups has room for every pair in a group of its own, twice, and for these.
@@ -48,36 +49,45 @@ _SPREAD = 1_000_003  # an odd multiplier: counts that differ little land in buck
 
 
 class IndexState(NamedTuple):
-    """Counts of every pair, the groups they form, and the race between the groups.
+    """Counts of every pair, or combination of other than two factors, the groups they form, and the race between them.
 
-    Pair (row, col) has number ``row * n_cols + col``. A pair's numbers lie side by side, because a step that changes
-    the held pair visits pairs all over the memory.
+    Combinations are numbered as in `rankone.policies.engines.combinations`. A pair's numbers lie side by side, because
+    a step that changes the held pair visits pairs all over the memory.
     """
 
-    pairs: Ints  # (K * L, 5) pulls, clicks; when last chosen (below zero: never); neighbours in the queue
-    groups: Ints  # (2 K * L + 32, 5) pulls, clicks; first and last pair of the queue; place in the hash table
-    tangents: Floats  # (2 K * L + 32, 2) the line above each group's index: its height at level 0 and its slope
+    pairs: Ints  # (n, 5) pulls, clicks; when last chosen (below zero: never); neighbours in the queue
+    groups: Ints  # (2 n + 32, 5) pulls, clicks; first and last pair of the queue; place in the hash table
+    tangents: Floats  # (2 n + 32, 2) the line above each group's index: its height at level 0 and its slope
     buckets: Ints  # (a power of two,) hash table from counts to groups
-    clock: Ints  # (14,) decisions so far, and where the race stands
+    clock: Ints  # (12,) decisions so far, and where the race stands
     levels: Floats  # (6,) exploration levels, the bars between the rivals, and the policy's own constant
+    sizes: Ints  # (D,) levels of each factor
+    forbidden: Ints  # (rules, D) what is never shown
+    held: Ints  # (D,) levels of the pair held
 
     @property
     def pulls(self) -> Ints:
-        """``(K * L,)`` outcomes of each pair."""
+        """``(n,)`` outcomes of each pair."""
         return self.pairs[:, PULLS]
 
     @property
     def clicks(self) -> Ints:
-        """``(K * L,)`` clicks of each pair."""
+        """``(n,)`` clicks of each pair."""
         return self.pairs[:, CLICKS]
 
 
-def start_groups(state_class: Callable[..., State], n_rows: int, n_cols: int, constant: float = 0.0) -> State:
-    """Return the state before the first decision."""
-    n_pairs = n_rows * n_cols
+def start_race(state_class: Callable[..., State], sizes: Ints, forbidden: Ints, constant: float = 0.0) -> State:
+    """Return the state before the first decision on combinations."""
+    return start_groups(
+        state_class, math.prod(sizes.tolist()), constant, sizes=sizes, forbidden=forbidden, held=np.zeros_like(sizes)
+    )
+
+
+def start_groups(state_class: Callable[..., State], n_pairs: int, constant: float = 0.0, **more: Any) -> State:
+    """Return the state before the first decision, with more fields of its own."""
     n_groups = 2 * n_pairs + SPARE_GROUPS
-    clock = np.zeros(14, np.int64)
-    clock[RACE_N_COLS], clock[RACE_MAX_GROUPS], clock[RACE_LOOK_AHEAD] = n_cols, n_groups, 1
+    clock = np.zeros(12, np.int64)
+    clock[RACE_MAX_GROUPS], clock[RACE_LOOK_AHEAD] = n_groups, 1
     clock[RACE_HELD], clock[RACE_VALID_UNTIL] = NOBODY, NEVER
     levels = np.zeros(6)
     levels[CONSTANT] = constant
@@ -88,6 +98,7 @@ def start_groups(state_class: Callable[..., State], n_rows: int, n_cols: int, co
         buckets=np.full(1 << (2 * n_groups).bit_length(), NOBODY),
         clock=clock,
         levels=levels,
+        **more,
     )
 
 

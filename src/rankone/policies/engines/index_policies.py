@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
-from rankone.kernels.policy import View, chances, choose, prepare, recall, update, view
-from rankone.policies.beliefs import pair_view
+from rankone.kernels.policy import View, chances, decide, learn, prepare, relearn, view
+from rankone.policies.beliefs import combination_view
+from rankone.policies.engines.combinations import add_chance, clear_chances, is_forbidden, number_of
 from rankone.policies.engines.index_groups import (
     CHOSEN,
     CLICKS,
@@ -22,21 +23,24 @@ from rankone.policies.engines.index_groups import (
     RACE_ASKED,
     RACE_HELD,
     RACE_HELD_CHOSEN,
-    RACE_N_COLS,
     IndexState,
 )
 from rankone.policies.engines.index_race import choose_largest, count_outcome, exploration_level, hold_any, index_at
-from rankone.policies.engines.pair_chances import add_chance, clear_chances
 
-choose.register(IndexState)(choose_largest)
-update.register(IndexState)(count_outcome)
+decide.register(IndexState)(choose_largest)
 prepare.register(IndexState)(hold_any)
 
 
-@recall.register(IndexState)
-def _recall(state: IndexState, row: int, col: int, pulls: int, clicks: int) -> None:
+@learn.register(IndexState)
+def _learn(state: IndexState, shown: Any, tag: int, outcome: Any) -> None:
+    count_outcome(state, number_of(state.sizes, shown), outcome[0])
+
+
+@relearn.register(IndexState)
+def _relearn(state: IndexState, shown: Any, pulls: int, clicks: int) -> None:
+    pair = number_of(state.sizes, shown)
     for place in range(pulls):
-        update(state, row, col, 0, 1 if place < clicks else 0)
+        count_outcome(state, pair, 1 if place < clicks else 0)
     state.clock[RACE_ASKED] += pulls
 
 
@@ -46,6 +50,8 @@ def ties_with_held(state: IndexState, pair: int, level: float) -> bool:
     pairs, held = state.pairs, state.clock[RACE_HELD]
     if pair == held:
         return True
+    if len(state.forbidden) > 0 and is_forbidden(state.sizes, state.forbidden, pair):
+        return False
     if pairs[pair, CHOSEN] >= 0 or state.clock[RACE_HELD_CHOSEN] >= 0:
         return False
     if pairs[pair, PULLS] == 0 or pairs[held, PULLS] == 0:
@@ -66,13 +72,15 @@ def _chances(state: IndexState, shown: Any, found: Any) -> bool:
             tied += ties_with_held(state, pair, level)
     for pair in range(first, end):
         if ties_with_held(state, pair, level):
-            add_chance(clock[RACE_N_COLS], shown, found, pair, 1.0 / tied)
+            add_chance(state.sizes, shown, found, pair, 1.0 / tied)
     return True
 
 
 @view.register(IndexState)
-def _view(state: IndexState) -> View:
+def _view(state: IndexState) -> View | None:
     level = exploration_level(state, int(state.clock[RACE_ASKED]))
     counts = zip(state.pulls.tolist(), state.clicks.tolist(), strict=True)
     index = np.array([index_at(state, pulls, clicks, level) if pulls else np.inf for pulls, clicks in counts])
-    return pair_view(state, np.full(len(index), np.nan), index, "mean and index: the largest index is shown next")
+    return combination_view(
+        state, np.full(len(index), np.nan), index, "mean and index: the largest index is shown next"
+    )

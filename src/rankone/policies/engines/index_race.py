@@ -48,6 +48,7 @@ from typing import Any
 
 from rankone.compiling.compiled import inlined, noalloc
 from rankone.compiling.dispatch import dispatched
+from rankone.policies.engines.combinations import is_forbidden, write_levels
 from rankone.policies.engines.index_groups import (
     BAR,
     CHOSEN,
@@ -61,13 +62,10 @@ from rankone.policies.engines.index_groups import (
     RACE_ASKED,
     RACE_HELD,
     RACE_HELD_CHOSEN,
-    RACE_HELD_COL,
     RACE_HELD_PULLS,
-    RACE_HELD_ROW,
     RACE_LEADER,
     RACE_LOOK_AHEAD,
     RACE_MAX_GROUPS,
-    RACE_N_COLS,
     RACE_N_GROUPS,
     RACE_RENEW_AT,
     RACE_SEARCHED_AT,
@@ -211,10 +209,8 @@ def hold(state: IndexState, group: int, pair: int) -> None:
     """Take the pair out of its group and hold it; its bar is what the leader's other pairs and the rivals can reach."""
     clock, levels = state.clock, state.levels
     leave(state, group, pair)
-    row = pair // clock[RACE_N_COLS]
     clock[RACE_HELD] = pair
-    clock[RACE_HELD_ROW] = row
-    clock[RACE_HELD_COL] = pair - row * clock[RACE_N_COLS]
+    write_levels(state.sizes, pair, state.held)
     clock[RACE_HELD_PULLS] = state.pairs[pair, PULLS]
     levels[BAR] = levels[RIVALS]
     if state.groups[clock[RACE_LEADER], QUEUE_FIRST] != NOBODY and bound(state, clock[RACE_LEADER]) > levels[BAR]:
@@ -228,7 +224,17 @@ def hold_instead(state: IndexState, pair: int) -> None:
     hold(state, group_of(state, state.pairs[pair, PULLS], state.pairs[pair, CLICKS]), pair)
 
 
-def choose_largest(state: IndexState, rng: Any) -> tuple[int, int, int]:
+@noalloc
+def queue_allowed(state: IndexState, rng: Any) -> None:
+    """Put every pair that may be shown into the group without outcomes, in random order."""
+    queue_all(state, rng)
+    if len(state.forbidden) > 0:
+        for pair in range(len(state.pairs)):
+            if is_forbidden(state.sizes, state.forbidden, pair):
+                leave(state, 0, pair)
+
+
+def choose_largest(state: IndexState, context: Any, rng: Any, shown: Any) -> int:
     """Choose the pair with the largest index, ties to the one chosen longest ago."""
     clock, levels = state.clock, state.levels
     pairs, groups = state.pairs, state.groups
@@ -239,7 +245,7 @@ def choose_largest(state: IndexState, rng: Any) -> tuple[int, int, int]:
         and level_needed(state, pairs[held, PULLS], pairs[held, CLICKS], levels[BAR]) < levels[NOW]
     ):
         if held == NOBODY:
-            queue_all(state, rng)
+            queue_allowed(state, rng)
         else:
             enter(state, held)
         leader = clock[RACE_LEADER]
@@ -255,19 +261,23 @@ def choose_largest(state: IndexState, rng: Any) -> tuple[int, int, int]:
     clock[RACE_HELD_CHOSEN] = pairs[held, CHOSEN]  # `chances` has to know whether it was ever chosen before
     pairs[held, CHOSEN] = asked
     clock[RACE_ASKED] = asked + 1
-    return clock[RACE_HELD_ROW], clock[RACE_HELD_COL], 0
+    for factor in range(len(state.held)):
+        shown[factor] = state.held[factor]
+    return 0
 
 
 def hold_any(state: IndexState, rng: Any) -> None:
     """Lay out the queue of a state that has just started and hold a pair, as if it were about to be chosen."""
-    queue_all(state, rng)
+    queue_allowed(state, rng)
     search(state)
     hold(state, state.clock[RACE_LEADER], state.groups[state.clock[RACE_LEADER], QUEUE_FIRST])
 
 
-def count_outcome(state: IndexState, row: int, col: int, tag: int, reward: int) -> None:
+@inlined
+def count_outcome(state: IndexState, pair: int, reward: int) -> None:
     """Count an outcome. A pair whose outcome comes late is held for it: while in a group, its counts are fixed."""
-    pair = row * state.clock[RACE_N_COLS] + col
+    if len(state.forbidden) > 0 and is_forbidden(state.sizes, state.forbidden, pair):
+        return
     if pair != state.clock[RACE_HELD]:
         hold_instead(state, pair)
     state.pairs[pair, PULLS] += 1

@@ -39,9 +39,9 @@ from rankone.policies.engines.index_groups import (
     RACE_ASKED,
     RACE_LEADER,
     RACE_MAX_GROUPS,
-    RACE_N_COLS,
     RACE_N_GROUPS,
     RACE_RENEW_AT,
+    RACE_UNTIL,
     SPARE_GROUPS,
     drop_empty_groups,
     group_of,
@@ -58,7 +58,6 @@ Floats = npt.NDArray[np.float64]
 State = TypeVar("State", bound="ItemRaceState")
 
 _HELD = -2  # in place of who stands before it in a queue: an item that is in none
-RACE_UNTIL = RACE_N_COLS  # a field of `clock` that lists have no other use for: how far they are read
 
 
 class ItemRaceState(NamedTuple):
@@ -71,7 +70,7 @@ class ItemRaceState(NamedTuple):
     groups: Ints  # (2 L + 32, 5)
     tangents: Floats  # (2 L + 32, 2)
     buckets: Ints
-    clock: Ints  # (13,)
+    clock: Ints  # (12,)
     levels: Floats  # (6,)
     held: Ints  # (K,)
     heights: Floats  # (K,) the index of each held item
@@ -99,7 +98,7 @@ class _Arrays(NamedTuple):
 
 def start_items(state_class: type[State], n_items: int, places: Ints, until: int, constant: float = 0.0) -> State:
     """Return the state before the first list."""
-    arrays = start_groups(_Arrays, n_items, 1, constant)
+    arrays = start_groups(_Arrays, n_items, constant)
     arrays.clock[RACE_UNTIL] = until
     n_positions = len(places)
     return state_class(*arrays, np.full(n_positions, NOBODY), np.full(n_positions, math.inf), places)

@@ -14,24 +14,28 @@ import numpy as np
 from rankone.compiling.compiled import noalloc
 from rankone.compiling.dispatch import derived
 from rankone.numerics.rekeyable_table import NOBODY
-from rankone.policies.engines.pair_chances import add_chance, clear_chances
+from rankone.numerics.slots import number_at
+from rankone.policies.engines.combinations import add_chance, clear_chances, is_forbidden
 from rankone.policies.engines.unimodal import (
+    LEADER_ALL,
     LEADER_CHAMPION,
     LEADER_LAST,
-    LEADER_N_COLS,
-    cross_size,
-    mean_of,
-    on_cross,
+    LEADER_USED,
+    mean_at,
+    reached,
+    rival,
     score,
 )
+
+_MANY = 4096  # combinations
 
 
 @noalloc
 def best_score(state: Any, leader: int) -> tuple[float, int]:
     """Return the highest score on the leader's cross, and how many pairs have it."""
     best, tied = score(state, leader, leader, -np.inf, None), 1
-    for place in range(cross_size(state)):
-        value = score(state, leader, on_cross(state, leader, place), -np.inf, None)
+    for place in range(reached(state, leader)):
+        value = score(state, leader, rival(state, leader, place), -np.inf, None)
         if value > best:
             best, tied = value, 1
         elif value == best:
@@ -43,10 +47,11 @@ def best_score(state: Any, leader: int) -> tuple[float, int]:
 def spread_over_best(state: Any, leader: int, weight: float, shown: Any, found: Any) -> None:
     """Share a weight evenly among the pairs of the cross with the highest score, as `best_on_cross` draws one."""
     best, tied = best_score(state, leader)
-    for place in range(cross_size(state) + 1):
-        pair = on_cross(state, leader, place) if place < cross_size(state) else leader
+    others = reached(state, leader)
+    for place in range(others + 1):
+        pair = rival(state, leader, place) if place < others else leader
         if score(state, leader, pair, -np.inf, None) == best:
-            add_chance(state.clock[LEADER_N_COLS], shown, found, pair, weight / tied)
+            add_chance(state.sizes, shown, found, pair, weight / tied)
 
 
 def _spread(state: Any, leader: int, weight: float, shown: Any, found: Any) -> None:
@@ -59,26 +64,50 @@ def spread(state: Any, leader: int, weight: float, shown: Any, found: Any) -> No
 
 
 @noalloc
+def nothing_known(state: Any) -> bool:
+    """Tell whether there are many combinations and no outcome at all: then all of them are alike."""
+    return state.pulls[state.clock[LEADER_CHAMPION]] == 0 and state.best[1] < 0.0 and state.clock[LEADER_ALL] > _MANY
+
+
+@noalloc
+def fill_evenly(state: Any, found: Any) -> bool:
+    """Fill in the same probability for every combination; False where forbidden ones make them unlike."""
+    for level in range(len(found)):
+        found[level] = 1.0 / state.clock[LEADER_ALL]
+    return len(state.forbidden) == 0
+
+
+@noalloc
 def leaders_among(state: Any) -> tuple[int, int, float, float]:
-    """Return where to look for leaders, first pair and end; the best empirical mean; one over how many have it."""
+    """Return where to look for leaders, first slot and end; the best empirical mean; one over how many have it."""
     champion, best = state.clock[LEADER_CHAMPION], state.best[1]
-    mean = mean_of(state, champion)
+    mean = mean_at(state, champion)
     if mean > best:
         return champion, champion + 1, mean, 1.0
-    return 0, len(state.pulls), best, 1.0 / (state.ties[1] + (mean == best))
+    end = len(state.pulls) if len(state.keys) == 0 else state.clock[LEADER_USED]
+    return 0, end, best, 1.0 / (state.ties[1] + (mean == best))
+
+
+@noalloc
+def never_leads(state: Any, slot: int) -> bool:
+    """Tell whether a slot that ties with others before the first outcome is that of a forbidden combination."""
+    forbidden = state.forbidden
+    return len(forbidden) > 0 and is_forbidden(state.sizes, forbidden, number_at(state.keys, slot))
 
 
 def leader_chances(state: Any, shown: Any, found: Any) -> bool:
     """`chances` of a policy with a leader and scores without randomness; `spread` may be registered."""
+    if nothing_known(state):
+        return fill_evenly(state, found)
     clear_chances(found)
     last = state.clock[LEADER_LAST]
     first, end, best, weight = leaders_among(state)
     if last != NOBODY:
         state.led[last] -= 1
     for leader in range(first, end):
-        if mean_of(state, leader) == best:
+        if mean_at(state, leader) == best and not never_leads(state, leader):
             state.led[leader] += 1
-            spread(state, leader, weight, shown, found)
+            spread(state, number_at(state.keys, leader), weight, shown, found)
             state.led[leader] -= 1
     if last != NOBODY:
         state.led[last] += 1

@@ -1,22 +1,28 @@
 """What the unimodal policies share: the leader and its cross.
 
 A rank-1 problem is unimodal (Trinh et al. 2020, section 2): from every pair that is not best, some pair in the same row
-or column is better. So it is enough to compare the *leader*, the pair with the best empirical mean, with the K + L - 2
-pairs of its *cross*::
+or column is better; and so is a product of any number of factors. So it is enough to compare the *leader*, the
+combination with the best empirical mean, with those of its *cross*, which differ from it in one factor::
 
         . . x . .
-        x x L x x       L leader, x its cross
+        x x L x x       L leader, x its cross (two factors: K + L - 2 pairs)
         . . x . .
 
-Only pairs with an outcome can lead (nobody pulls all K * L pairs first); before the first outcome any pair does. Ties
-are broken afresh at random at every decision: a fixed order would stay forever on a row whose true mean is 0.
+Only combinations with an outcome can lead (nobody shows all of them first); before the first outcome any of them does.
+Ties are broken afresh at random at every decision: a fixed order would stay forever on a row whose true mean is 0.
 
 A policy on this ground derives its state from `LeaderState` and registers `score`: the highest score among the leader
-and its cross is chosen. One that chooses otherwise registers `choose` as well.
+and its cross is chosen. One that chooses otherwise registers `decide` as well. Where combinations are forbidden, what
+the leader *reaches* takes the place of its cross (`rankone.policies.engines.combinations`).
+
+What is counted is kept by *slot*. Up to a million combinations, or ten million pairs, a slot is the combination's
+number; beyond, combinations get slots as their first outcomes come, and there is `room` for as many as Python makes
+(`rankone.kernels.policy`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -25,59 +31,119 @@ import numpy.typing as npt
 
 from rankone.compiling.compiled import compiled, inlined, noalloc
 from rankone.compiling.dispatch import dispatched
-from rankone.kernels.policy import View, choose, update, view
+from rankone.kernels.policy import ANY_NUMBER, View, decide, grown, learn, relearn, room, view
 from rankone.numerics.kl import bernoulli_kl, kl_upper
 from rankone.numerics.rekeyable_table import NOBODY
+from rankone.numerics.slots import NO_SLOT, give_slot, number_at, slot_of, start_slots
 from rankone.numerics.tournament import draw_best, set_value, start_tournament
-from rankone.policies.base import check_sizes
-from rankone.policies.beliefs import pair_view, posterior_view
+from rankone.policies.beliefs import combination_view, posterior_view
+from rankone.policies.combination_policy import allowed_mask, first_allowed, most_kept
+from rankone.policies.engines.combinations import (
+    gather_reach,
+    is_forbidden,
+    number_of,
+    on_cross,
+    room_to_reach,
+    write_levels,
+)
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 State = TypeVar("State")
 
 # Fields of `LeaderState.clock`.
-LEADER_N_COLS, LEADER_CHAMPION, LEADER_LAST = range(3)
+LEADER_CHAMPION, LEADER_LAST, LEADER_CROSS, LEADER_USED, LEADER_CENTRE, LEADER_REACHED, LEADER_ALL = range(7)
 _NO_OUTCOME, _ABSENT = -1.0, -2.0  # below every mean
+_FIRST_SLOTS = 1 << 10
 
 
 class LeaderState(NamedTuple):
-    """Counts of every pair and who leads; pair (row, col) has number ``row * n_cols + col``.
+    """Counts of the combinations, by slot, and who leads.
 
-    The champion is the pair that led last. It stays outside the tree, so that its steady wins cost nothing.
+    The champion is the combination that led last. It stays outside the tree, so that its steady wins cost nothing.
     """
 
-    pulls: Ints  # (K * L,) outcomes
-    clicks: Ints  # (K * L,) clicks among them
-    led: Ints  # (K * L,) decisions at which the pair was leader
-    best: Floats  # (2 K * L,) tournament of the means of all pairs but the champion
-    ties: Ints  # (2 K * L,) its counts of ties
-    clock: Ints  # (3,) number of columns; the champion; who led at the last decision
+    pulls: Ints  # (slots,) outcomes
+    clicks: Ints  # (slots,) clicks among them
+    led: Ints  # (slots,) decisions at which the combination was leader
+    best: Floats  # (2 slots,) tournament of the means of all but the champion
+    ties: Ints  # (2 slots,) its counts of ties
+    clock: Ints  # (7,) slots of the champion and of who led at the last decision; combinations on a cross; slots in
+    # use; around which combination `reach` lies, and how many it has; combinations in all
     level: Floats  # constants of the policy
+    sizes: Ints  # (D,) levels of each factor
+    forbidden: Ints  # (rules, D) what is never shown
+    reach: Ints  # what a combination reaches, where something is forbidden
+    keys: Ints  # (slots,) the combination of each slot; empty: it is the slot itself
+    table: Ints  # where to find the slot of a combination
 
 
-def start_leaders(state_class: Callable[..., State], n_rows: int, n_cols: int, *level: float) -> State:
+def start_leaders(state_class: Callable[..., State], sizes: Ints, forbidden: Ints, *level: float) -> State:
     """Return the state before the first decision."""
-    check_sizes(n_rows, n_cols)
-    n_pairs = n_rows * n_cols
-    means = np.full(n_pairs, _NO_OUTCOME)
-    means[0] = _ABSENT
+    n = math.prod(sizes.tolist())
+    first, keys, table = 0, np.empty(0, np.int64), np.empty(0, np.int64)
+    if n > most_kept(sizes):
+        means = np.full(_FIRST_SLOTS, _ABSENT)
+        means[-1] = _NO_OUTCOME  # so that the champion, without an outcome, has to ask for every decision
+        keys, table = start_slots(_FIRST_SLOTS)
+        keys[0] = first_allowed(sizes, forbidden)
+    else:
+        means = np.where(allowed_mask(sizes, forbidden), _NO_OUTCOME, _ABSENT)
+        first = int(np.argmax(means))
+        means[first] = _ABSENT
     best, ties = start_tournament(means)
-    pulls, clicks, led = np.zeros((3, n_pairs), np.int64)
-    return state_class(pulls, clicks, led, best, ties, np.array([n_cols, 0, NOBODY]), np.array(level, np.float64))
+    pulls, clicks, led = np.zeros((3, len(means)), np.int64)
+    clock = np.array([first, NOBODY, (sizes - 1).sum(), 0, NOBODY, 0, n])
+    reach = np.zeros(room_to_reach(sizes, forbidden) if len(forbidden) else 0, np.int64)
+    constants = np.array(level, np.float64)
+    return state_class(pulls, clicks, led, best, ties, clock, constants, sizes, forbidden, reach, keys, table)
 
 
 @inlined
-def mean_of(state: LeaderState, pair: int) -> float:
-    """Empirical mean of a pair."""
-    return state.clicks[pair] / state.pulls[pair] if state.pulls[pair] > 0 else _NO_OUTCOME
+def pulls_of(state: LeaderState, combination: int) -> int:
+    """Outcomes of a combination."""
+    slot = slot_of(state.keys, state.table, combination)
+    return state.pulls[slot] if slot != NO_SLOT else 0
+
+
+@inlined
+def clicks_of(state: LeaderState, combination: int) -> int:
+    """Clicks of a combination."""
+    slot = slot_of(state.keys, state.table, combination)
+    return state.clicks[slot] if slot != NO_SLOT else 0
+
+
+@inlined
+def led_of(state: LeaderState, combination: int) -> int:
+    """How often a combination has led."""
+    slot = slot_of(state.keys, state.table, combination)
+    return state.led[slot] if slot != NO_SLOT else state.led[state.clock[LEADER_CHAMPION]]
+
+
+@inlined
+def mean_at(state: LeaderState, slot: int) -> float:
+    """Empirical mean of the combination at a slot."""
+    return state.clicks[slot] / state.pulls[slot] if state.pulls[slot] > 0 else _NO_OUTCOME
+
+
+@inlined
+def mean_of(state: LeaderState, combination: int) -> float:
+    """Empirical mean of a combination."""
+    slot = slot_of(state.keys, state.table, combination)
+    return mean_at(state, slot) if slot != NO_SLOT else _NO_OUTCOME
 
 
 @noalloc
 def change_leader(state: LeaderState, rng: Any) -> int:
-    """Return the leader, a random one of the tied, when the champion is not alone at the top."""
+    """Return the slot of the leader, a random one of the tied, when the champion is not alone at the top."""
     best, ties, leader = state.best, state.ties, state.clock[LEADER_CHAMPION]
-    mean = mean_of(state, leader)
+    mean = mean_at(state, leader)
+    if len(state.keys) > 0 and state.pulls[leader] == 0:  # nothing is known: any combination leads, at the first slot
+        state.led[leader] = 0
+        state.keys[leader] = int(rng.random() * state.clock[LEADER_ALL])
+        while is_forbidden(state.sizes, state.forbidden, state.keys[leader]):
+            state.keys[leader] = int(rng.random() * state.clock[LEADER_ALL])
+        return leader
     if mean < best[1]:
         set_value(best, ties, leader, mean)
         mean = best[1]
@@ -90,57 +156,45 @@ def change_leader(state: LeaderState, rng: Any) -> int:
 
 @inlined
 def find_leader(state: LeaderState, rng: Any) -> int:
-    """Return the pair with the best empirical mean, ties at random, and count that it led."""
+    """Return the combination with the best empirical mean, ties at random, and count that it led."""
     leader = state.clock[LEADER_CHAMPION]
-    if mean_of(state, leader) <= state.best[1]:
+    if mean_at(state, leader) <= state.best[1]:
         leader = change_leader(state, rng)
     state.led[leader] += 1
     state.clock[LEADER_LAST] = leader
-    return leader
+    return number_at(state.keys, leader)
 
 
 @noalloc
-def cross_size(state: LeaderState) -> int:
-    """Return the number of pairs that share the row or the column of a pair, without the pair itself."""
-    return state.clock[LEADER_N_COLS] + len(state.pulls) // state.clock[LEADER_N_COLS] - 2
+def reached(state: LeaderState, leader: int) -> int:
+    """Return how many combinations are compared with the leader: its cross, or what it reaches."""
+    clock = state.clock
+    if len(state.forbidden) == 0:
+        return clock[LEADER_CROSS]
+    if clock[LEADER_CENTRE] != leader:
+        clock[LEADER_CENTRE] = leader
+        clock[LEADER_REACHED] = gather_reach(state.sizes, state.forbidden, leader, state.reach)
+    return clock[LEADER_REACHED]
 
 
 @noalloc
-def on_cross(state: LeaderState, leader: int, place: int) -> int:
-    """Return the pair at a place, from 0, of the leader's cross: first its row, then its column."""
-    n_cols = state.clock[LEADER_N_COLS]
-    row, col = leader // n_cols, leader % n_cols
-    if place < n_cols - 1:
-        return row * n_cols + place + (place >= col)
-    place -= n_cols - 1
-    return (place + (place >= row)) * n_cols + col
-
-
-@noalloc
-def place_on_cross(state: LeaderState, leader: int, pair: int) -> int:
-    """Return the place of a pair on the leader's cross, -1 if it is not there."""
-    n_cols = state.clock[LEADER_N_COLS]
-    row, col = pair // n_cols, pair % n_cols
-    leader_row, leader_col = leader // n_cols, leader % n_cols
-    if pair == leader or (row != leader_row and col != leader_col):
-        return -1
-    if row == leader_row:
-        return col - (col > leader_col)
-    return n_cols - 1 + row - (row > leader_row)
+def rival(state: LeaderState, leader: int, place: int) -> int:
+    """Return one of the combinations that are compared with the leader; ask `reached` first."""
+    return on_cross(state.sizes, leader, place) if len(state.forbidden) == 0 else state.reach[place]
 
 
 @dispatched
 def score(state: Any, leader: int, pair: int, best: float, rng: Any) -> float:
-    """How much a pair of the cross deserves the decision; any value below `best` if it cannot be above."""
+    """How much a combination of the cross deserves the decision; any value below `best` if it cannot be above."""
     raise NotImplementedError
 
 
 @noalloc
 def best_on_cross(state: Any, leader: int, rng: Any) -> int:
-    """Return the pair with the highest score among the leader and its cross, ties at random."""
+    """Return the combination with the highest score among the leader and its cross, ties at random."""
     found, tied, best = leader, 1, score(state, leader, leader, -np.inf, rng)
-    for place in range(cross_size(state)):
-        pair = on_cross(state, leader, place)
+    for place in range(reached(state, leader)):
+        pair = rival(state, leader, place)
         value = score(state, leader, pair, best, rng)
         if value > best:
             found, tied, best = pair, 1, value
@@ -154,73 +208,121 @@ def best_on_cross(state: Any, leader: int, rng: Any) -> int:
 @noalloc
 def kl_index(state: LeaderState, pair: int, level: float, best: float) -> float:
     """Return ``max{q : pulls * d(mean, q) <= level}``; the mean, where a look shows that this is below `best`."""
-    pulls, mean = state.pulls[pair], mean_of(state, pair)
+    pulls, mean = pulls_of(state, pair), mean_of(state, pair)
     if best > mean and pulls * bernoulli_kl(mean, best) > 1.000001 * level + 1e-12:
         return mean
     return kl_upper(mean, level / pulls)
 
 
-@inlined
-def as_decision(state: LeaderState, pair: int) -> tuple[int, int, int]:
-    """Return the pair as row, column and tag."""
-    return pair // state.clock[LEADER_N_COLS], pair % state.clock[LEADER_N_COLS], 0
+@noalloc
+def new_slot(state: LeaderState, combination: int) -> int:
+    """Return a slot for a combination that has none: the first, if nothing is known so far."""
+    used = state.clock[LEADER_USED]
+    if used == len(state.keys):  # never, if whoever drives the policy sees that there is `room`
+        return NO_SLOT
+    give_slot(state.keys, state.table, combination, used)
+    state.clock[LEADER_USED] += 1
+    return used
 
 
 @inlined
-def learn(state: LeaderState, pair: int, reward: int) -> None:
-    """Count an outcome and note the pair's new mean."""
-    state.pulls[pair] += 1
-    state.clicks[pair] += reward
-    if pair != state.clock[LEADER_CHAMPION]:
-        set_value(state.best, state.ties, pair, state.clicks[pair] / state.pulls[pair])
+def count_outcome(state: LeaderState, combination: int, reward: int) -> None:
+    """Count an outcome and note the combination's new mean."""
+    slot = slot_of(state.keys, state.table, combination)
+    if slot == NO_SLOT:
+        slot = new_slot(state, combination)
+    if slot == NO_SLOT or (len(state.forbidden) and is_forbidden(state.sizes, state.forbidden, combination)):
+        return
+    state.pulls[slot] += 1
+    state.clicks[slot] += reward
+    if slot != state.clock[LEADER_CHAMPION]:
+        set_value(state.best, state.ties, slot, state.clicks[slot] / state.pulls[slot])
 
 
-@choose.register(LeaderState)
-def _choose(state: LeaderState, rng: Any) -> tuple[int, int, int]:
-    return as_decision(state, best_on_cross(state, find_leader(state, rng), rng))
+@decide.register(LeaderState)
+def _decide(state: LeaderState, context: Any, rng: Any, shown: Any) -> int:
+    write_levels(state.sizes, best_on_cross(state, find_leader(state, rng), rng), shown)
+    return 0
 
 
-@update.register(LeaderState)
-def _update(state: LeaderState, row: int, col: int, tag: int, reward: int) -> None:
-    learn(state, row * state.clock[LEADER_N_COLS] + col, reward)
+@learn.register(LeaderState)
+def _learn(state: LeaderState, shown: Any, tag: int, outcome: Any) -> None:
+    count_outcome(state, number_of(state.sizes, shown), outcome[0])
+
+
+@relearn.register(LeaderState)
+def _relearn(state: LeaderState, shown: Any, pulls: int, clicks: int) -> None:
+    combination = number_of(state.sizes, shown)
+    for place in range(pulls):
+        count_outcome(state, combination, 1 if place < clicks else 0)
+
+
+@room.register(LeaderState)
+def _room(state: LeaderState) -> int:
+    return len(state.keys) - state.clock[LEADER_USED] if len(state.keys) else ANY_NUMBER
+
+
+@grown.register(LeaderState)
+def _grown(state: Any, more: int) -> Any:
+    """Return the state with room for so many combinations more, or twice as many as there are."""
+    used = int(state.clock[LEADER_USED])
+    capacity = 1 << (max(2 * used, used + more) - 1).bit_length()
+    keys, table = start_slots(capacity)
+    compiled(_copy_slots, __name__)(state.keys[:used], keys, table)
+    counts = np.zeros((3, capacity), np.int64)
+    for new, old in zip(counts, (state.pulls, state.clicks, state.led), strict=True):
+        new[:used] = old[:used]
+    means = np.full(capacity, _ABSENT)
+    means[:used] = counts[1, :used] / np.maximum(counts[0, :used], 1)
+    means[state.clock[LEADER_CHAMPION]] = _ABSENT
+    if used == 0:
+        means[-1] = _NO_OUTCOME
+    best, ties = start_tournament(means)
+    named = {"pulls": counts[0], "clicks": counts[1], "led": counts[2], "best": best, "ties": ties}
+    return state._replace(**named, keys=keys, table=table)
+
+
+def _copy_slots(numbers: Any, keys: Any, table: Any) -> None:
+    for slot in range(len(numbers)):
+        give_slot(keys, table, numbers[slot], slot)
 
 
 def _scores_of(state: Any, leader: int, found: Floats, rng: Any) -> None:
-    for pair in range(len(found)):
+    found[leader] = score(state, leader, leader, -np.inf, rng)
+    for place in range(reached(state, leader)):
+        pair = rival(state, leader, place)
         found[pair] = score(state, leader, pair, -np.inf, rng)
 
 
 def cross_scores(state: Any) -> Floats:
-    """Return the score of the champion and of its cross, for those who watch; other pairs have none."""
+    """Return the score of the champion and of its cross, for those who watch; others have none."""
     champion, found = int(state.clock[LEADER_CHAMPION]), np.full(len(state.pulls), np.nan)
-    if state.led[champion] == 0:
-        return found
-    compiled(_scores_of, type(state).__module__)(state, champion, found, np.random.default_rng(0))
-    n_cols, pairs = int(state.clock[LEADER_N_COLS]), np.arange(len(found))
-    found[(pairs // n_cols != champion // n_cols) & (pairs % n_cols != champion % n_cols)] = np.nan
+    if len(state.keys) == 0 and state.led[champion] > 0:
+        compiled(_scores_of, type(state).__module__)(state, champion, found, np.random.default_rng(0))
     return found
 
 
 def leader_of(state: Any) -> int:
-    """Return the pair that led last, -1 before the first outcome."""
+    """Return the combination that led last, -1 before the first outcome."""
     champion = int(state.clock[LEADER_CHAMPION])
     return champion if state.pulls[champion] > 0 else -1
 
 
 @view.register(LeaderState)
-def _view(state: LeaderState) -> View:
+def _view(state: LeaderState) -> View | None:
     none = np.full(len(state.pulls), np.nan)
-    return pair_view(
+    return combination_view(
         state, none, none, "", leader=leader_of(state), score=cross_scores(state), scored_by="score on the cross"
     )
 
 
-def optimistic_view(state: Any) -> View:
+def optimistic_view(state: Any) -> View | None:
     """Return the view of a policy whose scores are upper bounds of means."""
     meaning = "mean and index: the largest index on the leader's cross is shown next"
-    return pair_view(state, np.full(len(state.pulls), np.nan), cross_scores(state), meaning, leader=leader_of(state))
+    none = np.full(len(state.pulls), np.nan)
+    return combination_view(state, none, cross_scores(state), meaning, leader=leader_of(state))
 
 
-def leading_posterior_view(state: Any) -> View:
+def leading_posterior_view(state: Any) -> View | None:
     """Return the view of a Thompson sampler with a leader."""
     return posterior_view(state, leader=leader_of(state))

@@ -32,16 +32,15 @@ from rankone.errors import InputError
 from rankone.kernels.policy import choose, update, view
 from rankone.numerics.beta import draw_beta
 from rankone.numerics.rekeyable_table import NOBODY
-from rankone.policies.base import Policy
+from rankone.policies.base import Policy, check_sizes
+from rankone.policies.combination_policy import check_kept
 from rankone.policies.engines.unimodal import (
-    LEADER_N_COLS,
     Floats,
     Ints,
     LeaderState,
-    as_decision,
+    count_outcome,
     find_leader,
     leading_posterior_view,
-    learn,
     mean_of,
     start_leaders,
 )
@@ -62,6 +61,11 @@ class ChallengersState(NamedTuple):
     ties: Ints
     clock: Ints
     level: Floats  # (2,) window; patience
+    sizes: Ints
+    forbidden: Ints
+    reach: Ints
+    keys: Ints
+    table: Ints
     shortlist: Ints  # (2, memory) rows, then columns, that draw every time; `NOBODY` in a free place
 
 
@@ -92,7 +96,10 @@ class Challengers(Policy):
 
     def start(self, n_rows: int, n_cols: int) -> ChallengersState:
         """Return the state before the first decision."""
-        leaders = start_leaders(LeaderState, n_rows, n_cols, self.window, self.patience)
+        check_sizes(n_rows, n_cols)
+        sizes, nothing = np.array([n_rows, n_cols]), np.empty((0, 2), np.int64)
+        check_kept(sizes, self.name)
+        leaders = start_leaders(LeaderState, sizes, nothing, self.window, self.patience)
         return ChallengersState(**leaders._asdict(), shortlist=np.full((2, self.memory), NOBODY))
 
 
@@ -120,7 +127,7 @@ def remember(shortlist: Any, level: int, rng: Any) -> None:
 @noalloc
 def best_challenger(state: Any, leader: int, rng: Any) -> int:
     """Let the leader and the challengers draw; return the pair with the largest draw."""
-    n_cols = state.clock[LEADER_N_COLS]
+    n_cols = state.sizes[1]
     winner, winning_side, largest = leader, NOBODY, draw_beta(state.pulls[leader], state.clicks[leader], rng)
     for side in range(2):
         shortlist = state.shortlist[side]
@@ -151,12 +158,13 @@ def best_challenger(state: Any, leader: int, rng: Any) -> int:
 @choose.register(ChallengersState)
 def _choose(state: Any, rng: Any) -> tuple[int, int, int]:
     leader = find_leader(state, rng)
-    return as_decision(state, leader if state.led[leader] % 2 == 0 else best_challenger(state, leader, rng))
+    pair = leader if state.led[leader] % 2 == 0 else best_challenger(state, leader, rng)
+    return pair // state.sizes[1], pair % state.sizes[1], 0
 
 
 @update.register(ChallengersState)
 def _update(state: Any, row: int, col: int, tag: int, reward: int) -> None:
-    learn(state, row * state.clock[LEADER_N_COLS] + col, reward)
+    count_outcome(state, row * state.sizes[1] + col, reward)
 
 
 view.register(ChallengersState)(leading_posterior_view)

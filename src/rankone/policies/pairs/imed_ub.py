@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 
 from rankone.kernels.policy import chances
 from rankone.numerics.kl import bernoulli_kl
-from rankone.policies.base import Policy
+from rankone.policies.combination_policy import CombinationPolicy
 from rankone.policies.engines.leader_chances import leader_chances
-from rankone.policies.engines.unimodal import LeaderState, mean_of, score, start_leaders
+from rankone.policies.engines.unimodal import Ints, LeaderState, mean_of, pulls_of, score, start_leaders
 
 
 class IMEDUBState(LeaderState):
@@ -26,7 +26,7 @@ class IMEDUBState(LeaderState):
 
 
 @dataclass(frozen=True)
-class IMEDUB(Policy):
+class IMEDUB(CombinationPolicy):
     """Minimum empirical divergence on the cross of the leader; no parameters.
 
     >>> IMEDUB().label
@@ -36,14 +36,14 @@ class IMEDUB(Policy):
     name: ClassVar[str] = "imed-ub"
     suits: ClassVar[str] = "repeatable choices (no randomness but ties), up to about 32 levels a side; outcomes at once"
 
-    def start(self, n_rows: int, n_cols: int) -> IMEDUBState:
+    def begin(self, sizes: Ints, forbidden: Ints) -> IMEDUBState:
         """Return the state before the first decision."""
-        return start_leaders(IMEDUBState, n_rows, n_cols)
+        return start_leaders(IMEDUBState, sizes, forbidden)
 
 
 @score.register(IMEDUBState)
 def _score(state: IMEDUBState, leader: int, pair: int, best: float, rng: Any) -> float:
-    pulls = state.pulls[pair]
+    pulls = pulls_of(state, pair)
     if pulls == 0:
         return math.inf
     return -pulls * bernoulli_kl(mean_of(state, pair), mean_of(state, leader)) - math.log(pulls)

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rankone.numerics.kl import bernoulli_kl
-from rankone.policies.base import Policy, check_c, check_sizes
+from rankone.policies.base import check_c
+from rankone.policies.combination_policy import CombinationPolicy, check_kept
 from rankone.policies.engines import index_policies  # noqa: F401  registers choosing and learning
-from rankone.policies.engines.index_groups import IndexState, start_groups
+from rankone.policies.engines.index_groups import IndexState, Ints, start_race
 from rankone.policies.engines.index_race import exploration_level, index_at, index_slope, level_needed
 from rankone.policies.engines.kl_index import kl_index, kl_level, kl_slope
 
@@ -26,7 +27,7 @@ class KLUCBState(IndexState):
 
 
 @dataclass(frozen=True)
-class KLUCB(Policy):
+class KLUCB(CombinationPolicy):
     """Optimism by Bernoulli KL bounds, every pair for itself.
 
     Args:
@@ -43,10 +44,10 @@ class KLUCB(Policy):
     def __post_init__(self) -> None:
         check_c(self.c)
 
-    def start(self, n_rows: int, n_cols: int) -> KLUCBState:
+    def begin(self, sizes: Ints, forbidden: Ints) -> KLUCBState:
         """Return the state before the first decision."""
-        check_sizes(n_rows, n_cols)
-        return start_groups(KLUCBState, n_rows, n_cols, self.c)
+        check_kept(sizes, self.name)
+        return start_race(KLUCBState, sizes, forbidden, self.c)
 
 
 exploration_level.register(KLUCBState)(kl_level)

@@ -15,9 +15,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rankone.kernels.policy import chances, view
-from rankone.policies.base import Policy
+from rankone.policies.combination_policy import CombinationPolicy
 from rankone.policies.engines.leader_chances import leader_chances
-from rankone.policies.engines.unimodal import LeaderState, kl_index, optimistic_view, score, start_leaders
+from rankone.policies.engines.unimodal import (
+    Ints,
+    LeaderState,
+    kl_index,
+    optimistic_view,
+    pulls_of,
+    score,
+    start_leaders,
+)
 
 
 class KLUCBUBState(LeaderState):
@@ -25,7 +33,7 @@ class KLUCBUBState(LeaderState):
 
 
 @dataclass(frozen=True)
-class KLUCBUB(Policy):
+class KLUCBUB(CombinationPolicy):
     """Optimism on the cross of the leader, measured by the leader's own pulls; no parameters.
 
     >>> KLUCBUB().label
@@ -35,17 +43,17 @@ class KLUCBUB(Policy):
     name: ClassVar[str] = "klucb-ub"
     suits: ClassVar[str] = "repeatable choices (no randomness but ties), up to about 32 levels a side; outcomes at once"
 
-    def start(self, n_rows: int, n_cols: int) -> KLUCBUBState:
+    def begin(self, sizes: Ints, forbidden: Ints) -> KLUCBUBState:
         """Return the state before the first decision."""
-        return start_leaders(KLUCBUBState, n_rows, n_cols)
+        return start_leaders(KLUCBUBState, sizes, forbidden)
 
 
 @score.register(KLUCBUBState)
 def _score(state: KLUCBUBState, leader: int, pair: int, best: float, rng: Any) -> float:
-    pulls = state.pulls[pair]
+    pulls = pulls_of(state, pair)
     if pulls == 0:
         return math.inf
-    return kl_index(state, pair, math.log(state.pulls[leader] / pulls), best)
+    return kl_index(state, pair, math.log(pulls_of(state, leader) / pulls), best)
 
 
 view.register(KLUCBUBState)(optimistic_view)

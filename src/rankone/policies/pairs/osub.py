@@ -15,19 +15,21 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rankone.compiling.compiled import noalloc
-from rankone.kernels.policy import chances, choose, view
-from rankone.policies.base import Policy, check_c
+from rankone.kernels.policy import chances, decide, view
+from rankone.policies.base import check_c
+from rankone.policies.combination_policy import CombinationPolicy
+from rankone.policies.engines.combinations import add_chance, write_levels
 from rankone.policies.engines.leader_chances import leader_chances, spread, spread_over_best
-from rankone.policies.engines.pair_chances import add_chance
 from rankone.policies.engines.unimodal import (
-    LEADER_N_COLS,
+    LEADER_CROSS,
+    Ints,
     LeaderState,
-    as_decision,
     best_on_cross,
-    cross_size,
     find_leader,
     kl_index,
+    led_of,
     optimistic_view,
+    pulls_of,
     score,
     start_leaders,
 )
@@ -38,7 +40,7 @@ class OSUBState(LeaderState):
 
 
 @dataclass(frozen=True)
-class OSUB(Policy):
+class OSUB(CombinationPolicy):
     """KL-UCB on the cross of the leader.
 
     Args:
@@ -55,16 +57,16 @@ class OSUB(Policy):
     def __post_init__(self) -> None:
         check_c(self.c)
 
-    def start(self, n_rows: int, n_cols: int) -> OSUBState:
+    def begin(self, sizes: Ints, forbidden: Ints) -> OSUBState:
         """Return the state before the first decision."""
-        return start_leaders(OSUBState, n_rows, n_cols, self.c)
+        return start_leaders(OSUBState, sizes, forbidden, self.c)
 
 
 @score.register(OSUBState)
 def _score(state: OSUBState, leader: int, pair: int, best: float, rng: Any) -> float:
-    if state.pulls[pair] == 0:
+    if pulls_of(state, pair) == 0:
         return math.inf
-    log_led = math.log(state.led[leader])
+    log_led = math.log(led_of(state, leader))
     level = log_led + (state.level[0] * math.log(log_led) if log_led > 1.0 else 0.0)
     return kl_index(state, pair, level, best)
 
@@ -72,19 +74,21 @@ def _score(state: OSUBState, leader: int, pair: int, best: float, rng: Any) -> f
 @noalloc
 def is_leaders_turn(state: OSUBState, leader: int) -> bool:
     """Tell whether the leader is chosen whatever its index."""
-    return (state.led[leader] - 1) % (cross_size(state) + 1) == 0
+    return (led_of(state, leader) - 1) % (state.clock[LEADER_CROSS] + 1) == 0
 
 
-@choose.register(OSUBState)
-def _choose(state: OSUBState, rng: Any) -> tuple[int, int, int]:
+@decide.register(OSUBState)
+def _decide(state: OSUBState, context: Any, rng: Any, shown: Any) -> int:
     leader = find_leader(state, rng)
-    return as_decision(state, leader if is_leaders_turn(state, leader) else best_on_cross(state, leader, rng))
+    chosen = leader if is_leaders_turn(state, leader) else best_on_cross(state, leader, rng)
+    write_levels(state.sizes, chosen, shown)
+    return 0
 
 
 @spread.register(OSUBState)
 def _spread(state: OSUBState, leader: int, weight: float, shown: Any, found: Any) -> None:
     if is_leaders_turn(state, leader):
-        add_chance(state.clock[LEADER_N_COLS], shown, found, leader, weight)
+        add_chance(state.sizes, shown, found, leader, weight)
     else:
         spread_over_best(state, leader, weight, shown, found)
 

@@ -9,13 +9,14 @@ winner with the same law. The pair pulled most is the one held out of the crowd.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from rankone.compiling.compiled import noalloc
-from rankone.kernels.policy import chances, choose, update, view
+from rankone.compiling.compiled import inlined, noalloc
+from rankone.kernels.policy import chances, decide, learn, relearn, view
 from rankone.numerics.beta import draw_beta
 from rankone.numerics.beta_maximum import (
     CROWD_RENEW_AT,
@@ -28,20 +29,21 @@ from rankone.numerics.beta_maximum import (
     start_crowd,
 )
 from rankone.numerics.rekeyable_table import NOBODY
-from rankone.policies.base import Policy, check_sizes
 from rankone.policies.beliefs import posterior_view
+from rankone.policies.combination_policy import CombinationPolicy, Ints, check_kept
+from rankone.policies.engines.combinations import is_forbidden, number_of, write_levels
 from rankone.policies.engines.draw_chances import fill_all_draws
 
 # Fields of `ThompsonState.clock`.
-THOMPSON_N_COLS, THOMPSON_HELD_OUT, THOMPSON_STALE = range(3)
+THOMPSON_HELD_OUT, THOMPSON_STALE = range(2)
 
 
-class ThompsonState(fields_with_crowd("pulls", "clicks", "clock")):  # type: ignore[misc]
-    """Pulls and clicks of each pair; clock, (3,): number of columns, pair held out, is the crowd stale; the crowd."""
+class ThompsonState(fields_with_crowd("pulls", "clicks", "clock", "sizes", "forbidden")):  # type: ignore[misc]
+    """Pulls and clicks of each combination; clock, (2,): combination held out, is the crowd stale; the crowd."""
 
 
 @dataclass(frozen=True)
-class Thompson(Policy):
+class Thompson(CombinationPolicy):
     """Thompson sampling, every pair for itself.
 
     >>> Thompson().label
@@ -51,11 +53,13 @@ class Thompson(Policy):
     name: ClassVar[str] = "thompson"
     suits: ClassVar[str] = "pairs that need not be rank-1; any horizon, late outcomes"
 
-    def start(self, n_rows: int, n_cols: int) -> ThompsonState:
+    def begin(self, sizes: Ints, forbidden: Ints) -> ThompsonState:
         """Return the state before the first decision."""
-        check_sizes(n_rows, n_cols)
-        pulls, clicks = np.zeros((2, n_rows * n_cols), np.int64)
-        return ThompsonState(pulls, clicks, np.array([n_cols, len(pulls) - 1, 0]), *start_crowd(len(pulls), absent=1))
+        check_kept(sizes, self.name)
+        pulls, clicks = np.zeros((2, math.prod(sizes.tolist())), np.int64)
+        members = 1 if len(forbidden) else len(pulls)  # where something is forbidden there is no crowd: all draw
+        clock = np.array([len(pulls) - 1, int(len(forbidden) > 0)])
+        return ThompsonState(pulls, clicks, clock, sizes, forbidden, *start_crowd(members, absent=1))
 
 
 @noalloc
@@ -63,6 +67,8 @@ def largest_draw(state: Any, rng: Any) -> int:
     """Let every pair draw, one by one; return the pair with the largest draw."""
     winner, largest = 0, -1.0
     for pair in range(len(state.pulls)):
+        if len(state.forbidden) > 0 and is_forbidden(state.sizes, state.forbidden, pair):
+            continue
         draw = draw_beta(state.pulls[pair], state.clicks[pair], rng)
         if draw > largest:
             winner, largest = pair, draw
@@ -78,10 +84,10 @@ def gather_crowd(state: Any) -> None:
             regroup(state, pair, state.pulls[pair], state.clicks[pair])
 
 
-@choose.register(ThompsonState)
-def _choose(state: Any, rng: Any) -> tuple[int, int, int]:
+@decide.register(ThompsonState)
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     clock = state.clock
-    if pays(state, len(state.pulls)):
+    if len(state.forbidden) == 0 and pays(state, len(state.pulls)):
         if clock[THOMPSON_STALE]:
             gather_crowd(state)
         pair = challenge(state, state.pulls[clock[THOMPSON_HELD_OUT]], state.clicks[clock[THOMPSON_HELD_OUT]], rng)
@@ -90,16 +96,18 @@ def _choose(state: Any, rng: Any) -> tuple[int, int, int]:
     else:
         clock[THOMPSON_STALE] = 1
         pair = largest_draw(state, rng)
-    return pair // clock[THOMPSON_N_COLS], pair % clock[THOMPSON_N_COLS], 0
+    write_levels(state.sizes, pair, shown)
+    return 0
 
 
-@update.register(ThompsonState)
-def _update(state: Any, row: int, col: int, tag: int, reward: int) -> None:
+@inlined
+def take_in(state: Any, pair: int, reward: int) -> None:
+    """Count an outcome; the crowd hears of it if it is there, or what it would have cost."""
     pulls, clicks, clock = state.pulls, state.clicks, state.clock
-    pair, held_out = row * clock[THOMPSON_N_COLS] + col, clock[THOMPSON_HELD_OUT]
+    held_out = clock[THOMPSON_HELD_OUT]
     pulls[pair] += 1
     clicks[pair] += reward
-    if pair == held_out:
+    if pair == held_out or len(state.forbidden) > 0:
         return
     if pulls[pair] > pulls[held_out]:
         replace(state, pair, held_out)
@@ -111,9 +119,21 @@ def _update(state: Any, row: int, col: int, tag: int, reward: int) -> None:
         regroup(state, pair, pulls[pair], clicks[pair])
 
 
+@learn.register(ThompsonState)
+def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
+    take_in(state, number_of(state.sizes, shown), outcome[0])
+
+
+@relearn.register(ThompsonState)
+def _relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
+    pair = number_of(state.sizes, shown)
+    for place in range(pulls):
+        take_in(state, pair, 1 if place < clicks else 0)
+
+
 @chances.register(ThompsonState)
 def _chances(state: Any, shown: Any, found: Any) -> bool:
-    fill_all_draws(state.pulls, state.clicks, state.clock[THOMPSON_N_COLS], shown, found)
+    fill_all_draws(state.pulls, state.clicks, state.sizes, state.forbidden, shown, found)
     return True
 
 

@@ -21,18 +21,21 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-from rankone.kernels.policy import chances, choose
+from rankone.kernels.policy import chances, decide
 from rankone.numerics.kl import bernoulli_kl
-from rankone.policies.base import Policy, check_coin
+from rankone.policies.base import check_coin
+from rankone.policies.combination_policy import CombinationPolicy
+from rankone.policies.engines.combinations import add_chance, write_levels
 from rankone.policies.engines.leader_chances import best_score, leader_chances, spread, spread_over_best
-from rankone.policies.engines.pair_chances import add_chance
 from rankone.policies.engines.unimodal import (
-    LEADER_N_COLS,
+    Ints,
     LeaderState,
-    as_decision,
     best_on_cross,
+    clicks_of,
     find_leader,
+    led_of,
     mean_of,
+    pulls_of,
     score,
     start_leaders,
 )
@@ -46,7 +49,7 @@ class TopTwoState(LeaderState):
 
 
 @dataclass(frozen=True)
-class TopTwo(Policy):
+class TopTwo(CombinationPolicy):
     """Half of the decisions to the leader, half to its closest rival: decides soonest, earns less than UTS.
 
     Args:
@@ -68,40 +71,41 @@ class TopTwo(Policy):
         """Return the form that tosses a coin."""
         return replace(self, coin=True)
 
-    def start(self, n_rows: int, n_cols: int) -> TopTwoState:
+    def begin(self, sizes: Ints, forbidden: Ints) -> TopTwoState:
         """Return the state before the first decision."""
-        return start_leaders(TopTwoState, n_rows, n_cols, self.coin)
+        return start_leaders(TopTwoState, sizes, forbidden, self.coin)
 
 
 @score.register(TopTwoState)
 def _score(state: TopTwoState, leader: int, pair: int, best: float, rng: Any) -> float:
-    n, other = state.pulls[leader], state.pulls[pair]
+    n, other = pulls_of(state, leader), pulls_of(state, pair)
     if pair == leader:
         return -math.inf
     if n == 0 or other == 0:
         return math.inf
-    common = (state.clicks[leader] + state.clicks[pair]) / (n + other)
+    common = (clicks_of(state, leader) + clicks_of(state, pair)) / (n + other)
     evidence = n * bernoulli_kl(mean_of(state, leader), common) + other * bernoulli_kl(mean_of(state, pair), common)
     return -evidence - math.log(other)
 
 
-@choose.register(TopTwoState)
-def _choose(state: TopTwoState, rng: Any) -> tuple[int, int, int]:
-    leader = find_leader(state, rng)
-    if rng.random() < 0.5 if state.level[TOP_TWO_COIN] else state.led[leader] % 2 == 0:
-        return as_decision(state, leader)
-    challenger = best_on_cross(state, leader, rng)
-    if -score(state, leader, challenger, -math.inf, rng) > _ENOUGH * math.log(state.led[leader]):
-        return as_decision(state, leader)
-    return as_decision(state, challenger)
+@decide.register(TopTwoState)
+def _decide(state: TopTwoState, context: Any, rng: Any, shown: Any) -> int:
+    leader = chosen = find_leader(state, rng)
+    leaders_turn = rng.random() < 0.5 if state.level[TOP_TWO_COIN] else led_of(state, leader) % 2 == 0
+    if not leaders_turn:
+        challenger = best_on_cross(state, leader, rng)
+        if -score(state, leader, challenger, -math.inf, rng) <= _ENOUGH * math.log(led_of(state, leader)):
+            chosen = challenger
+    write_levels(state.sizes, chosen, shown)
+    return 0
 
 
 @spread.register(TopTwoState)
 def _spread(state: TopTwoState, leader: int, weight: float, shown: Any, found: Any) -> None:
-    forced = 0.5 * weight if state.level[TOP_TWO_COIN] else weight * (state.led[leader] % 2 == 0)
-    if -best_score(state, leader)[0] > _ENOUGH * math.log(state.led[leader]):
+    forced = 0.5 * weight if state.level[TOP_TWO_COIN] else weight * (led_of(state, leader) % 2 == 0)
+    if -best_score(state, leader)[0] > _ENOUGH * math.log(led_of(state, leader)):
         forced = weight
-    add_chance(state.clock[LEADER_N_COLS], shown, found, leader, forced)
+    add_chance(state.sizes, shown, found, leader, forced)
     spread_over_best(state, leader, weight - forced, shown, found)
 
 

@@ -12,9 +12,9 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rankone.policies.base import Policy, check_sizes
+from rankone.policies.combination_policy import CombinationPolicy, check_kept
 from rankone.policies.engines import index_policies  # noqa: F401  registers choosing and learning
-from rankone.policies.engines.index_groups import IndexState, start_groups
+from rankone.policies.engines.index_groups import IndexState, Ints, start_race
 from rankone.policies.engines.index_race import exploration_level, index_at, index_slope, level_needed
 
 
@@ -23,7 +23,7 @@ class UCB1State(IndexState):
 
 
 @dataclass(frozen=True)
-class UCB1(Policy):
+class UCB1(CombinationPolicy):
     """Optimism by Hoeffding's inequality, every pair for itself.
 
     >>> UCB1().label
@@ -33,10 +33,10 @@ class UCB1(Policy):
     name: ClassVar[str] = "ucb1"
     suits: ClassVar[str] = "a baseline to compare with"
 
-    def start(self, n_rows: int, n_cols: int) -> UCB1State:
+    def begin(self, sizes: Ints, forbidden: Ints) -> UCB1State:
         """Return the state before the first decision."""
-        check_sizes(n_rows, n_cols)
-        return start_groups(UCB1State, n_rows, n_cols)
+        check_kept(sizes, self.name)
+        return start_race(UCB1State, sizes, forbidden)
 
 
 @exploration_level.register(UCB1State)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from rankone.compiling.compiled import function, noalloc
 from rankone.kernels.policy import FILLER, Race, View, chances, choose, race, recall, settled, syncs, update, view, void
 from rankone.policies.base import Policy, check_sizes, needed_horizon
-from rankone.policies.engines.pair_chances import add_chance, clear_chances
+from rankone.policies.engines.combinations import add_chance, clear_chances
 
 Ints = npt.NDArray[np.int64]
 
@@ -35,6 +35,7 @@ class UCB1ElimState(NamedTuple):
     clicks: Ints  # (K * L,) clicks among them
     remaining: Ints  # (K * L,) the remaining pairs, first clock[ROUNDS_LEFT] entries
     clock: Ints  # (11,)
+    sizes: Ints  # (2,) rows and columns
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,8 @@ class UCB1Elim(Policy):
         clock[ROUNDS_NOW] = -1  # the first choose shuffles and opens round 0
         clock[ROUNDS_LAST] = max(0, math.floor(0.5 * math.log2(max(1.0, horizon / math.e))))
         clock[ROUNDS_LEFT], clock[ROUNDS_N_COLS], clock[ROUNDS_HORIZON] = n_pairs, n_cols, horizon
-        return UCB1ElimState(np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64), np.arange(n_pairs), clock)
+        pulls, clicks = np.zeros((2, n_pairs), np.int64)
+        return UCB1ElimState(pulls, clicks, np.arange(n_pairs), clock, np.array([n_rows, n_cols]))
 
 
 @function
@@ -160,7 +162,7 @@ def _chances(state: UCB1ElimState, shown: Any, found: Any) -> bool:
     clear_chances(found)
     clock, how, tied, best = state.clock, state.clock[ROUNDS_HOW], 0, -1.0
     if how == SURE:
-        add_chance(clock[ROUNDS_N_COLS], shown, found, clock[ROUNDS_SHOWN], 1.0)
+        add_chance(state.sizes, shown, found, clock[ROUNDS_SHOWN], 1.0)
         return True
     for step in range(2):  # the first time they are counted
         for place in range(max(how, 0), clock[ROUNDS_LEFT]):
@@ -170,7 +172,7 @@ def _chances(state: UCB1ElimState, shown: Any, found: Any) -> bool:
                 tied = 1 if mean > best else tied + (mean == best)
                 best = max(best, mean)
             elif mean == best:
-                add_chance(clock[ROUNDS_N_COLS], shown, found, pair, 1.0 / tied)
+                add_chance(state.sizes, shown, found, pair, 1.0 / tied)
     return True
 
 

@@ -1,4 +1,4 @@
-"""A yardstick: every decision is a pair drawn uniformly at random."""
+"""A yardstick: every decision is a combination drawn uniformly at random."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankone.kernels.policy import FILLER, chance, choose, syncs, update
-from rankone.policies.base import Policy, check_sizes
+from rankone.kernels.policy import FILLER, chance, decide, learn, relearn, syncs
+from rankone.policies.combination_policy import CombinationPolicy, Ints, n_allowed
+from rankone.policies.engines.combinations import is_forbidden, number_of
 
 
 class UniformState(NamedTuple):
-    """Nothing to learn: only the sizes."""
+    """Nothing to learn: only the sizes, and what is not shown."""
 
-    sizes: npt.NDArray[np.int64]  # (2,) rows and columns
+    sizes: Ints  # (D,) levels of each factor
+    forbidden: Ints  # (rules, D)
+    share: npt.NDArray[np.float64]  # (1,) the probability of each combination that may be shown
 
 
 @dataclass(frozen=True)
-class Uniform(Policy):
+class Uniform(CombinationPolicy):
     """Learns nothing: what a policy has to beat, and the cleanest log to fit a click model to.
 
     >>> Uniform().label
@@ -29,19 +32,30 @@ class Uniform(Policy):
     name: ClassVar[str] = "uniform"
     suits: ClassVar[str] = "a yardstick; data for fitting that no policy has bent"
 
-    def start(self, n_rows: int, n_cols: int) -> UniformState:
+    def begin(self, sizes: Ints, forbidden: Ints) -> UniformState:
         """Return the state before the first decision."""
-        check_sizes(n_rows, n_cols)
-        return UniformState(np.array([n_rows, n_cols]))
+        return UniformState(sizes, forbidden, np.array([1.0 / n_allowed(sizes, forbidden)]))
 
 
-@choose.register(UniformState)
-def _choose(state: UniformState, rng: Any) -> tuple[int, int, int]:
-    return int(rng.random() * state.sizes[0]), int(rng.random() * state.sizes[1]), FILLER
+@decide.register(UniformState)
+def _decide(state: UniformState, context: Any, rng: Any, shown: Any) -> int:
+    drawn = False
+    while not drawn:
+        for factor in range(len(state.sizes)):
+            shown[factor] = int(rng.random() * state.sizes[factor])
+        drawn = len(state.forbidden) == 0 or not is_forbidden(
+            state.sizes, state.forbidden, number_of(state.sizes, shown)
+        )
+    return FILLER
 
 
-@update.register(UniformState)
-def _update(state: UniformState, row: int, col: int, tag: int, reward: int) -> None:
+@learn.register(UniformState)
+def _learn(state: UniformState, shown: Any, tag: int, outcome: Any) -> None:
+    pass
+
+
+@relearn.register(UniformState)
+def _relearn(state: UniformState, shown: Any, pulls: int, clicks: int) -> None:
     pass
 
 
@@ -52,4 +66,5 @@ def _syncs(state: UniformState) -> int:
 
 @chance.register(UniformState)
 def _chance(state: UniformState, shown: Any) -> float:
-    return 1.0 / (state.sizes[0] * state.sizes[1])
+    forbidden = len(state.forbidden) > 0 and is_forbidden(state.sizes, state.forbidden, number_of(state.sizes, shown))
+    return 0.0 if forbidden else state.share[0]

@@ -23,9 +23,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from rankone.compiling.compiled import noalloc
+from rankone.compiling.compiled import inlined, noalloc
 from rankone.errors import InputError
-from rankone.kernels.policy import chances, choose, update, view
+from rankone.kernels.policy import chances, decide, grown, learn, relearn, room, view
 from rankone.numerics.beta import draw_beta
 from rankone.numerics.beta_maximum import (
     CROWD_RENEW_AT,
@@ -37,21 +37,26 @@ from rankone.numerics.beta_maximum import (
     start_crowd,
 )
 from rankone.numerics.rekeyable_table import NOBODY
-from rankone.policies.base import Policy, check_coin
+from rankone.numerics.slots import number_at
+from rankone.policies.base import check_coin
+from rankone.policies.combination_policy import CombinationPolicy
+from rankone.policies.engines.combinations import number_of, on_cross, place_on_cross, write_levels
 from rankone.policies.engines.draw_chances import fill_cross_draws
-from rankone.policies.engines.leader_chances import leaders_among
+from rankone.policies.engines.leader_chances import fill_evenly, leaders_among, nothing_known
 from rankone.policies.engines.unimodal import (
     LEADER_CHAMPION,
+    LEADER_CROSS,
     LEADER_LAST,
-    LEADER_N_COLS,
+    Ints,
     LeaderState,
-    as_decision,
-    cross_size,
+    clicks_of,
+    count_outcome,
     find_leader,
     leading_posterior_view,
-    learn,
-    on_cross,
-    place_on_cross,
+    led_of,
+    pulls_of,
+    reached,
+    rival,
     start_leaders,
 )
 
@@ -60,11 +65,11 @@ UTS_CENTRE, UTS_GAMMA, UTS_COIN = range(3)
 
 
 class UTSState(fields_with_crowd(*LeaderState._fields, "watch")):  # type: ignore[misc]
-    """The leader; watch, (3,): pair on whose cross the crowd is, gamma, coin; the crowd, of places on that cross."""
+    """The leader; watch, (3,): combination on whose cross the crowd is, gamma, coin; the crowd, of places there."""
 
 
 @dataclass(frozen=True)
-class UTS(Policy):
+class UTS(CombinationPolicy):
     """Thompson sampling on the cross of the leader: needs no horizon, copes with delay, close to the lower bound.
 
     Args:
@@ -89,19 +94,21 @@ class UTS(Policy):
         """Return the form that tosses a coin."""
         return replace(self, coin=True)
 
-    def start(self, n_rows: int, n_cols: int) -> UTSState:
+    def begin(self, sizes: Ints, forbidden: Ints) -> UTSState:
         """Return the state before the first decision."""
-        leaders = start_leaders(LeaderState, n_rows, n_cols)
-        return UTSState(*leaders, np.array([0, self.gamma, self.coin]), *start_crowd(n_rows + n_cols - 2))
+        leaders = start_leaders(LeaderState, sizes, forbidden)
+        crowd = start_crowd(0 if len(forbidden) else int((sizes - 1).sum()))  # where something is forbidden, all draw
+        centre = NOBODY if len(forbidden) else 0
+        return UTSState(*leaders, np.array([centre, self.gamma, self.coin]), *crowd)
 
 
 @noalloc
 def largest_draw(state: Any, leader: int, rng: Any) -> int:
-    """Let the leader and its cross draw, one by one; return the pair with the largest draw."""
-    winner, largest = leader, draw_beta(state.pulls[leader], state.clicks[leader], rng)
-    for place in range(cross_size(state)):
-        pair = on_cross(state, leader, place)
-        draw = draw_beta(state.pulls[pair], state.clicks[pair], rng)
+    """Let the leader and its cross draw, one by one; return the combination with the largest draw."""
+    winner, largest = leader, draw_beta(pulls_of(state, leader), clicks_of(state, leader), rng)
+    for place in range(reached(state, leader)):
+        pair = rival(state, leader, place)
+        draw = draw_beta(pulls_of(state, pair), clicks_of(state, pair), rng)
         if draw > largest:
             winner, largest = pair, draw
     return winner
@@ -111,9 +118,9 @@ def largest_draw(state: Any, leader: int, rng: Any) -> int:
 def move_crowd(state: Any, leader: int) -> None:
     """Let the crowd be the cross of another leader."""
     state.watch[UTS_CENTRE], state.tally[CROWD_RENEW_AT] = leader, 0
-    for place in range(cross_size(state)):
-        pair = on_cross(state, leader, place)
-        regroup(state, place, state.pulls[pair], state.clicks[pair])
+    for place in range(state.clock[LEADER_CROSS]):
+        pair = on_cross(state.sizes, leader, place)
+        regroup(state, place, pulls_of(state, pair), clicks_of(state, pair))
 
 
 @noalloc
@@ -121,48 +128,64 @@ def is_forced(state: Any, leader: int, rng: Any) -> bool:
     """Tell whether the leader is chosen without draws."""
     if state.watch[UTS_COIN]:
         return rng.random() * state.watch[UTS_GAMMA] < 1.0
-    return state.led[leader] % state.watch[UTS_GAMMA] == 0
+    return led_of(state, leader) % state.watch[UTS_GAMMA] == 0
 
 
-@choose.register(UTSState)
-def _choose(state: Any, rng: Any) -> tuple[int, int, int]:
+@decide.register(UTSState)
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     leader = pair = find_leader(state, rng)
     if not is_forced(state, leader, rng):
-        if pays(state, cross_size(state)):
+        if len(state.forbidden) == 0 and pays(state, state.clock[LEADER_CROSS]):
             if leader != state.watch[UTS_CENTRE]:
                 move_crowd(state, leader)
-            place = challenge(state, state.pulls[leader], state.clicks[leader], rng)
+            place = challenge(state, pulls_of(state, leader), clicks_of(state, leader), rng)
             if place != NOBODY:
-                pair = on_cross(state, leader, place)
+                pair = on_cross(state.sizes, leader, place)
         else:
             state.watch[UTS_CENTRE] = NOBODY
             pair = largest_draw(state, leader, rng)
-    return as_decision(state, pair)
+    write_levels(state.sizes, pair, shown)
+    return 0
 
 
-@update.register(UTSState)
-def _update(state: Any, row: int, col: int, tag: int, reward: int) -> None:
-    pair = row * state.clock[LEADER_N_COLS] + col
-    learn(state, pair, reward)
+@inlined
+def take_in(state: Any, pair: int, reward: int) -> None:
+    """Count an outcome; the crowd hears of it if it is there, or what it would have cost."""
+    count_outcome(state, pair, reward)
     centre = state.watch[UTS_CENTRE]
     if centre == NOBODY:
-        if pair != state.clock[LEADER_CHAMPION]:
+        if pair != number_at(state.keys, state.clock[LEADER_CHAMPION]):
             charge(state)
     elif pair != centre:
-        place = place_on_cross(state, centre, pair)
+        place = place_on_cross(state.sizes, centre, pair)
         if place != NOBODY:
-            regroup(state, place, state.pulls[pair], state.clicks[pair])
+            regroup(state, place, pulls_of(state, pair), clicks_of(state, pair))
+
+
+@learn.register(UTSState)
+def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
+    take_in(state, number_of(state.sizes, shown), outcome[0])
+
+
+@relearn.register(UTSState)
+def _relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
+    pair = number_of(state.sizes, shown)
+    for place in range(pulls):
+        take_in(state, pair, 1 if place < clicks else 0)
 
 
 @chances.register(UTSState)
 def _chances(state: Any, shown: Any, found: Any) -> bool:
+    if nothing_known(state):
+        return fill_evenly(state, found)
     first, end, best, _ = leaders_among(state)
-    clock, watch = state.clock, state.watch
     fill_cross_draws(
-        state.pulls, state.clicks, state.led, first, end, best, clock[LEADER_LAST], watch[UTS_GAMMA], watch[UTS_COIN],
-        clock[LEADER_N_COLS], shown, found,
+        state.pulls, state.clicks, state.led, state.keys, state.table, first, end, best, state.clock[LEADER_LAST],
+        state.watch[UTS_GAMMA], state.watch[UTS_COIN], state.sizes, state.forbidden, len(state.reach), shown, found,
     )  # fmt: skip
     return True
 
 
 view.register(UTSState)(leading_posterior_view)
+room.register(UTSState)(room.of(LeaderState))
+grown.register(UTSState)(grown.of(LeaderState))

@@ -1,0 +1,134 @@
+"""What policies for any number of factors share: how they start, on which sizes, with which combinations forbidden."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.errors import InputError
+from rankone.kernels.decision import Plays, check_combinations
+from rankone.policies.base import Policy
+from rankone.policies.engines.combinations import ANY
+from rankone.specs import whole_number
+
+Ints = npt.NDArray[np.int64]
+_MOST_KEPT, _MOST_PAIRS_KEPT = 10**6, 10**7
+_MOST_NAMED = 10**7  # combinations of the factors that rules name
+_NAMES = ("n_rows", "n_cols")
+
+
+class CombinationPolicy(Policy):
+    """Base of policies that play combinations of any number of factors; pairs are combinations of two.
+
+    A subclass implements `begin`.
+    """
+
+    plays: ClassVar[Plays] = "combination"
+
+    def start(self, *sizes: int, forbidden: Any = (), **named: int) -> Any:
+        """Return the state before the first decision.
+
+        Args:
+            sizes: how many levels each factor has; of two factors as ``n_rows=, n_cols=``, too.
+            forbidden: rules, each with one level a factor, -1 where any level will do.
+            named: see `sizes`.
+        """
+        shape = checked_sizes(sizes, named)
+        return self.begin(np.array(shape, np.int64), checked_rules(forbidden, shape))
+
+    def begin(self, sizes: Ints, forbidden: Ints) -> Any:
+        """Return the state before the first decision; sizes and rules are right."""
+        do = "return the state before the first decision"
+        raise InputError(f"a method begin(sizes, forbidden) of {type(self).__name__}", "none", do)
+
+
+def checked_sizes(sizes: Sequence[int], named: Mapping[str, int] | None = None) -> tuple[int, ...]:
+    """Return the sizes of factors; refuse those that no policy can play.
+
+    >>> checked_sizes([2, 3, 4]), checked_sizes([], {"n_rows": 2, "n_cols": 3})
+    ((2, 3, 4), (2, 3))
+    """
+    named = named or {}
+    if named:
+        taken = {**dict(zip(_NAMES, sizes, strict=False)), **named}
+        if set(taken) != set(_NAMES) or len(sizes) + len(named) != 2:
+            got = ", ".join([*map(str, sizes), *named])
+            raise InputError("a size for each factor, or n_rows and n_cols", got, "try start(4, 5, 3)")
+        sizes = [taken[name] for name in _NAMES]
+    names = _NAMES if len(sizes) == 2 else [f"levels of factor {place}" for place in range(len(sizes))]
+    found = tuple(whole_number(name, size, example=8) for name, size in zip(names, sizes, strict=True))
+    check_combinations(found)
+    return found
+
+
+def checked_rules(forbidden: Any, sizes: Sequence[int]) -> Ints:
+    """Return rules as an array, ``(rules, factors)``; refuse those that name no level or leave nothing to show."""
+    rules = np.array(forbidden, np.int64).reshape(-1, len(sizes)) if len(forbidden) else np.empty((0, len(sizes)), int)
+    for rule in rules.tolist():
+        known = all(ANY <= level < size for level, size in zip(rule, sizes, strict=True))
+        if not known or max(rule) == ANY:
+            expected = f"a level of each factor to forbid, from 0 on or {ANY} for any"
+            raise InputError(expected, rule, "name at least one level, within the sizes")
+    if len(rules) and first_allowed(np.array(sizes, np.int64), rules) < 0:
+        got = f"{len(rules)} that forbid all {math.prod(sizes):,} combinations"
+        raise InputError("rules that leave something to show", got, "take one away")
+    return np.ascontiguousarray(rules)
+
+
+def _allowed_of_named(sizes: Ints, rules: Ints) -> npt.NDArray[np.bool_]:
+    """Return whether a combination is allowed, by its levels; of factors that no rule names, by the first level."""
+    shape = [size if named else 1 for size, named in zip(sizes.tolist(), (rules != ANY).any(axis=0), strict=True)]
+    if math.prod(shape) > _MOST_NAMED:
+        got = f"rules on {' x '.join(str(size) for size in shape if size > 1)} levels"
+        raise InputError(f"rules on factors of at most {_MOST_NAMED:,} combinations", got, "forbid fewer factors")
+    found = np.ones(shape, bool)
+    for rule in rules.tolist():
+        found[tuple(slice(None) if level == ANY else level for level in rule)] = False
+    return found
+
+
+def first_allowed(sizes: Ints, rules: Ints) -> int:
+    """Return the number of the first combination that no rule forbids, -1 if there is none.
+
+    >>> first_allowed(np.array([2, 2, 9]), np.array([[0, -1, -1], [-1, 0, -1]]))
+    27
+    """
+    found = np.argwhere(_allowed_of_named(sizes, rules))
+    return int(np.ravel_multi_index(tuple(found[0]), tuple(sizes.tolist()))) if len(found) else -1
+
+
+def n_allowed(sizes: Ints, rules: Ints) -> int:
+    """Return how many combinations no rule forbids.
+
+    >>> n_allowed(np.array([2, 2, 9]), np.array([[0, 1, -1]]))
+    27
+    """
+    found = _allowed_of_named(sizes, rules)
+    return int(found.sum()) * (math.prod(sizes.tolist()) // found.size)
+
+
+def allowed_mask(sizes: Ints, rules: Ints) -> npt.NDArray[np.bool_]:
+    """Return for each combination, by number, whether no rule forbids it.
+
+    >>> allowed_mask(np.array([2, 2]), np.array([[0, 1]])).tolist()
+    [True, False, True, True]
+    """
+    return np.broadcast_to(_allowed_of_named(sizes, rules), sizes.tolist()).ravel()
+
+
+def most_kept(sizes: Ints) -> int:
+    """Return up to how many combinations counts of all are kept; beyond, only of those shown."""
+    return _MOST_PAIRS_KEPT if len(sizes) == 2 else _MOST_KEPT
+
+
+def check_kept(sizes: Ints, name: str) -> None:
+    """Refuse more combinations than a policy can keep that knows each for itself."""
+    n, most = math.prod(sizes.tolist()), most_kept(sizes)
+    if n > most:
+        got = f"{' x '.join(map(str, sizes.tolist()))} = {n:,}"
+        do = "choose 'uts', which keeps only what was shown"
+        raise InputError(f"at most {most:,} combinations for {name}, which keeps counts of each", got, do)

@@ -1,0 +1,168 @@
+"""Combinations as numbers: what is shown, its neighbours, and which of them may not be shown.
+
+A combination has one level of each factor. Its number counts in mixed radix, the last factor fastest: pair (row, col)
+is ``row * n_cols + col``. Its *cross* are the combinations that differ from it in one factor, in order: those with
+another level of the last factor, of the one before, and so on.
+
+A rule forbids combinations: one level a factor, -1 where any level will do. Where both single changes that lead to a
+double change are forbidden, nothing but the double change itself leads there, so it counts as a neighbour, too; all
+neighbours that may be shown are what a combination *reaches*.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.compiling.compiled import inlined, noalloc
+
+Ints = npt.NDArray[np.int64]
+ANY = -1  # level of a rule
+
+
+@inlined
+def number_of(sizes: Ints, shown: Any) -> int:
+    """Return the number of a combination."""
+    number = shown[0]
+    for factor in range(1, len(sizes)):
+        number = number * sizes[factor] + shown[factor]
+    return number
+
+
+@inlined
+def write_levels(sizes: Ints, number: int, shown: Any) -> None:
+    """Fill in the levels of a combination."""
+    for factor in range(len(sizes) - 1, 0, -1):
+        rest = number // sizes[factor]
+        shown[factor] = number - rest * sizes[factor]
+        number = rest
+    shown[0] = number
+
+
+@noalloc
+def on_cross(sizes: Ints, centre: int, place: int) -> int:
+    """Return the combination at a place, from 0, of a cross."""
+    rest, stride = centre, 1
+    for factor in range(len(sizes) - 1, -1, -1):
+        size = sizes[factor]
+        above = rest // size
+        own = rest - above * size
+        if place < size - 1:
+            return centre + (place + (place >= own) - own) * stride
+        place -= size - 1
+        rest, stride = above, stride * size
+    return centre
+
+
+@noalloc
+def place_on_cross(sizes: Ints, centre: int, number: int) -> int:
+    """Return the place of a combination on a cross, -1 if it is not there."""
+    found, before = -1, 0
+    for factor in range(len(sizes) - 1, -1, -1):
+        size = sizes[factor]
+        above, centre_above = number // size, centre // size
+        level, own = number - above * size, centre - centre_above * size
+        if level != own:
+            if found >= 0:
+                return -1
+            found = before + level - (level > own)
+        before += size - 1
+        number, centre = above, centre_above
+    return found
+
+
+@noalloc
+def is_forbidden(sizes: Ints, rules: Ints, number: int) -> bool:
+    """Tell whether a rule forbids a combination."""
+    for rule in range(len(rules)):
+        rest, held = number, True
+        for factor in range(len(sizes) - 1, -1, -1):
+            above = rest // sizes[factor]
+            held &= rules[rule, factor] in (ANY, rest - above * sizes[factor])
+            rest = above
+        if held:
+            return True
+    return False
+
+
+@noalloc
+def _same_factor(sizes: Ints, place: int, other: int) -> bool:
+    """Tell whether two places of a cross, the smaller first, change the same factor."""
+    for factor in range(len(sizes) - 1, -1, -1):
+        if place < sizes[factor] - 1:
+            return other < sizes[factor] - 1
+        place -= sizes[factor] - 1
+        other -= sizes[factor] - 1
+    return False
+
+
+@noalloc
+def gather_reach(sizes: Ints, rules: Ints, centre: int, reach: Ints) -> int:
+    """Fill in what a combination reaches; return how many that are. Places that are forbidden wait at the far end."""
+    found, waiting, cross = 0, 0, -len(sizes)
+    for factor in range(len(sizes)):
+        cross += sizes[factor]
+    for place in range(cross):
+        number = on_cross(sizes, centre, place)
+        if is_forbidden(sizes, rules, number):
+            waiting += 1
+            reach[len(reach) - waiting] = place
+        else:
+            reach[found] = number
+            found += 1
+    for one in range(waiting):
+        for other in range(one + 1, waiting):
+            first, second = reach[len(reach) - 1 - one], reach[len(reach) - 1 - other]
+            if not _same_factor(sizes, first, second):
+                both = on_cross(sizes, centre, first) + on_cross(sizes, centre, second) - centre
+                if not is_forbidden(sizes, rules, both):
+                    reach[found] = both
+                    found += 1
+    return found
+
+
+def room_to_reach(sizes: Ints, rules: Ints) -> int:
+    """Return how many combinations one can reach at the most, with room to work in."""
+    named = len({(factor, int(level)) for factor in range(len(sizes)) for level in rules[:, factor] if level != ANY})
+    return int((sizes - 1).sum()) + named * (named + 1) // 2
+
+
+@noalloc
+def clear_chances(found: Any) -> None:
+    """Begin an answer of `chances` in which nothing is probable yet."""
+    for level in range(len(found)):
+        found[level] = 0.0
+
+
+@noalloc
+def is_asked_for(sizes: Ints, shown: Any, number: int) -> bool:
+    """Tell whether a combination differs from the one shown in one factor at most."""
+    changed = 0
+    for factor in range(len(sizes) - 1, -1, -1):
+        rest = number // sizes[factor]
+        changed += number - rest * sizes[factor] != shown[factor]
+        number = rest
+    return changed <= 1
+
+
+@noalloc
+def add_chance(sizes: Ints, shown: Any, found: Any, number: int, chance: float) -> None:
+    """Add to the probability of a combination, wherever `chances` is asked for it."""
+    changed, place, first = 0, -1, len(found)
+    for factor in range(len(sizes) - 1, -1, -1):
+        rest = number // sizes[factor]
+        level = number - rest * sizes[factor]
+        first -= sizes[factor]
+        if level != shown[factor]:
+            changed += 1
+            place = first + level
+        number = rest
+    if changed == 1:
+        found[place] += chance
+    elif changed == 0:
+        first = 0
+        for factor in range(len(sizes)):
+            found[first + shown[factor]] += chance
+            first += sizes[factor]

@@ -1,0 +1,372 @@
+"""A problem of any number of factors: a combination is clicked with the product of one probability a factor.
+
+`RankOne` is the product of two factors: such a `Product` is the same world, has the same digest and is equal to it.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.errors import InputError
+from rankone.kernels.decision import Plays, check_combinations
+from rankone.notebook import Shown, index_names
+from rankone.problems.base import Problem
+from rankone.problems.factor_rules import by_factors, forbidden_rules, shared_parts
+from rankone.problems.product_world import SCALES, ProductWorld, Scale
+from rankone.problems.rank_one import RankOne, Vector, check_distinct, probabilities
+from rankone.specs import in_words, is_number
+
+_MOST_TABLE, _MOST_LOOKED_AT = 10**6, 10**7  # combinations
+Names = Mapping[str, Sequence[str]]
+
+
+class Product(Problem, Shown):
+    """A problem of any number of factors: the click rate of a combination is the product of its levels' probabilities.
+
+    Args:
+        factors: for each factor, by name, the probabilities of its levels; on another scale, their effects.
+        level_names: for each factor, by name, the names of its levels.
+        interactions: for two factors, by their names, what two levels have together, by their names: a click rate
+            times 1.3, for example; on other scales it is added.
+        forbidden: combinations that are never shown: for each rule, levels by the names of their factors.
+        scale: "product", "additive" (effects are added to `base`) or "logit" (added to the log odds of `base`).
+        base: the click rate without any effect; only of the scales that add.
+        name: what tables and charts call the problem.
+
+    >>> problem = Product({"headline": [0.9, 0.5], "image": [0.8, 0.3, 0.2], "button": [0.7, 0.6]})
+    >>> problem.shape, round(problem.best_mean, 3), problem.best_decision()
+    ((2, 3, 2), 0.504, (0, 0, 0))
+    """
+
+    kind: ClassVar[str] = "product"
+    asks_for: ClassVar[Plays] = "combination"
+
+    def __init__(
+        self,
+        factors: Mapping[str, Sequence[float] | Vector],
+        *,
+        level_names: Names | None = None,
+        interactions: Mapping[Any, Mapping[Any, float]] | None = None,
+        forbidden: Sequence[Mapping[str, str]] = (),
+        scale: Scale = "product",
+        base: float | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.scale, self.base = _checked_scale(scale, base)
+        self.factors = _parts(factors, self.scale)
+        self.level_names = _level_names(factors, level_names, self.factors)
+        self.interactions = by_factors(interactions)
+        self._together = shared_parts(self.interactions, self.level_names, self.scale)
+        self.rules = forbidden_rules(forbidden, self.level_names)
+        self._looked_at()
+        if not isinstance(name, str | None):
+            raise InputError("the name as a text", name, "try name='page'")
+        kind = RankOne.kind if self.is_rank_one else self.kind
+        self._unnamed = f"{kind}:{'x'.join(map(str, self.shape))}:"
+        self.name = name if name is not None else self._unnamed + self.digest[:6]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Levels of each factor: what a policy starts with."""
+        return tuple(len(values) for values in self.factors.values())
+
+    @property
+    def forbidden(self) -> npt.NDArray[np.int64]:
+        """Rules of one level a factor, -1 where any level will do: what a policy must never show."""
+        return self.rules
+
+    @property
+    def n_combinations(self) -> int:
+        """How many combinations there are, forbidden ones among them."""
+        return math.prod(self.shape)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing interacts, nothing is forbidden and probabilities are multiplied: what theory is about."""
+        return self.scale == "product" and not self._together and not len(self.rules)
+
+    @property
+    def is_rank_one(self) -> bool:
+        """Whether this is the world of a `RankOne`."""
+        return self.is_plain and len(self.factors) == 2
+
+    def as_rank_one(self) -> RankOne:
+        """Return the same problem of two factors as rows and columns."""
+        if not self.is_rank_one:
+            raise InputError("a product of two factors, without more", f"{self!r}", "leave the others out")
+        (rows, cols), (row_names, col_names) = self.factors.values(), self.level_names.values()
+        return RankOne(rows, cols, row_names=row_names, col_names=col_names, name=self.name)
+
+    def start(self) -> Any:
+        """Return the world before the first decision."""
+        if self.is_rank_one:
+            return RankOne(*self.factors.values()).start()
+        places, tables = np.empty((len(self._together), 4), np.int64), [np.empty(0)]
+        for place, ((one, other), table) in enumerate(self._together.items()):
+            places[place] = one, other, sum(map(len, tables)), table.shape[1]
+            tables.append(table.ravel())
+        return ProductWorld(
+            np.concatenate(list(self.factors.values())),
+            np.cumsum([0, *self.shape[:-1]]),
+            places,
+            np.concatenate(tables),
+            np.array([self._start, self.best_mean]),
+            np.array([SCALES.index(self.scale)]),
+        )
+
+    @property
+    def digest(self) -> str:
+        """Hash of the world: problems with the same digest are the same world, whatever they are called."""
+        if self.is_rank_one:
+            return RankOne(*self.factors.values()).digest
+        if not len(self.rules):
+            return super().digest
+        return hashlib.sha256(super().digest.encode() + self.rules.astype("<i8").tobytes()).hexdigest()[:16]
+
+    @functools.cached_property
+    def means(self) -> Vector:
+        """Click rate of each combination, an array with a dimension for each factor."""
+        if self.n_combinations > _MOST_TABLE:
+            got = f"{self.n_combinations:,}"
+            raise InputError(f"at most {_MOST_TABLE:,} combinations for a table", got, "ask for one with `rate`")
+        return self._rates(range(len(self.shape)))[0]
+
+    def rate(self, *levels: int) -> float:
+        """Return the click rate of one combination, by the places of its levels.
+
+        >>> round(Product({"a": [0.5, 0.4], "b": [0.3], "c": [0.9, 0.1]}).rate(1, 0, 0), 3)
+        0.108
+        """
+        found = self._start
+        parts = [values[level] for values, level in zip(self.factors.values(), levels, strict=True)]
+        parts += [table[levels[one], levels[other]] for (one, other), table in self._together.items()]
+        for part in parts:
+            found = found * part if self.scale == "product" else found + part
+        return float(1.0 / (1.0 + math.exp(-found)) if self.scale == "logit" else found)
+
+    @property
+    def _start(self) -> float:
+        """What a combination has on its scale without any part."""
+        return math.log(self.base / (1.0 - self.base)) if self.scale == "logit" else self.base
+
+    def _rates(self, kept: Sequence[int], others: str = "best") -> tuple[Vector, npt.NDArray[np.bool_]]:
+        """Return rates over all levels of the factors `kept`, each other one at its best level (or its mean, where
+        that is right), and which of them may be shown."""
+        multiply = self.scale == "product"
+        found = np.full([1] * len(self.shape), self._start)
+        for place, values in enumerate(self.factors.values()):
+            part = values if place in kept else np.array([values.max() if others == "best" else values.mean()])
+            part = part.reshape([-1 if each == place else 1 for each in range(len(self.shape))])
+            found = found * part if multiply else found + part
+        for (one, other), table in self._together.items():
+            sizes = {one: len(table), other: table.shape[1]}
+            part = table.reshape([sizes.get(each, 1) for each in range(found.ndim)])
+            found = found * part if multiply else found + part
+        allowed = np.ones(found.shape, bool)
+        for rule in self.rules.tolist():
+            allowed[tuple(slice(None) if level < 0 else level for level in rule)] = False
+        return (1.0 / (1.0 + np.exp(-found)) if self.scale == "logit" else found), allowed
+
+    @functools.cached_property
+    def _involved(self) -> list[int]:
+        """Factors that interact or that a rule names: the others' best levels are best with everything."""
+        named = {place for pair in self._together for place in pair} | set(np.argwhere(self.rules >= 0)[:, 1].tolist())
+        if math.prod(self.shape[place] for place in named) > _MOST_LOOKED_AT:
+            got = " x ".join(str(self.shape[place]) for place in sorted(named))
+            expected = f"interactions and rules on at most {_MOST_LOOKED_AT:,} combinations"
+            raise InputError(expected, got, "let fewer factors interact")
+        return sorted(named)
+
+    def _looked_at(self) -> None:
+        """Find the best combination; refuse rates that are none, and rules that leave nothing to show."""
+        rates, allowed = self._rates(self._involved)
+        if not allowed.any():
+            raise InputError(
+                "rules that leave something to show", f"{len(self.rules)} that forbid all", "take one away"
+            )
+        for place in self._involved:
+            alone = ~allowed.any(axis=tuple(other for other in range(allowed.ndim) if other != place))
+            if alone.any():
+                factor, names = list(self.level_names.items())[place]
+                got = f"rules that forbid {names[int(np.argmax(alone))]} of {factor} with everything"
+                raise InputError("rules that leave every level something to be shown with", got, "leave the level out")
+        lowest = self._lowest()
+        if not lowest >= 0.0 or not rates.max() <= 1.0:
+            got = f"{lowest:.4g}" if not lowest >= 0.0 else f"{rates.max():.4g}"
+            raise InputError("click rates in [0, 1] of all combinations", got, "make effects or interactions smaller")
+        best = np.unravel_index(np.where(allowed, rates, -1.0).argmax(), rates.shape)
+        others = [int(np.argmax(values)) for values in self.factors.values()]
+        for place in self._involved:
+            others[place] = int(best[place])
+        self._best = tuple(others)
+        self.best_mean = self.rate(*self._best)
+
+    def _lowest(self) -> float:
+        """Return a click rate below that of all combinations; of probabilities that are multiplied, 0."""
+        if self.scale != "additive":
+            return 0.0
+        lowest = self.base + sum(float(values.min()) for values in self.factors.values())
+        return lowest + sum(min(0.0, float(table.min())) for table in self._together.values())
+
+    def best_decision(self) -> tuple[int, ...]:
+        """Return the best combination, the first of several."""
+        return self._best
+
+    @functools.cached_property
+    def peaks(self) -> int | None:
+        """Combinations that no single change makes better; of more than one, local policies may miss the best.
+
+        None: there are too many to look at. What is forbidden is no change.
+        """
+        if self.is_plain:
+            return 1
+        if self.n_combinations > _MOST_TABLE:
+            return None
+        rates, allowed = self._rates(range(len(self.shape)))
+        shown = np.where(allowed, rates, -1.0)
+        peak = allowed.copy()
+        for place in range(shown.ndim):
+            peak &= shown >= shown.max(axis=place, keepdims=True)
+        return int((peak & (shown > 0.0)).sum()) or 1
+
+    def loss_at_random(self) -> float | None:
+        """Return how much less a combination drawn at random is clicked than the best, on average."""
+        kept = range(len(self.shape)) if self.scale == "logit" else self._involved
+        if math.prod(self.shape[place] for place in kept) > _MOST_LOOKED_AT:
+            return None
+        rates, allowed = self._rates(kept, "mean")
+        return self.best_mean - float(rates[allowed].mean())
+
+    def lower_bound_constant(self) -> float | None:
+        """Return C: no policy that is good on every product has less regret than about C log n."""
+        from rankone.problems.bounds import lower_bound_constant
+
+        return lower_bound_constant(self) if self.is_plain else None
+
+    def facts(self) -> dict[str, float]:
+        """Return sizes and the smallest gap."""
+        gaps = [gap for values in self.factors.values() for gap in (values.max() - values).tolist() if gap > 0.0]
+        return {"lines": sum(self.shape), "pairs": self.n_combinations, "min_gap": min(gaps, default=math.inf)}
+
+    def description(self) -> dict[str, Any]:
+        """Return sizes, the best combination, and whether single changes lead there."""
+        names = self.level_names.values()
+        found = {
+            "factors": " x ".join(f"{name} ({len(values)})" for name, values in self.factors.items()),
+            "combinations": self.n_combinations,
+            "best combination": " + ".join(each[level] for each, level in zip(names, self._best, strict=True)),
+            "click rate of the best": self.best_mean,
+        }
+        if self.peaks != 1:
+            several = "several are possible" if self.peaks is None else self.peaks
+            found["combinations that no single change makes better"] = several
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that ``Product(**values)`` turns back into the same problem."""
+        found: dict[str, Any] = {"name": self.name, "level_names": self.level_names}
+        found["factors"] = {name: values.tolist() for name, values in self.factors.items()}
+        if self.interactions:
+            found["interactions"] = [
+                [*pair, *levels, part] for pair, parts in self.interactions.items() for levels, part in parts.items()
+            ]
+        if len(self.rules):
+            found["forbidden"] = [
+                {
+                    factor: names[level]
+                    for (factor, names), level in zip(self.level_names.items(), rule, strict=True)
+                    if level >= 0
+                }
+                for rule in self.rules.tolist()
+            ]
+        if self.scale != "product":
+            found |= {"scale": self.scale, "base": self.base}
+        return found
+
+    @property
+    def title(self) -> str:
+        """The name in words; of a problem that was given none, what it looks like."""
+        if not self.name.startswith(self._unnamed):
+            return in_words(self.name)
+        return f"{' x '.join(self.factors)}, best click rate {self.best_mean:.3g}"
+
+    def _sentence(self) -> str:
+        return repr(self)
+
+    def _tables(self) -> dict[str, Any]:
+        """Levels, one a row."""
+        factor = [name for name, values in self.factors.items() for _ in values]
+        level = [level for names in self.level_names.values() for level in names]
+        part = np.concatenate([*self.factors.values()]).tolist()
+        return {"levels": {"factor": factor, "level": level, self._part: part}}
+
+    @property
+    def _part(self) -> str:
+        return "probability" if self.scale == "product" else "effect"
+
+    def __eq__(self, other: object) -> bool:
+        """Problems are equal that are the same world under the same names; rows and columns are two factors."""
+        if isinstance(other, RankOne) and self.is_rank_one:
+            return type(other) is RankOne and self.as_rank_one() == other
+        return super().__eq__(other)
+
+    def __hash__(self) -> int:
+        return hash(self.as_rank_one()) if self.is_rank_one else super().__hash__()
+
+    def __repr__(self) -> str:
+        return f"<Product {self.name}: {' x '.join(map(str, self.shape))}, best {self.best_mean:.4g}>"
+
+
+def _checked_scale(scale: Any, base: Any) -> tuple[Scale, float]:
+    if scale not in SCALES:
+        raise InputError(f"scale as one of {', '.join(SCALES)}", scale, "leave it out: probabilities are multiplied")
+    if scale == "product":
+        if base is not None:
+            raise InputError(
+                "no base where probabilities are multiplied", base, "leave it out, or say scale='additive'"
+            )
+        return scale, 1.0
+    if not is_number(base) or not 0.0 < base < 1.0:
+        raise InputError(f"a base between 0 and 1, as the scale is {scale}", base, "try base=0.02")
+    return scale, float(base)
+
+
+def _parts(factors: Any, scale: Scale) -> dict[str, Vector]:
+    example = "try {'headline': [0.9, 0.5], 'image': [0.8, 0.3]}"
+    if not isinstance(factors, Mapping) or not factors:
+        raise InputError("factors by name, each with its probabilities", factors, example)
+    found = {}
+    for name, values in factors.items():
+        if not isinstance(name, str) or not name:
+            raise InputError("names of factors as texts", name, example)
+        if scale == "product":
+            found[name] = probabilities(values, f"the factor {name}")
+        else:
+            found[name] = np.array(values, np.float64)
+            if found[name].ndim != 1 or not len(found[name]) or not np.isfinite(found[name]).all():
+                raise InputError(f"effects of {name} as a list of numbers", values, "try [0.0, 0.01]")
+    check_combinations([len(values) for values in found.values()])
+    return found
+
+
+def _level_names(given: Mapping[str, Any], names: Names | None, factors: Mapping[str, Vector]) -> dict[str, list[str]]:
+    names = names or {}
+    unknown = [name for name in names if name not in factors]
+    if unknown:
+        raise InputError(f"level_names of the factors {', '.join(factors)}", f"'{unknown[0]}'", "name them as there")
+    found = {}
+    for factor, values in factors.items():
+        own = names.get(factor, index_names(given[factor]))
+        levels = [f"{factor} {place + 1}" for place in range(len(values))] if own is None else list(own)
+        if not all(isinstance(level, str) for level in levels) or len(levels) != len(values):
+            raise InputError(f"{len(values)} names of levels of {factor}", own, "leave them out, or name every one")
+        check_distinct(f"levels of {factor}", levels)
+        found[factor] = levels
+    return found
