@@ -104,7 +104,6 @@ def test_families_have_any_number_of_factors():
     assert needle.shape == (10, 4, 2)
     assert needle.name == "needle:10x4x2:p=0.2,gap=0.3"
     assert needle.best_mean == pytest.approx(0.125)
-    assert rankone.as_problem("needle:7").shape == (7,)
     larger = rankone.as_problem("product:9x9x9:seed=3").factors["B"]
     assert larger[:5].tolist() == rankone.as_problem("product:4x5x3:seed=3").factors["B"].tolist()
     assert rankone.as_problem("headlines:4x4x3").best_mean < 0.05

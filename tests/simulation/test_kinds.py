@@ -172,7 +172,6 @@ def test_an_arena_of_all_policies_leaves_other_kinds_out():
     found = rankone.arena(problems="two-by-two", runs=1, quick=True, workers=1)
     assert not {name for name in found.table["policy"] if name.startswith("test-")} & {
         "test-ranking",
-        "test-factors-greedy",
         "test-segments",
     }
     assert "uts" in found.table["policy"].to_list()

@@ -167,7 +167,7 @@ def _member(found: Family, spec: str, rest: str) -> Problem:
     sizes, _, settings = rest.partition(":")
     first, cross, second = sizes.partition("x")
     hints = {key: hint for key, hint in typing.get_type_hints(found.make).items() if key in found.parameters}
-    if found.factors is not None and sizes and (not cross or "x" in second):
+    if found.factors is not None and "x" in second:
         numbers = [parse_whole_number(f"levels of factor {place}", size) for place, size in enumerate(sizes.split("x"))]
         return found.factors(numbers, **parse_settings(f"{found.name}:{sizes}", settings, hints, found.parameters))
     if not cross:
