@@ -35,10 +35,12 @@ class World(NamedTuple):
     rate: float  # of the best pair
     shown: int  # impressions of a pair
     scatter: float = 1.0  # dispersion of the clicks
-    told: str = ""  # what is known of it: "given", "repeats" (eight rows a pair), or nothing
+    told: str = ""  # what is known of it: "given", "repeats" (rows of a pair), "slices" (days that rise), or nothing
     off: float = 0.0  # standard deviation of what pairs add to the logarithm of the product
     like_archive: bool = False  # levels and pairs differ as in a public archive of headline tests
     drift: bool = False  # the site's rate doubles halfway, and shares move then
+    uneven: float = 1.0  # the pair that was shown most, in times of the one shown least; the truly best one was least
+    parts: int = 8  # rows of a pair, where the dispersion is estimated
 
 
 SAME, NEAR = [1.0] * 4, [1.0, 0.97, 0.9, 0.85]
@@ -52,6 +54,17 @@ WORLDS = {
     "3 x 2, 95 %, 40 a pair": World([1.0, 0.9, 0.8], [1.0, 0.95], 0.95, 40),
     "4 x 4, near ties, twice the scatter, given": World(NEAR, NEAR, 0.03, 2000, 2.0, "given"),
     "4 x 4, near ties, twice the scatter, from 8 rows per pair": World(NEAR, NEAR, 0.03, 2000, 2.0, "repeats"),
+    "4 x 4, near ties, shares from 1 to 20": World(NEAR, NEAR, 0.03, 4000, uneven=20.0),
+    "4 x 4, all the same, shares from 1 to 20, few clicks": World(SAME, SAME, 0.02, 500, uneven=20.0),
+    "3 x 2, shares from 1 to 20, twice the scatter, from 8 uneven rows": World(
+        [1.0, 0.9, 0.8], [1.0, 0.95], 0.03, 4000, 2.0, "repeats", uneven=20.0
+    ),
+    "2 x 2, twice the scatter, from 3 rows per pair": World(
+        [1.0, 0.9], [1.0, 0.95], 0.03, 3000, 2.0, "repeats", parts=3
+    ),
+    "2 x 2, three times the scatter, from 7 days with a rise": World(
+        [1.0, 0.9], [1.0, 0.95], 0.03, 7000, 3.0, "slices", parts=7
+    ),
     "the same, not known: as if binomial": World(NEAR, NEAR, 0.03, 2000, 2.0),
     "4 x 4, near ties, no product: pairs off by 10 %": World(NEAR, NEAR, 0.03, 2000, off=0.1),
     "4 x 4, all the same, rate doubles while shares move": World(SAME, SAME, 0.02, 2000, drift=True),
@@ -114,23 +127,35 @@ def _holds(found: Bounded, truth: float) -> bool:
 
 def _drawn(world: World, rates: Floats, rng: np.random.Generator) -> tuple[Ints, Ints, Dispersion]:
     """Return what was shown and clicked of each pair, and what is known of the dispersion."""
-    shown = np.full(rates.shape, world.shown)
+    shown = _shares(world, rates)
     if world.drift:  # the last row has most of its traffic after the rise
         late = np.where(np.arange(len(rates))[:, None] == len(rates) - 1, 0.9, 0.4) * np.ones_like(rates)
         after = (shown * late).astype(np.int64)
         return shown, rng.binomial(shown - after, rates) + rng.binomial(after, 2.0 * rates), BINOMIAL
     if world.scatter == 1.0:
         return shown, rng.binomial(shown, rates), BINOMIAL
-    parts = 8
-    each = world.shown // parts
+    each = np.maximum(shown // world.parts, 2)[None] * np.ones((world.parts, 1, 1), np.int64)
+    if world.uneven > 1.0:  # rows of a pair differ, too
+        each = np.maximum((each * rng.uniform(0.3, 1.7, each.shape)).astype(np.int64), 2)
+    rise = 1.0 + np.arange(world.parts)[:, None, None] / world.parts if world.told == "slices" else 1.0
     alike = (world.scatter - 1.0) / (each - 1.0)
     weight = (1.0 - alike) / alike
-    drawn = rng.beta(rates * weight, (1.0 - rates) * weight, (parts, *rates.shape))
-    clicks = rng.binomial(each, drawn)
+    moved = rates * rise / np.mean(rise)
+    clicks = rng.binomial(each, rng.beta(moved * weight, (1.0 - moved) * weight))
     known = BINOMIAL
     if world.told == "given":
         known = given_dispersion(world.scatter)
-    elif world.told == "repeats":
-        pair = np.tile(np.arange(rates.size), parts)
-        known = estimated_dispersion(pair, None, np.full(len(pair), float(each)), clicks.reshape(-1) * 1.0) or BINOMIAL
-    return np.full(rates.shape, parts * each), clicks.sum(axis=0), known
+    elif world.told:
+        pair = np.tile(np.arange(rates.size), world.parts)
+        days = np.repeat(np.arange(world.parts), rates.size) if world.told == "slices" else None
+        known = estimated_dispersion(pair, days, each.reshape(-1) * 1.0, clicks.reshape(-1) * 1.0) or BINOMIAL
+    return each.sum(axis=0), clicks.sum(axis=0), known
+
+
+def _shares(world: World, rates: Floats) -> Ints:
+    """Impressions of each pair: as many of each, or the fewest of the best one and ever more of worse ones."""
+    if world.uneven == 1.0:
+        return np.full(rates.shape, world.shown)
+    order = np.argsort(np.argsort(-rates.reshape(-1), kind="stable"), kind="stable").reshape(rates.shape)
+    parts = world.uneven ** (order / max(1, rates.size - 1))
+    return np.asarray(np.maximum(2, world.shown * parts / parts.mean()), np.int64)

@@ -17,7 +17,9 @@ STUMBLED_OVER = {
     r"\b(?:one|several|\d) (?:outcomes?|rows?|runs?|draws?) a (?:pair|point|query|problem)\b": "per pair, per point, ...",
     r"\b(?:had to have|needed|needs) news\b": "had to wait for outcomes",
     r"times of (?:5|five)": "with 80 % power",
-    r"(?i)root of all randomness": "seed of the random numbers",
+    r"(?i)root of (?:all|the) randomness": "seed of the random numbers",
+    r"(?i)\b(?:one|a) row an? (?:impression|cell|item|check|package|test|combination)\b": "one row per ...",
+    r"\b1 (?:clicks|decisions|rows|visitors|visits|runs)\b": "1 click: rankone.specs.amount counts",
     r", say[\"'.;]": "try VALUE, or: for example",
     r"slip of the pen": "typo",
     r"\bin earnest\b": "in production",
@@ -44,6 +46,6 @@ def test_words_do_not_come_back(words):
 
 
 def test_the_list_would_notice():
-    assert all(re.search(words, "foretells harms no other s a run a line a policy decisions a run one a core one outcome a pair needed news 4 times of 5 "
+    assert all(re.search(words, "foretells harms no other s a run a line a policy decisions a run one a core one outcome a pair one row an item 1 clicks needed news 4 times of 5 "
                'Root of all randomness "pass 8, say" slip of the pen in earnest a study that still runs is told')
                for words in STUMBLED_OVER)  # fmt: skip

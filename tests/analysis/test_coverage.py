@@ -7,11 +7,14 @@ import math
 
 import numpy as np
 import pytest
+from benchmarks.bench_analyse import WORLDS as WORLDS_AT_LENGTH
+from benchmarks.bench_analyse import judged
 from scipy import stats
 
 from rankone.analysis.best import chosen_contrast, level_bounds, whole_rate
 from rankone.analysis.interactions import check_interactions
 from rankone.analysis.intervals import Intervals
+from rankone.analysis.more_data import impressions_needed
 from rankone.analysis.product_fit import Design
 from rankone.analysis.shrinkage import shrink
 from rankone.clicks.counts.dispersion import BINOMIAL, estimated_dispersion, given_dispersion
@@ -126,3 +129,38 @@ def test_the_tests_of_three_factors_keep_their_level():
     found = check_interactions(counts, BINOMIAL, simulations, 0.05, seed=0).checks[0]
     exact = stats.chi2.sf(found.statistic, found.constraints)
     assert found.p_value == pytest.approx(exact, abs=4.0 * math.sqrt(0.25 / found.simulations))
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        "4 x 4, all the same, shares from 1 to 20, few clicks",
+        "3 x 2, shares from 1 to 20, twice the scatter, from 8 uneven rows",
+        "2 x 2, twice the scatter, from 3 rows per pair",
+        "2 x 2, three times the scatter, from 7 days with a rise",
+    ],
+)
+def test_statements_hold_in_uneven_tables_and_with_an_estimated_dispersion(world):
+    held = np.array([judged(WORLDS_AT_LENGTH[world], generator(seed, "short", world)) for seed in range(TABLES)])
+    shares = held[:, :5].mean(axis=0)
+    assert (shares >= 0.95 - 3.0 * math.sqrt(0.95 * 0.05 / TABLES)).all(), shares
+
+
+@pytest.mark.parametrize("values", [[[1.0, 0.9]], [[1.0, 0.9], [1.0, 0.8]], [[1.0, 0.9, 0.9], [1.0, 0.9], [1.0, 0.8]]])
+def test_the_visitors_that_are_said_to_be_needed_settle_it_more_often_than_not(values):
+    sizes, doubt = tuple(map(len, values)), 0.05 / max(2, len(values))
+    cells = np.argwhere(np.ones(sizes))
+    rates = 0.05 * np.prod([np.array(side)[column] for side, column in zip(values, cells.T, strict=True)], axis=0)
+
+    def bounds(clicked, shown):
+        found = Intervals(Design.of(cells, sizes, np.full(len(cells), shown), clicked), BINOMIAL)
+        return found, [level_bounds(found, factor, doubt) for factor in range(len(sizes))]
+
+    needed = impressions_needed(*bounds(np.round(2000 * rates), 2000), doubt)
+    shown = math.ceil(2000 + needed / len(cells))
+    rng = generator(4, "needed", len(values))
+    settled = [
+        all((bound.high >= 1.0).sum() == 1 for bound in bounds(rng.binomial(shown, rates), shown)[1])
+        for _ in range(4 * TABLES)
+    ]
+    assert np.mean(settled) > 0.5

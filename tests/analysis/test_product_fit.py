@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from rankone.analysis.intervals import Intervals, student_quantile
+from rankone.analysis.intervals import Intervals
 from rankone.analysis.product_fit import Design
 from rankone.clicks.counts.dispersion import BINOMIAL, Dispersion, given_dispersion
 from rankone.clicks.rank1_test.fit import fit_tables
@@ -78,9 +78,3 @@ def test_a_dispersion_makes_intervals_longer_by_its_root():
     lengths = [each.upper(contrast, 0.025) - each.value(contrast) for each in (plain, wide, guessed)]
     assert lengths[1] == pytest.approx(2.0 * lengths[0], rel=0.02)
     assert lengths[2] == pytest.approx(lengths[1] * stats.t.ppf(0.975, 10) / 1.96, rel=0.02)
-
-
-@pytest.mark.parametrize("freedom", [5, 8, 20, 100])
-@pytest.mark.parametrize("share", [0.9, 0.975, 0.999])
-def test_quantiles_of_student(freedom, share):
-    assert student_quantile(share, freedom) == pytest.approx(stats.t.ppf(share, freedom), rel=0.02)

@@ -75,6 +75,25 @@ def test_with_a_window_the_reward_of_a_held_outcome_is_exported(tmp_path: Path) 
         assert decisions_table(database, "shop")["reward"].to_list() == [9.0]
 
 
+@pytest.mark.parametrize("window", [None, 600.0])
+def test_another_reward_told_later_is_a_contradiction(tmp_path: Path, window: float | None) -> None:
+    """However both would be rounded; in one batch, from memory, and from the file once the decision is closed."""
+    settings = {} if window is None else {"window": window}
+    with shop(tmp_path / "shop.db", **settings) as experiment:
+        one, other, plain = experiment.ask(3)
+        told = experiment.do([Tell(one.id, reward=10.0), Tell(one.id, reward=9.99), Tell(one.id, reward=10.0)])
+        assert isinstance(told[1], Contradiction)
+        assert told[2].repeated
+        experiment.tell(other, reward=0.0)
+        experiment.tell(plain, clicked=True)
+    with shop(tmp_path / "shop.db", **settings) as experiment:
+        with pytest.raises(Contradiction, match=r"expected a reward of 0 again, or nothing - got 0.001"):
+            experiment.tell(other.id, reward=0.001)
+        with pytest.raises(Contradiction, match="expected no reward, as a click was told"):
+            experiment.tell(plain.id, reward=10.0)
+        assert experiment.tell(other.id, clicked=False).repeated, "a click as the reward was rounded"
+
+
 def test_bad_rewards_are_refused() -> None:
     with shop(None) as experiment, rankone.Experiment("clicks", 2, 2, policy="uniform", db=None) as other:
         decision = experiment.ask()

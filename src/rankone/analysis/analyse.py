@@ -53,7 +53,7 @@ def analyse(
             row an impression: a file (CSV, TSV, Parquet, JSON lines, what `rankone export` wrote), any dataframe, a
             pair of arrays (shown, clicked), counts of `rankone.clicks`; or a database with `experiment`.
         factors: columns of the factors, any number; by default found by what the columns hold.
-        shown: column of the impressions; by default found by usual names. A table without one has a row an impression.
+        shown: column of the impressions; by default found by usual names. A table without one has a row per impression.
         clicked: column of the clicks, or of the outcome (0/1) of a row.
         slice: column of the day or week of a row, from which the dispersion is estimated; by default a column with
             such a name.
@@ -214,7 +214,7 @@ def _ratios(intervals: Intervals, places: Sequence[int], doubt: float) -> dict[s
 
 
 def _combinations(counts: FactorCounts, rates: Floats, shrunken: Floats, scatter: Dispersion) -> pl.DataFrame:
-    """One row a combination that was shown, the highest fitted rate first."""
+    """One row per combination that was shown, the highest fitted rate first."""
     inside = np.clip(rates, 1e-300, 1.0 - 1e-15)
     own = deviances(counts.shown, counts.clicked, inside) / scatter.value
     observed = counts.clicked / counts.shown

@@ -16,13 +16,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from statistics import NormalDist
 
 import numpy as np
 
 from rankone.analysis.product_fit import Design, Maximum
 from rankone.clicks.counts.count_arrays import Floats
 from rankone.clicks.counts.dispersion import Dispersion
+from rankone.numerics.student import student_quantile
 
 _DOUBT = 0.5  # clicks
 _NEAR = 2e-3  # of the signed root: the end of an interval is exact to a thousandth of its width
@@ -202,18 +202,3 @@ class _Path:
             else:
                 high, above, below = middle, found, below / 2.0
         return self.contrast_at(high)
-
-
-def student_quantile(share: float, freedom: float) -> float:
-    """Quantile of Student's t by the expansion around the normal one (Fisher and Cornish); inf: the normal one.
-
-    >>> round(student_quantile(0.975, math.inf), 3), round(student_quantile(0.975, 10), 2)
-    (1.96, 2.23)
-    """
-    z = NormalDist().inv_cdf(share)
-    if math.isinf(freedom):
-        return z
-    first = (z**3 + z) / 4.0
-    second = (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / 96.0
-    third = (3.0 * z**7 + 19.0 * z**5 + 17.0 * z**3 - 15.0 * z) / 384.0
-    return z + first / freedom + second / freedom**2 + third / freedom**3

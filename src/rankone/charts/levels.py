@@ -1,7 +1,8 @@
-"""Levels against the best of their factor: a point with its interval each, on a ratio scale, a panel a factor."""
+"""Levels against the best of their factor: a point with its interval each, on a ratio scale; a panel per factor."""
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import altair as alt
@@ -10,6 +11,7 @@ import polars as pl
 from rankone.charts.chart import COLOURS, Chart
 
 _WIDTH, _LINE, _MOST = 420, 24, 30
+_LONGEST = 64  # letters of a title on one line: longer ones would make the picture wider than its panels, or be cut
 _LEFT_OF = 0.05  # lower ends below this are drawn here: a ratio scale has no 0
 _STATES = ("may be the best", "not the best")
 
@@ -29,13 +31,14 @@ def level_chart(levels: pl.DataFrame, title: str, subtitle: str) -> Chart:
     left = max(_LEFT_OF, min(0.5, min(levels["low"].to_list()) * 0.9))
     panels = []
     for (factor,), part in levels.group_by("factor", maintain_order=True):
-        shown = part.sort("ratio", descending=True, nulls_last=True).head(_MOST).with_columns(
-            pl.col("low").clip(left), pl.col("ratio").clip(left),
+        shown = part.sort(pl.col("ratio").fill_nan(None), descending=True, nulls_last=True).head(_MOST).with_columns(
+            pl.col("low").clip(left), pl.col("ratio").fill_nan(None).clip(left),
             state=pl.when(pl.col("high") < 1.0).then(pl.lit(_STATES[1])).otherwise(pl.lit(_STATES[0])),
         )  # fmt: skip
         more = f" (the first {_MOST} of {part.height})" if part.height > _MOST else ""
         panels.append(_panel(shown, f"{factor}{more}", left))
-    return Chart(alt.vconcat(*panels).properties(title=alt.TitleParams(title, subtitle=subtitle)))
+    lines = textwrap.wrap(title, _LONGEST)
+    return Chart(alt.vconcat(*panels).properties(title=alt.TitleParams(lines, subtitle=subtitle)))
 
 
 def _panel(shown: pl.DataFrame, title: str, left: float) -> Any:

@@ -1,7 +1,8 @@
 """The rules of asking and telling: which events a request adds to the journal, and how it is answered.
 
 * A reward is rounded to a click with probability reward / cap, by a number that only the experiment's seed and the
-  decision settle: told again it is rounded the same way. The journal keeps the click, and the reward in a note.
+  decision settle: told again it is rounded the same way. The journal keeps the click, and the reward in a note; another
+  reward told later is a contradiction, however both are rounded.
 * An outcome counts once. The same again is answered the same; a contradiction and an unknown id are errors.
 * Without a window, outcomes are learned when they are told. With a window, silence means "not clicked" when it ends;
   what is told before is held until then (learning clicks early and silence late would bias every estimate), and what
@@ -55,7 +56,7 @@ from rankone.specs import amount, duration
 _ID = re.compile(r"(0|[1-9][0-9]{0,17})-([0-9a-f]{32})")
 _ASK = int(Kind.ASK)
 _SECRET = len(NUMBERS)
-_SOURCE = len(NUMBERS) + TEXTS.index("source")
+_SOURCE, _NOTE = (len(NUMBERS) + TEXTS.index(name) for name in ("source", "note"))
 
 
 @dataclasses.dataclass(slots=True)
@@ -100,6 +101,7 @@ class Planner:
             self.draft.add(Kind.CLOCK, -1, value=news)
         self._new: dict[int, list[tuple[int, int]]] = {}  # outcomes drafted here: decision -> [(kind, value)]
         self._keys: dict[str, tuple[int, int, str | None]] = {}  # keys drafted here -> (first place, count, source)
+        self._rewards: dict[int, float | None] = {}  # of outcomes drafted here
         self._asked = self._closed = 0
         self._old, self._aging = deque[int](), self._each_old()  # decisions that may make room: found, to be found
         self._end_windows()
@@ -131,7 +133,22 @@ class Planner:
             raise Contradiction(
                 f"'{said[before]}' again, or nothing", said[clicked], "tell each decision once; the first outcome stays"
             )
+        if isinstance(request, Tell) and request.reward is not None:
+            self._same_reward(request.reward, decision.number)
         return Outcome(request.id, before, *_STATUS[Kind(kind)], repeated=True)
+
+    def _same_reward(self, reward: float, number: int) -> None:
+        """Refuse a reward that is not the one told before."""
+        before = self._rewards.get(number)
+        if number not in self._rewards:
+            events = self._storage.of_decision(self._experiment, number)
+            notes = [json.loads(event[_NOTE]) for event in events if event[KIND] in OUTCOMES and event[_NOTE]]
+            before = next((note["reward"] for note in notes if "reward" in note), None)
+        if before != reward:
+            expected = (
+                "no reward, as a click was told" if before is None else f"a reward of {before:g} again, or nothing"
+            )
+            raise Contradiction(expected, f"{reward:g}", "tell each decision once; the first outcome stays")
 
     def _clicked(self, request: Tell, number: int) -> bool:
         """Return whether a decision counts as clicked: as told, or its reward rounded, the same way every time."""
@@ -240,6 +257,7 @@ class Planner:
             kind, texts = Kind.VOID, _texts(None, request.token)
         else:
             kind, texts = Kind.TELL, _texts(request.source, request.token)
+            self._rewards[decision.number] = request.reward
             if request.reward is not None:  # what was told, beside the click that it was rounded to
                 texts = texts._replace(note=json.dumps({"reward": request.reward}))
             if ended:

@@ -48,7 +48,7 @@ def check_experiment(
         name: its name.
         simulations: how often to play it again (twice each); default 199, and fewer where the p-value is large.
         level: error rate at which the report speaks of doubt.
-        seed: root of the randomness.
+        seed: of the random numbers.
         dispersion: how much more than binomially clicks scatter; default 1.
         progress: called with simulations done and simulations in all.
     """

@@ -22,7 +22,7 @@ _COLUMNS = ["list", "query", "item", "position", "clicked"]
 
 @functools.cache
 def example_lists(seed: int, lists: int, queries: int = 3, items: int = 8) -> pl.DataFrame:
-    """Return result lists as a table, one row an impression; later items are better, later positions see less."""
+    """Return result lists as a table, one row per impression; later items are better, later positions see less."""
     rng, rows = generator(seed, "test sessions"), []
     for number in range(lists):
         query = int(rng.integers(queries))

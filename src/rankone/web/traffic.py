@@ -36,7 +36,7 @@ def simulate_traffic(
         name: the experiment.
         problem: how the visitors click.
         policy: who chooses, if the experiment is made.
-        rate: visits a second, at most.
+        rate: visits per second, at most.
         visits: stop after this many; None: go on until interrupted.
         batch: visits that come together.
         workers: connections.

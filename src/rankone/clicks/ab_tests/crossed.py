@@ -30,7 +30,7 @@ class CrossedTests(Shown):
     """What tests that cross two elements say together.
 
     Attributes:
-        tests: one row a test: elements, pairs, degrees of freedom, G2 of each way to combine two effects.
+        tests: one row per test: elements, pairs, degrees of freedom, G2 of each way to combine two effects.
         dispersion: Pearson's statistic of identical packages a degree of freedom; None: there are none.
         effects: sizes on the scale of log rates, as standard deviations, by the method of moments.
     """

@@ -1,8 +1,8 @@
 """The Upworthy Research Archive: A/B tests of headline, image, excerpt and lede, with impressions and clicks.
 
 The archive (Matias, Munger, Aubin Le Quere, Ebersole, "The Upworthy Research Archive, a time series of 32,487
-experiments in U.S. media", Scientific Data 8:195, 2021; CC BY 4.0) has one row a package: what visitors of one arm of a
-test saw. Its authors know of trouble with the randomisation of tests from 25 June 2013 to 10 January 2014.
+experiments in U.S. media", Scientific Data 8:195, 2021; CC BY 4.0) has one row per package: what visitors of one arm of
+a test saw. Its authors know of trouble with the randomisation of tests from 25 June 2013 to 10 January 2014.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class Counts(Shown):
 
     @functools.cached_property
     def cells(self) -> pl.DataFrame:
-        """One row a cell: query, item, position, impressions, clicks; sorted."""
+        """One row per cell: query, item, position, impressions, clicks; sorted."""
         if not self.has_lists:
             return self.table
         return self.table.group_by(CELL, maintain_order=True).agg(pl.col(CELL_NUMBERS).sum())

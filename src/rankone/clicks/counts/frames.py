@@ -34,7 +34,7 @@ def count(
     max_bad: float = 0.01,
     missing: str | Iterable[str] | None = None,
 ) -> Counts:
-    """Count a long table with one row an impression.
+    """Count a long table with one row per impression.
 
     Args:
         frame: any dataframe that narwhals knows; it is counted by its own engine.

@@ -1,4 +1,4 @@
-"""The Open Bandit Dataset (Saito et al. 2021): CSV, one row an impression of one item at one of three positions.
+"""The Open Bandit Dataset (Saito et al. 2021): CSV, one row per impression of one item at one of three positions.
 
 The columns are item_id, position, click, propensity_score and user features. There is no query: a file is one
 campaign, and the name of the file ("all", "men", "women") names it.

@@ -48,7 +48,7 @@ class Table(Format):
     """
 
     name = "table"
-    title = "long table (CSV, TSV or Parquet), one row an impression or with counts"
+    title = "long table (CSV, TSV or Parquet), one row per impression or with counts"
     example = b"query,item,position,clicked\nq,a,1,0\nq,b,2,1\nq,b,1,0\nq,a,2,1\n"
 
     def __init__(

@@ -83,7 +83,7 @@ class ClickModel(Shown):
 
     @property
     def attraction_(self) -> pl.DataFrame:
-        """One row an item of a query: impressions, clicks and attraction."""
+        """One row per item of a query: impressions, clicks and attraction."""
         self._check_fitted()
         return self.cells_.items.with_columns(attraction=self.item_attraction_)
 

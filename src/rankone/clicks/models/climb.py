@@ -3,8 +3,8 @@
 With x = log a and y = log g the log-likelihood of a cell, c (x + y) + (n - c) log(1 - exp(x + y)), is concave, so every
 maximum is the maximum. It is climbed by Newton steps of a primal-dual interior-point method (Nocedal, Wright,
 "Numerical optimization", section 19.3): the bounds x <= 0 and y <= 0 have multipliers l, and l * (-x) is driven to
-nothing. The matrix is bordered-diagonal, one row an item and one a place; the items are eliminated, so a step costs the
-cells and places^2 an item. By concavity the likelihood is at most sum(l * (-x)) (and a Newton decrement) below its
+nothing. The matrix is bordered-diagonal, one row per item and one per place; the items are eliminated, so a step costs
+the cells and places^2 per item. By concavity the likelihood is at most sum(l * (-x)) (and a Newton decrement) below its
 maximum: that is the gap, in nats, by which convergence is judged.
 
 A tilt adds a multiple of a linear function of (x, y) to the likelihood: its maximum is a point of a profile likelihood

@@ -30,7 +30,7 @@ class SDBN(BrowsingModel):
 
     @property
     def satisfaction_(self) -> pl.DataFrame:
-        """One row an item of a query: probability that a click on it ends the search."""
+        """One row per item of a query: probability that a click on it ends the search."""
         self._check_fitted()
         return self.cells_.items.with_columns(satisfaction=self._satisfaction)
 

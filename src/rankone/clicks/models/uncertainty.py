@@ -1,7 +1,7 @@
 """The information matrix of a product of attraction and examination, and its inverse.
 
 With x = log a and y = log g a cell's log-likelihood is c (x + y) + (n - c) log(1 - exp(x + y)), concave in x + y, with
-Fisher information w = n p / (1 - p). The information matrix is bordered-diagonal: one row an item, one a place. Its
+Fisher information w = n p / (1 - p). The information matrix is bordered-diagonal: one row per item, one per place. Its
 places are eliminated last, so a query costs items * places^2.
 """
 

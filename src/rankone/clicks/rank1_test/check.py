@@ -70,7 +70,7 @@ def check_rank1(
         simulations: tables to simulate; default 999, and more with many queries. Fewer are made where the p-value is
             large, as is soon clear.
         level: error rate at which the report speaks of doubt, for all queries together (Holm's rule).
-        seed: root of the randomness.
+        seed: of the random numbers.
         dispersion: how much more than binomially clicks scatter, 1.9 say; default: as estimated from repeated rows of a
             file of counts, and else 1. The report says which.
         progress: True for a bar, or a function, called with simulations done and simulations in all.

@@ -144,7 +144,7 @@ class Rank1Report(Shown):
         )
 
     def summary(self) -> pl.DataFrame:
-        """One row a check: size, p-value, Holm's p-value, what could have been seen."""
+        """One row per check: size, p-value, Holm's p-value, what could have been seen."""
         names = ("name", "n_rows", "n_cols", "outcomes", "clicks", "constraints", "statistic", "p_value")
         rows = [{name: getattr(check, name) for name in names} for check in self.checks]
         kinds = {"p_value": pl.Float64}
