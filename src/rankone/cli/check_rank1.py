@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -83,10 +83,10 @@ def check_rank1(
                 tables = [read_two_factors(source[0], factor or (), shown, clicked, slice)]
         else:
             with _logs.reading_bar() as reading:
+                options: dict[str, Any] = _logs.format_options(option)
                 tables = clicks.read(
-                    source, format, positions=positions, strict=strict, max_bad=max_bad, progress=reading,
-                    **_logs.format_options(option),
-                )  # fmt: skip
+                    source, format, positions=positions, strict=strict, max_bad=max_bad, progress=reading, **options
+                )
             tables = (tables.top(top) if top else tables).shown_at_least(min_impressions)
         with progress_bar("simulations") as progress:
             found = check_rank1(

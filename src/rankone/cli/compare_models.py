@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import typer
 
@@ -36,10 +37,11 @@ def compare_models(
     chosen = [str(name) for name in model] if model else None
     for name in chosen or []:
         clicks.as_model(name)  # a wrong name is refused before the log is read
+    options: dict[str, Any] = _logs.format_options(option)
     with _logs.reading_bar() as reading:
         counts, lists = clicks.read_split(
             log, format, positions=positions, holdout=holdout, holdout_lists=holdout_lists, seed=seed, strict=strict,
-            max_bad=max_bad, progress=reading, **_logs.format_options(option),
+            max_bad=max_bad, progress=reading, **options,
         )  # fmt: skip
     if top:
         counts = counts.top(top)
@@ -49,9 +51,14 @@ def compare_models(
         print(json.dumps({"log": counts.report.to_dict(), "models": table.to_dicts()}, indent=1))
         return
     _logs.show_account(counts.report)
-    shown = table.drop("lists", "left_out").rename({"log_likelihood": "log-likelihood", "se": "± se"})
+    import polars as pl
+
+    told = {"log_likelihood": "log-likelihood", "se": "± se", "behind_se": "± se of that"}
+    shown = table.with_columns(chosen=pl.when("chosen").then(pl.lit("this one")).otherwise(pl.lit("")))
+    shown = shown.drop("lists", "left_out").rename(told)
     lists_used, left_out = table["lists"][0], table["left_out"][0]
     title = (
         f"On {lists_used:,} held-out lists ({left_out:,} of other queries left out); perplexity overall and per rank"
     )
-    show_table(shown, title)
+    show_table(shown, title, spare=tuple(name for name in reversed(shown.columns) if name.startswith("rank ")))
+    print("Chosen: the smallest model that is not clearly behind the best (2 standard errors of their difference).")

@@ -74,10 +74,11 @@ def fit(
         drawable(picture)
     if quarantine is None and out is not None:
         quarantine = out.with_suffix(".quarantine.tsv")
+    options: dict[str, Any] = _logs.format_options(option)
     with _logs.reading_bar() as reading:
         counts = clicks.read(
             log, format, positions=positions, strict=strict, max_bad=max_bad, quarantine=quarantine, progress=reading,
-            **_logs.format_options(option),
+            tails=chosen.uses_tails, **options,
         )  # fmt: skip
     if top:
         counts = counts.top(top)

@@ -11,7 +11,9 @@ from rankone.clicks.formats.base import FORMATS, Format
 from rankone.clicks.logs.reading import read, read_split
 from rankone.clicks.models.base import MODELS, ClickModel, as_model
 from rankone.clicks.models.cascade import Cascade
+from rankone.clicks.models.ccm import CCM
 from rankone.clicks.models.ctr import DocumentCTR, GlobalCTR, RankCTR
+from rankone.clicks.models.dbn import DBN
 from rankone.clicks.models.dcm import DCM
 from rankone.clicks.models.evaluation import Evaluation, compare_models, evaluate
 from rankone.clicks.models.pbm import PBM
@@ -22,6 +24,8 @@ from rankone.clicks.synthetic.generate import GeneratedLog, generate_log
 from rankone.deprecation import old_names
 
 __all__ = [
+    "CCM",
+    "DBN",
     "DCM",
     "FORMATS",
     "MODELS",

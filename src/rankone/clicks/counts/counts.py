@@ -30,6 +30,8 @@ class Counts(Shown):
         report: what was read and what was set aside.
         position_names: what positions 1, 2, ... are called, where they have names of their own; a table whose positions
             are texts names them itself, in the order of the alphabet.
+        tails: what stood below the last click of lists (`rankone.clicks.counts.tails`), where they were counted; the
+            likelihoods of DCM, SDBN, DBN and CCM need them.
 
     >>> counts = Counts(pl.DataFrame({"query": ["q"] * 2, "item": ["a", "b"], "position": [1, 2],
     ...                               "impressions": [10, 10], "clicks": [12, 3]}))
@@ -38,8 +40,13 @@ class Counts(Shown):
     """
 
     def __init__(
-        self, table: pl.DataFrame, report: ReadReport | None = None, position_names: Sequence[str] = ()
+        self,
+        table: pl.DataFrame,
+        report: ReadReport | None = None,
+        position_names: Sequence[str] = (),
+        tails: pl.DataFrame | None = None,
     ) -> None:
+        self.tails = tails
         self.report = report or ReadReport()
         if not isinstance(table, pl.DataFrame):
             raise InputError("a Polars table of counts", type(table).__name__, "count rows with rankone.clicks.count")
@@ -116,11 +123,13 @@ class Counts(Shown):
             if name not in known:
                 examples = ", ".join(self.queries["query"].head(5))
                 raise InputError(f"a query of the counts, such as {examples}", name, "see counts.queries")
-        return Counts(self.table.filter(pl.col("query").is_in(names)), self.report, self.position_names)
+        kept = pl.col("query").is_in(names)
+        tails = None if self.tails is None else self.tails.filter(kept)
+        return Counts(self.table.filter(kept), self.report, self.position_names, tails)
 
     def shown_at_least(self, number: int) -> Counts:
         """Keep the items that their query showed at least this often."""
-        return Counts(self.table.filter(shown_often(number)), self.report, self.position_names)
+        return Counts(self.table.filter(shown_often(number)), self.report, self.position_names, self.tails)
 
     @functools.cached_property
     def n_items(self) -> int:

@@ -12,6 +12,7 @@ import narwhals as nw
 import polars as pl
 
 from rankone.clicks.counts.counts import CELL, MOST_POSITIONS, Counts
+from rankone.clicks.counts.tails import tails_of_rows
 from rankone.clicks.logs.columns import pooled
 from rankone.clicks.logs.read_report import ReadReport, check_max_bad
 from rankone.clicks.logs.row_errors import NO_OUTCOME, NO_PLACE, NO_POSITION, hint, missing_texts, told, worst_of
@@ -44,7 +45,8 @@ def count(
         query: column of the query; without one, all rows are one query.
         list: column that names the result list of a row (of its query: two queries may use the same name). An item that
             a list shows twice counts at its first place. Needed by the models that look at the clicks above (cascade,
-            DCM, SDBN, UBM); the position-based model and the CTR baselines do without.
+            DCM, SDBN, DBN, CCM, UBM); the position-based model and the CTR baselines do without. Of frames in memory
+            the tails of lists are counted too (of lazy frames and databases only the counts leave the engine).
         strict: refuse the first row that cannot be used.
         max_bad: refuse a frame with a larger share of rows that cannot be used (missing values, positions below 1).
         missing: texts that stand for a missing query, item or list; by default ``-``, ``\\N``, ``NULL`` and ``NaN``, as
@@ -97,9 +99,10 @@ def count(
     table = table.with_columns(nw.col("query", "item", *(["position"] if named else [])).cast(nw.String))
     cells = count_rows(table, with_lists=list is not None)
     report.add("duplicate items", good - int(cells["impressions"].sum()))
-    if list is not None:
-        add_lists(table, report)
-    return Counts(cells, report)
+    if list is None:
+        return Counts(cells, report)
+    add_lists(table, report)
+    return Counts(cells, report, tails=tails_of_rows(to_polars(table)) if isinstance(table, nw.DataFrame) else None)
 
 
 def add_lists(table: Any, report: ReadReport) -> None:

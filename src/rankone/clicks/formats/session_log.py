@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from rankone.clicks.counts.counter import ListCounter
+from rankone.clicks.counts.tails import TailCounter
 from rankone.clicks.formats.base import Format
 from rankone.clicks.logs.collector import Collector
 from rankone.clicks.logs.session_rows import Layout, parse_rows
@@ -43,6 +44,7 @@ class SessionLog(Format):
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._counter = ListCounter(with_regions=layout.region >= 0 and not layout.merge_regions)
+        self._tails = TailCounter()
         self._n_held_out = 0
 
     def read(self, source: Source, collector: Collector) -> int:
@@ -82,6 +84,9 @@ class SessionLog(Format):
         cells = self._counter.table()
         if len(cells):
             collector.table(cells)
+        tails = self._tails.table(NO_ITEM)
+        if tails is not None:
+            collector.tails.append(tails)
 
     def _take_finished(self, reading: Reading, collector: Collector) -> None:
         """Count the lists of finished sessions and move those of the open session to the front."""
@@ -94,6 +99,10 @@ class SessionLog(Format):
         if held_out.any():
             self._hold_out(reading, np.flatnonzero(held_out), collector)
         self._counter.add(reading, ~held_out)
+        if collector.rules.tails:
+            chosen = np.flatnonzero(~held_out & (reading.heads[:finished, QUERY] != NO_OUTCOMES))
+            names = self._counter.query_names(reading.heads[chosen, QUERY], reading.heads[chosen, REGION])
+            self._tails.add(names, reading.items[chosen], reading.clicked[chosen], NO_ITEM)
         for array in (reading.heads, reading.items, reading.clicked):
             array[: filled - finished] = array[finished:filled]
         reading.state[N_LISTS] = filled - finished

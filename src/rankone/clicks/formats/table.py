@@ -14,6 +14,7 @@ import polars as pl
 
 from rankone.clicks.counts.counts import CELL, MOST_POSITIONS, as_names
 from rankone.clicks.counts.frames import ONLY_QUERY, add_lists, count_rows
+from rankone.clicks.counts.tails import tails_of_rows
 from rankone.clicks.formats.base import Format
 from rankone.clicks.logs.aggregated import hold_out
 from rankone.clicks.logs.collector import Collector
@@ -233,6 +234,8 @@ class Table(Format):
                 add_lists(nw.from_native(rows), collector.report)
             collector.report.add("duplicate items", len(rows) - int(cells["impressions"].sum()))
             collector.table(cells)
+            if with_lists and collector.rules.tails:
+                collector.tails.append(tails_of_rows(rows))
 
 
 def _separator(text: str | None) -> str | None:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankone.clicks.counts.counts import MOST_POSITIONS, Counts, merged
+from rankone.clicks.counts.tails import merged_tails
 from rankone.clicks.logs.read_report import ReadReport, check_max_bad
 from rankone.clicks.logs.row_errors import hint, told, worst_of
 from rankone.clicks.logs.source import Source
@@ -38,6 +39,7 @@ class Rules:
     holdout: float = 0.0
     holdout_lists: int = 0
     seed: int = 0
+    tails: bool = False
 
     def __post_init__(self) -> None:
         check_max_bad(self.max_bad)
@@ -54,6 +56,7 @@ class Collector:
         self.held_out: list[pl.DataFrame] = []
         self._tables: list[pl.DataFrame] = []
         self._waiting = 0
+        self.tails: list[pl.DataFrame] = []
         self._found: dict[str, str | None] = {}  # the first value that each reason was given for
         self._file: Path = Path()
         self._quarantine: TextIO | None = None
@@ -139,7 +142,7 @@ class Collector:
             raise InputError(
                 "at least one result list or impression", "none in the log", "check the file and its format"
             )
-        return Counts(merged(self._tables), self.report)
+        return Counts(merged(self._tables), self.report, tails=merged_tails(self.tails))
 
 
 def _new_quarantine(path: Path) -> TextIO:

@@ -26,6 +26,7 @@ def read(
     strict: bool = False,
     max_bad: float = 0.01,
     quarantine: str | os.PathLike[str] | None = None,
+    tails: bool = False,
     progress: Progress | bool | None = None,
     **options: Any,
 ) -> Counts:
@@ -38,6 +39,7 @@ def read(
         strict: stop at the first row that cannot be read.
         max_bad: stop when a larger share of the rows cannot be read.
         quarantine: file that takes the rows that cannot be read, with line and reason.
+        tails: count what stands below the last click of lists too, as the likelihoods of DCM, SDBN, DBN and CCM need.
         progress: True for a bar, or a function, called with bytes done, bytes in all, rows so far.
         **options: options of the format, such as ``regions="merge"`` (yandex-rpc) or ``query="q"`` (table).
 
@@ -47,7 +49,7 @@ def read(
     >>> read(log).cells.rows()
     [('15_2', '101', 1, 1, 0), ('15_2', '102', 2, 1, 1)]
     """
-    rules = Rules(positions, strict, max_bad, quarantine)
+    rules = Rules(positions, strict, max_bad, quarantine, tails=tails)
     return _read(paths, format, rules, progress, options).counts()
 
 
@@ -62,6 +64,7 @@ def read_split(
     strict: bool = False,
     max_bad: float = 0.01,
     quarantine: str | os.PathLike[str] | None = None,
+    tails: bool = True,
     progress: Progress | bool | None = None,
     **options: Any,
 ) -> tuple[Counts, pl.DataFrame]:
@@ -71,7 +74,7 @@ def read_split(
     """
     if not 0.0 < holdout < 1.0:
         raise InputError("a holdout between 0 and 1", holdout, "try holdout=0.25")
-    rules = Rules(positions, strict, max_bad, quarantine, holdout, holdout_lists, seed)
+    rules = Rules(positions, strict, max_bad, quarantine, holdout, holdout_lists, seed, tails)
     collector = _read(paths, format, rules, progress, options)
     if not collector.held_out:
         raise InputError(

@@ -44,6 +44,7 @@ class ClickModel(Shown):
     name: ClassVar[str]
     title: ClassVar[str]
     needs_lists: ClassVar[bool] = False
+    uses_tails: ClassVar[bool] = False  # what stands below the last click makes its fit better
 
     min_impressions: int = 20
 
@@ -68,6 +69,7 @@ class ClickModel(Shown):
         self.position_names_ = counts.position_names
         self.cells_: Cells = cells_of(counts, self.min_impressions, self.needs_lists)
         self.item_attraction_: Floats = np.zeros(0)
+        self._tails = counts.tails
         self.learn(self.cells_, as_progress(progress, "steps"))
         return self
 
@@ -94,6 +96,12 @@ class ClickModel(Shown):
         starts = self.cells_.query_items[:-1]
         typical: Floats = np.add.reduceat(values * shown, starts) / np.add.reduceat(shown, starts)
         return typical
+
+    @property
+    def n_parameters_(self) -> int:
+        """How many numbers were learned: one an item, unless the model says otherwise."""
+        self._check_fitted()
+        return self.cells_.n_items
 
     def summary(self) -> pl.DataFrame:
         """One row per query: what was seen and what was learned."""

@@ -50,6 +50,16 @@ class CTRModel(ProductModel):
             tables.append(with_ends(table, *binomial_ends(clicks, shown, level)))
         return tables[0], tables[1]
 
+    @property
+    def n_parameters_(self) -> int:
+        """Rates that were counted."""
+        self._check_fitted()
+        return (
+            len(np.unique(self.item_attraction_))
+            if self._position_counts(self.cells_) is None
+            else self.cells_.n_positions
+        )
+
     def _item_counts(self, cells: Cells) -> tuple[Floats, Floats] | None:
         """Clicks and impressions behind the attraction of each item; None where it is fixed."""
         return None

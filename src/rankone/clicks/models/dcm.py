@@ -1,7 +1,8 @@
 """Dependent click model: after a click the user goes on with a probability that depends on the position.
 
-Guo, Liu, Wang, "Efficient multiple-click models in web search" (WSDM 2009), section 4.2: the probability to go on
-after a click at a position is the share of the clicks there that are not the last of their list.
+Guo, Liu, Wang, "Efficient multiple-click models in web search" (WSDM 2009). In their closed form (section 4.2,
+``method="closed"``) the probability to go on after a click at a position is the share of the clicks there that are not
+the last of their list: too low, as some go on and find nothing.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Cells, Floats
+from rankone.clicks.counts.count_arrays import Cells, Floats, summed
 from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import per_position, smoothed_share
 from rankone.clicks.models.browsing import BrowsingModel
+from rankone.clicks.models.walk import Tails
 from rankone.problems import lists
 
 
@@ -24,10 +26,34 @@ class DCM(BrowsingModel):
     name = "dcm"
     title = "dependent click model"
 
-    def _learn_continuation(self, cells: Cells, prior: tuple[float, float]) -> None:
+    def _learn_closed(self, cells: Cells, prior: tuple[float, float]) -> None:
         """Share of clicks that are not the last, per position."""
         clicks = per_position(cells, cells.clicks)
         self._continuation = smoothed_share(clicks - per_position(cells, cells.last_clicks), clicks, prior)
+
+    def _start(self, cells: Cells) -> Floats:
+        return self._continuation
+
+    @property
+    def n_parameters_(self) -> int:
+        """Items, and a chance to go on at every position but the last."""
+        return super().n_parameters_ + len(self._continuation) - 1
+
+    def _take(self, values: Floats) -> None:
+        self._continuation = values
+
+    def _chances(self, tails: Tails, attraction: Floats, others: Floats) -> tuple[Floats, float]:
+        return np.where(tails.last_position > 0, others[tails.last_position - 1], 1.0), 1.0
+
+    def _next(self, tails: Tails, values: Floats, examined: Floats, prior: tuple[float, float]) -> Floats:
+        seen = tails.times * tails.clicked
+        place, size = np.maximum(tails.last_position - 1, 0), len(tails.went_on_at)
+        on = tails.went_on_at + summed(place, seen * examined[:, 0], size)
+        going_on = smoothed_share(on, tails.went_on_at + summed(place, seen, size), prior)
+        return np.concatenate([self._attraction_step(tails, examined, prior), going_on])
+
+    def _of_going_on(self, tails: Tails, values: Floats) -> float:
+        return float((tails.went_on_at * np.log(values[len(tails.clicks) :])).sum())
 
     @property
     def continuation_(self) -> pl.DataFrame:

@@ -4,6 +4,10 @@ As PyClick and Chuklin, Markov, de Rijke (2015), chapter 5 measure them: the log
 the mean over ranks of log P(click or not | clicks above); the perplexity at a rank is 2 to the minus mean log2 of
 P(click or not), clicks above unknown; the overall perplexity is the mean over ranks. Ranks that a list does not show do
 not count. Probabilities are kept off 0 and 1 by 1e-6, so that one impossible click does not decide everything.
+
+Models are compared list by list: the same lists are easy or hard for all of them, so the difference of two models is
+known much better than either. Of the models that are not clearly behind the best one (2 standard errors of the
+difference) the one with the fewest parameters is chosen.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ from rankone.notebook import Shown
 from rankone.progress import as_progress
 
 _KEPT_OFF = 1e-6
+CLEARLY = 2.0  # standard errors
 
 
 @old_positions()
@@ -50,6 +55,11 @@ class Evaluation(Shown):
 
 def evaluate(model: ClickModel, lists: Any) -> Evaluation:
     """Score a fitted model on held-out lists: a long table with the columns list, query, item, position, clicked."""
+    return _scores(model, lists)[0]
+
+
+def _scores(model: ClickModel, lists: Any) -> tuple[Evaluation, Floats]:
+    """Score a model; also the log-likelihood of each list."""
     cells = model.cells_
     held_out = lists_of(lists, cells, cells.n_positions)
     typical = model.typical_attraction()[held_out.query][:, None]
@@ -60,7 +70,7 @@ def evaluate(model: ClickModel, lists: Any) -> Evaluation:
     seen = shown.sum(axis=0)
     bits = np.where(shown, np.log2(_chance(marginal, held_out.clicked)), 0.0).sum(axis=0)
     by_rank = np.where(seen > 0, 2.0 ** (-bits / np.maximum(seen, 1)), np.nan)
-    return Evaluation(
+    scores = Evaluation(
         model=model.name,
         log_likelihood=float(per_list.mean()),
         log_likelihood_se=float(per_list.std() / np.sqrt(len(per_list))),
@@ -69,6 +79,7 @@ def evaluate(model: ClickModel, lists: Any) -> Evaluation:
         lists=len(per_list),
         lists_left_out=held_out.left_out,
     )
+    return scores, per_list
 
 
 @old_positions("models", "progress")
@@ -81,6 +92,9 @@ def compare_models(
 ) -> pl.DataFrame:
     """Fit models on counts and score them on held-out lists; the best log-likelihood first.
 
+    `behind` is how far a model is behind the best, per list and rank, and `behind_se` the standard error of that
+    difference; `chosen` marks the smallest model that is not clearly behind (`parameters` of them).
+
     Args:
         counts: what to fit on.
         lists: the held-out lists, as `evaluate` takes them.
@@ -92,17 +106,35 @@ def compare_models(
     if models is None:
         models = [name for name, kind in MODELS.known().items() if counts.has_lists or not kind.needs_lists]
     ready = [(chosen, _smoothed(chosen)) if isinstance(chosen, str) else (chosen.name, chosen) for chosen in models]
-    rows, report = [], as_progress(progress, "models")
+    rows, each, report = [], {}, as_progress(progress, "models")
     for done, (label, chosen) in enumerate(ready, 1):
-        scores = evaluate(chosen.fit(counts), lists)
+        scores, each[label] = _scores(chosen.fit(counts), lists)
         report(done, len(ready))
         rows.append(
             {"model": label, "log_likelihood": scores.log_likelihood, "se": scores.log_likelihood_se}
-            | {"perplexity": scores.perplexity}
+            | {"parameters": chosen.n_parameters_, "perplexity": scores.perplexity}
             | {f"rank {rank}": value for rank, value in enumerate(scores.perplexity_by_rank, 1)}
             | {"lists": scores.lists, "left_out": scores.lists_left_out}
         )  # fmt: skip
-    return pl.DataFrame(rows).sort("log_likelihood", descending=True)
+    table = pl.DataFrame(rows).sort("log_likelihood", descending=True)
+    behind, errors = zip(*(_difference(each[table["model"][0]], each[model]) for model in table["model"]), strict=True)
+    close = np.array([gap <= CLEARLY * error for gap, error in zip(behind, errors, strict=True)])
+    smallest = int(np.where(close, table["parameters"].to_numpy(), np.inf).argmin())
+    more = {"behind": pl.Series(behind), "behind_se": pl.Series(errors)}
+    return table.with_columns(**more, chosen=pl.int_range(table.height) == smallest).select(
+        "model", "log_likelihood", "se", "behind", "behind_se", "chosen", "parameters", pl.exclude(
+            "model", "log_likelihood", "se", "behind", "behind_se", "chosen", "parameters"
+        ),
+    )  # fmt: skip
+
+
+def _difference(best: Floats, other: Floats) -> tuple[float, float]:
+    """Mean of the differences list by list, and its standard error; unpaired where the lists are not the same."""
+    if len(best) != len(other):
+        spread = best.var() / len(best) + other.var() / len(other)
+        return float(best.mean() - other.mean()), float(np.sqrt(spread))
+    apart = best - other
+    return float(apart.mean()), float(apart.std() / np.sqrt(len(apart)))
 
 
 def _smoothed(spec: str) -> ClickModel:

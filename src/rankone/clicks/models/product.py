@@ -56,6 +56,13 @@ class ProductModel(ClickModel):
         self.log_likelihood_ = float(gain.sum())
         self._perplexities = _perplexities(cells, gain)
 
+    @property
+    def n_parameters_(self) -> int:
+        """Items and positions, less one scale a connected component."""
+        self._check_fitted()
+        own = self._labels == np.arange(self._labels.shape[1])
+        return self.cells_.n_items + int((self._labels >= 0).sum() - own.sum())
+
     def _check_settings(self) -> None:
         """Refuse unknown conventions."""
         for value, choices, what in ((self.examination, CURVES, "examination"), (self.scale, SCALES, "scale")):

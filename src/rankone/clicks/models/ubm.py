@@ -64,6 +64,12 @@ class UBM(ClickModel):
     examination = OldAttribute("curves_")
 
     @property
+    def n_parameters_(self) -> int:
+        """Items, and the examination of every position after every click above."""
+        self._check_fitted()
+        return self.cells_.n_items + len(self.curves_) * (len(self.curves_) + 1) // 2 - 1
+
+    @property
     def examination_(self) -> pl.DataFrame:
         """One row per position and position of the click before (0: none above)."""
         self._check_fitted()
