@@ -9,7 +9,7 @@ To add a policy with a plain twin, add a line to `TWINS`.
 
 Peers (`benchmarks/peers.py`) are timed on the same problem if the interpreter named by $RANKONE_PEERS_PYTHON, else this
 one, can import them. An environment of their own serves best: ``python -m venv peers`` and ``peers/bin/pip install
-SMPyBandits "scipy<1.15" pymab river mabwiser``.
+SMPyBandits "scipy<1.15" pymab river mabwiser obp``.
 """
 
 from __future__ import annotations
@@ -100,27 +100,36 @@ def twins() -> list[str]:
     return lines
 
 
-def peers() -> list[str]:
-    """Steps a second of other libraries on the smallest problem, and how many times that rankone plays."""
+def asked_peers(*sizes: int) -> tuple[dict[str, dict[str, float]], str]:
+    """Return the speeds of other libraries, by library with its version and by policy, and which are left out."""
     python = os.environ.get("RANKONE_PEERS_PYTHON", sys.executable)
     script = Path(__file__).with_name("peers.py")
-    said = subprocess.run([python, script, str(SIZES[0][0])], check=True, capture_output=True, text=True).stdout
-    found = json.loads(said.splitlines()[-1])
-    here = {peer: figures["speeds"] for peer, figures in found.items() if "speeds" in figures}
+    asked = [python, script, *map(str, sizes)]
+    found = json.loads(subprocess.run(asked, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
+    here = {f"{peer} {figures['version']}": figures["speeds"] for peer, figures in found.items() if "speeds" in figures}
     absent = [f"{peer} is left out: {figures['missing']}." for peer, figures in found.items() if "missing" in figures]
+    return here, " ".join(absent)
+
+
+def against_peers(here: dict[str, dict[str, float]], name: str, ours: float) -> list[str]:
+    """Return a cell for each library: its speed, and how many times that rankone plays."""
+    return [
+        f"{figures[name]:,.0f} (rankone x{ours / figures[name]:,.0f})" if name in figures else "has none"
+        for figures in here.values()
+    ]
+
+
+def peers() -> list[str]:
+    """Steps a second of other libraries on the smallest problem, and how many times that rankone plays."""
+    here, absent = asked_peers(SIZES[0][0])
     if not here:
-        return ["No peers: " + " ".join(absent)]
-    titles = [f"{peer} {found[peer]['version']}" for peer in here]
-    lines = ["| 32x32, steps a second | rankone | " + " | ".join(titles) + " |", "|---" * (len(here) + 2) + "|"]
+        return ["No peers: " + absent]
+    lines = ["| 32x32, steps a second | rankone | " + " | ".join(here) + " |", "|---" * (len(here) + 2) + "|"]
     problem = rankone.needle(*SIZES[0], p=0.25, gap=0.5)
     for name in ("ucb1", "kl-ucb", "thompson"):
         ours = engine_speed(rankone.as_policy(name), problem)
-        cells = [
-            f"{figures[name]:,.0f} (rankone x{ours / figures[name]:,.0f})" if name in figures else "has none"
-            for figures in here.values()
-        ]
-        lines.append(f"| {name} | {ours:,.0f} | " + " | ".join(cells) + " |")
-    lines += ["", "No peer has a policy that uses the structure (`uts`, `rank1elim-kl`, ...). " + " ".join(absent)]
+        lines.append(f"| {name} | {ours:,.0f} | " + " | ".join(against_peers(here, name, ours)) + " |")
+    lines += ["", "No peer has a policy that uses the structure (`uts`, `rank1elim-kl`, ...). " + absent]
     return lines
 
 

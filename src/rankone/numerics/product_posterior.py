@@ -125,3 +125,13 @@ def draw_factor(clicks: float, misses: Any, rates: Any, hull: Any, rng: Any) -> 
             kept = _drop(clicks, misses, rates, q, hull[MODE]) - height - _RAISED
             if math.log1p(-rng.random()) <= kept:
                 return q
+
+
+@noalloc
+def draw_factors(clicks: Any, misses: Any, rates: Any, hulls: Any, stale: Any, drawn: Any, rng: Any) -> None:
+    """Draw every factor from its posterior; hulls that are `stale` are made anew first."""
+    for each in range(len(drawn)):
+        if stale[each]:
+            make_hull(clicks[each], misses[each], rates, hulls[each])
+            stale[each] = 0
+        drawn[each] = draw_factor(clicks[each], misses[each], rates, hulls[each], rng)

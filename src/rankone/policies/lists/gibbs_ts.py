@@ -22,9 +22,9 @@ import numpy as np
 from rankone.compiling.compiled import noalloc
 from rankone.kernels.decision import Plays
 from rankone.kernels.policy import Floats, Ints, View, decide, learn, view
-from rankone.numerics.product_posterior import HULL, draw_factor, make_hull
+from rankone.numerics.product_posterior import HULL, draw_factor, draw_factors, make_hull
 from rankone.policies.base import Policy, check_list_sizes
-from rankone.policies.engines.list_ranking import rank_largest
+from rankone.policies.engines.list_ranking import rank_largest, show_at
 from rankone.specs import whole_number
 
 GIBBS_ASKED, GIBBS_EVERY = range(2)
@@ -81,18 +81,6 @@ class GibbsTS(Policy):
 
 
 @noalloc
-def draw_attractions(state: Any, rng: Any) -> None:
-    """Draw every attraction given the examinations."""
-    exams = state.examination
-    for item in range(len(state.attraction)):
-        clicks, misses, hull = state.item_clicks[item], state.misses[item], state.item_hulls[item]
-        if state.stale[item]:
-            make_hull(clicks, misses, exams, hull)
-            state.stale[item] = 0
-        state.attraction[item] = draw_factor(clicks, misses, exams, hull, rng)
-
-
-@noalloc
 def draw_examinations(state: Any, rng: Any) -> None:
     """Draw every examination given the attractions; divide by the largest."""
     exams, largest = state.examination, 0.0
@@ -110,14 +98,15 @@ def draw_examinations(state: Any, rng: Any) -> None:
 
 @decide.register(GibbsTSState)
 def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
-    draw_attractions(state, rng)
+    draw_factors(
+        state.item_clicks, state.misses, state.examination, state.item_hulls, state.stale, state.attraction, rng
+    )  # fmt: skip
     if state.clock[GIBBS_ASKED] % state.clock[GIBBS_EVERY] == 0:
         draw_examinations(state, rng)
     state.clock[GIBBS_ASKED] += 1
     rank_largest(state.attraction, state.attraction, state.top)
     rank_largest(state.examination, state.examination, state.places)
-    for rank in range(len(shown)):
-        shown[state.places[rank]] = state.top[rank]
+    show_at(state.places, state.top, shown)
     return 0
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from rankone.kernels.decision import Plays
 from rankone.kernels.policy import Floats, Ints, decide, learn
-from rankone.numerics.product_posterior import HULL, draw_factor, make_hull
+from rankone.numerics.product_posterior import HULL, draw_factors
 from rankone.policies.base import Policy, check_list_sizes
 from rankone.policies.engines.list_known import check_probabilities, needed_examination
 from rankone.policies.engines.list_ranking import rank_largest, show_at
@@ -68,12 +68,7 @@ class PBMTS(Policy):
 
 @decide.register(PBMTSState)
 def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
-    for item in range(len(state.clicks)):
-        clicks, misses, hull = state.clicks[item], state.misses[item], state.hulls[item]
-        if state.stale[item]:
-            make_hull(clicks, misses, state.examination, hull)
-            state.stale[item] = 0
-        state.scores[item] = draw_factor(clicks, misses, state.examination, hull, rng)
+    draw_factors(state.clicks, state.misses, state.examination, state.hulls, state.stale, state.scores, rng)
     rank_largest(state.scores, state.scores, state.top)
     show_at(state.places, state.top, shown)
     return 0

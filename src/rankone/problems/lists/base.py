@@ -26,20 +26,21 @@ CURVE = (1.0, 0.96, 0.76, 0.59, 0.46, 0.39, 0.33, 0.28, 0.26, 0.27)
 
 
 class ListProblem(Problem):
-    """Base of the problems that ask for a list. A subclass names in `per_position` what each of its positions has.
+    """Base of the problems that ask for a list. A subclass sets what belongs to its world before it calls this one.
 
     Args:
         attraction: ``(n_items,)`` probability that a visitor who looks at the item is attracted.
+        positions: length of the list, K.
         item_names: optional texts, one an item.
         name: what tables and charts call the problem.
     """
 
     asks_for: ClassVar[Plays] = "list"
     reward: ClassVar[str]  # what regret counts, in words
-    n_positions: int
 
-    def __init__(self, attraction: Given, item_names: Sequence[str] | None, name: str | None) -> None:
+    def __init__(self, attraction: Given, positions: int, item_names: Sequence[str] | None, name: str | None) -> None:
         self.attraction = probabilities(attraction, "attraction")
+        self.n_positions = check_positions(positions, len(self.attraction))
         self.item_names = _item_names(item_names, len(self.attraction))
         if not isinstance(name, str | None):
             raise InputError("the name as a text", name, "try name='front page'")
@@ -101,6 +102,24 @@ class ListProblem(Problem):
     def __repr__(self) -> str:
         sizes = f"{self.n_items} items, {amount(self.n_positions, 'position')}"
         return f"<{type(self).__name__} {self.name}: {sizes}, best {self.best_value:.4g}>"
+
+
+class AlikePositions(ListProblem):
+    """Base of the worlds whose positions have nothing of their own: how many there are is all there is to say."""
+
+    def __init__(
+        self,
+        attraction: Given,
+        positions: int,
+        *,
+        item_names: Sequence[str] | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(attraction, positions, item_names, name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that the class turns back into the same problem."""
+        return super().to_dict() | {"positions": self.n_positions}
 
 
 def probabilities(values: Given, what: str, above_zero: bool = False) -> Vector:

@@ -15,10 +15,8 @@ import numpy as np
 
 from rankone.kernels.world import loss, respond
 from rankone.problems.lists.base import (
-    Given,
-    ListProblem,
+    AlikePositions,
     Vector,
-    check_positions,
     divergence_sum,
     low_rates,
     two_levels,
@@ -53,7 +51,7 @@ def _loss(world: CascadeWorld, shown: Any) -> float:
     return world.best[0] - (1.0 - missed)
 
 
-class Cascade(ListProblem):
+class Cascade(AlikePositions):
     """A list is read from the top, up to the first click.
 
     Args:
@@ -69,17 +67,6 @@ class Cascade(ListProblem):
 
     kind: ClassVar[str] = "cascade"
     reward: ClassVar[str] = "lists clicked at all"
-
-    def __init__(
-        self,
-        attraction: Given,
-        positions: int,
-        *,
-        item_names: Sequence[str] | None = None,
-        name: str | None = None,
-    ) -> None:
-        self.n_positions = check_positions(positions, len(np.atleast_1d(attraction)))
-        super().__init__(attraction, item_names, name)
 
     def start(self) -> CascadeWorld:
         """Return the world before the first decision."""
@@ -101,10 +88,6 @@ class Cascade(ListProblem):
         last, rest = ordered[self.n_positions - 1], ordered[self.n_positions :]
         unclicked = math.prod(1.0 - rate for rate in ordered[: self.n_positions - 1])
         return divergence_sum([((last - rate) * unclicked, rate, last) for rate in rest])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values that `Cascade(**values)` turns back into the same problem."""
-        return super().to_dict() | {"positions": self.n_positions}
 
 
 def missed_at_random(factors: Vector, n_positions: int) -> float:

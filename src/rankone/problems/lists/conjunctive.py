@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankone.kernels.world import loss, respond
-from rankone.problems.lists.base import Given, ListProblem, Vector, check_positions, two_levels
+from rankone.problems.lists.base import AlikePositions, Vector, two_levels
 from rankone.problems.lists.cascade import missed_at_random
 from rankone.problems.registry import family
 
@@ -48,7 +48,7 @@ def _loss(world: ConjunctiveWorld, shown: Any) -> float:
     return world.best[0] - works
 
 
-class Conjunctive(ListProblem):
+class Conjunctive(AlikePositions):
     """A list works if each of its items does; items are tried up to the first that fails.
 
     Args:
@@ -64,17 +64,6 @@ class Conjunctive(ListProblem):
 
     kind: ClassVar[str] = "conjunctive"
     reward: ClassVar[str] = "lists that work"
-
-    def __init__(
-        self,
-        attraction: Given,
-        positions: int,
-        *,
-        item_names: Sequence[str] | None = None,
-        name: str | None = None,
-    ) -> None:
-        self.n_positions = check_positions(positions, len(np.atleast_1d(attraction)))
-        super().__init__(attraction, item_names, name)
 
     def start(self) -> ConjunctiveWorld:
         """Return the world before the first decision."""
@@ -94,10 +83,6 @@ class Conjunctive(ListProblem):
     def loss_at_random(self) -> float:
         """Return how much less often a list drawn at random works than the best, on average."""
         return self.best_value - missed_at_random(self.attraction, self.n_positions)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values that `Conjunctive(**values)` turns back into the same problem."""
-        return super().to_dict() | {"positions": self.n_positions}
 
 
 @family("conjunctive", Conjunctive)

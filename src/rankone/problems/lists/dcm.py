@@ -21,7 +21,6 @@ from rankone.problems.lists.base import (
     Given,
     ListProblem,
     Vector,
-    check_positions,
     divergence_sum,
     low_rates,
     probabilities,
@@ -85,8 +84,7 @@ class DCM(ListProblem):
         name: str | None = None,
     ) -> None:
         self.termination = probabilities(termination, "termination", above_zero=True)
-        self.n_positions = check_positions(len(self.termination), len(np.atleast_1d(attraction)))
-        super().__init__(attraction, item_names, name)
+        super().__init__(attraction, len(self.termination), item_names, name)
 
     @property
     def weights(self) -> Vector:

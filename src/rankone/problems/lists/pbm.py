@@ -18,7 +18,6 @@ from rankone.problems.lists.base import (
     Given,
     ListProblem,
     Vector,
-    check_positions,
     divergence_sum,
     inserted,
     low_rates,
@@ -79,8 +78,7 @@ class PBM(ListProblem):
         name: str | None = None,
     ) -> None:
         self.examination = probabilities(examination, "examination", above_zero=True)
-        self.n_positions = check_positions(len(self.examination), len(np.atleast_1d(attraction)))
-        super().__init__(attraction, item_names, name)
+        super().__init__(attraction, len(self.examination), item_names, name)
 
     @classmethod
     def from_rank_one(cls, problem: RankOne, positions: int | None = None) -> Self:

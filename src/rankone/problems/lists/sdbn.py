@@ -15,7 +15,7 @@ import numpy as np
 
 from rankone.errors import InputError
 from rankone.kernels.world import loss, respond
-from rankone.problems.lists.base import Given, ListProblem, Vector, check_positions, probabilities
+from rankone.problems.lists.base import AlikePositions, Given, Vector, probabilities
 from rankone.problems.lists.cascade import missed_at_random
 
 
@@ -48,7 +48,7 @@ def _loss(world: SDBNWorld, shown: Any) -> float:
     return world.best[0] - (1.0 - unsatisfied)
 
 
-class SDBN(ListProblem):
+class SDBN(AlikePositions):
     """A list is read from the top; who clicks an item leaves satisfied with a probability of that item.
 
     Args:
@@ -79,8 +79,7 @@ class SDBN(ListProblem):
         if len(self.satisfaction) != n_items:
             got = len(self.satisfaction)
             raise InputError(f"{n_items} satisfactions, one per item", got, "give both of every item")
-        self.n_positions = check_positions(positions, n_items)
-        super().__init__(attraction, item_names, name)
+        super().__init__(attraction, positions, item_names=item_names, name=name)
 
     def best_decision(self) -> tuple[int, ...]:
         """Return the items that satisfy most often."""
@@ -105,4 +104,4 @@ class SDBN(ListProblem):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that `SDBN(**values)` turns back into the same problem."""
-        return super().to_dict() | {"satisfaction": self.satisfaction.tolist(), "positions": self.n_positions}
+        return super().to_dict() | {"satisfaction": self.satisfaction.tolist()}

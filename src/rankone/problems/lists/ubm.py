@@ -18,7 +18,7 @@ import numpy.typing as npt
 from rankone.compiling.compiled import noalloc
 from rankone.errors import InputError
 from rankone.kernels.world import loss, respond
-from rankone.problems.lists.base import Given, ListProblem, Vector, check_positions
+from rankone.problems.lists.base import Given, ListProblem, Vector
 
 _MOST_LISTS = 20_000  # that are all tried
 
@@ -93,9 +93,8 @@ class UBM(ListProblem):
         name: str | None = None,
     ) -> None:
         self.examination = _table(examination)
-        self.n_positions = check_positions(len(self.examination), len(np.atleast_1d(attraction)))
         self._best: tuple[int, ...] | None = None
-        super().__init__(attraction, item_names, name)
+        super().__init__(attraction, len(self.examination), item_names, name)
 
     def best_decision(self) -> tuple[int, ...]:
         """Return the best list, or the best that exchanging items finds."""
