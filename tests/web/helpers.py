@@ -104,10 +104,20 @@ def free_port():
 class ServerProcess:
     """``rankone serve`` as a process, to be killed and started again at the same address."""
 
-    def __init__(self, db, *options, log_folder=None):
-        self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
-        self._command = [sys.executable, "-m", "rankone", "serve", "--db", str(db), "--port", str(self.port), *options]
+    def __init__(self, db, *options, log_folder=None, secure=False, listens=None):
+        self.port, self._place = free_port(), listens
+        self.url = f"http{'s' * secure}://127.0.0.1:{self.port}"
+        self._command = [
+            sys.executable,
+            "-m",
+            "rankone",
+            "serve",
+            "--db",
+            str(db),
+            "--port",
+            str(self.port),
+            *map(str, options),
+        ]
         self._log = (log_folder or Path(db).parent) / f"server-{self.port}.log"
         self.start()
 
@@ -122,6 +132,8 @@ class ServerProcess:
     def _listens(self):
         if "startup complete" not in self._log.read_text():
             return False
+        if self._place is not None:
+            return Path(self._place).exists()
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
             return True
         return False

@@ -23,7 +23,7 @@ import asyncio, sys
 from rankone.compiling.compiled import compiled
 from rankone.kernels.advance import advance
 from rankone.web.server.app import create_app
-from rankone.web.server.serve import serve
+from rankone.web.server.serve import ServerOptions, serve
 
 def ready(said=""):
     if "compiling" not in said:
@@ -32,7 +32,7 @@ def ready(said=""):
         raise SystemExit
 
 if sys.argv[1] == "serve":
-    serve(sys.argv[2], port=0, say=ready)
+    serve(ServerOptions(sys.argv[2], port=0), say=ready)
 
 async def begin():
     async def receive():

@@ -22,10 +22,14 @@ _AHEAD = 8  # requests that a client may send before it has the answer to the fi
 _FLUSH = 5.0  # seconds that the rest of an answer may take to leave once the connection is to be closed
 
 
+# What uvicorn is told wherever it runs the service. A request to change to WebSockets is answered like any other.
+SETTINGS: dict[str, Any] = {"ws": "none", "server_header": False, "timeout_keep_alive": Limits().idle_seconds}
+
+
 class Connection(HttpToolsProtocol):
     """Closes what sends too much or too slowly; makes room for newcomers where the service is full."""
 
-    limits: Limits  # set by `make_server`
+    limits: Limits = Limits()  # others are set by `make_server`
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
@@ -197,13 +201,6 @@ class Connection(HttpToolsProtocol):
 
 def make_server(app: ASGIApp, limits: Limits, **options: Any) -> uvicorn.Server:
     """Return a server that keeps its connections within the limits; `options` are uvicorn's."""
-    config = uvicorn.Config(
-        app,
-        http=type("LimitedConnection", (Connection,), {"limits": limits}),
-        ws="none",  # a request to change to WebSockets is answered like any other
-        timeout_keep_alive=limits.idle_seconds,
-        server_header=False,
-        proxy_headers=False,  # `auth` wants to see that a proxy passed the request on
-        **options,
-    )
-    return uvicorn.Server(config)
+    http = type("LimitedConnection", (Connection,), {"limits": limits})
+    mine = {**SETTINGS, "timeout_keep_alive": limits.idle_seconds, "proxy_headers": False}
+    return uvicorn.Server(uvicorn.Config(app, http=http, **{**mine, **options}))

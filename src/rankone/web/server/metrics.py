@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import bisect
 import itertools
+import os
+import platform
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from prometheus_client import generate_latest
+from prometheus_client import ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from rankone import __version__
 from rankone.errors import Contradiction, UnknownDecision
 from rankone.serving.comparing import shortfalls
 from rankone.serving.fold import Fold
@@ -24,6 +27,7 @@ from rankone.serving.make_report import exploring, outcome_counts, survivors
 from rankone.serving.messages import Outcome
 from rankone.serving.verdict import verdict_of
 
+_PROCESS = ProcessCollector(registry=None)
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
@@ -172,6 +176,10 @@ class Figures(Collector):
             damage.add_metric((experiment,), int(experiment in self._damaged))
         yield damage
         yield from self._meters.families(self._names)
+        build = GaugeMetricFamily("rankone_build_info", "1; what runs here", labels=("version", "python", "pid"))
+        build.add_metric((__version__, platform.python_version(), str(os.getpid())), 1)
+        yield build
+        yield from _PROCESS.collect()  # processor time, memory, open files, when it started
 
     def text(self) -> bytes:
         """Return them in the text format of Prometheus."""

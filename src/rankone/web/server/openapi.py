@@ -23,8 +23,8 @@ from rankone.web.server.schemas import ProblemAnswer
 _REFERENCES = "#/components/schemas/{model}"
 
 
-def describe(operations: Sequence[Operation]) -> dict[str, Any]:
-    """Return the OpenAPI 3.1 document of these operations."""
+def describe(operations: Sequence[Operation], root: str = "") -> dict[str, Any]:
+    """Return the OpenAPI 3.1 document of these operations, which a proxy may offer under the path `root`."""
     bodies = [operation.body for operation in operations if operation.body]
     answers = [model for operation in operations for model in operation.answers.values() if isinstance(model, type)]
     models = [(model, "validation") for model in bodies] + [(model, "serialization") for model in answers]
@@ -40,6 +40,7 @@ def describe(operations: Sequence[Operation]) -> dict[str, Any]:
             "version": __version__,
             "description": "Live experiments on pairs: ask which pair to show, tell whether it was clicked.",
         },
+        **({"servers": [{"url": root}]} if root else {}),
         "paths": paths,
         "components": {
             "schemas": schemas["$defs"],

@@ -26,6 +26,7 @@ from rankone.web.server.schemas import Body
 from rankone.web.server.single_flight import within
 
 if TYPE_CHECKING:
+    from rankone.web.server.logs import RequestLog
     from rankone.web.server.service import Service
 
 log = logging.getLogger("rankone.web")
@@ -132,7 +133,10 @@ class Endpoint:
         except Exception as error:
             log.exception("%s failed", self._operation.name)
             response = Problem.of(error).response()
-        self._service.meters.answered(self._operation.name, response.status_code, time.perf_counter() - began)
+        seconds = time.perf_counter() - began
+        self._service.meters.answered(self._operation.name, response.status_code, seconds)
+        if self._service.log is not None:
+            note_request(self._service.log, scope, response, self._operation.name, seconds)
         await response(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response:
@@ -176,6 +180,14 @@ class Endpoint:
         do = "try again; it may have got in, and an Idempotency-Key makes an ask safe to repeat"
         expected = f"the database to answer within {self._seconds} seconds"
         return Problem(503, "too-slow", expected, "silence", do, retry_after=1)
+
+
+def note_request(log: RequestLog, scope: Scope, response: Response, operation: str, seconds: float) -> None:
+    """Write a line for a request, and let its answer carry the same id."""
+    id = log.id_of(scope["headers"])
+    response.raw_headers.append((b"x-request-id", id.encode()))
+    client = scope["client"]
+    log.write(time.time(), id, operation, response.status_code, seconds, client[0] if client else "")
 
 
 def forbidden(scope: str, name: str) -> Problem:

@@ -1,29 +1,38 @@
-"""Run the service: one process, one event loop, until SIGTERM or Ctrl-C; then what was accepted is finished."""
+"""Run the service, in one process or in several, until SIGTERM or Ctrl-C; then what was accepted is finished."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import errno
-import ipaddress
+import dataclasses
+import itertools
 import logging
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rankone.errors import InputError, MissingExtra, StorageError
 from rankone.serving import Database
-from rankone.serving.storage import shown
+from rankone.serving.storage import is_file, shown
+from rankone.serving.storage.driver import NotPermitted
 from rankone.serving.warm_up import warm_up_all
-from rankone.specs import amount
+from rankone.web.server.certificates import check_certificate
 from rankone.web.server.limits import Limits
+from rankone.web.server.listening import checked_proxies, checked_root, greeting, inside, listen, listen_at
 from rankone.web.server.tokens import list_tokens
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
 
 log = logging.getLogger("rankone.web")
 _FILES = 200  # that the service needs beside its connections
-_EVERYWHERE = (str(ipaddress.IPv4Address(0)), str(ipaddress.IPv6Address(0)))
+_MOST_WORKERS = 64
+_PATIENCE, _AGAIN, _SAID_EVERY = 5.0, 1.0, 10  # seconds for a try and until the next; how many are told once
+FORMATS = ("text", "json")  # of the log
 _M_ARENA_MAX = -8  # of glibc's mallopt
 
 
@@ -36,32 +45,6 @@ def check_public(db: str | Path, host: str) -> None:
                 "none in this database",
                 "make one: rankone token create, or leave --host out to serve this machine only",
             )
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound to an address, or say why that cannot be."""
-    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a service that has just ended leaves no wait
-    try:
-        listening.bind((host, port))
-    except OSError as error:
-        listening.close()
-        do = "try --host 127.0.0.1"
-        if error.errno in (errno.EADDRINUSE, errno.EACCES):
-            do = f"try --port {port + 1 if 1024 <= port < 65535 else 8000}"
-        raise InputError(f"to listen on {host} port {port}", error.strerror or str(error), do) from None
-    return listening
-
-
-def greeting(db: str | Path, host: str, port: int) -> str:
-    """Say which page to open, and what is in the database."""
-    here = "localhost" if host in _EVERYWHERE else f"[{host}]" if ":" in host else host
-    try:
-        with Database(db) as database:
-            inside = amount(len(database.names()), "experiment")
-    except StorageError:  # the service waits for a database that is away
-        inside = "out of reach for now"
-    return f"open http://{here}:{port}/ in a browser; database {shown(db)}: {inside}; Ctrl-C ends it"
 
 
 def compile_ahead(db: str | Path, say: Callable[[str], None]) -> None:
@@ -92,44 +75,128 @@ def share_heap() -> None:
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
 
 
-def serve(
-    db: str | Path = "rankone.db",
-    host: str = "127.0.0.1",
-    port: int = 8000,
-    *,
-    durability: str = "full",
-    allowed_origins: Sequence[str] = (),
-    require_token: bool = False,
-    access_log: bool = False,
-    say: Callable[[str], None] = lambda sentence: None,
-) -> None:
+def wait_for(db: str | Path, tell: Callable[[str], object], pause: Callable[[float], object] = time.sleep) -> None:
+    """Wait until a database server answers: after a power cut it may start later than we do. Files are there or not."""
+    if is_file(db):
+        return
+    for tries in itertools.count():
+        try:
+            Database(db, patience=_PATIENCE).close()
+            break
+        except NotPermitted:
+            raise
+        except StorageError as error:
+            if tries % _SAID_EVERY == 0:
+                tell(f"waiting for the database: {error.expected} - got {error.got}")
+            pause(_AGAIN)
+    if tries:
+        tell(f"the database {shown(db)} is there")
+
+
+@dataclasses.dataclass(frozen=True)
+class ServerOptions:
+    """How a service is to be run; the options of ``rankone serve``."""
+
+    db: str = "rankone.db"
+    host: str = "127.0.0.1"
+    port: int = 8000
+    uds: str | None = None
+    durability: str = "full"
+    allowed_origins: Sequence[str] = ()
+    require_token: bool = False
+    access_log: bool = False
+    log_format: str = "text"
+    workers: int | None = None
+    root_path: str = ""
+    proxy_headers: bool = False
+    trusted_proxies: Sequence[str] = ("127.0.0.1", "::1")
+    tls_cert: str | None = None
+    tls_key: str | None = None
+
+    def checked(self) -> ServerOptions:
+        """Return them, or say which of them make no sense."""
+        if self.log_format not in FORMATS:
+            raise InputError(f"a --log-format of {' or '.join(FORMATS)}", self.log_format, "leave it out for text")
+        if self.tls_key is not None and self.tls_cert is None:
+            raise InputError("--tls-cert with --tls-key", "a key alone", "name the certificate too")
+        if self.workers is not None and not 1 <= self.workers <= _MOST_WORKERS:
+            raise InputError(f"1 to {_MOST_WORKERS} workers", self.workers, "try one per core")
+        proxies = checked_proxies(list(self.trusted_proxies))
+        return dataclasses.replace(self, root_path=checked_root(self.root_path), trusted_proxies=proxies)
+
+    @property
+    def for_uvicorn(self) -> dict[str, Any]:
+        """What uvicorn is told."""
+        from rankone.web.server.logs import log_config
+
+        return {
+            "log_level": "info",
+            "log_config": log_config(self.log_format),
+            "access_log": self.access_log and self.log_format == "text",
+            "timeout_graceful_shutdown": 30,
+            "proxy_headers": self.proxy_headers,
+            "forwarded_allow_ips": list(self.trusted_proxies),
+            "ssl_certfile": self.tls_cert,
+            "ssl_keyfile": self.tls_key,
+        }
+
+
+def make_app(options: ServerOptions) -> ASGIApp:
+    """Return the service, in the process that is to run it."""
+    from rankone.web.server.app import create_app
+
+    share_heap()
+    allow_files(Limits().connections + _FILES)
+    sys.setswitchinterval(0.0005)  # the thread that commits must not wait for the one that reads requests
+    return create_app(
+        options.db,
+        durability=options.durability,
+        require_token=options.require_token,
+        allowed_origins=options.allowed_origins,
+        root_path=options.root_path,
+        request_log=options.access_log and options.log_format == "json",
+    )
+
+
+def serve(options: ServerOptions, say: Callable[[str], None] = lambda sentence: None) -> None:
     """Serve the experiments of a database over HTTP until the process is told to end; `say` where, to begin with."""
     try:
-        from rankone.web.server.app import create_app
         from rankone.web.server.auth import is_loopback
         from rankone.web.server.connection_limits import make_server
+        from rankone.web.server.workers import run_workers
     except ImportError as error:
         raise MissingExtra("rankone serve", "serve") from error
-    public = not is_loopback(host)
+    options = options.checked()
+    if options.tls_cert is not None:
+        warning = check_certificate(Path(options.tls_cert), None if options.tls_key is None else Path(options.tls_key))
+        if warning is not None:
+            say(warning)
+    wait_for(options.db, say)
+    public = options.uds is not None or not is_loopback(options.host)
     if public:
-        check_public(db, host)
+        check_public(options.db, options.uds or options.host)
+        options = dataclasses.replace(options, require_token=True)
     share_heap()
-    listening = listen(host, port)
-    compile_ahead(db, say)
-    say(greeting(db, host, listening.getsockname()[1]))
-    limits = Limits()
-    app = create_app(
-        db,
-        durability=durability,
-        limits=limits,
-        require_token=require_token or public,
-        allowed_origins=allowed_origins,
-    )
-    server = make_server(app, limits, log_level="info", access_log=access_log, timeout_graceful_shutdown=30)
-    allow_files(limits.connections + _FILES)
-    sys.setswitchinterval(0.0005)  # the thread that commits must not wait for the one that reads requests
-    signal.signal(signal.SIGTERM, _ended)  # the server raises the signal again when all is finished
-    server.run(sockets=[listening])
+    listening = listen(options.host, options.port) if options.uds is None else listen_at(Path(options.uds))
+    try:
+        compile_ahead(options.db, say)
+        say(_greeting(options, listening))
+        signal.signal(signal.SIGTERM, _ended)  # the server raises the signal again when all is finished
+        if options.workers is None:
+            make_server(make_app(options), Limits(), **options.for_uvicorn).run(sockets=[listening])
+        else:
+            run_workers(options, listening)
+    finally:
+        if options.uds is not None:
+            with contextlib.suppress(OSError):
+                Path(options.uds).unlink()
+
+
+def _greeting(options: ServerOptions, listening: socket.socket) -> str:
+    if options.uds is not None:
+        return f"listens at {options.uds}; {inside(options.db)}; Ctrl-C ends it"
+    port = listening.getsockname()[1]
+    return greeting(options.db, options.host, port, options.root_path, options.tls_cert is not None)
 
 
 def _ended(number: int, frame: object) -> None:

@@ -20,6 +20,7 @@ from rankone.serving.warm_up import warm_up, warm_up_all
 from rankone.web.page.dashboard_data import DashboardData
 from rankone.web.server.auth import Authenticator
 from rankone.web.server.limits import Limits
+from rankone.web.server.logs import RequestLog
 from rankone.web.server.metrics import Meters
 from rankone.web.server.problem_json import Problem
 from rankone.web.server.request_batching import ServedExperiment
@@ -69,6 +70,7 @@ class Service:
         self._pool: Executor = ThreadPoolExecutor(_THREADS, "rankone")  # for experiments
         self._reading: Executor = ThreadPoolExecutor(_READERS, "rankone-reading")  # for all else, so that neither waits
         self.description = b""  # the OpenAPI document
+        self.log: RequestLog | None = None  # of requests, if there is to be one
         self._ticking: asyncio.Task[None] | None = None
         self._silent_until = float("-inf")
         self._said: dict[str, str] = {}  # what the tick could not do, and what was said of it
@@ -83,6 +85,8 @@ class Service:
 
     async def stop(self) -> None:
         """Finish what was accepted, then close."""
+        if self.log is not None:
+            self.log.flush()
         if self._ticking is not None:
             self._ticking.cancel()
             with contextlib.suppress(asyncio.CancelledError):

@@ -1,0 +1,307 @@
+"""How an operator runs the service: sockets, paths, proxies, TLS, configuration, logs, workers, waiting."""
+
+import contextlib
+import http.client
+import io
+import json
+import os
+import re
+import signal
+import socket
+import ssl
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from rankone.cli import build_app
+from rankone.cli.serve import _PREFIX
+from rankone.errors import InputError
+from rankone.serving import Database
+from rankone.web.server.certificates import check_certificate
+from rankone.web.server.listening import listen_at
+from rankone.web.server.logs import RequestLog
+from rankone.web.server.serve import ServerOptions, wait_for
+from rankone.web.server.tokens import create_token
+
+from .helpers import HOMEPAGE, WAIT, Api, running
+
+CERTIFICATE, EXPIRED = (Path(__file__).parent / name for name in ("loopback.pem", "expired.pem"))
+
+
+def serve(monkeypatch, *words, **environment):
+    """Return the options with which ``rankone serve`` would run."""
+    found = []
+    monkeypatch.setattr("rankone.web.server.serve.serve", lambda options, say: found.append(options.checked()))
+    result = CliRunner().invoke(
+        build_app(), ["serve", *map(str, words)], env={f"{_PREFIX}{name}": value for name, value in environment.items()}
+    )
+    if result.exception is not None:
+        raise result.exception
+    return found[0]
+
+
+def test_configuration_by_file_environment_and_command_line(monkeypatch, tmp_path):
+    file = tmp_path / "rankone.toml"
+    file.write_text(
+        'db = "site.db"\nport = 9000\nworkers = 2\nallow-origin = ["https://a.example"]\nlog-format = "json"'
+    )
+    found = serve(monkeypatch, "--config", file, "--port", 9002, WORKERS="3", PORT="9001")
+    assert (found.db, found.port, found.workers, found.log_format) == ("site.db", 9002, 3, "json")
+    assert found.allowed_origins == ["https://a.example"]
+    found = serve(monkeypatch, CONFIG=str(file), ALLOW_ORIGIN="https://b.example https://c.example")
+    assert (found.port, found.allowed_origins) == (9000, ["https://b.example", "https://c.example"])
+    usual = ServerOptions(allowed_origins=[], trusted_proxies=["127.0.0.1", "::1"])
+    assert serve(monkeypatch) == usual
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("prot = 8000", "did you mean port"),
+        ("port 8000", "a configuration in TOML"),
+        ("port = [1]", "port in"),
+        ('allow-origin = "https://a.example"', "allow-origin in"),
+        ("[serve]\nport = 1", "options of `rankone serve`"),
+    ],
+)
+def test_a_configuration_with_a_typo_is_refused_in_words(monkeypatch, tmp_path, text, message):
+    (tmp_path / "x.toml").write_text(text)
+    with pytest.raises(InputError, match=re.escape(message)):
+        serve(monkeypatch, "--config", tmp_path / "x.toml")
+    with pytest.raises(InputError, match="No such file"):
+        serve(monkeypatch, "--config", tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--log-format", "xml"], "text or json"),
+        (["--tls-key", "x.pem"], "name the certificate too"),
+        (["--workers", "0"], "1 to 64 workers"),
+        (["--trusted-proxy", "*"], "name each"),
+        (["--root-path", "rankone"], "try --root-path /rankone"),
+        (["--root-path", "/a%20b"], "a path for"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(monkeypatch, words, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        serve(monkeypatch, *words)
+
+
+def test_a_certificate_must_be_valid_and_fit_its_key(tmp_path):
+    assert check_certificate(CERTIFICATE, None) is None
+    assert "expires in 9 days" in check_certificate(
+        CERTIFICATE, None, now=ssl.cert_time_to_seconds("Dec 23 00:00:00 2119 GMT")
+    )
+    with pytest.raises(InputError, match="certificate has expired - renew it"):
+        check_certificate(EXPIRED, None)
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    key.write_text(re.search(r"-----BEGIN PRIVATE.*?-----END PRIVATE KEY-----\n", EXPIRED.read_text(), re.DOTALL)[0])
+    certificate.write_text(re.search(r"-----BEGIN CERT.*", CERTIFICATE.read_text(), re.DOTALL)[0])
+    with pytest.raises(InputError, match="KEY_VALUES_MISMATCH"):
+        check_certificate(certificate, key)
+    with pytest.raises(InputError, match=r"no file .*none\.pem"):
+        check_certificate(certificate, tmp_path / "none.pem")
+    key.write_text("no key")
+    with pytest.raises(InputError, match="a certificate in PEM and its key"):
+        check_certificate(certificate, key)
+
+
+def test_it_starts_with_no_expired_certificate(tmp_path):
+    found = CliRunner().invoke(build_app(), ["serve", "--db", str(tmp_path / "x.db"), "--tls-cert", str(EXPIRED)])
+    assert "certificate has expired" in str(found.exception)
+    assert not (tmp_path / "x.db").exists()
+
+
+def test_a_root_path_is_taken_off_where_it_is_left_on(tmp_path):
+    with running(tmp_path / "rankone.db", root_path="/tools/rankone") as url:
+        api = Api(url)
+        for prefix in ("", "/tools/rankone"):
+            assert api("GET", f"{prefix}/health").status == 200
+            assert b"<title>" in api("GET", f"{prefix}/").body
+        assert api("GET", "/tools/rankone").status == 200
+        assert api("GET", "/tools/rankoneX/health").code == "unknown-path"
+        assert api("GET", "/openapi.json").json()["servers"] == [{"url": "/tools/rankone"}]
+
+
+class Lines(io.StringIO):
+    def found(self):
+        return [json.loads(line) for line in self.getvalue().splitlines()]
+
+
+def test_each_request_is_a_line_of_json_without_any_token(tmp_path, monkeypatch):
+    stream = Lines()
+    monkeypatch.setattr("rankone.web.server.app.RequestLog", lambda: RequestLog(stream))
+    with running(tmp_path / "rankone.db", request_log=True) as url:
+        api = Api(url, token="rk_0123456789ab_secret")
+        api("POST", "/v1/experiments", HOMEPAGE)
+        given = api.on("homepage", "POST", "/ask", {}, headers={"X-Request-ID": "from-the-proxy-7"})
+        assert given.headers["X-Request-ID"] == "from-the-proxy-7"
+        made = api.on("homepage", "POST", "/ask", {}, headers={"X-Request-ID": 'bad "id'})
+        api("GET", "/rk_0123456789ab_secret")
+        api.on("homepage", "POST", "/visit", {"token": "rk_0123456789ab_secret"})
+        started = time.monotonic()
+        while len(stream.getvalue().splitlines()) < 5:
+            assert time.monotonic() < started + WAIT
+            time.sleep(0.01)
+    lines = stream.found()
+    assert [(line["operation"], line["status"]) for line in lines] == [
+        ("create_experiment", 201), ("ask", 200), ("ask", 200), ("none", 404), ("visit", 200)
+    ]  # fmt: skip
+    assert lines[1]["id"] == "from-the-proxy-7"
+    assert lines[2]["id"] == made.headers["X-Request-ID"] != 'bad "id'
+    assert set(lines[0]) == {"time", "level", "id", "operation", "status", "ms", "client"}
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", lines[0]["time"])
+    assert "secret" not in stream.getvalue()
+    assert lines[0]["client"] == "127.0.0.1"
+
+
+def test_a_log_that_nobody_reads_harms_nobody():
+    class Full(io.StringIO):
+        def write(self, text):
+            raise OSError("No space left on device")
+
+    log = RequestLog(Full())
+    log._lines.append("x")
+    log.flush()
+
+
+def test_a_trusted_proxy_says_whose_request_it_is(tmp_path, start_server):
+    server = start_server(tmp_path / "rankone.db", "--proxy-headers", "--log-format", "json", "--access-log")
+    api = Api(server.url)
+    headers = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "https"}
+    assert api("GET", "/health/live", headers=headers).status == 200
+    assert api("GET", "/v1/experiments", headers=headers).code == "local-only"
+    assert api("GET", "/v1/experiments").status == 200
+    assert server.end() == 0
+    lines = [json.loads(line) for line in server._log.read_text().splitlines() if line.startswith("{")]
+    requests = [line for line in lines if "operation" in line]
+    assert [line["client"] for line in requests] == ["203.0.113.9", "203.0.113.9", "127.0.0.1"]
+    assert any("startup complete" in line.get("message", "") for line in lines)
+
+
+class UnixApi(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost")
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(WAIT)
+        self.sock.connect(self.path)
+
+
+def test_a_socket_in_the_file_system_needs_a_token_first(tmp_path, start_server):
+    db, place = tmp_path / "rankone.db", tmp_path / "s"
+    found = CliRunner().invoke(build_app(), ["serve", "--db", str(db), "--uds", str(place)])
+    assert "a token before the service listens" in str(found.exception)
+    with Database(db) as database:
+        token = create_token(database, ["read"])
+    server = start_server(db, "--uds", str(place), listens=str(place))
+    assert place.stat().st_mode & 0o777 == 0o660
+    with pytest.raises(InputError, match="a service that listens there"):
+        listen_at(place)
+    for headers, status in (({}, 401), ({"Authorization": f"Bearer {token}"}, 200)):
+        with contextlib.closing(UnixApi(str(place))) as connection:
+            connection.request("GET", "/v1/experiments", headers=headers)
+            assert connection.getresponse().status == status
+    assert server.end() == 0
+    assert not place.exists()
+
+
+def test_a_socket_left_behind_is_replaced_and_other_files_are_not(tmp_path):
+    for _ in range(2):
+        listen_at(tmp_path / "s").close()
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match="another file there"):
+        listen_at(tmp_path / "notes.txt")
+    with pytest.raises(InputError, match="in a folder that there is"):
+        listen_at(tmp_path / "no" / "s")
+
+
+def test_it_waits_for_a_database_server_that_is_not_there_yet(tmp_path, postgres, postgres_db):
+    (schema,) = re.findall(r"search_path%3D(\w+)", postgres_db)
+    later = tmp_path / "later"
+    address = f"host={later} dbname=postgres user=rankone password=secret options=-csearch_path={schema}"
+    said, pauses = [], []
+
+    def pause(seconds):
+        pauses.append(seconds)
+        if len(pauses) == 3:
+            later.symlink_to(postgres.folder)
+
+    wait_for(address, said.append, pause)
+    assert len(pauses) == 3
+    assert said[0].startswith("waiting for the database: the database postgresql://localhost/postgres to answer")
+    assert said[1:] == ["the database postgresql://localhost/postgres is there"]
+    assert "secret" not in " ".join(said)
+    wait_for(tmp_path / "new.db", said.append, pause)
+    assert len(pauses) == 3
+
+
+def pid_of(api):
+    return re.search(rb'rankone_build_info{pid="(\d+)"', api("GET", "/metrics").body)[1]
+
+
+def test_workers_share_a_database_and_are_replaced_one_by_one(tmp_path, start_server):
+    server = start_server(tmp_path / "rankone.db", "--workers", "2", "--tls-cert", CERTIFICATE, secure=True)
+    api, asked = SecureApi(server.port), []
+    assert api("POST", "/v1/experiments", HOMEPAGE) == 201
+    stop = threading.Event()
+
+    def ask():
+        while not stop.is_set():
+            asked.append(api("POST", "/v1/experiments/homepage/ask", {}))
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    before = workers_of(server)
+    assert len(before) == 2
+    server.process.send_signal(signal.SIGHUP)
+    started = time.monotonic()
+    while len(workers_of(server)) != 2 or workers_of(server) & before:
+        assert time.monotonic() < started + 5 * WAIT
+        time.sleep(0.05)
+    stop.set()
+    thread.join()
+    assert set(asked) == {200}  # nobody was refused meanwhile
+    with Database(tmp_path / "rankone.db", read_only=True) as database:
+        number = database.number("homepage")
+        assert database.use(lambda storage: storage.last_decision(number)) == len(asked) - 1
+    left = workers_of(server)
+    server.process.kill()  # and the workers end too
+    server.process.wait()
+    while any(Path(f"/proc/{pid}").exists() for pid in left):
+        assert time.monotonic() < started + 10 * WAIT
+        time.sleep(0.05)
+
+
+def workers_of(server):
+    """The processes that serve; Python's own helper of processes is not one of them."""
+    children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
+    words = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in children if Path(f"/proc/{pid}").exists()}
+    return {pid for pid, line in words.items() if b"spawn_main" in line}
+
+
+class SecureApi:
+    """Sends requests by TLS, each on a connection of its own; returns the status."""
+
+    def __init__(self, port):
+        self._port, self._context = port, ssl.create_default_context(cafile=CERTIFICATE)
+
+    def __call__(self, method, path, body):
+        connection = http.client.HTTPSConnection("127.0.0.1", self._port, timeout=WAIT, context=self._context)
+        with contextlib.closing(connection):
+            connection.request(method, path, json.dumps(body), {"Content-Type": "application/json"})
+            return connection.getresponse().status
+
+
+def test_figures_of_the_process_and_of_what_runs_there(tmp_path):
+    with running(tmp_path / "rankone.db") as url:
+        assert pid_of(Api(url)) == str(os.getpid()).encode()
+        text = Api(url)("GET", "/metrics").body
+    for name in (b"process_resident_memory_bytes", b"process_open_fds", b"process_cpu_seconds_total", b'version="'):
+        assert name in text
