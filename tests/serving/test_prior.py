@@ -26,7 +26,10 @@ def open_warm(db, prior=PAST, **settings):
 
 def test_the_policy_begins_with_what_was_seen_before(sqlite_db):
     with open_warm(sqlite_db, policy="uts", explore=0) as experiment:
-        assert experiment.look(lambda fold: (fold.rows.names, fold.cols.names)) == (["A", "B", "C"], ["1", "2"])
+        assert experiment.look(lambda fold: [levels.names for levels in fold.factors.each]) == [
+            ["A", "B", "C"],
+            ["1", "2"],
+        ]
         pulls, clicks = experiment.look(lambda fold: (fold.state.pulls.tolist(), fold.state.clicks.tolist()))
         assert pulls == [200, 150, 100, 50, 25, 0]
         assert clicks == [40, 8, 6, 2, 0, 0]
@@ -56,13 +59,13 @@ def test_a_restart_and_new_levels_keep_it(sqlite_db):
 
 def test_the_past_counts_for_so_much_and_no_more():
     counts = read_prior((np.array([[10_000, 10], [0, 400]]), np.array([[5_000, 1], [0, 100]])))
-    pulls, clicks = weighted(counts, ["row 1", "row 2"], ["col 1", "col 2"], 0.5)
+    pulls, clicks = weighted(counts, {"row": ["row 1", "row 2"], "col": ["col 1", "col 2"]}, 0.5)
     assert pulls == ((MOST, 5), (0, 200))
     assert clicks == ((MOST // 2, 0), (0, 50))
 
 
 def test_names_decide_which_factor_is_which():
-    swapped = weighted(read_prior(PAST), ["1", "2"], ["C", "A"], 1.0)
+    swapped = weighted(read_prior(PAST), {"row": ["1", "2"], "col": ["C", "A"]}, 1.0)
     assert swapped == (((50, 400), (0, 300)), ((1, 80), (0, 15)))
 
 

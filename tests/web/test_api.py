@@ -75,7 +75,7 @@ def test_settings_of_a_verdict_that_make_no_sense(api, change):
 
 def test_ask_and_tell_one_and_many(api):
     (decision,) = ask(api)
-    assert set(decision) == {"id", "row", "col", "row_name", "col_name", "number", "filler"}
+    assert set(decision) == {"id", "row", "col", "row_name", "col_name", "number", "filler", "levels"}
     told = tell(api, decision, True)
     assert (told.status, told.json()["status"], told.json()["repeated"]) == (200, "learned", False)
     assert tell(api, decision, True).json()["repeated"] is True

@@ -28,6 +28,9 @@ BODIES = {
     "retire_row": {"name": "new"},
     "add_col": {"name": "new"},
     "retire_col": {"name": "new"},
+    "add_level": {"factor": "row", "name": "newer"},
+    "retire_level": {"factor": "row", "name": "newer"},
+    "add_factor": {"name": "third", "levels": ["only"]},
 }
 # Written by hand, not taken from the table of operations: what each operation needs.
 NEEDS = {
@@ -52,6 +55,9 @@ NEEDS = {
     "retire_row": "admin",
     "add_col": "admin",
     "retire_col": "admin",
+    "add_level": "admin",
+    "retire_level": "admin",
+    "add_factor": "admin",
     "metrics": "read",
     "health": None,
     "live": None,
@@ -61,6 +67,7 @@ NEEDS = {
     "page_page_css": None,
     "page_page_js": None,
     "page_panels_js": None,
+    "page_combinations_js": None,
     "page_plan_js": None,
     "page_verdict_js": None,
     "page_tables_js": None,

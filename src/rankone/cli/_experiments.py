@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 DB = typer.Argument(..., help="SQLite file or postgresql:// address.")
 NAME = typer.Argument(..., help="Name of the experiment.")
+LEVEL_HELP = "A level of a factor, where these are not rows and columns, such as image=2; repeatable."
 
 
 @contextlib.contextmanager
@@ -38,3 +39,35 @@ def show_positions(found: Sequence[Position]) -> None:
     rows = [(each.experiment, each.events, at) for each, at in zip(found, times, strict=True)]
     columns = {"experiment": pl.String, "events": pl.Int64, "last_one_at": pl.String}
     show_table(pl.DataFrame(rows, schema=columns, orient="row"))
+
+
+def levels_of_factors(given: Sequence[str]) -> dict[str, list[str]]:
+    """Return the levels of each factor, written as its name, an equals sign, and levels with commas between.
+
+    >>> levels_of_factors(["headline=A,B", "image=1", "image=2"])
+    {'headline': ['A', 'B'], 'image': ['1', '2']}
+    """
+    found: dict[str, list[str]] = {}
+    for text in given:
+        factor, levels = _cut(text, "--factor headline=A,B,C")
+        found.setdefault(factor, []).extend(level.strip() for level in levels.split(","))
+    return found
+
+
+def level_of_each(given: Sequence[str]) -> dict[str, str] | None:
+    """Return a level of each factor that is named; None: none is. Several may stand in one text, with commas between.
+
+    >>> level_of_each(["headline=A", "image=1,button=buy"])
+    {'headline': 'A', 'image': '1', 'button': 'buy'}
+    """
+    parts = [part for text in given for part in text.split(",")]
+    return dict(_cut(part, "headline=A") for part in parts) or None
+
+
+def _cut(text: str, example: str) -> tuple[str, str]:
+    from rankone.errors import InputError
+
+    factor, equals, rest = text.partition("=")
+    if not equals:
+        raise InputError("a factor and what is meant of it, with an equals sign between", text, f"try {example}")
+    return factor.strip(), rest.strip()

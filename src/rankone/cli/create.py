@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from rankone.cli._commands import LIVE, command
-from rankone.cli._experiments import DB, NAME
+from rankone.cli._experiments import DB, NAME, level_of_each, levels_of_factors
 from rankone.cli._options import policy_names
 
 
@@ -17,13 +17,19 @@ from rankone.cli._options import policy_names
 def create(
     db: str = DB,
     name: str = NAME,
-    row: list[str] = typer.Option(..., "--row", help="Name of a row, such as a headline; repeatable."),
-    col: list[str] = typer.Option(..., "--col", help="Name of a column, such as an image; repeatable."),
+    row: list[str] = typer.Option([], "--row", help="Name of a row, such as a headline; repeatable."),
+    col: list[str] = typer.Option([], "--col", help="Name of a column, such as an image; repeatable."),
+    factor: list[str] = typer.Option(
+        [],
+        "--factor",
+        help="Any number of factors instead of rows and columns: a name and its levels, such as headline=A,B,C; "
+        "repeatable, also for more levels of one factor.",
+    ),
     window: float | None = typer.Option(
         None, help="Seconds after which silence counts as not clicked. Without it, tell both: clicked and not clicked."
     ),
     policy: str | None = typer.Option(
-        None, "--policy", "-P", autocompletion=policy_names, help="Policy that chooses the pairs; default: uts."
+        None, "--policy", "-P", autocompletion=policy_names, help="Policy that chooses what is shown; default: uts."
     ),
     auto_stop: float | None = typer.Option(
         None, help="Stop when a winner is known with at most this probability of error, such as 0.05."
@@ -52,7 +58,9 @@ def create(
         None, help="A leading pair within this part of the best one is good enough, such as 0.05."
     ),
     control: str | None = typer.Option(
-        None, help='A pair that keeps a share of the traffic until the end, as row,column, such as "A,x".'
+        None,
+        help='What keeps a share of the traffic until the end: a pair as row,column, such as "A,x", or with --factor '
+        "headline=A,image=1.",
     ),
     share: float | None = typer.Option(None, help="The share of the control; a tenth if left out."),
 ) -> None:
@@ -61,20 +69,30 @@ def create(
     from rankone.serving import Database, Experiment
     from rankone.serving.settings import checked_settings
 
-    pair = None if control is None else _pair(control, row, col)
+    factors = levels_of_factors(factor) or None
+    held = None if control is None else level_of_each([control]) if factors else _pair(control, row, col)
     more: dict[str, Any] = {"window": window, "auto_stop": auto_stop, "max_open": max_open, "max_age": max_age}
     more |= {"reward_cap": reward_cap}
-    more |= {"goal": goal, "explore": explore, "margin": margin, "control": pair, "share": share}
-    checked_settings(row, col, policy, seed=None, **more)  # before there is a file
+    more |= {"goal": goal, "explore": explore, "margin": margin, "control": held, "share": share}
+    more |= {"factors": factors, "rows": row or None, "cols": col or None}
+    if not factors and not (row and col):
+        expected = "--row and --col, or --factor, to say what is tried"
+        raise InputError(expected, "none" if not row and not col else "one of them", "try --row A --row B --col x")
+    checked_settings(policy=policy, seed=None, **more)  # before there is a file
 
     with Database(db) as database:
         where = database.where
         if name in database.names():
             do = f"see it: rankone experiments {shlex.quote(where)}, or choose another name"
             raise InputError("the name of a new experiment", name, do)
-        made = Experiment(name, row, col, policy, database, **more).report()
-    chosen = f"goal {made.goal}, policy {made.policy}"
-    print(f"'{name}' is ready: {len(row)} x {len(col)} pairs, {chosen}, in {where}.", file=sys.stderr)
+        made = Experiment(name, policy=policy, db=database, **more).report()
+    what = "pairs" if made.are_pair else f"combinations of {', '.join(made.best)}"
+    size = " x ".join(str(len(each.levels)) for each in made.factors)
+    chosen = f"{size} {what}, goal {made.goal}, policy {made.policy}"
+    print(f"'{name}' is ready: {chosen}, in {where}.", file=sys.stderr)
+    alone = [each.name for each in made.factors if len(each.levels) == 1 and not made.are_pair]
+    if alone:
+        print(f"With one level, {', '.join(alone)} has nothing to compare yet; add_level adds more.", file=sys.stderr)
 
 
 def _pair(control: str, rows: list[str], cols: list[str]) -> tuple[str, str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import typer
 
 from rankone.cli._commands import LIVE, command
-from rankone.cli._experiments import DB, NAME, experiment_of
+from rankone.cli._experiments import DB, LEVEL_HELP, NAME, experiment_of, level_of_each
 
 
 @command("exclude", example="rankone.db homepage --token 4f1c09ab77d2 --why robots", topic=LIVE)
@@ -16,6 +18,7 @@ def exclude(
     token: str | None = typer.Option(None, help="What was asked or told with this token, by its id."),
     row: str | None = typer.Option(None, help="Outcomes of this row."),
     col: str | None = typer.Option(None, help="Outcomes of this column."),
+    level: list[str] = typer.Option([], "--level", help=LEVEL_HELP),
     since: float | None = typer.Option(None, help="Asked at this time (seconds since 1970) or later."),
     until: float | None = typer.Option(None, help="Asked before this time (seconds since 1970)."),
     why: str = typer.Option("outcomes excluded", help="A note for the journal."),
@@ -23,6 +26,7 @@ def exclude(
     """Undo false clicks: outcomes so far that fit everything given no longer count."""
     from rankone.specs import amount
 
+    fits: dict[str, Any] = {"source": source, "token": token, "row": row, "col": col, "levels": level_of_each(level)}
     with experiment_of(db, name) as experiment:
-        taken = experiment.exclude(source=source, token=token, row=row, col=col, since=since, until=until, why=why)
+        taken = experiment.exclude(**fits, since=since, until=until, why=why)
         print(f"{amount(taken, 'outcome')} of '{name}' excluded.")

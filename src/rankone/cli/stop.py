@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from rankone.cli._commands import LIVE, command
-from rankone.cli._experiments import DB, NAME, experiment_of
+from rankone.cli._experiments import DB, LEVEL_HELP, NAME, experiment_of, level_of_each
 
 
 @command("stop", example="rankone.db homepage --row A --col x", topic=LIVE)
@@ -14,9 +14,11 @@ def stop(
     name: str = NAME,
     row: str | None = typer.Option(None, help="Row to show from now on; default: the leading one."),
     col: str | None = typer.Option(None, help="Column to show from now on; default: the leading one."),
+    level: list[str] = typer.Option([], "--level", help=LEVEL_HELP),
     why: str = typer.Option("by hand", help="A note for those who read the report."),
 ) -> None:
     """Stop an experiment: every visitor sees one pair from now on, the leading one unless another is named."""
+    levels = level_of_each(level)
     with experiment_of(db, name) as experiment:
-        experiment.stop(row, col, why=why)
+        experiment.stop(row, col, levels=levels, why=why)
         print(experiment.report().sentence)

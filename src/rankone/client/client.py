@@ -8,16 +8,17 @@ id), so the client tries again by itself while the service is away, busy or rest
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, overload
 from urllib.parse import quote
 
 from rankone.client.transport import Transport, problem_error
 from rankone.deprecation import old_arguments, old_positions
 from rankone.errors import InputError
+from rankone.serving.level_changes import LevelChanges
 from rankone.serving.messages import Ask, Decision, Outcome, Tell, Void, checked_request, each_answered, id_of, tells
-from rankone.serving.names import checked_levels
-from rankone.serving.report import LevelReport, Report, Shortfall
+from rankone.serving.names import PAIR, checked_factors, checked_levels
+from rankone.serving.report import Report
 
 if TYPE_CHECKING:
     from rankone.policies import Policy
@@ -57,8 +58,8 @@ class Client:
     def create(
         self,
         name: str,
-        rows: Sequence[str] | int,
-        cols: Sequence[str] | int,
+        rows: Sequence[str] | int | None = None,
+        cols: Sequence[str] | int | None = None,
         policy: str | Policy | None = None,
         *,
         window: float | None = None,
@@ -70,16 +71,17 @@ class Client:
         goal: str | None = None,
         explore: float | None = None,
         margin: float | None = None,
-        control: tuple[str, str] | None = None,
+        control: Sequence[str] | Mapping[str, str] | None = None,
         share: float | None = None,
+        factors: Mapping[str, Sequence[str] | int] | None = None,
     ) -> RemoteExperiment:
         """Create an experiment, or find that it is there with these settings, which `rankone.Experiment` has too."""
         label = policy if policy is None or isinstance(policy, str) else policy.label
-        levels = {"rows": list(checked_levels(rows, "row")), "cols": list(checked_levels(cols, "col"))}
-        settings: dict[str, Any] = {"name": name, **levels, "policy": label}
+        settings: dict[str, Any] = {"name": name, **_levels(rows, cols, factors), "policy": label}
         settings |= {"window": window, "auto_stop": auto_stop, "seed": seed, "max_open": max_open, "max_age": max_age}
         settings |= {"goal": goal, "explore": explore, "margin": margin, "share": share, "reward_cap": reward_cap}
-        given = _given(**settings, control=list(control) if isinstance(control, tuple) else control)
+        held: Any = dict(control) if isinstance(control, Mapping) else control
+        given = _given(**settings, control=list(held) if isinstance(held, tuple) else held)
         self.transport.send("POST", "/v1/experiments", given, timeout=_CREATING)
         return self.experiment(name)
 
@@ -118,7 +120,7 @@ class Client:
         self.close()
 
 
-class RemoteExperiment:
+class RemoteExperiment(LevelChanges):
     """An experiment at a service, with the methods of `rankone.Experiment`."""
 
     def __init__(self, transport: Transport, name: str) -> None:
@@ -152,7 +154,7 @@ class RemoteExperiment:
         headers = {"Idempotency-Key": secrets.token_hex(16) if key is None else key}
         body = _given(count=asked.count, source=source)
         found = self._transport.send("POST", f"{self._path}/ask", body, headers)["decisions"]
-        decisions = [Decision(**decision) for decision in found]
+        decisions = [Decision.of_dict(decision) for decision in found]
         return decisions[0] if count is None else decisions
 
     @old_arguments(id="decision")
@@ -199,24 +201,28 @@ class RemoteExperiment:
 
     def report(self) -> Report:
         """Return what leads, how sure that is, how much traffic each level got and what is still in the race."""
-        found = self._transport.send("GET", f"{self._path}/report")
-        found = {key: value for key, value in found.items() if key not in ("headline", "sentence")}
-        levels = {side: tuple(LevelReport(**level) for level in found[side]) for side in ("rows", "cols")}
-        short = {"shortfalls": tuple(Shortfall(**each) for each in found.get("shortfalls", ()))}
-        pairs = {key: tuple(found[key]) for key in ("eras", "visitors_left", "seconds_left") if found.get(key)}
-        return Report(**found | levels | short | pairs)
+        return Report.of_dict(self._transport.send("GET", f"{self._path}/report"))
 
     def export(self, format: str = "jsonl") -> bytes:
         """Return all decisions, one row each, as csv, jsonl or parquet."""
         return self._transport.send("GET", f"{self._path}/export?format={quote(format)}", raw=True)
 
     @old_positions("why")
-    def stop(self, row: str | None = None, col: str | None = None, *, why: str = "by hand") -> tuple[str, str]:
-        """Stop experimenting: from now on every decision is one pair, the leading one unless another is named.
+    def stop(
+        self,
+        row: str | None = None,
+        col: str | None = None,
+        *,
+        levels: Mapping[str, str] | None = None,
+        why: str = "by hand",
+    ) -> tuple[str, ...]:
+        """Stop experimenting: from now on every decision is one combination, what leads unless another is named.
 
-        Return the names of that pair.
+        Return the names of its levels: of a pair, the row and the column. `levels` names them by factor.
         """
-        stopped = self._post("stop", _given(row=row, col=col, why=why))
+        stopped = self._post("stop", _given(row=row, col=col, levels=levels and dict(levels), why=why))
+        if stopped.get("shown_levels") is not None:
+            return tuple(stopped["shown_levels"].values())
         return stopped["shown_row"], stopped["shown_col"]
 
     def resume(self) -> None:
@@ -230,6 +236,7 @@ class RemoteExperiment:
         token: str | None = None,
         row: str | None = None,
         col: str | None = None,
+        levels: Mapping[str, str] | None = None,
         since: float | None = None,
         until: float | None = None,
         prior: bool = False,
@@ -241,6 +248,7 @@ class RemoteExperiment:
         also forgets the past counts that the experiment began with.
         """
         fits = _given(source=source, token=token, row=row, col=col, since=since, until=until, why=why)
+        fits |= {"levels": dict(levels)} if levels else {}
         fits |= {"prior": True} if prior else {}
         return self._post("exclude", fits)["excluded"]
 
@@ -248,21 +256,15 @@ class RemoteExperiment:
         """Close all decisions that have been open for so many seconds or longer; return how many."""
         return self._post("void-open", _given(older_than=older_than, source=source, token=token))["voided"]
 
-    def add_row(self, name: str) -> int:
-        """Add a row; return its number."""
-        return self._post("rows/add", {"name": name})["number"]
+    def _change_levels(self, factor: str, name: str, add: bool) -> int:
+        do = "add" if add else "retire"
+        if factor in PAIR:
+            return self._post(f"{factor}s/{do}", {"name": name})["number"]
+        return self._post(f"levels/{do}", {"factor": factor, "name": name})["number"]
 
-    def add_col(self, name: str) -> int:
-        """Add a column; return its number."""
-        return self._post("cols/add", {"name": name})["number"]
-
-    def retire_row(self, name: str) -> int:
-        """Withdraw a row: it is never chosen again."""
-        return self._post("rows/retire", {"name": name})["number"]
-
-    def retire_col(self, name: str) -> int:
-        """Withdraw a column."""
-        return self._post("cols/retire", {"name": name})["number"]
+    def add_factor(self, factor: str, levels: Sequence[str]) -> None:
+        """Add a whole factor: all decisions so far had the first of its levels."""
+        self._post("factors/add", {"name": factor, "levels": list(levels)})
 
     def close(self) -> None:
         """Close the connections to the service that are not in use; another call opens one again."""
@@ -295,3 +297,13 @@ def _checked(request: Any) -> Any:
 
 def _given(**values: Any) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
+
+
+def _levels(rows: Any, cols: Any, factors: Any) -> dict[str, Any]:
+    """Return the levels of a new experiment as the service takes them."""
+    if factors is None:
+        return {"rows": list(checked_levels(rows, "row")), "cols": list(checked_levels(cols, "col"))}
+    rows, cols, named = checked_factors(rows, cols, factors)
+    if named is None:
+        return {"rows": list(rows), "cols": list(cols)}
+    return {"factors": {factor: list(levels) for factor, levels in named}}

@@ -82,13 +82,13 @@ def start_evidence(sizes: tuple[int, ...], ratios: tuple[float, ...] = RATIOS, s
 
 
 def resized(evidence: Evidence, sizes: tuple[int, ...]) -> Evidence:
-    """Return the same evidence with room for levels that are new: the last ones of their factor."""
+    """Return the same evidence with room for new levels, the last ones of their factor, and for new factors."""
     spared = 1.0 if evidence.spared[0] < 0 else float(evidence.ratios[evidence.spared[0]])
     found = start_evidence(sizes, tuple(evidence.ratios.tolist()), spared)
     old = np.concatenate(
         [
             np.arange(evidence.starts[factor + 1] - evidence.starts[factor]) + found.starts[factor]
-            for factor in range(len(sizes))
+            for factor in range(len(evidence.starts) - 1)
         ]
     )
     for name in ("logs", "now", "proof", "enough"):

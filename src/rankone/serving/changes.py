@@ -7,36 +7,53 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rankone.errors import InputError
 from rankone.serving.exclusions import Exclusion
+from rankone.serving.factors import Factors, Levels
 from rankone.serving.fold import Fold
-from rankone.serving.journal import BY_OPERATOR, Draft, Kind, Texts
-from rankone.serving.make_report import make_report
-from rankone.serving.settings import Levels, checked_pairs
+from rankone.serving.journal import BY_OPERATOR, NO_TEXTS, Draft, Kind, Texts
+from rankone.serving.names import MAX_FACTORS, PAIR, called, called_all, checked_levels, checked_name
+from rankone.serving.settings import checked_combinations
+from rankone.serving.verdict import verdict_of
 from rankone.specs import did_you_mean
 
 
-def draft_stop(fold: Fold, draft: Draft, row: str | None, col: str | None, why: str) -> tuple[str, str]:
-    """Draft a stop on a pair, None: on what leads; return the names of the pair."""
-    if fold.learned == 0 and (row is None or col is None):
-        raise InputError("outcomes that tell which pair leads", "none yet", "name the pair: stop(row, col)")
-    report = make_report(fold)
-    pair = {
-        "row": _living(fold.rows, "row", report.best_row if row is None else row),
-        "col": _living(fold.cols, "column", report.best_col if col is None else col),
-    }
-    draft.add(Kind.STOP, -1, texts=Texts(note=json.dumps(pair | {"why": why})))
-    return fold.rows.names[pair["row"]], fold.cols.names[pair["col"]]
+def draft_stop(fold: Fold, draft: Draft, levels: Mapping[str, str], why: str) -> dict[str, str]:
+    """Draft a stop on a combination, of factors that are not named on the level that leads; return all names."""
+    unknown = [factor for factor in levels if factor not in fold.factors]
+    if unknown:
+        raise _no_factor(fold, unknown[0])
+    if fold.learned == 0 and len(levels) < len(fold.factors):
+        what, do = _told_whole(fold)
+        raise InputError(f"outcomes that tell which {what} leads", "none yet", do)
+    shown = [int(live[leader]) for live, leader in zip(fold.live, verdict_of(fold).leaders, strict=True)]
+    for place, (factor, found) in enumerate(fold.factors.items()):
+        if factor in levels:
+            shown[place] = _living(found, factor, levels[factor])
+    draft.add(Kind.STOP, -1, texts=Texts(note=json.dumps(fold.factors.note_of(shown) | {"why": why})))
+    return fold.factors.named(shown)
+
+
+def _told_whole(fold: Fold) -> tuple[str, str]:
+    """Return what is shown, and how to name it whole to stop on it."""
+    if fold.factors.are_pair:
+        return "pair", "name the pair: stop(row, col)"
+    return "combination", f"name a level of each factor: stop(levels={{'{next(iter(fold.factors))}': ..., ...}})"
+
+
+def _no_factor(fold: Fold, factor: str) -> InputError:
+    do = did_you_mean(factor, list(fold.factors), "name a factor that is there")
+    return InputError(f"one of the factors {', '.join(fold.factors)}", f"factor '{factor}'", do)
 
 
 def draft_resume(fold: Fold, draft: Draft) -> None:
     """Draft the end of a stop."""
     if fold.stopped is None:
         raise InputError("an experiment that is stopped", "one that runs", "nothing is to be done")
-    draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note("resumed", fold.rows, fold.cols, stopped=None)))
+    draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note("resumed", stopped=None)))
 
 
 def draft_exclusion(
@@ -45,8 +62,7 @@ def draft_exclusion(
     *,
     source: str | None,
     token: str | None,
-    row: str | None,
-    col: str | None,
+    levels: Mapping[str, str],
     first: int | None,
     last: int | None,
     why: str,
@@ -61,9 +77,7 @@ def draft_exclusion(
         "token": token,
         "first": first,
         "last": last,
-        "row": None if row is None else _among(fold.rows.names, "row", row),
-        "col": None if col is None else _among(fold.cols.names, "column", col),
-    }
+    } | _excluded_levels(fold, levels)
     fits = {what: value for what, value in fits.items() if value is not None}
     if prior and not fold.prior.any():
         raise InputError("an experiment that began with past counts", "one that did not", "leave prior out")
@@ -71,10 +85,11 @@ def draft_exclusion(
         raise InputError(
             "something that tells which outcomes to exclude",
             "nothing",
-            "name a source, a token, a row, a column or a time (since, until)",
+            f"name a source, a token, {'a row, a column' if fold.factors.are_pair else 'levels'} or a time (since, "
+            "until)",
         )
     if not fits:
-        note = fold.era_note(why, fold.rows, fold.cols, forget=True, prior=False)
+        note = fold.era_note(why, forget=True, prior=False)
         draft.add(Kind.ERA, -1, texts=Texts(note=note))
         return 0
     # Told, but their windows are still open: they will not be learned either.
@@ -85,61 +100,99 @@ def draft_exclusion(
         source is None and token is None
     ):  # nor those of a level that nobody has told yet: silence would count against it
         draft_voids(fold, draft, [number for number in _open_of(fold, exclusion) if number not in fold.held])
-    forgotten = {"prior": False} if prior else {}
-    note = fold.era_note(why, fold.rows, fold.cols, forget=True, exclude=fits, asked=fold.decisions, **forgotten)
+    forgotten: dict[str, Any] = {"prior": False} if prior else {}
+    note = fold.era_note(why, forget=True, exclude=fits, asked=fold.decisions, **forgotten)
     draft.add(Kind.ERA, -1, texts=Texts(note=note))
     return len(held)
 
 
+def _excluded_levels(fold: Fold, levels: Mapping[str, str]) -> dict[str, Any]:
+    """Return which levels an exclusion names, as the journal keeps them: rows and columns as ever."""
+    numbers = {}
+    for factor, name in levels.items():
+        if factor not in fold.factors:
+            raise _no_factor(fold, factor)
+        numbers[factor] = _among(fold.factors[factor].names, factor, name)
+    if fold.factors.are_pair:
+        return dict(numbers)
+    places = list(fold.factors)
+    return {"levels": {str(places.index(factor)): number for factor, number in numbers.items()}} if numbers else {}
+
+
 def _open_of(fold: Fold, exclusion: Exclusion) -> list[int]:
-    """Return the open decisions of the row or the column that an exclusion names."""
-    row, col = exclusion.row, exclusion.col
-    if row is None and col is None:
+    """Return the open decisions of the levels that an exclusion names."""
+    named = exclusion.of_factors()
+    if not named:
         return []
-    return [
-        number
-        for number, opened in fold.open.items()
-        if row in (None, opened.row) and col in (None, opened.col) and exclusion.first <= number <= exclusion.last
-    ]
+    found = []
+    for number, opened in fold.open.items():
+        levels = opened.levels(len(fold.factors))
+        fits = all(levels[factor] == level for factor, level in named.items())
+        if fits and exclusion.first <= number <= exclusion.last:
+            found.append(number)
+    return found
 
 
 def draft_voids(fold: Fold, draft: Draft, numbers: Iterable[int]) -> None:
     """Draft the end of open decisions, of which nothing is learned."""
     for number in numbers:
-        draft.add(Kind.VOID, number, fold.open[number].pair, BY_OPERATOR)
+        opened = fold.open[number]
+        draft.add(Kind.VOID, number, opened.pair, BY_OPERATOR, NO_TEXTS.of_shown(opened.shown))
 
 
-def draft_levels(fold: Fold, draft: Draft, side: str, name: str, add: bool) -> int:
-    """Draft a row or column (`side`) more or less; return its number."""
-    levels = {"row": copy.deepcopy(fold.rows), "col": copy.deepcopy(fold.cols)}
-    if not add and name in (fold.settings.control or ())[side == "col" :][:1]:
-        word = "row" if side == "row" else "column"
-        raise InputError(f"a {word} that is not the control's", name, "the control keeps its share; retire another")
-    number = _changed(levels[side], side, name, add)
-    checked_pairs(len(levels["row"].names), len(levels["col"].names))
-    why = f"{side} '{name}' {'added' if add else 'retired'}"
-    draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note(why, levels["row"], levels["col"])))
+def draft_levels(fold: Fold, draft: Draft, factor: str, name: str, add: bool) -> int:
+    """Draft a level of a factor more or less; return its number."""
+    if factor not in fold.factors:
+        raise _no_factor(fold, factor)
+    factors = copy.deepcopy(fold.factors)
+    held = fold.control
+    if not add and held is not None and held[factor] == name:
+        expected = f"a {called(factor)} that is not the control's"
+        raise InputError(expected, name, "the control keeps its share; retire another")
+    number = _changed(factors[factor], factor, name, add)
+    checked_combinations(factors.sizes)
+    what = factor if factor in PAIR else called(factor)
+    why = f"{what} '{name}' {'added' if add else 'retired'}"
+    draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note(why, factors)))
     return number
 
 
-def _among(names: Sequence[str], side: str, name: str) -> int:
+def draft_factor(fold: Fold, draft: Draft, name: str, levels: Any) -> None:
+    """Draft one factor more; all decisions so far had its first level."""
+    checked_name(name, "factor name")
+    names = checked_levels(levels, name)
+    if name in fold.factors:
+        do = "add levels to it with add_level, or give the new one another name"
+        raise InputError("the name of a factor that is not there yet", name, do)
+    if len(fold.factors) == MAX_FACTORS:
+        raise InputError(f"at most {MAX_FACTORS} factors", f"'{name}', one more", "begin a new experiment")
+    factors = Factors(copy.deepcopy(fold.factors) | Factors.new({name: names}))
+    checked_combinations(factors.sizes)
+    fold.policy.check_plays("combination", factors.sizes, f"an experiment with {len(factors)} factors")
+    why = f"factor '{name}' added, until then '{names[0]}'"
+    draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note(why, factors)))
+
+
+def _among(names: Sequence[str], factor: str, name: str) -> int:
     if name not in names:
+        side = called(factor)
         do = did_you_mean(name, names, f"name a {side} that is there")
-        raise InputError(f"one of the {side}s {', '.join(names)}", f"{side} '{name}'", do)
+        raise InputError(f"one of the {called_all(factor)} {', '.join(names)}", f"{side} '{name}'", do)
     return names.index(name)
 
 
-def _living(levels: Levels, side: str, name: str) -> int:
-    _among(levels.names_living(), side, name)
+def _living(levels: Levels, factor: str, name: str) -> int:
+    _among(levels.names_living(), factor, name)
     return levels.names.index(name)
 
 
-def _changed(levels: Levels, side: str, name: str, add: bool) -> int:
+def _changed(levels: Levels, factor: str, name: str, add: bool) -> int:
     """Add or retire a level; return its number. A retired name may come back, under its old number."""
-    side = "column" if side == "col" else side
+    side = called(factor)
     if name not in levels.names:
         if not add:
-            raise InputError(f"one of the {side}s {', '.join(levels.names_living())}", name, "retire one of these")
+            expected = f"one of the {called_all(factor)} {', '.join(levels.names_living())}"
+            raise InputError(expected, name, "retire one of these")
         levels.names.append(name)
         levels.live.append(True)
         return len(levels.names) - 1

@@ -11,10 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from rankone.kernels.evidence import Evidence
+from rankone.serving.factors import margins
 from rankone.serving.fold import Fold
 from rankone.serving.report import Shortfall
 from rankone.serving.report_wording import TRAFFIC_ERROR
 from rankone.serving.verdict import Ratio, Verdict, comparisons, ratio_of
+from rankone.serving.weighing import spared_by_each
 
 _NO_BOUND = 99.0  # intervals go no further than ratios of 100
 
@@ -27,8 +29,8 @@ class Compared(NamedTuple):
     high: float | None
 
 
-def against_leader(fold: Fold, state: Verdict) -> tuple[list[Compared], list[Compared]]:
-    """Return the living rows and columns against the leading ones.
+def against_leader(fold: Fold, state: Verdict) -> list[list[Compared]]:
+    """Return the living levels of each factor against the leading one.
 
     All these intervals, and those of all other pairs of levels, hold together at all times, but for the error rate: an
     end of one is charged as much of it as the statement that one level beats another.
@@ -36,37 +38,35 @@ def against_leader(fold: Fold, state: Verdict) -> tuple[list[Compared], list[Com
     weighing = fold.weighing
     each = 2.0 * weighing.error / max(1, comparisons(weighing.sizes))
     won, enough = state.doubt <= weighing.error, state.enough <= weighing.error
-    most = 1.0 if won else math.sqrt(1.0 + fold.settings.margin) if enough else math.inf  # so the verdict says
-    middle, sides = int(weighing.steering.starts[1]), []
-    for leader, levels in ((state.row, weighing.live[:middle]), (state.col, weighing.live[middle:])):
+    spared, sides = spared_by_each(fold.settings.margin, len(fold.factors)), []
+    most = 1.0 if won else spared if enough else math.inf  # so the verdict says
+    for leader, levels in zip(state.leaders, weighing.levels_of_each(), strict=True):
         found = [_ratio(weighing.evidence, int(level), int(levels[leader]), each) for level in levels]
         sides.append([_compared(ratio._replace(high=min(ratio.high, most))) for ratio in found])
-    return sides[0], sides[1]
+    return sides
 
 
 def against_control(fold: Fold, state: Verdict) -> Compared | None:
-    """Return the leading pair against the control; None: there is no control.
+    """Return what leads against the control; None: there is no control.
 
-    The pair's ratio is the row's times the column's, by the product model. Each level's ratio to the control's is
-    charged its part of the error, since any of them may come to lead.
+    Its ratio is the row's times the column's (times those of all factors), by the product model. Each level's ratio to
+    the control's is charged its part of the error, since any of them may come to lead.
     """
     if fold.settings.control is None:
         return None
     weighing = fold.weighing
-    middle = int(weighing.steering.starts[1])
-    each = weighing.error / max(1, sum(weighing.sizes) - 2)
-    row, col = (
+    each = weighing.error / max(1, sum(weighing.sizes) - len(weighing.sizes))
+    found = [
         _ratio(weighing.evidence, int(levels[leader]), int(levels[held]), each)
-        for leader, levels, held in (
-            (state.row, weighing.live[:middle], weighing.steering.control[0]),
-            (state.col, weighing.live[middle:], weighing.steering.control[1]),
+        for leader, levels, held in zip(
+            state.leaders, weighing.levels_of_each(), weighing.steering.control, strict=True
         )
-    )
-    bounded = max(row.high, col.high) < _NO_BOUND
+    ]
+    bounded = max(ratio.high for ratio in found) < _NO_BOUND
     return Compared(
-        row.estimate * col.estimate if bounded else None,
-        row.low * col.low,
-        row.high * col.high if bounded else None,
+        math.prod(ratio.estimate for ratio in found) if bounded else None,
+        math.prod(ratio.low for ratio in found),
+        math.prod(ratio.high for ratio in found) if bounded else None,
     )
 
 
@@ -77,17 +77,18 @@ def shortfalls(fold: Fold) -> list[Shortfall]:
     """
     weighing, found = fold.weighing, []
     bar = math.log(max(1, comparisons(weighing.sizes)) / TRAFFIC_ERROR)
-    names = fold.rows.names + fold.cols.names
-    told, asked = (np.concatenate([each.sum(axis=1), each.sum(axis=0)]) for each in (fold.pulls, fold.asked))
+    named = [(factor, name) for factor, levels in fold.factors.items() for name in levels.names]
+    told, asked = margins(fold.pulls), margins(fold.asked)
     shares = told / np.maximum(asked, 1)
     if not weighing.fits:
         return []
     proof = weighing.traffic.proof
-    for level in sorted(range(len(names)), key=lambda level: -proof[:, level].max()):
+    for level in sorted(range(len(named)), key=lambda level: -proof[:, level].max()):
         other = int(np.argmax(proof[:, level]))
         if proof[other, level] >= bar:
-            side = "row" if level < weighing.sizes[0] else "column"
-            found.append(Shortfall(side, names[level], float(shares[level]), names[other], float(shares[other])))
+            (factor, name), (_, compared) = named[level], named[other]
+            side = "column" if factor == "col" else factor
+            found.append(Shortfall(side, name, float(shares[level]), compared, float(shares[other])))
     return found
 
 

@@ -17,6 +17,7 @@ from rankone.serving import snapshot
 from rankone.serving.fold import Diverged, Fold
 from rankone.serving.forks import at_work
 from rankone.serving.journal_reading import from_snapshot, read_tail, replay
+from rankone.serving.packing import shown_levels
 from rankone.serving.report_wording import NOT_KNOWN
 from rankone.serving.storage import Storage, open_storage
 from rankone.serving.storage.schema import SCHEMA
@@ -116,11 +117,15 @@ def _examine_one(storage: Storage, name: str, number: int) -> Iterator[Finding]:
 def _recount(storage: Storage, name: str, number: int, fold: Fold) -> Finding:
     """Count outcomes once more, by the database itself and not by the fold."""
     pulls, clicks = np.zeros_like(fold.pulls), np.zeros_like(fold.clicks)
-    for row, col, count, clicked in storage.recount(number, [each._asdict() for each in fold.exclusions]):
-        pulls[row, col], clicks[row, col] = count, clicked
+    counted = storage.recount(number, [each._asdict() for each in fold.exclusions])
+    pairs = np.array([(row, col) for row, col, *_ in counted], np.int64).reshape(-1, 2)
+    packed = [None if shown is None else bytes(shown) for _, _, shown, *_ in counted]
+    for cell, (*_, count, clicked) in zip(shown_levels(pairs, packed, pulls.ndim).tolist(), counted, strict=True):
+        pulls[tuple(cell)] += count
+        clicks[tuple(cell)] += clicked
     same = np.array_equal(pulls, fold.pulls) and np.array_equal(clicks, fold.clicks)
-    counted = f"{amount(int(pulls.sum()), 'outcome')}, {amount(int(clicks.sum()), 'click')}"
-    return Finding(name, "recount", same, counted + ("" if same else ", not as replayed"))
+    found = f"{amount(int(pulls.sum()), 'outcome')}, {amount(int(clicks.sum()), 'click')}"
+    return Finding(name, "recount", same, found + ("" if same else ", not as replayed"))
 
 
 def _compare(storage: Storage, name: str, number: int, seq: int, body: bytes, replayed: Fold) -> Finding:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankone.serving.journal import COL, DECISION, KIND, ROW, SEQ, Events, Kind
+from rankone.serving.journal import DECISION, KIND, SEQ, Events, Kind
 
 _ASK = int(Kind.ASK)
 _LAST = 2**62
@@ -23,14 +23,22 @@ class Exclusion(NamedTuple):
     col: int | None = None
     source: str | None = None
     token: str | None = None  # that told the outcome, or asked for its decision
+    levels: Mapping[str, int] | None = None  # by the number of their factor, as text; those of rows and columns above
+
+    def of_factors(self) -> dict[int, int]:
+        """Return the level that is excluded of each factor that is named, by its number."""
+        named = {0: self.row, 1: self.col} | {int(factor): level for factor, level in (self.levels or {}).items()}
+        return {factor: level for factor, level in named.items() if level is not None}
 
     def fits(self, events: Events, asked: set[int]) -> Any:
         """Return for each event whether its outcome is excluded; `asked` are the decisions that its token asked for."""
         numbers = events.numbers
         fits = (numbers[:, SEQ] < self.seq) & (numbers[:, DECISION] >= self.first) & (numbers[:, DECISION] <= self.last)
-        for column, level in ((ROW, self.row), (COL, self.col)):
-            if level is not None:
-                fits &= numbers[:, column] == level
+        named = self.of_factors()
+        if named:
+            shown = events.shown(max(2, 1 + max(named)))
+            for factor, level in named.items():
+                fits &= shown[:, factor] == level
         if self.source is not None:
             fits &= np.array([texts.source == self.source for texts in events.texts], bool)
         if self.token is not None:
@@ -80,7 +88,7 @@ class Exclusions:
             if token is not None and token in self._asked:
                 self._asked[token].add(int(events.numbers[place, DECISION]))
 
-    def hidden(self, events: Events, counted: Any, sizes: tuple[int, int]) -> Any:
+    def hidden(self, events: Events, counted: Any, sizes: Sequence[int]) -> Any:
         """Return, for each of the events that count, levels whose outcomes were left out for being theirs.
 
         Clicks of a row that nobody counts make the others look better than it: there, they are not compared with it.
@@ -88,10 +96,13 @@ class Exclusions:
         """
         found = None
         for exclusion in self._all:
-            some = [] if exclusion.row is None or exclusion.row >= sizes[0] else [exclusion.row]  # some came later
-            some += [] if exclusion.col is None or exclusion.col >= sizes[1] else [sizes[0] + exclusion.col]
+            some = [
+                sum(sizes[:factor]) + level
+                for factor, level in exclusion.of_factors().items()
+                if factor < len(sizes) and level < sizes[factor]  # some came later
+            ]
             if some and len(events):
-                others = exclusion._replace(row=None, col=None)
+                others = exclusion._replace(row=None, col=None, levels=None)
                 fits = others.fits(events, self._asked.get(exclusion.token or "", set()))
                 fits |= events.numbers[:, DECISION] < self._before.get(exclusion.seq, 0)  # the level's were voided
                 fits = fits[counted]

@@ -3,43 +3,53 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar, overload
 
 from rankone.deprecation import old_arguments, old_positions
 from rankone.errors import InputError
 from rankone.policies import Policy
-from rankone.serving.changes import draft_exclusion, draft_levels, draft_resume, draft_stop, draft_voids
+from rankone.serving.changes import (
+    draft_exclusion,
+    draft_factor,
+    draft_levels,
+    draft_resume,
+    draft_stop,
+    draft_voids,
+)
 from rankone.serving.clock import Clock
 from rankone.serving.database import Database
 from rankone.serving.fold import Fold
 from rankone.serving.journal import Draft
+from rankone.serving.level_changes import LevelChanges
 from rankone.serving.make_report import make_report
 from rankone.serving.messages import Ask, Decision, Outcome, Tell, Void, each_answered, id_of, tells
-from rankone.serving.names import checked_levels, checked_name
-from rankone.serving.prior import WEIGHT, read_prior, weighted
+from rankone.serving.names import checked_name, named_levels
+from rankone.serving.prior import WEIGHT, levels_of_past, read_prior, weighted
 from rankone.serving.report import Report
 from rankone.serving.settings import (
     Settings,
     checked_number,
-    checked_policy,
     checked_seconds,
     checked_settings,
-    shown_setting,
+    levels_of,
+    refuse_contradictions,
 )
 
 T = TypeVar("T")
 _VOIDED_AT_ONCE = 10_000  # decisions voided in one commit: others shall not wait long
 
 
-class Experiment:
-    """A live experiment on pairs (row, column), kept in a database: made if it is new, continued if it is there.
+class Experiment(LevelChanges):
+    """A live experiment on pairs (row, column) or on combinations of more factors, kept in a database.
+
+    It is made if it is new, and continued if it is there.
 
     Args:
         name: name of the experiment in its database.
-        rows: names of the rows; needed for a new experiment.
-        cols: names of the columns; needed for a new experiment.
+        rows: names of the rows; needed for a new experiment, if it has no `factors`.
+        cols: names of the columns; the same.
         policy: who chooses, such as "uts" (the default) or "rank1elim-kl:horizon=100000".
         goal: "both" earns clicks and finds the winner, "earn" earns, "decide" finds the winner soonest. Unless you say
             otherwise it is "both", and "earn" where you name a policy and no `auto_stop`.
@@ -47,12 +57,15 @@ class Experiment:
             "both", 0.02 for "earn" (halved whenever decisions double, from 100 a level on), all for "decide". 0: the
             policy alone, exactly as in studies.
         margin: a verdict is enough that proves the leading pair within this part of the best one, such as 0.05.
-        control: the row and the column of a pair that keeps a share of the traffic until the experiment stops.
+        control: the row and the column of a pair that keeps a share of the traffic until the experiment stops; with
+            `factors`, a level of each.
         share: that share; a tenth unless you say otherwise.
         prior: past counts to begin with, as `rankone.analyse` takes them: a file, a dataframe, a pair of arrays. The
             policy starts as if it had seen them; a verdict does not rest on them. Its levels are the rows and columns
             where you do not name these. `exclude(prior=True)` takes it back.
         weight: how much a past outcome counts, up to 1; all those of a pair count for at most 1,000.
+        factors: what is shown where that is not a row and a column: the levels of each factor by its name, such as
+            ``{"headline": ["A", "B"], "image": ["1", "2"], "button": ["buy", "try"]}``.
         reward_cap: the largest reward there can be. Outcomes may then be rewards from 0 to it (`tell(..., reward=)`);
             each is rounded to a click with probability reward / cap. None: outcomes are clicks.
         db: a SQLite file, a ``postgresql://`` address, or a `Database` opened before; None or ``":memory:"`` to try
@@ -96,11 +109,12 @@ class Experiment:
         goal: str | None = None,
         explore: float | None = None,
         margin: float | None = None,
-        control: tuple[str, str] | None = None,
+        control: Sequence[str] | Mapping[str, str] | None = None,
         share: float | None = None,
         prior: Any = None,
         weight: float = WEIGHT,
         reward_cap: float | None = None,
+        factors: Mapping[str, Sequence[str] | int] | None = None,
         durability: str = "full",
         clock: Clock | None = None,
     ) -> None:
@@ -109,7 +123,7 @@ class Experiment:
             raise InputError("a rankone.serving.clock.Clock", clock, "pass an object of a subclass, or leave it out")
         asked = checked_settings(
             rows, cols, policy, window, auto_stop, seed, max_open, max_age, goal, explore, margin, control, share,
-            reward_cap,
+            reward_cap, factors,
         )  # fmt: skip
         past = None if prior is None else read_prior(prior)
         checked_number(weight, "weight", 0, 1, "weight=0.5")
@@ -126,22 +140,18 @@ class Experiment:
 
     def _new_settings(self, asked: dict[str, Any], past: Any, weight: float) -> Settings:
         if past is not None:
-            given = {side: checked_levels(past.levels[place], side[:-1]) for place, side in enumerate(("rows", "cols"))}
-            asked = asked | {side: asked[side] or given[side] for side in given}
-            asked["prior"] = weighted(past, asked["rows"], asked["cols"], weight)
-        if asked["rows"] is None or asked["cols"] is None:
+            asked = asked | levels_of_past(past, asked)
+            asked["prior"] = weighted(past, levels_of(asked["rows"], asked["cols"], asked["factors"] or ()), weight)
+        if asked["factors"] is None and (asked["rows"] is None or asked["cols"] is None):
             known = ", ".join(list(self._transactions.storage.names())[:10]) or "none"
-            raise InputError(
-                f"rows and cols for the new experiment '{self.name}'",
-                "none",
-                f"pass rows=['A', 'B'], cols=['1', '2'], or continue an experiment of this database ({known})",
-            )
+            do = f"pass rows=['A', 'B'], cols=['1', '2'], or continue an experiment of this database ({known})"
+            raise InputError(f"rows and cols, or factors, for the new experiment '{self.name}'", "none", do)
         return Settings.new(self.name, asked)
 
     def _check_prior(self, past: Any, weight: float) -> None:
         """Refuse past counts other than those the experiment began with."""
         settings = self.look(lambda fold: fold.settings)
-        if past is not None and weighted(past, settings.rows, settings.cols, weight) != settings.prior:
+        if past is not None and weighted(past, settings.levels, weight) != settings.prior:
             expected = f"the past counts and the weight with which experiment '{self.name}' began"
             raise InputError(
                 expected, "others" if settings.prior else "some, where it began with none", "leave prior out"
@@ -149,24 +159,10 @@ class Experiment:
 
     def _continue(self, asked: dict[str, Any]) -> None:
         """Refuse settings that contradict those the experiment was made with."""
-        settings, rows, cols = self.look(
-            lambda fold: (fold.settings, fold.rows.names_living(), fold.cols.names_living())
+        settings, living = self.look(
+            lambda fold: (fold.settings, {name: tuple(each.names_living()) for name, each in fold.factors.items()})
         )
-        if settings.window and asked["max_age"] is not None:
-            expected = f"no max_age for experiment '{self.name}', which has a window"
-            do = "leave it out: the window ends what is open"
-            raise InputError(expected, shown_setting("max_age", asked["max_age"]), do)
-        now = {"rows": tuple(rows), "cols": tuple(cols)}
-        for key, value in asked.items():
-            stored = now.get(key, getattr(settings, key))
-            if key == "policy" and value is not None and checked_policy(value).live().label == stored:
-                continue
-            if value is not None and value != stored and not (key in now and value == getattr(settings, key)):
-                do = "leave it out, or use another name" + (
-                    f"; add_{key[:-1]} and retire_{key[:-1]} change {key}" if key in now else ""
-                )
-                expected, got = shown_setting(key, stored), shown_setting(key, value)
-                raise InputError(f"{key} {expected}, with which experiment '{self.name}' runs", got, do)
+        refuse_contradictions(asked, settings, living)
 
     @overload
     def ask(self, count: None = None, *, key: str | None = None, source: str | None = None) -> Decision: ...
@@ -275,13 +271,29 @@ class Experiment:
         return bool(fold.due) and fold.open[fold.due[0]].at + fold.settings.window <= self._cached.time.now()
 
     @old_positions("why")
-    def stop(self, row: str | None = None, col: str | None = None, *, why: str = "by hand") -> tuple[str, str]:
-        """Stop experimenting: from now on every decision is one pair, the leading one unless another is named.
+    def stop(
+        self,
+        row: str | None = None,
+        col: str | None = None,
+        *,
+        levels: Mapping[str, str] | None = None,
+        why: str = "by hand",
+    ) -> tuple[str, ...]:
+        """Stop experimenting: from now on every decision is one combination, what leads unless another is named.
 
-        Return the names of that pair. The stop lasts until `resume`, or until that pair's row or column is retired.
+        Return the names of its levels: of a pair, the row and the column. The stop lasts until `resume`, or until one
+        of these levels is retired.
+
+        Args:
+            row: the row that every visitor sees; None: the leading one.
+            col: the column.
+            levels: the same by factor, such as ``{"headline": "A"}``; the others are those that lead.
+            why: a note for the journal.
         """
         checked_name(why, "why")
-        return self._transactions.change(self._cached, lambda fold, draft: draft_stop(fold, draft, row, col, why))
+        named = named_levels(row, col, levels)
+        shown = self._transactions.change(self._cached, lambda fold, draft: draft_stop(fold, draft, named, why))
+        return tuple(shown.values())
 
     def resume(self) -> None:
         """Experiment again after a stop, on all that is known."""
@@ -294,6 +306,7 @@ class Experiment:
         token: str | None = None,
         row: str | None = None,
         col: str | None = None,
+        levels: Mapping[str, str] | None = None,
         since: float | None = None,
         until: float | None = None,
         prior: bool = False,
@@ -309,12 +322,14 @@ class Experiment:
                 whatever source they named.
             row: of this row.
             col: of this column.
+            levels: of these levels, by factor.
             since: asked at this time (seconds since 1970) or later.
             until: asked before this time.
             prior: also forget the past counts that the experiment began with.
             why: a note for the journal.
         """
         checked_name(why, "why")
+        named = named_levels(row, col, levels)
         if token is not None:
             checked_name(token, "token")
         times = {
@@ -327,7 +342,7 @@ class Experiment:
             storage, number = self._transactions.storage, self._cached.number
             asked_before = {what: storage.decision_at(number, time) for what, time in times.items()}
             first, last = asked_before.get("since"), asked_before["until"] - 1 if "until" in times else None
-            fits: dict[str, Any] = {"source": source, "token": token, "row": row, "col": col}
+            fits: dict[str, Any] = {"source": source, "token": token, "levels": named}
             held = draft_exclusion(fold, draft, **fits, first=first, last=last, why=why, prior=prior)
             return fold.seq + len(draft), held
 
@@ -335,28 +350,14 @@ class Experiment:
         taken = self.look(lambda fold: fold.exclusions.taken.get(seq, 0))  # up to there, whoever tells meanwhile
         return held + taken
 
-    def add_row(self, name: str) -> int:
-        """Add a row; return its number. What is known of the other rows stays known."""
-        return self._change_levels("row", name, add=True)
+    def _change_levels(self, factor: str, name: str, add: bool) -> int:
+        checked_name(factor, "factor name")
+        checked_name(name, f"{factor} name")
+        return self._transactions.change(self._cached, lambda fold, draft: draft_levels(fold, draft, factor, name, add))
 
-    def add_col(self, name: str) -> int:
-        """Add a column; return its number."""
-        return self._change_levels("col", name, add=True)
-
-    def retire_row(self, name: str) -> int:
-        """Withdraw a row: it is never chosen again; outcomes of earlier decisions are still recorded.
-
-        A stopped experiment whose pair goes with it experiments again, on the levels that are left.
-        """
-        return self._change_levels("row", name, add=False)
-
-    def retire_col(self, name: str) -> int:
-        """Withdraw a column."""
-        return self._change_levels("col", name, add=False)
-
-    def _change_levels(self, side: str, name: str, add: bool) -> int:
-        checked_name(name, f"{side} name")
-        return self._transactions.change(self._cached, lambda fold, draft: draft_levels(fold, draft, side, name, add))
+    def add_factor(self, factor: str, levels: Sequence[str]) -> None:
+        """Add a whole factor: all decisions so far had the first of its levels."""
+        self._transactions.change(self._cached, lambda fold, draft: draft_factor(fold, draft, factor, levels))
 
     def _repr_html_(self) -> str:
         return self.report()._repr_html_()

@@ -10,9 +10,11 @@ import numpy as np
 
 from rankone.errors import InputError
 from rankone.serving.database import Database
+from rankone.serving.factors import Factors
 from rankone.serving.fold import Fold
-from rankone.serving.journal import AT, COL, DECISION, KIND, OUTCOMES, ROW, TAG, VALUE, Events, Kind
+from rankone.serving.journal import AT, DECISION, KIND, OUTCOMES, TAG, VALUE, Events, Kind, of_rows
 from rankone.serving.journal_reading import begin, each_to_end
+from rankone.serving.storage import Storage
 from rankone.writing import whole_file
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ _OUTCOME = {
     Kind.VOID: "void",
 }
 _TIME = "%Y-%m-%dT%H:%M:%S%.6f%:z"  # as in JSON lines
+_MORE = ("asked_at", "source", "outcome", "clicked", "learned", "outcome_at", "token", "chance", "reward")
 _FORMULA = r"""((?:^|;)[" ]*)([=+\-@\t\r])"""
 
 
@@ -36,7 +39,8 @@ def decisions_table(database: Database, name: str) -> pl.DataFrame:
     `learned` says whether the outcome counts: not if it is open, held, late, void or excluded.
     Where it came late, what closed its decision stands: silence, which counts, or a void. `token` is the id of the
     token that asked a service for the decision, `chance` the probability with which it was chosen, where that is known.
-    `reward` is what was told where that was a reward; `clicked` is what it was rounded to.
+    `reward` is what was told where that was a reward; `clicked` is what it was rounded to. There is a column for each
+    factor with the names of its levels; rows and columns have their numbers, too.
     """
     import polars as pl
 
@@ -44,23 +48,18 @@ def decisions_table(database: Database, name: str) -> pl.DataFrame:
     with database.reader() as storage:
         number = storage.number(name)
         fold = begin(storage, number, with_policy=False)
+        factors = _most_factors(storage, number)
         for events in each_to_end(storage, number, fold):
-            asks.append(_asks(events))
+            asks.append(_asks(events, factors))
             outcomes.append(_outcomes(events, fold))
     # A late outcome replaces the expiry or the void that it follows.
     told = pl.concat(outcomes).group_by("number", maintain_order=True)
     last = told.agg(pl.exclude("reward").last(), pl.col("reward").drop_nulls().last())
     table = pl.concat(asks).join(last, on="number", how="left", maintain_order="left")
-    names = {
-        side: pl.Series(levels.names, dtype=pl.String) for side, levels in (("row", fold.rows), ("col", fold.cols))
-    }
     return table.select(
         "id",
         "number",
-        "row",
-        "col",
-        pl.lit(names["row"]).gather(pl.col("row")).alias("row_name"),
-        pl.lit(names["col"]).gather(pl.col("col")).alias("col_name"),
+        *_levels(fold.factors),
         "filler",
         pl.from_epoch("asked_at", time_unit="us").dt.replace_time_zone("UTC"),
         "source",
@@ -72,6 +71,31 @@ def decisions_table(database: Database, name: str) -> pl.DataFrame:
         "chance",
         "reward",
     )
+
+
+def _most_factors(storage: Storage, number: int) -> int:
+    """Return how many factors an experiment has by now; what was decided before one came had its first level."""
+    notes = [texts.details() for texts in of_rows(storage.marks(number)).texts]
+    return max((len(note["factors"]) for note in notes if note.get("factors")), default=2)
+
+
+def _levels(factors: Factors) -> list[pl.Expr]:
+    """Return the columns of what was shown."""
+    import polars as pl
+
+    columns = [f"factor {place}" for place in range(len(factors))]
+    named = [
+        pl.lit(pl.Series(levels.names, dtype=pl.String)).gather(pl.col(column))
+        for column, levels in zip(columns, factors.values(), strict=True)
+    ]
+    if not factors.are_pair:
+        taken = {"id", "number", "filler", *_MORE}  # a factor may have the name of another column
+        return [
+            each.alias(f"{factor} (factor)" if factor in taken else factor)
+            for factor, each in zip(factors, named, strict=True)
+        ]
+    numbers = [pl.col(column).alias(side) for column, side in zip(columns, factors, strict=True)]
+    return numbers + [each.alias(f"{side}_name") for side, each in zip(factors, named, strict=True)]
 
 
 def write_csv(table: pl.DataFrame, file: Any) -> None:
@@ -107,7 +131,7 @@ def write_decisions(database: Database, name: str, out: Path) -> int:
     return len(table)
 
 
-def _asks(events: Events) -> pl.DataFrame:
+def _asks(events: Events, n_factors: int) -> pl.DataFrame:
     import polars as pl
 
     asked = np.flatnonzero(events.numbers[:, KIND] == Kind.ASK)
@@ -116,12 +140,12 @@ def _asks(events: Events) -> pl.DataFrame:
         f"{number}-{(text.secret or b'').hex()}"
         for number, text in zip(numbers[:, DECISION].tolist(), texts, strict=True)
     ]
+    shown = events.shown(n_factors)[asked]
     return pl.DataFrame(
         {
             "id": pl.Series(ids, dtype=pl.String),
             "number": numbers[:, DECISION],
-            "row": numbers[:, ROW],
-            "col": numbers[:, COL],
+            **{f"factor {factor}": shown[:, factor] for factor in range(n_factors)},
             "filler": numbers[:, TAG] < 0,
             "asked_at": numbers[:, AT],
             "source": pl.Series([text.source for text in texts], dtype=pl.String),

@@ -1,7 +1,7 @@
 """What an experiment knows: the fold of its journal, and nothing else.
 
-The fold keeps the counts of every pair, the decisions still open and the policy's state with its random generator.
-Live requests and a journal being read go through the same `apply`: that is what makes a restart exact.
+The fold keeps the counts of every combination, the decisions still open and the policy's state with its random
+generator. Live requests and a journal being read go through the same `apply`: that is what makes a restart exact.
 
 An *era* is a stretch of the journal over which the policy runs undisturbed. It begins at creation and wherever the
 policy starts afresh on what is known (levels added or retired, outcomes excluded, another policy). The state at the
@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,11 +24,11 @@ from rankone.kernels.steering import EXPLORED
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy
 from rankone.serving.exclusions import Exclusion, Exclusions
+from rankone.serving.factors import Factors
 from rankone.serving.journal import (
     AT,
     BY_AGE,
     CLOSING,
-    COL,
     DECISION,
     KIND,
     LEARNED,
@@ -42,8 +42,10 @@ from rankone.serving.journal import (
     Texts,
     each_mark,
 )
-from rankone.serving.packing import pack_cross
-from rankone.serving.settings import Levels, Settings
+from rankone.serving.names import called, combination_text
+from rankone.serving.open_decisions import Held, Open
+from rankone.serving.packing import pack_cross, pack_shown
+from rankone.serving.settings import Settings
 from rankone.serving.unknown_policy import UnknownPolicy, policy_of
 from rankone.serving.weighing import Weighing
 
@@ -53,7 +55,6 @@ MEANING = np.full(max(Kind) + 1, NOTHING)
 MEANING[[Kind.ASK, Kind.TELL, Kind.LEARN, Kind.EXPIRE, Kind.VOID]] = ASK, LEARN, LEARN, LEARN, VOID
 _LEARNED = np.isin(np.arange(max(Kind) + 1), LEARNED)
 _CLOSES = np.isin(np.arange(max(Kind) + 1), CLOSING)
-_SIDES = np.arange(2)
 
 
 class Diverged(Exception):
@@ -64,38 +65,13 @@ class Stale(Exception):
     """The journal now excludes outcomes that this fold has counted: fold it again from its beginning."""
 
 
-class Open(NamedTuple):
-    """A decision that waits for its outcome."""
-
-    row: int
-    col: int
-    tag: int
-    at: int
-    secret: bytes
-    token: str | None = None  # that asked
-    cross: bytes | None = None  # the probabilities of its cross
-
-    @property
-    def pair(self) -> tuple[int, int, int]:
-        """What its outcome repeats in the journal."""
-        return self.row, self.col, self.tag
-
-
-class Held(NamedTuple):
-    """An outcome that waits for the end of its window."""
-
-    clicked: int
-    source: str | None
-    token: str | None = None  # that told
-
-
 class Fold:
     """The state of one experiment. `marks` are the rare events of the whole journal, known before it is read."""
 
     weighing: Weighing
-    live_rows: Ints
-    live_cols: Ints
-    prior: Ints  # pulls and clicks of each pair from before the experiment, (2, K, L)
+    factors: Factors
+    live: list[Ints]  # the numbers of the living levels of each factor
+    prior: Ints  # pulls and clicks of each combination from before the experiment, (2, *sizes)
 
     def __init__(self, marks: Events, with_policy: bool = True) -> None:
         self.seq, self.at, self.chain = 0, 0, b""
@@ -118,11 +94,25 @@ class Fold:
         self.state: Any = None
 
     @property
-    def shown(self) -> tuple[str | None, str | None]:
-        """The row and the column that every visitor sees since the experiment was stopped; None while it runs."""
+    def shown(self) -> dict[str, str] | None:
+        """What every visitor sees since the experiment was stopped, by factor; None while it runs."""
+        levels = self._stopped_on()
+        return None if levels is None else self.factors.named(levels)
+
+    @property
+    def control(self) -> dict[str, str] | None:
+        """The control's level of each factor, of factors that came later the first; None: there is no control."""
+        if self.settings.control is None:
+            return None
+        first = {factor: levels.names[0] for factor, levels in self.factors.items()}
+        return first | dict(zip(self.factors, self.settings.control, strict=False))
+
+    def _stopped_on(self) -> list[int] | None:
+        """Return the level of each factor that every visitor sees; None while it runs."""
         if self.stopped is None:
-            return None, None
-        return self.rows.names[self.stopped["row"]], self.cols.names[self.stopped["col"]]
+            return None
+        levels = self.stopped.get("levels") or [self.stopped["row"], self.stopped["col"]]
+        return [*levels, *[0] * (len(self.factors) - len(levels))]
 
     def open_for(self, age: int, now: int, among: Iterable[int] | None = None) -> list[int]:
         """Return the decisions that have been open for `age` or longer, but for those whose window is over."""
@@ -134,8 +124,9 @@ class Fold:
         """Return whether the outcome of a decision, held until its window ends, is excluded."""
         opened, held = self.open[decision], self.held[decision]
         numbers = np.array([[0, 0, 0, decision, *opened.pair, 0]], np.int64)
+        texts = Texts(source=held.source, token=held.token, shown=opened.shown)
         asked = {decision} if opened.token is not None and opened.token == exclusion.token else set()
-        return bool(exclusion.fits(Events(numbers, [Texts(source=held.source, token=held.token)]), asked)[0])
+        return bool(exclusion.fits(Events(numbers, [texts]), asked)[0])
 
     def apply(self, events: Events, restart: bool = False) -> None:
         """Move over events that follow the ones seen so far; choices still to be made (row -1) are filled in.
@@ -160,9 +151,9 @@ class Fold:
         self.tallies += tallies
         counts: list[int] = tallies.tolist()  # most commits hold one or two events: NumPy's small steps count here
         if counts[_ASK]:
-            asks = numbers[kinds == _ASK]
-            np.add.at(self.asked, (asks[:, ROW], asks[:, COL]), 1)
-            self.fillers += int(np.count_nonzero(asks[:, TAG] < 0))
+            asks = kinds == _ASK
+            np.add.at(self.asked, tuple(events.shown(len(self.factors))[asks].T), 1)
+            self.fillers += int(np.count_nonzero(numbers[asks, TAG] < 0))
         if any(counts[kind] for kind in LEARNED):
             self._learn(events)
         if counts[_VOID]:
@@ -186,14 +177,14 @@ class Fold:
         outcomes = events.numbers[counted]
         self.learned += len(outcomes)
         self.expired += int(np.count_nonzero(outcomes[:, KIND] == _EXPIRE))
-        pairs = outcomes[:, ROW], outcomes[:, COL]
-        np.add.at(self.pulls, pairs, 1)
-        np.add.at(self.clicks, pairs, outcomes[:, VALUE])
+        shown = events.shown(len(self.factors))[counted]
+        np.add.at(self.pulls, tuple(shown.T), 1)
+        np.add.at(self.clicks, tuple(shown.T), outcomes[:, VALUE])
         if len(outcomes):
             hidden = self.exclusions.hidden(events, counted, self.weighing.sizes)
             crosses = self._crosses(events, outcomes[:, DECISION].tolist())
             drawn = sum(tag >= 0 or cross is not None for tag, cross in zip(outcomes[:, TAG], crosses, strict=True))
-            self.weighing.weigh(outcomes[:, ROW:TAG], outcomes[:, VALUE], crosses, hidden, int(drawn))
+            self.weighing.weigh(shown, outcomes[:, VALUE], crosses, hidden, int(drawn))
 
     def _crosses(self, events: Events, decisions: list[int]) -> list[bytes | None]:
         """Return the probabilities of decisions, made before these events or among them."""
@@ -211,11 +202,12 @@ class Fold:
         """Let the policy choose and learn."""
         numbers, kinds = events.numbers, events.numbers[:, KIND]
         what, fresh = MEANING[kinds], numbers[:, ROW] < 0
-        if self.stopped is not None:
+        stopped = self._stopped_on()
+        if stopped is not None:
             asks = what == ASK
             what[asks] = NOTHING
-            numbers[fresh & asks, ROW : TAG + 1] = self.stopped["row"], self.stopped["col"], FILLER
-        shown, tags = self._places[numbers[:, ROW:TAG], _SIDES], numbers[:, TAG].copy()
+            self._note_shown(events, (fresh & asks).nonzero()[0], np.array(stopped), FILLER)
+        shown, tags = self._places[events.shown(len(self.factors)), self._each], numbers[:, TAG].copy()
         fillers = tags < 0
         if np.count_nonzero(fillers):
             what[fillers & (what != ASK)] = NOTHING  # their outcomes
@@ -243,13 +235,22 @@ class Fold:
             if cross[0] >= 0.0:
                 chance, packed = (
                     float(cross[shown[place, 0]]),
-                    pack_cross(self.weighing.full_cross(cross), len(self.rows.names)),
+                    pack_cross(self.weighing.full_cross(cross), self.weighing.sizes),
                 )
                 events.texts[place] = events.texts[place]._replace(chance=chance, cross_chances=packed)
         if len(chosen):
-            numbers[chosen, ROW] = self.live_rows[shown[chosen, 0]]
-            numbers[chosen, COL] = self.live_cols[shown[chosen, 1]]
-            numbers[chosen, TAG] = tags[chosen]
+            levels = np.stack([live[shown[chosen, factor]] for factor, live in enumerate(self.live)], axis=1)
+            self._note_shown(events, chosen, levels, tags[chosen])
+
+    def _note_shown(self, events: Events, places: Ints, levels: Ints, tags: Any) -> None:
+        """Write down what decisions show: the first two levels as numbers, and all of them where they are more."""
+        events.numbers[places, TAG] = tags
+        for column in range(2):
+            events.numbers[places, ROW + column] = levels[..., column] if column < levels.shape[-1] else 0
+        if levels.shape[-1] > 2:
+            each = np.broadcast_to(levels, (len(places), levels.shape[-1])).tolist()
+            for place, shown in zip(places.tolist(), each, strict=True):
+                events.texts[place] = events.texts[place]._replace(shown=pack_shown(shown))
 
     def _without_chances(self, events: Events, what: Ints) -> list[int]:
         """Return the decisions whose probabilities are not stored: new ones, and those of journals before version 3."""
@@ -272,7 +273,9 @@ class Fold:
             still = [place for place, decision in asked if decision not in closed]  # reading a journal, few are
             for place, (_, _, at, decision, row, col, tag, _) in zip(still, numbers[still].tolist(), strict=True):
                 texts = events.texts[place]
-                self.open[decision] = Open(row, col, tag, at, texts.secret or b"", texts.token, texts.cross_chances)
+                self.open[decision] = Open(
+                    row, col, tag, at, texts.secret or b"", texts.token, texts.cross_chances, texts.shown
+                )
                 if self.settings.window:
                     self.due.append(decision)
         if counts[_HOLD]:
@@ -296,28 +299,24 @@ class Fold:
             self.began = self.at
             self.settings = Settings.of_note(details)
             self.policy: Policy = policy_of(self.settings.policy)
-            self.rows, self.cols = Levels.new(self.settings.rows), Levels.new(self.settings.cols)
-            self.asked, self.pulls, self.clicks = (
-                np.zeros((len(self.rows.names), len(self.cols.names)), np.int64) for _ in range(3)
-            )
+            self.factors = Factors.new(self.settings.levels)
+            self.asked, self.pulls, self.clicks = (np.zeros(self.factors.sizes, np.int64) for _ in range(3))
             self.prior = np.array(self.settings.prior or np.zeros((2, *self.asked.shape)), np.int64)
-            self.weighing = Weighing(self.settings, self.rows, self.cols)
+            self.weighing = Weighing(self.settings, self.factors.each)
             self._begin_era("created", [])
             return
         if "exclude" in details and not self.exclusions.known(self.seq):
             raise Stale
-        self.rows, self.cols = Levels(*details["rows"]), Levels(*details["cols"])
+        self.factors = Factors.of_note(details)
         self.policy = policy_of(details["policy"])
         # Journals of older programs do not say whether a stop lasts: there, every new era ended it.
         self.stopped, self.resumed = details.get("stopped"), details.get("resumed", self.resumed)
-        wider = len(self.rows.names) - len(self.asked), len(self.cols.names) - self.asked.shape[1]
-        self.asked, self.pulls, self.clicks = (
-            np.pad(counts, ((0, wider[0]), (0, wider[1]))) for counts in (self.asked, self.pulls, self.clicks)
-        )
-        self.prior = np.pad(self.prior, ((0, 0), (0, wider[0]), (0, wider[1])))
+        sizes = self.factors.sizes
+        self.asked, self.pulls, self.clicks = (_widened(each, sizes) for each in (self.asked, self.pulls, self.clicks))
+        self.prior = np.stack([_widened(each, sizes) for each in self.prior])
         if details.get("prior") is False:
             self.prior[:] = 0
-        self.weighing.begin_era(self.rows, self.cols)
+        self.weighing.begin_era(self.factors.each)
         self._begin_era(details["why"], details["defeats"])
 
     def _begin_era(self, why: str, defeated: list[int]) -> None:
@@ -329,23 +328,22 @@ class Fold:
         if self.seq < self._last_era:
             return
         self._last_era = self.seq
-        n_rows, n_cols = len(self.live_rows), len(self.live_cols)
         self.rng = generator(self.settings.seed, "experiment", len(self.eras))
-        self.state = self.policy.start(n_rows, n_cols)
+        self.state = self.policy.start(*(len(numbers) for numbers in self.live))
         if defeated:
             adopt(self.state, np.array(defeated, np.int64))
-        known = np.ix_(self.live_rows, self.live_cols)
+        known = np.ix_(*self.live)
         pulls, clicks = self.pulls[known] + self.prior[0][known], self.clicks[known] + self.prior[1][known]
         if pulls.any():
             self._advance_by(Stretch.known(pulls, clicks))
 
     def place_levels(self) -> None:
         """Work out which level of the policy is which level of the experiment."""
-        self.live_rows, self.live_cols = (np.array(levels.numbers(), np.int64) for levels in (self.rows, self.cols))
-        # The place of each row and of each column among the living ones; -1: retired, or (at -1, the last) none yet.
-        self._places = np.full((1 + max(len(self.rows.names), len(self.cols.names)), 2), -1)
-        for side, live in enumerate((self.live_rows, self.live_cols)):
-            self._places[live, side] = np.arange(len(live))
+        self.live, self._each = self.factors.living(), np.arange(len(self.factors))
+        # The place of each level of each factor among the living ones; -1: retired, or (at -1, the last) none yet.
+        self._places = np.full((1 + max(self.factors.sizes), len(self.factors)), -1)
+        for factor, live in enumerate(self.live):
+            self._places[live, factor] = np.arange(len(live))
 
     def _advance_by(self, stretch: Stretch) -> int:
         module = type(self.policy).__module__
@@ -353,21 +351,21 @@ class Fold:
             passed: int = compiled(advance, module)(self.state, self.weighing.steering, self.rng, stretch)
         return passed
 
-    def era_note(self, why: str, rows: Levels, cols: Levels, forget: bool = False, **more: Any) -> str:
-        """Return the note of an event that begins a new era with these levels.
+    def era_note(self, why: str, factors: Factors | None = None, forget: bool = False, **more: Any) -> str:
+        """Return the note of an event that begins a new era with these levels; None: those there are.
 
         A level that another eliminated stays out, unless that other one is retired: then it is back in the race.
-        `forget` brings all back. A stop lasts, unless its pair is retired: then there is nothing to show but what the
-        policy chooses.
+        `forget` brings all back. A stop lasts, unless a level of it is retired: then there is nothing to show but what
+        the policy chooses.
         """
+        factors = factors or self.factors
         if isinstance(self.policy, UnknownPolicy):
             raise self.policy.error()  # whom it has eliminated, it alone can tell
         if self.state is not None:
             check_relearns(type(self.state))  # of a journal that an older version began
-        new_rows, new_cols = rows.numbers(), cols.numbers()
-        places = {("row", level): place for place, level in enumerate(new_rows)}
-        places |= {("col", level): len(new_rows) + place for place, level in enumerate(new_cols)}
-        levels = [("row", int(level)) for level in self.live_rows] + [("col", int(level)) for level in self.live_cols]
+        living = [(factor, int(level)) for factor, live in enumerate(factors.living()) for level in live]
+        places = {level: place for place, level in enumerate(living)}
+        levels = [(factor, int(level)) for factor, live in enumerate(self.live) for level in live]
         defeated_by = (
             defeats(self.state, len(levels)) if self.state is not None and not forget else np.arange(len(levels))
         )
@@ -375,17 +373,25 @@ class Fold:
         for level, by in zip(levels, (levels[winner] for winner in defeated_by), strict=True):
             if level in places and by in places:
                 defeated[places[level]] = places[by]
-        note = {"why": why, "rows": [rows.names, rows.live], "cols": [cols.names, cols.live]}
-        note |= {"policy": self.policy.label, "defeats": defeated} | self._stop_after(rows, cols)
+        note = {"why": why} | factors.note()
+        note |= {"policy": self.policy.label, "defeats": defeated} | self._stop_after(factors)
         return json.dumps(note | more)
 
-    def _stop_after(self, rows: Levels, cols: Levels) -> dict[str, Any]:
+    def _stop_after(self, factors: Factors) -> dict[str, Any]:
         """Return what becomes of a stop when the levels are these."""
-        if self.stopped is None:
+        shown, stopped = self.shown, self._stopped_on()
+        if shown is None or stopped is None:
             return {}
-        for side, levels in (("row", rows), ("col", cols)):
-            if not levels.live[self.stopped[side]]:
-                (row, col), gone = self.shown, levels.names[self.stopped[side]]
-                word = "row" if side == "row" else "column"
-                return {"resumed": f"it was stopped on '{row}' with '{col}' until {word} '{gone}' was retired"}
+        for (factor, levels), level in zip(factors.items(), stopped, strict=False):  # some factor may be new
+            if not levels.live[level]:
+                on, gone = combination_text(shown), f"{called(factor)} '{levels.names[level]}'"
+                return {"resumed": f"it was stopped on {on} until {gone} was retired"}
         return {"stopped": self.stopped}
+
+
+def _widened(counts: Ints, sizes: tuple[int, ...]) -> Ints:
+    """Return counts with room for levels and factors that are new; all that was counted had a new factor's first."""
+    before = counts.shape + (1,) * (len(sizes) - counts.ndim)
+    found = np.zeros(sizes, np.int64)
+    found[tuple(slice(size) for size in before)] = counts.reshape(before)
+    return found

@@ -22,15 +22,17 @@ CLOCK     the journal's time is ahead of the machine's clock (by so many microse
           with the machine's clock
 ========  ==============================================================================================
 
-A decision is a pair: its row and its column are numbers. Journals of version 2 can hold more, in columns that are null
-where there is nothing to say: `shown` (something else than a pair, any number of choices), `context` (JSON: what was
+A decision is a pair: its row and its column are numbers; where there is only one factor the column is 0. Journals of
+version 2 can hold more, in columns that are null where there is nothing to say: `shown` (any number of choices; of a
+combination of more than two factors, the first two are in `row` and `col`, too), `context` (JSON: what was
 known before), `chance` (the probability with which it was chosen) and `token` (whose request it was). Where a list was
 shown, "clicked" is a mask (`rankone.serving.packing`). Journals of version 3 also steer, and a decision has
-`cross_chances`: the probabilities with which it would have been the same but for one level.
+`cross_chances`: the probabilities with which it would have been the same but for one level. Those of version 4 have
+factors with names of their own, any number of them.
 
-Outcomes repeat the pair and the tag of their decision, so every row can be read on its own. Events committed together
-form a group; the last event of a group carries the checksum of the group chained to the one before it. The events of
-version 1, and those of version 2 that need no new column, have the checksums that version 1 gave them.
+Outcomes repeat what was shown and the tag of their decision, so every row can be read on its own. Events committed
+together form a group; the last event of a group carries the checksum of the group chained to the one before it. The
+events of version 1, and those of version 2 that need no new column, have the checksums that version 1 gave them.
 """
 
 from __future__ import annotations
@@ -47,8 +49,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rankone.errors import JournalError
+from rankone.serving.packing import shown_levels
 
-VERSION = 3  # of the journal's meaning; a program reads its own version and all older ones
+VERSION = 4  # of the journal's meaning; a program reads its own version and all older ones
+PAIRS_VERSION = 3  # of journals that need no more: older programs read them, too
 
 Ints = npt.NDArray[np.int64]
 
@@ -101,6 +105,10 @@ class Texts(NamedTuple):
         """Return what the note holds."""
         return json.loads(self.note or "{}")
 
+    def of_shown(self, shown: bytes | None) -> Texts:
+        """Return the same with what was shown, None: a pair, which needs no text."""
+        return self if shown is None else self._replace(shown=shown)
+
 
 NO_TEXTS = Texts()
 _NO_OTHERS = (None, None, None)  # texts of version 1 besides the secret
@@ -144,6 +152,13 @@ class Events:
 
     def __getitem__(self, span: slice) -> Events:
         return Events(self.numbers[span], self.texts[span], self.plain or None)  # some of them may be plain
+
+    def shown(self, n_factors: int) -> Ints:
+        """Return what was shown in each, (n, factors); -1 where that is still to be chosen."""
+        pairs = self.numbers[:, ROW:TAG]
+        if n_factors == 2:
+            return pairs
+        return shown_levels(pairs, [texts.shown for texts in self.texts] if n_factors > 2 else (), n_factors)
 
     def rows(self, chain: bytes) -> list[tuple[Any, ...]]:
         """Return the rows to store for one group, whose checksum is `chain`."""

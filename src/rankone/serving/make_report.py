@@ -5,56 +5,57 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from rankone.kernels.policy import race
 from rankone.kernels.steering import EXPLORE
 from rankone.serving.comparing import Compared, against_control, against_leader, shortfalls
+from rankone.serving.factors import Levels, margin
 from rankone.serving.fold import Fold
 from rankone.serving.journal import Kind
-from rankone.serving.report import LevelReport, Report
+from rankone.serving.report import FactorReport, LevelReport, Report
 from rankone.serving.report_wording import against_text
-from rankone.serving.settings import Levels
 from rankone.serving.unknown_policy import UnknownPolicy
 from rankone.serving.verdict import verdict_of
 from rankone.serving.winner import Floats, Ints, intervals
 
+T = TypeVar("T")
+
 
 def make_report(fold: Fold) -> Report:
     """Return the report of a fold."""
-    known = np.ix_(fold.live_rows, fold.live_cols)
+    known = np.ix_(*fold.live)
     pulls, clicks = fold.pulls[known], fold.clicks[known]
     state, error = verdict_of(fold), fold.weighing.error
     low, high = intervals(pulls, clicks, error)
-    best = state.row, state.col
+    best = state.leaders
     with np.errstate(invalid="ignore", divide="ignore"):
         rates = clicks / pulls
-    counts, estimates = (fold.asked, fold.pulls, fold.clicks), (rates, low, high)
     proven = state.basis == "any"
-    ratios = against_leader(fold, state) if proven and fold.clicks.any() else (None, None)
+    ratios = against_leader(fold, state) if proven and fold.clicks.any() else None
     uplift = against_control(fold, state) if proven else None
     won = state.doubt <= error
     left = fold.weighing.visitors_left(fold.asked) if proven and not fold.stopped else None
-    rows = _level_reports(
-        fold.rows,
-        np.stack([each.sum(axis=1) for each in counts]),
-        np.stack([each[:, state.col] for each in estimates]),
-        state.row_doubts,
-        error,
-        ratios[0],
-        state.row,
+    factors = tuple(
+        FactorReport(
+            factor,
+            levels.names[fold.live[place][best[place]]],
+            _level_reports(
+                levels,
+                np.stack([margin(each, place) for each in (fold.asked, fold.pulls, fold.clicks)]),
+                np.stack([_beside_leader(each, best, place) for each in (rates, low, high)]),
+                state.doubts[place],
+                error,
+                None if ratios is None else ratios[place],
+                best[place],
+            ),
+        )
+        for place, (factor, levels) in enumerate(fold.factors.items())
     )
-    cols = _level_reports(
-        fold.cols,
-        np.stack([each.sum(axis=0) for each in counts]),
-        np.stack([each[state.row] for each in estimates]),
-        state.col_doubts,
-        error,
-        ratios[1],
-        state.col,
-    )
-    control = fold.settings.control or (None, None)
+    shown, control = fold.shown, fold.control
     return Report(
         name=fold.settings.name,
         policy=fold.policy.label,
@@ -64,8 +65,8 @@ def make_report(fold: Fold) -> Report:
         outcomes=outcome_counts(fold),
         fillers=fold.fillers,
         voided_by_age=fold.voided_by_age,
-        best_row=fold.rows.names[fold.live_rows[state.row]],
-        best_col=fold.cols.names[fold.live_cols[state.col]],
+        best_row=_of_pair([factor.best for factor in factors], 0),
+        best_col=_of_pair([factor.best for factor in factors], 1),
         rate=None if pulls[best] == 0 else float(rates[best]),
         low=float(low[best]),
         high=float(high[best]),
@@ -73,14 +74,14 @@ def make_report(fold: Fold) -> Report:
         error_rate=error,
         decided=min(state.doubt, state.enough) <= error,
         stopped=None if fold.stopped is None else fold.stopped["why"],
-        shown_row=fold.shown[0],
-        shown_col=fold.shown[1],
+        shown_row=_of_pair(list((shown or {}).values()), 0),
+        shown_col=_of_pair(list((shown or {}).values()), 1),
         resumed=fold.resumed,
         clock_ahead=fold.clock_ahead / 1e6,
         clock_jumped=fold.clock_jumped / 1e6,
         window=fold.settings.window / 1e6 or None,
-        rows=rows,
-        cols=cols,
+        rows=_of_pair([factor.levels for factor in factors], 0) or (),
+        cols=_of_pair([factor.levels for factor in factors], 1) or (),
         eras=tuple(fold.eras),
         reward_cap=fold.settings.reward_cap or None,
         goal=fold.settings.goal,
@@ -88,8 +89,8 @@ def make_report(fold: Fold) -> Report:
         explore=exploring(fold),
         margin=fold.settings.margin,
         good_enough=not won and state.enough <= error,
-        control_row=control[0],
-        control_col=control[1],
+        control_row=_of_pair(list((control or {}).values()), 0),
+        control_col=_of_pair(list((control or {}).values()), 1),
         control_share=fold.settings.share,
         uplift=None if uplift is None or uplift.ratio is None else uplift.ratio - 1.0,
         uplift_low=-1.0 if uplift is None else uplift.low - 1.0,
@@ -97,7 +98,21 @@ def make_report(fold: Fold) -> Report:
         shortfalls=tuple(shortfalls(fold)),
         visitors_left=left,
         seconds_left=None if left is None else _seconds(fold, left),
+        factors=factors,
+        shown_levels=shown,
+        control_levels=control,
     )
+
+
+def _of_pair(each: Sequence[T], place: int) -> T | None:
+    """Return what there is of the first or of the second of two factors; None where there are not two."""
+    return each[place] if len(each) == 2 else None
+
+
+def _beside_leader(each: Floats, best: tuple[int, ...], factor: int) -> Floats:
+    """Return the values of each level of a factor with the leading levels of the others."""
+    line: Any = (*best[:factor], slice(None), *best[factor + 1 :])
+    return np.asarray(each[line])
 
 
 def _seconds(fold: Fold, visitors: tuple[int, int]) -> tuple[float, float] | None:
@@ -114,10 +129,10 @@ def winning_note(fold: Fold, error: float) -> str | None:
     state = verdict_of(fold)
     if min(state.doubt, state.enough) > error or shortfalls(fold):  # what a verdict rests on does not hold then
         return None
-    pair = {"row": int(fold.live_rows[state.row]), "col": int(fold.live_cols[state.col])}
+    shown = fold.factors.note_of([int(live[leader]) for live, leader in zip(fold.live, state.leaders, strict=True)])
     why = "won" if state.doubt <= error else f"good enough, within {fold.settings.margin:g} of the best"
     steady = "" if state.basis == "any" else " while click rates stay as they are"
-    return json.dumps(pair | {"why": f"{why}, wrong with probability at most {error:g}{steady}"})
+    return json.dumps(shown | {"why": f"{why}, wrong with probability at most {error:g}{steady}"})
 
 
 def exploring(fold: Fold) -> float:
@@ -141,12 +156,12 @@ def outcome_counts(fold: Fold) -> dict[str, int]:
 
 def survivors(fold: Fold) -> tuple[list[str] | None, list[str] | None, int | None]:
     """Return the rows and columns that the policy has left and its stage; None where it eliminates nothing."""
-    found = None if fold.state is None else race(fold.state)
+    found = None if fold.state is None or len(fold.factors) != 2 else race(fold.state)
     if found is None:
         return None, None, None
     rows, cols = (
         [name for name, left in zip(levels.names_living(), mask.tolist(), strict=True) if left]
-        for levels, mask in ((fold.rows, found.rows), (fold.cols, found.cols))
+        for levels, mask in zip(fold.factors.each, (found.rows, found.cols), strict=True)
     )
     return rows, cols, found.stage
 
@@ -160,12 +175,12 @@ def _level_reports(
     ratios: list[Compared] | None,
     leader: int,
 ) -> tuple[LevelReport, ...]:
-    """Return what is to be said of the rows, or of the columns.
+    """Return what is to be said of the levels of a factor.
 
     Args:
         levels: all of them, with their names.
         counts: decisions, outcomes and clicks of each.
-        estimates: rate, low and high of each that lives, with the leading partner.
+        estimates: rate, low and high of each that lives, with the leading levels of the other factors.
         doubts: each that lives is beaten at any error rate above its doubt.
         error: the error rate of the report.
         ratios: each that lives against the leading one; None: not known.

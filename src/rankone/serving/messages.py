@@ -9,7 +9,7 @@ import dataclasses
 import math
 import numbers
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from rankone.errors import InputError
 from rankone.serving.names import checked_name
@@ -20,15 +20,28 @@ MAX_BATCH = 1_000  # decisions or outcomes in one request
 
 
 class Decision(NamedTuple):
-    """A pair to show. The id is unguessable; whoever has it can tell the outcome, at any time and once."""
+    """What to show. The id is unguessable; whoever has it can tell the outcome, at any time and once."""
 
     id: str
-    row: int
-    col: int
-    row_name: str
-    col_name: str
+    row: Any  # number and name of the row and of the column, the two factors; None where there are not two
+    col: Any
+    row_name: Any
+    col_name: Any
     number: int
     filler: bool  # True: the policy does not learn from its outcome (it waits, or the experiment is stopped)
+    levels: dict[str, str]  # the name of the level of each factor, by its name
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values; without row and column where there are not two factors."""
+        return {key: value for key, value in self._asdict().items() if value is not None}
+
+    @classmethod
+    def of_dict(cls, found: dict[str, Any]) -> Self:
+        """Return what `to_dict` wrote, here or in a service of an older version."""
+        row_name, col_name = found.get("row_name"), found.get("col_name")
+        levels = {} if row_name is None else {"row": row_name, "col": col_name}
+        pair: dict[str, Any] = {"row": None, "col": None, "row_name": None, "col_name": None}
+        return cls(**pair | {"levels": levels} | found)
 
 
 class Outcome(NamedTuple):

@@ -49,6 +49,7 @@ from rankone.serving.journal import (
     Texts,
 )
 from rankone.serving.messages import Answer, Ask, Decision, Outcome, Request, Tell, Void
+from rankone.serving.packing import unpack_shown
 from rankone.serving.settings import Settings
 from rankone.serving.storage import Storage
 from rankone.specs import amount, duration
@@ -56,7 +57,7 @@ from rankone.specs import amount, duration
 _ID = re.compile(r"(0|[1-9][0-9]{0,17})-([0-9a-f]{32})")
 _ASK = int(Kind.ASK)
 _SECRET = len(NUMBERS)
-_SOURCE, _NOTE = (len(NUMBERS) + TEXTS.index(name) for name in ("source", "note"))
+_SOURCE, _NOTE, _SHOWN = (len(NUMBERS) + TEXTS.index(name) for name in ("source", "note", "shown"))
 
 
 @dataclasses.dataclass(slots=True)
@@ -76,6 +77,7 @@ class KnownDecision(NamedTuple):
 
     number: int
     pair: Sequence[int]  # row, column and tag
+    shown: bytes | None  # all levels, where they are more than two
     open: bool  # before this group
     so_far: list[tuple[int, int]]  # (kind, value) of every event since
 
@@ -192,7 +194,8 @@ class Planner:
             return False
         for _ in range(needed):
             number = self._old.popleft()
-            self._add(Kind.VOID, number, self._fold.open[number].pair, BY_AGE)
+            opened = self._fold.open[number]
+            self._add(Kind.VOID, number, opened.pair, BY_AGE, NO_TEXTS.of_shown(opened.shown))
         return True
 
     def _each_old(self) -> Iterator[int]:
@@ -221,9 +224,10 @@ class Planner:
                 break
             held = fold.held.get(number)
             if held is None:
-                self._add(Kind.EXPIRE, number, opened.pair, 0)
+                self._add(Kind.EXPIRE, number, opened.pair, 0, NO_TEXTS.of_shown(opened.shown))
             else:
-                self._add(Kind.LEARN, number, opened.pair, held.clicked, _texts(held.source, held.token))
+                texts = _texts(held.source, held.token).of_shown(opened.shown)
+                self._add(Kind.LEARN, number, opened.pair, held.clicked, texts)
 
     def _find(self, id: str) -> KnownDecision:
         """Find a decision by its id, or raise that there is none."""
@@ -235,13 +239,13 @@ class Planner:
                 if hmac.compare_digest(opened.secret, secret):
                     held = self._fold.held.get(number)
                     so_far = [] if held is None else [(int(Kind.HOLD), held.clicked)]
-                    return KnownDecision(number, opened.pair, True, so_far + self._new.get(number, []))
+                    return KnownDecision(number, opened.pair, opened.shown, True, so_far + self._new.get(number, []))
             elif number < self._fold.decisions:
                 events = self._storage.of_decision(self._experiment, number)
                 if events and hmac.compare_digest(events[0][_SECRET] or b"", secret):
                     so_far = [(event[KIND], event[VALUE]) for event in events if event[KIND] in OUTCOMES]
-                    pair = events[0][ROW : TAG + 1]
-                    return KnownDecision(number, pair, False, so_far + self._new.get(number, []))
+                    pair, shown = events[0][ROW : TAG + 1], events[0][_SHOWN]
+                    return KnownDecision(number, pair, shown, False, so_far + self._new.get(number, []))
         raise UnknownDecision("the id of a decision that ask() returned", id, "tell the experiment that was asked")
 
     def _first(self, request: Tell | Void, decision: KnownDecision, clicked: bool | None) -> Outcome:
@@ -264,7 +268,7 @@ class Planner:
                 kind = Kind.LATE
             elif self._fold.settings.window:
                 kind = Kind.HOLD
-        self._add(kind, decision.number, decision.pair, int(bool(clicked)), texts)
+        self._add(kind, decision.number, decision.pair, int(bool(clicked)), texts.of_shown(decision.shown))
         return Outcome(request.id, clicked, *_STATUS[kind])
 
     def _asked_before(self, request: Ask) -> PromisedDecisions | list[Decision] | None:
@@ -283,7 +287,7 @@ class Planner:
         if key in self._keys:
             return PromisedDecisions(first, count)
         events = [self._storage.of_decision(self._experiment, number)[0] for number in range(first, first + count)]
-        return [decision_of(self._fold, event, event[_SECRET]) for event in events]
+        return [decision_of(self._fold, event, event[_SECRET], event[_SHOWN]) for event in events]
 
 
 @functools.lru_cache(1000)
@@ -309,16 +313,23 @@ _STATUS = {
 }
 
 
-def decision_of(fold: Fold, event: Sequence[Any], secret: bytes) -> Decision:
+def decision_of(fold: Fold, event: Sequence[Any], secret: bytes, shown: bytes | None) -> Decision:
     """Return the decision of an event ASK, as its asker sees it."""
     number, row, col, tag = event[DECISION : TAG + 1]
-    return Decision(f"{number}-{secret.hex()}", row, col, fold.rows.names[row], fold.cols.names[col], number, tag < 0)
+    id, n_factors = f"{number}-{secret.hex()}", len(fold.factors)
+    if n_factors == 2:
+        (first, rows), (second, cols) = fold.factors.items()
+        row_name, col_name = rows.names[row], cols.names[col]
+        return Decision(id, row, col, row_name, col_name, number, tag < 0, {first: row_name, second: col_name})
+    known = [row] if shown is None and n_factors == 1 else [row, col] if shown is None else unpack_shown(shown)
+    levels = fold.factors.named([*known, *[0] * (n_factors - len(known))])
+    return Decision(id, None, None, None, None, number, tag < 0, levels)
 
 
 def decisions_of(fold: Fold, events: Events) -> list[Decision]:
     """Return the decisions among events that were just applied."""
     return [
-        decision_of(fold, numbers, texts.secret or b"")
+        decision_of(fold, numbers, texts.secret or b"", texts.shown)
         for numbers, texts in zip(events.numbers.tolist(), events.texts, strict=True)
         if numbers[KIND] == _ASK
     ]

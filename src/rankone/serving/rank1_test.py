@@ -16,6 +16,7 @@ from rankone.clicks.counts.dispersion import BINOMIAL, given_dispersion
 from rankone.clicks.counts.pair_counts import as_pair_counts
 from rankone.clicks.rank1_test.check import FIXED, CheckProgress, Redraw, check_table, checked_level
 from rankone.clicks.rank1_test.report import Rank1Report
+from rankone.errors import InputError
 from rankone.kernels.advance import LEARN, NOTHING
 from rankone.kernels.policy import Floats, Ints
 from rankone.numerics.seeds import generator
@@ -58,7 +59,11 @@ def check_experiment(
         number = storage.number(name)
         fold = begin(storage, number, with_policy=False)
         parts = [events.numbers for events in each_stretch(storage, number, fold)]
-    table = as_pair_counts(fold.pulls, fold.clicks, row_names=fold.rows.names, col_names=fold.cols.names, name=name)
+    if len(fold.factors) != 2:
+        do = f"rankone analyse DATABASE '{name}' looks at every two factors"
+        raise InputError("an experiment with two factors", f"{len(fold.factors)}: {', '.join(fold.factors)}", do)
+    rows, cols = (levels.names for levels in fold.factors.values())
+    table = as_pair_counts(fold.pulls, fold.clicks, row_names=rows, col_names=cols, name=name)
     redraw = played_again(fold.policy, *_schedule(np.concatenate(parts))) if len(fold.eras) == 1 else None
     rng = generator(whole_number("seed", seed, least=0), "check-rank1", name)
     method = FIXED if redraw is None else PLAYED_AGAIN

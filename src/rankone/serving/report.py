@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Self
 
 from rankone.deprecation import OldAttribute
 from rankone.notebook import Shown
-from rankone.serving.report_wording import headline, level_columns, level_table, told
+from rankone.serving.names import PAIR
+from rankone.serving.report_wording import called_side, headline, level_columns, level_table, told
 from rankone.specs import amount
+
+_OF_FACTORS = ("factors", "shown_levels", "control_levels")  # more than rows and columns need
 
 
 @dataclasses.dataclass(frozen=True)
 class LevelReport:
-    """One row or column. Its rate is measured with the leading partner, where levels can be compared."""
+    """One level. Its rate is measured with the leading levels of the other factors, where levels can be compared."""
 
     name: str
     live: bool
@@ -33,10 +37,19 @@ class LevelReport:
 
 
 @dataclasses.dataclass(frozen=True)
+class FactorReport:
+    """One factor: its levels, and the one that leads."""
+
+    name: str
+    best: str
+    levels: tuple[LevelReport, ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class Shortfall:
     """A level of which fewer outcomes came back than it was chosen, compared with another level."""
 
-    side: str  # "row" or "column"
+    side: str  # "row" or "column", or the name of another factor
     name: str
     told: float  # outcomes that count for each decision with this level
     other: str
@@ -55,8 +68,8 @@ class Report(Shown):
     outcomes: dict[str, int]  # by kind: clicked, not_clicked, expired, held, late, void, open
     fillers: int
     voided_by_age: int  # decisions that nobody told, to make room for new ones
-    best_row: str
-    best_col: str
+    best_row: str | None  # of two factors, here and below; see `factors`
+    best_col: str | None
     rate: float | None
     low: float
     high: float
@@ -88,6 +101,19 @@ class Report(Shown):
     shortfalls: tuple[Shortfall, ...] = ()  # where traffic does not match what was chosen
     visitors_left: tuple[int, int] | None = None  # until a verdict, from and to, at present estimates; None: no guess
     seconds_left: tuple[float, float] | None = None  # the same at the traffic so far
+    factors: tuple[FactorReport, ...] = ()  # all of them; two may be rows and columns
+    shown_levels: dict[str, str] | None = None  # by factor, what every visitor sees since it was stopped
+    control_levels: dict[str, str] | None = None  # by factor
+
+    @property
+    def best(self) -> dict[str, str]:
+        """What leads, by factor."""
+        return {factor.name: factor.best for factor in self.factors}
+
+    @property
+    def are_pair(self) -> bool:
+        """Whether its factors are rows and columns."""
+        return tuple(self.best) == PAIR
 
     @property
     def sentence(self) -> str:
@@ -98,17 +124,34 @@ class Report(Shown):
         return f"{self._head()}\n{self.sentence}"
 
     def _tables(self) -> dict[str, Any]:
-        levels = [("row", level) for level in self.rows] + [("column", level) for level in self.cols]
+        levels = [(called_side(factor.name), level) for factor in self.factors for level in factor.levels]
         names = [field.name for field in dataclasses.fields(LevelReport)]
         columns = {name: [getattr(level, name) for _, level in levels] for name in names}
-        return {"levels": {"side": [side for side, _ in levels]} | columns}
+        return {"levels": {"side" if self.are_pair else "factor": [side for side, _ in levels]} | columns}
 
     def _shown(self) -> dict[str, Any]:
         return level_columns(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain values."""
-        return dataclasses.asdict(self) | {"headline": headline(self), "sentence": self.sentence}
+        """Return the report as plain values; of rows and columns it names no factors."""
+        found = dataclasses.asdict(self) | {"headline": headline(self), "sentence": self.sentence}
+        return {key: value for key, value in found.items() if not self.are_pair or key not in _OF_FACTORS}
+
+    @classmethod
+    def of_dict(cls, found: Mapping[str, Any]) -> Self:
+        """Return what `to_dict` wrote, here or in a service of an older version."""
+        given = {key: value for key, value in found.items() if key not in ("headline", "sentence")}
+        rows, cols = (tuple(LevelReport(**level) for level in given[side]) for side in ("rows", "cols"))
+        factors = [(each["name"], each["best"], each["levels"]) for each in given.get("factors", ())]
+        given["factors"] = tuple(
+            FactorReport(name, best, tuple(LevelReport(**level) for level in levels)) for name, best, levels in factors
+        ) or (FactorReport("row", given["best_row"], rows), FactorReport("col", given["best_col"], cols))
+        for key in ("shown", "control") if not factors else ():  # of rows and columns
+            pair = {side: given.get(f"{key}_{side}") for side in PAIR}
+            given[f"{key}_levels"] = None if None in pair.values() else pair
+        given["shortfalls"] = tuple(Shortfall(**each) for each in given.get("shortfalls", ()))
+        pairs = {key: tuple(given[key]) for key in ("eras", "visitors_left", "seconds_left") if given.get(key)}
+        return cls(**given | {"rows": rows, "cols": cols} | pairs)
 
     as_dict = OldAttribute("to_dict")
 
@@ -120,4 +163,5 @@ class Report(Shown):
         )
 
     def __str__(self) -> str:
-        return "\n".join([self._head(), self.sentence, *level_table(self, "row"), *level_table(self, "column")])
+        tables = [line for factor in self.factors for line in level_table(self, factor)]
+        return "\n".join([self._head(), self.sentence, *tables])

@@ -9,13 +9,15 @@ which basis there is). Plain Python: a client reads a report too.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankone.serving.clock import AHEAD
+from rankone.serving.names import combination_text
 from rankone.specs import amount, duration
 
 if TYPE_CHECKING:
-    from rankone.serving.report import LevelReport, Report
+    from rankone.serving.report import FactorReport, LevelReport, Report
 
 NOT_KNOWN = "policy not known here: import the module that defines it"
 TRAFFIC_ERROR = 0.001  # of a warning about traffic
@@ -23,6 +25,8 @@ _MODEL = (
     "if each row changes clicks by the same factor with every column at all times and outcomes of all levels come back "
     "alike"
 )
+_MODEL_OF_FACTORS = _MODEL.replace("each row", "each level").replace("with every column", "whatever it is shown with")
+_ADDED = re.compile(r"(?P<side>row|col|level of '.*'|factor) (?P<name>'.*') added.*")  # why an era began
 _SLOW = 0.1  # who explores less than this waits long for a verdict
 _RATE = len("100.0% (100.0% - 100.0%)")  # characters
 
@@ -36,8 +40,8 @@ def told(report: Report) -> str:
 
 def headline(report: Report) -> str:
     """Return what visitors see if it was stopped, and what leads or has won."""
-    pair = f"'{report.shown_row}' with '{report.shown_col}'"
-    stopped = [f"Stopped ({report.stopped}): every visitor now sees {pair}."] if report.stopped else []
+    shown = combination_text(report.shown_levels or {})
+    stopped = [f"Stopped ({report.stopped}): every visitor now sees {shown}."] if report.stopped else []
     again = [f"It experiments again: {report.resumed}."] if report.resumed else []
     return " ".join([*stopped, *again, _standing(report)[0]])
 
@@ -45,7 +49,8 @@ def headline(report: Report) -> str:
 def condition(report: Report) -> str:
     """Return under which condition the statements of a report hold."""
     if report.basis == "any":
-        return f"however often you look and however the click rate of the whole site moves, {_MODEL}"
+        model = _MODEL if report.are_pair else _MODEL_OF_FACTORS
+        return f"however often you look and however the click rate of the whole site moves, {model}"
     return "while click rates stay as they are, however often you look"
 
 
@@ -53,7 +58,7 @@ def _standing(report: Report) -> tuple[str, str]:
     """Return what leads or has won, and how the sentence goes on: how sure that is, and what it rests on."""
     if report.outcomes["clicked"] + report.outcomes["not_clicked"] + report.outcomes["expired"] == 0:
         return f"No outcomes yet: {amount(report.decisions, 'decision')} given out, nothing is known so far.", ""
-    pair = f"'{report.best_row}' with '{report.best_col}'"
+    pair = combination_text(report.best)
     figures = f"{_percent(report.rate)} clicks"
     # An interval of a rate would have to say of which time: under "any" the rate of the site may move.
     figures += " so far" if report.basis == "any" else f", between {_percent(report.low)} and {_percent(report.high)}"
@@ -61,12 +66,18 @@ def _standing(report: Report) -> tuple[str, str]:
     if report.decided and report.shortfalls:
         return f"{pair} looks like the winner ({figures})", ", but outcomes do not come back alike: that may be wrong."
     if report.good_enough:
-        enough = f"no pair has more than {_part(report.margin)} more clicks"
+        what = "pair" if report.are_pair else "combination"
+        enough = f"no {what} has more than {_part(report.margin)} more clicks"
         return f"{pair} is good enough ({figures})", f": {enough}, {wrong}."
     if report.decided:
         return f"{pair} has won ({figures})", f": {wrong}."
-    levels = [[level.in_race for level in side if level.live] for side in (report.rows, report.cols)]
-    rows, cols = (_of(sum(racing), len(racing), what) for racing, what in zip(levels, ("row", "column"), strict=True))
+    levels = [[level.in_race for level in factor.levels if level.live] for factor in report.factors]
+    racing = _listed(
+        [
+            _of(sum(found), len(found), called_side(factor.name), report.are_pair)
+            for found, factor in zip(levels, report.factors, strict=True)
+        ]
+    )
     out = not (report.stopped or all(map(all, levels)))
     sure = (
         "too early to be sure"
@@ -74,13 +85,29 @@ def _standing(report: Report) -> tuple[str, str]:
         else f"wrong with probability at most {_percent(1.0 - report.confidence)}"
     )
     said = f"{pair} leads ({figures}), {sure}"
-    said += "" if report.stopped else f"; {rows} and {cols} are still in the race"
+    said += "" if report.stopped else f"; {racing} are still in the race"
     rests = f" (the others are out with an error of at most {report.error_rate:g})" if out else ""
     return said, rests + (f": this holds {condition(report)}." if out or report.confidence >= 0.5 else ".")
 
 
-def _of(count: int, among: int, what: str) -> str:
+def _of(count: int, among: int, what: str, are_pair: bool) -> str:
+    if not are_pair:  # names that people gave have no plural
+        return f"{count:,} of {amount(among, 'level')} of '{what}'"
     return amount(count, what) if count == among else f"{count:,} of {amount(among, what)}"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    """Return parts as a sentence lists them.
+
+    >>> _listed(["a", "b"]), _listed(["a", "b", "c"])
+    ('a and b', 'a, b and c')
+    """
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+
+
+def called_side(factor: str) -> str:
+    """Return the name of a factor; that of the columns in full."""
+    return "column" if factor == "col" else factor
 
 
 def _reward(report: Report) -> list[str]:
@@ -92,26 +119,25 @@ def _reward(report: Report) -> list[str]:
 
 
 def _added(report: Report) -> list[str]:
-    added = [why for why in report.eras[1:] if re.fullmatch(r"(row|col) '.*' added", why)]
+    added = [found for why in report.eras[1:] if (found := _ADDED.fullmatch(why))]
     if not added:
         return []
-    side, name = added[-1].split(" ", 1)
-    word = "Row" if side == "row" else "Column"
-    return [
-        f"{word} {name.removesuffix(' added')} was added: since then it is a new statement, with an error of its own."
-    ]
+    word = added[-1]["side"].replace("col", "column") if added[-1]["side"] == "col" else added[-1]["side"]
+    what = f"{word[0].upper()}{word[1:]} {added[-1]['name']}"
+    return [f"{what} was added: since then it is a new statement, with an error of its own."]
 
 
 def _uplift(report: Report) -> list[str]:
-    if report.control_row is None or report.basis != "any" or report.rate is None:
+    if report.control_levels is None or report.basis != "any" or report.rate is None:
         return []
-    control = f"the control '{report.control_row}' with '{report.control_col}'"
-    if (report.best_row, report.best_col) == (report.control_row, report.control_col):
+    control = f"the control {combination_text(report.control_levels)}"
+    if report.best == report.control_levels:
         return [f"What leads is {control} itself."]
     if report.uplift is None or report.uplift_high is None:
         return [f"How it compares with {control} is not known yet."]
     between = between_text(1.0 + report.uplift_low, 1.0 + report.uplift_high)
-    wrong = f"wrong with probability at most {report.error_rate:g}, by the same model: row times column"
+    model = "row times column" if report.are_pair else "one level times the other"
+    wrong = f"wrong with probability at most {report.error_rate:g}, by the same model: {model}"
     than = "as" if report.uplift >= 1.0 else "than"
     return [f"It has {compared_text(1.0 + report.uplift)} clicks {than} {control}, {between} ({wrong})."]
 
@@ -181,9 +207,9 @@ def _clock(report: Report) -> list[str]:
     return said
 
 
-def level_table(report: Report, side: str) -> list[str]:
-    """Return the rows or the columns as lines of text."""
-    levels = report.rows if side == "row" else report.cols
+def level_table(report: Report, factor: FactorReport) -> list[str]:
+    """Return the levels of a factor as lines of text."""
+    side, levels = called_side(factor.name), factor.levels
     width = max(len(side), *(len(level.name) for level in levels))
     any_time = report.basis == "any"
     last = [level.against or "-" if any_time else _interval(level) for level in levels]
@@ -200,13 +226,13 @@ def level_table(report: Report, side: str) -> list[str]:
 
 
 def level_columns(report: Report) -> dict[str, list[Any]]:
-    """Return what `level_table` has as columns, rows and columns of the experiment one below the other."""
+    """Return what `level_table` has as columns, the levels of the factors one below the other."""
     any_time = report.basis == "any"
-    each = [("row", level) for level in report.rows] + [("column", level) for level in report.cols]
+    each = [(called_side(factor.name), level) for factor in report.factors for level in factor.levels]
     rates: dict[str, list[Any]] = {"rate": [_percent(level.rate) for _, level in each]} if any_time else {}
     told: list[Any] = [level.against or "-" if any_time else _interval(level).strip() for _, level in each]
     return {
-        "side": [side for side, _ in each],
+        "side" if report.are_pair else "factor": [side for side, _ in each],
         "level": [level.name for _, level in each],
         "traffic": [f"{level.share:.1%}" for _, level in each],
         "outcomes": [level.outcomes for _, level in each],

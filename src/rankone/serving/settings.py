@@ -1,11 +1,12 @@
-"""The settings of an experiment, fixed when it is created, and its levels: rows and columns, living and retired."""
+"""The settings of an experiment, fixed when it is created; levels may come and go (`rankone.serving.factors`)."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import secrets
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rankone.errors import InputError, JournalError
@@ -13,9 +14,9 @@ from rankone.kernels.policy import check_context, check_relearns
 from rankone.kernels.steering import GOALS
 from rankone.policies import Policy, as_policy
 from rankone.policies.chances import check_chances
-from rankone.serving.journal import VERSION
-from rankone.serving.names import checked_levels, checked_name
-from rankone.serving.prior import Prior
+from rankone.serving.journal import PAIRS_VERSION, VERSION
+from rankone.serving.names import PAIR, called, checked_factors, checked_name
+from rankone.serving.prior import Prior, as_tuples
 from rankone.specs import whole_number
 
 DEFAULT_POLICY = "uts"
@@ -44,32 +45,44 @@ class Settings:
     goal: str = ""  # journals before version 3 had none: the policy ran alone
     explore: float = 0.0
     margin: float = 0.0
-    control: tuple[str, str] | None = None
+    control: tuple[str, ...] | None = None  # the name of a level of each factor
     share: float = 0.0
-    prior: Prior | None = None  # pulls and clicks of each pair from before
+    prior: Prior | None = None  # pulls and clicks of each combination from before
     reward_cap: float = 0.0  # 0: outcomes are clicks
+    factors: tuple[tuple[str, tuple[str, ...]], ...] = ()  # names and levels; empty: rows and columns
+
+    @property
+    def levels(self) -> dict[str, tuple[str, ...]]:
+        """The levels of each factor with which the experiment began, by its name."""
+        return levels_of(self.rows, self.cols, self.factors)
 
     @classmethod
     def new(cls, name: str, asked: dict[str, Any]) -> Settings:
         """Return the settings of a new experiment: what was asked for (see `checked_settings`), else the defaults."""
-        checked_pairs(len(asked["rows"]), len(asked["cols"]))
+        levels = levels_of(asked["rows"] or (), asked["cols"] or (), asked["factors"] or ())
+        sizes = [len(names) for names in levels.values()]
+        checked_combinations(sizes)
         named_alone = asked["policy"] is not None and not asked["auto_stop"]  # who wants to stop wants a verdict
         goal = asked["goal"] or ("earn" if named_alone else "both")
         explore = GOALS[goal].explore if asked["explore"] is None else asked["explore"]
-        chosen = checked_policy(asked["policy"] or DEFAULT_POLICY)
+        chosen = checked_policy(asked["policy"] or DEFAULT_POLICY, sizes)
         chosen = chosen.live() if explore else chosen
-        _check_control(asked)  # again: its levels may come from past counts
-        state = chosen.start(len(asked["rows"]), len(asked["cols"]))  # refuses what it cannot play
+        _check_control(asked["control"], levels)
+        state = chosen.start(*sizes)  # refuses what it cannot play
         check_context(type(state), 0, "a live experiment")
         check_relearns(type(state))  # now, before anything is written, and not when the first row comes or goes
-        check_chances(chosen, len(asked["rows"]), len(asked["cols"]))
-        defaults = {"window": 0, "auto_stop": 0.0, "seed": secrets.randbits(62), "max_open": MAX_OPEN}
-        given = {key: value for key, value in asked.items() if value is not None}
+        if len(sizes) == 2:
+            check_chances(chosen, *sizes)
+        defaults: dict[str, Any] = {"window": 0, "auto_stop": 0.0, "seed": secrets.randbits(62), "max_open": MAX_OPEN}
+        given = {"rows": (), "cols": ()} | {key: value for key, value in asked.items() if value is not None}
         return cls(name=name, **defaults | given | {"policy": chosen.label, "goal": goal, "explore": explore})
 
     def note(self) -> str:
         """Return the settings as the journal's first event keeps them."""
-        return json.dumps(dataclasses.asdict(self) | {"version": VERSION})
+        found = dataclasses.asdict(self) | {"version": VERSION if self.factors else PAIRS_VERSION}
+        if not self.factors:
+            del found["factors"]  # older programs read this
+        return json.dumps(found)
 
     @classmethod
     def of_note(cls, details: dict[str, Any]) -> Settings:
@@ -79,48 +92,30 @@ class Settings:
             raise JournalError(
                 f"a journal of version {VERSION} or older", f"version {version}", "upgrade rankone to open it"
             )
-        control = details.get("control")
-        pairs = {"rows": tuple(details["rows"]), "cols": tuple(details["cols"])}
-        prior = details.get("prior")
-        known = None if prior is None else tuple(tuple(tuple(row) for row in counts) for counts in prior)
-        return cls(**details | pairs | {"control": None if control is None else tuple(control), "prior": known})
+        lists = ("rows", "cols", "control", "prior", "factors")
+        return cls(**details | {name: as_tuples(details[name]) for name in lists if name in details})
 
 
-@dataclasses.dataclass
-class Levels:
-    """The rows (or the columns) of an experiment. A level keeps its number for ever; a retired one is never chosen."""
-
-    names: list[str]
-    live: list[bool]
-
-    @classmethod
-    def new(cls, names: Iterable[str]) -> Levels:
-        """Return levels that all live."""
-        names = list(names)
-        return cls(names, [True] * len(names))
-
-    def numbers(self) -> list[int]:
-        """Return the numbers of the living levels: the policy's level p is level ``numbers()[p]`` of the experiment."""
-        return [number for number, live in enumerate(self.live) if live]
-
-    def names_living(self) -> list[str]:
-        """Return the names of the living levels."""
-        return [self.names[number] for number in self.numbers()]
+def levels_of(
+    rows: Sequence[str], cols: Sequence[str], factors: Sequence[tuple[str, tuple[str, ...]]]
+) -> dict[str, tuple[str, ...]]:
+    """Return the levels of each factor, by its name, whichever way they were given."""
+    return dict(factors) or {"row": tuple(rows), "col": tuple(cols)}
 
 
-def checked_pairs(n_rows: int, n_cols: int) -> None:
-    """Refuse more pairs than fit in memory."""
-    if n_rows * n_cols > MAX_PAIRS:
-        raise InputError(
-            f"at most {MAX_PAIRS} pairs", f"{n_rows} x {n_cols} = {n_rows * n_cols}", "leave out some rows or columns"
-        )
+def checked_combinations(sizes: Sequence[int]) -> None:
+    """Refuse more combinations than fit in memory."""
+    if math.prod(sizes) > MAX_PAIRS:
+        what, parts = ("pairs", "rows or columns") if len(sizes) == 2 else ("combinations", "factors or levels")
+        got = f"{' x '.join(map(str, sizes))} = {math.prod(sizes)}"
+        raise InputError(f"at most {MAX_PAIRS} {what}", got, f"leave out some {parts}")
 
 
-def checked_policy(spec: str | Policy) -> Policy:
-    """Refuse policies that do not play pairs, or that their label does not describe whole: the journal keeps it."""
+def checked_policy(spec: str | Policy, sizes: Sequence[int] = (2, 2)) -> Policy:
+    """Refuse policies that do not play such combinations, or that their label does not describe whole."""
     found = as_policy(spec)
-    found.check_plays("pair", (2, 2), "a live experiment")
-    if as_policy(found.label) != found:
+    found.check_plays("pair" if len(sizes) == 2 else "combination", tuple(sizes), "a live experiment")
+    if as_policy(found.label) != found:  # the journal keeps it
         raise InputError(
             "a policy that its label describes", repr(found), "give it simple parameters: numbers and texts"
         )
@@ -139,14 +134,16 @@ def checked_seconds(value: Any, what: str, example: str) -> int:
     return round(checked_number(value, f"{what} in seconds", 0, MAX_SECONDS, example) * 1e6) or 1
 
 
-def _check_control(asked: dict[str, Any]) -> None:
-    """Refuse a control that is none of the pairs."""
-    sides = ((asked["rows"], "row"), (asked["cols"], "column"))
-    for name, (levels, side) in zip(asked["control"] or (), sides, strict=False):
-        if levels is not None and name not in levels:
-            raise InputError(
-                f"a control whose {side} is one of {', '.join(levels)}", name, "name a pair of the experiment"
-            )
+def _check_control(control: Sequence[str] | None, levels: Mapping[str, Sequence[str]]) -> None:
+    """Refuse a control that is none of the combinations."""
+    if control is not None and len(control) != len(levels):
+        expected = f"a control with a level of each factor: {', '.join(levels)}"
+        raise InputError(expected, ", ".join(control), "name one level of each, in this order")
+    for name, (factor, names) in zip(control or (), levels.items(), strict=False):
+        if name not in names:
+            what = "pair" if tuple(levels) == PAIR else "combination"
+            expected = f"a control whose {called(factor)} is one of {', '.join(names)}"
+            raise InputError(expected, name, f"name a {what} of the experiment")
 
 
 def checked_settings(
@@ -164,14 +161,18 @@ def checked_settings(
     control: Any = None,
     share: Any = None,
     reward_cap: Any = None,
+    factors: Any = None,
 ) -> dict[str, Any]:
     """Check what an experiment is asked to be, in the units of the journal; None: not asked."""
     if window is not None and max_age is not None:
         raise InputError("a window or max_age", "both", "leave out max_age: the window ends what is open")
+    rows, cols, named = checked_factors(rows, cols, factors)
+    levels = levels_of(rows or (), cols or (), named or ())
     found = {
-        "rows": None if rows is None else checked_levels(rows, "row"),
-        "cols": None if cols is None else checked_levels(cols, "col"),
-        "policy": None if policy is None else checked_policy(policy).label,
+        "rows": rows,
+        "cols": cols,
+        "factors": named,
+        "policy": None if policy is None else checked_policy(policy, [len(names) for names in levels.values()]).label,
         "window": None if window is None else checked_seconds(window, "a window", "window=600"),
         "auto_stop": None if auto_stop is None else checked_number(auto_stop, "auto_stop", 0, 0.5, "auto_stop=0.05"),
         "seed": None if seed is None else whole_number("seed", seed, least=0),
@@ -180,11 +181,12 @@ def checked_settings(
         "goal": None if goal is None else _checked_goal(goal),
         "explore": None if explore is None else checked_share(explore, "explore", 1.0, "explore=0.1"),
         "margin": None if margin is None else checked_share(margin, "margin", 1.0, "margin=0.05"),
-        "control": None if control is None else _checked_pair(control),
+        "control": None if control is None else _checked_combination(control, levels),
         "share": _checked_control_share(control, share),
         "reward_cap": None if reward_cap is None else checked_number(reward_cap, "reward_cap", 0, 1e15, "reward_cap=1"),
     }
-    _check_control(found)
+    if control is not None and all(levels.values()):
+        _check_control(found["control"], levels)
     return found
 
 
@@ -201,10 +203,21 @@ def checked_share(value: Any, what: str, most: float, example: str) -> float:
     return float(value)
 
 
-def _checked_pair(control: Any) -> tuple[str, str]:
-    if isinstance(control, str) or not hasattr(control, "__len__") or len(control) != 2:
-        raise InputError("a control as the names of a row and a column", control, "try control=('A', '1')")
-    return checked_name(control[0], "row name"), checked_name(control[1], "column name")
+def _checked_combination(control: Any, levels: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return the names of a control's levels. Where no levels are given, those of the experiment count."""
+    if not any(levels.values()) and isinstance(control, Mapping | list | tuple):
+        names = control.values() if isinstance(control, Mapping) else control
+        return tuple(checked_name(name, "name of a level of the control") for name in names)
+    if isinstance(control, Mapping):
+        if set(control) != set(levels):
+            expected = f"a control with a level of each factor: {', '.join(levels)}"
+            raise InputError(expected, ", ".join(map(str, control)) or "none", "name one level of each")
+        control = [control[factor] for factor in levels]
+    if isinstance(control, str) or not hasattr(control, "__len__") or len(control) != len(levels):
+        example = "('A', '1')" if tuple(levels) == PAIR else "{'headline': 'A', 'image': '1'}"
+        what = "a row and a column" if tuple(levels) == PAIR else f"a level of each factor: {', '.join(levels)}"
+        raise InputError(f"a control as the names of {what}", control, f"try control={example}")
+    return tuple(checked_name(name, f"{called(factor)} name") for factor, name in zip(levels, control, strict=True))
 
 
 def _checked_control_share(control: Any, share: Any) -> float | None:
@@ -215,11 +228,38 @@ def _checked_control_share(control: Any, share: Any) -> float | None:
     return checked_number(share, "share", 0, 0.9, "share=0.1")
 
 
+def refuse_contradictions(asked: dict[str, Any], settings: Settings, living: Mapping[str, tuple[str, ...]]) -> None:
+    """Refuse what contradicts the settings of an experiment that is there, and its living levels."""
+    whose = f"experiment '{settings.name}'"
+    if settings.window and asked["max_age"] is not None:
+        do = "leave it out: the window ends what is open"
+        raise InputError(f"no max_age for {whose}, which has a window", shown_setting("max_age", asked["max_age"]), do)
+    pair = {f"{factor}s": names for factor, names in living.items()} if tuple(living) == PAIR else {}
+    now: dict[str, Any] = pair or {"factors": tuple(living.items())}
+    for key, value in asked.items():
+        stored = now.get(key, getattr(settings, key))
+        if value is None or value == stored or (key in now and value == getattr(settings, key)):
+            continue
+        if key == "policy" and checked_policy(value, [len(names) for names in living.values()]).live().label == stored:
+            continue
+        do, one = "leave it out, or use another name", "level" if key == "factors" else key[:-1]
+        do += f"; add_{one} and retire_{one} change {key}" if key in now else ""
+        if key in ("rows", "cols", "factors") and key not in now:  # it is of the other kind
+            has = ", ".join(f"{name} {shown_setting(name, levels)}" for name, levels in now.items())
+            raise InputError(f"{has}, with which {whose} runs", f"{key} {shown_setting(key, value)}", do)
+        expected, got = shown_setting(key, stored), shown_setting(key, value)
+        raise InputError(f"{key} {expected}, with which {whose} runs", got, do)
+
+
 def shown_setting(key: str, value: Any) -> str:
     """Return a setting as the caller would write it."""
     if key in ("window", "max_age"):
         return f"{value / 1e6:g} (seconds)" if value else "None"
-    if key in ("rows", "cols"):
-        names = ", ".join(repr(name) for name in value[:10])
-        return f"[{names}]" if len(value) <= 10 else f"[{names}, ... {len(value)} in all]"
-    return repr(value)
+    if key == "factors":
+        return "{" + ", ".join(f"{factor!r}: {_shown_levels(names)}" for factor, names in value) + "}"
+    return _shown_levels(value) if key in ("rows", "cols") else repr(value)
+
+
+def _shown_levels(names: Sequence[str]) -> str:
+    some = ", ".join(repr(name) for name in names[:10])
+    return f"[{some}]" if len(names) <= 10 else f"[{some}, ... {len(names)} in all]"

@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from rankone.serving.fold import Fold, Held, Open
-from rankone.serving.journal import VERSION, Events
-from rankone.serving.settings import Levels, Settings
+from rankone.serving.factors import Factors
+from rankone.serving.fold import Fold
+from rankone.serving.journal import PAIRS_VERSION, Events
+from rankone.serving.open_decisions import Held, Open
+from rankone.serving.settings import Settings
 from rankone.serving.unknown_policy import policy_of
 from rankone.serving.weighing import Weighing
 
@@ -34,7 +36,7 @@ def contents(fold: Fold) -> dict[str, Any]:
         arrays |= {f"{what}_{name}": array for name, array in getattr(fold.weighing, what)._asdict().items()}
     arrays |= {f"state_{name}": getattr(fold.state, name) for name in fold.state._fields}
     facts = {
-        "version": [VERSION, LAYOUT],
+        "version": [PAIRS_VERSION, LAYOUT],
         "seq": fold.seq,
         "at": fold.at,
         "chain": fold.chain.hex(),
@@ -52,10 +54,11 @@ def contents(fold: Fold) -> dict[str, Any]:
         "era_first": fold.era_first,
         "settings": fold.settings.note(),
         "policy": fold.policy.label,
-        "rows": [fold.rows.names, fold.rows.live],
-        "cols": [fold.cols.names, fold.cols.live],
+        **fold.factors.note(),
         "rng": fold.rng.bit_generator.state,
     }
+    shown = {number: opened.shown.hex() for number, opened in fold.open.items() if opened.shown is not None}
+    facts |= {"shown": shown} if shown else {}
     arrays["open"] = numbers
     arrays["secrets"] = np.frombuffer(b"".join(opened.secret for opened in fold.open.values()), np.uint8)
     arrays["facts"] = np.frombuffer(json.dumps(facts).encode(), np.uint8)
@@ -93,9 +96,9 @@ def load(body: bytes, seq: int, marks: Events, chain_at: Callable[[int], bytes |
         fold.eras, fold.era_first = facts["eras"], facts["era_first"]
         fold.settings = Settings.of_note(json.loads(facts["settings"]))
         fold.policy = policy_of(facts["policy"])
-        fold.rows, fold.cols = Levels(*facts["rows"]), Levels(*facts["cols"])
+        fold.factors = Factors.of_note(facts)
         fold.place_levels()
-        fold.weighing = Weighing(fold.settings, fold.rows, fold.cols)
+        fold.weighing = Weighing(fold.settings, fold.factors.each)
         loaded = []
         for what in _WEIGHED:
             fresh = getattr(fold.weighing, what)
@@ -105,7 +108,7 @@ def load(body: bytes, seq: int, marks: Events, chain_at: Callable[[int], bytes |
         fold.weighing.restore(*loaded, *facts["weighed"])
         for name in _COUNTS:
             setattr(fold, name, arrays[name])
-        fresh = fold.policy.start(len(fold.live_rows), len(fold.live_cols))
+        fresh = fold.policy.start(*(len(numbers) for numbers in fold.live))
         names = {f"state_{name}" for name in fresh._fields}
         if names != {name for name in arrays.files if name.startswith("state_")}:
             return None  # the policy's state has other parts by now
@@ -118,8 +121,8 @@ def load(body: bytes, seq: int, marks: Events, chain_at: Callable[[int], bytes |
         secrets, tokens, crosses = arrays["secrets"].tobytes(), facts["tokens"], facts["crosses"]
         for place, (number, row, col, tag, at) in enumerate(arrays["open"].tolist()):
             secret, token = secrets[16 * place : 16 * place + 16], tokens.get(str(number))
-            cross = crosses.get(str(number))
-            fold.open[number] = Open(row, col, tag, at, secret, token, None if cross is None else bytes.fromhex(cross))
+            cross, packed = (_bytes(found.get(str(number))) for found in (crosses, facts.get("shown", {})))
+            fold.open[number] = Open(row, col, tag, at, secret, token, cross, packed)
         fold.held = {number: Held(*held) for number, *held in facts["held"]}
         fold.due = deque(fold.open) if fold.settings.window else deque()
     return fold
@@ -130,7 +133,11 @@ def of_another_version(body: bytes) -> bool:
     if not _intact(body):
         return False
     with np.load(io.BytesIO(body[32:]), allow_pickle=False) as arrays:
-        return json.loads(arrays["facts"].tobytes())["version"] != [VERSION, LAYOUT]
+        return json.loads(arrays["facts"].tobytes())["version"] != [PAIRS_VERSION, LAYOUT]
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else bytes.fromhex(text)
 
 
 def _intact(body: bytes) -> bool:

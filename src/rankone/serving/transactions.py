@@ -173,7 +173,7 @@ class Transactions:
                 self._folds.read_whole(of, found.reads)
             except NotCompiled as found:
                 with at_work:
-                    warm_up(found.policy)
+                    warm_up(found.policy, found.n_factors)
 
     def _carry_out(self, group: list[AnyJob]) -> None:
         with at_work:
@@ -207,7 +207,7 @@ class Transactions:
             try:
                 fold = self._folds.catch_up(cached)
                 if writes:
-                    check_compiled(fold.policy)
+                    check_compiled(fold.policy, len(fold.factors))
             except (JournalError, MoreToRead, NotCompiled) as error:  # nothing to those who only wait together with it
                 del involved[number]
                 for job in group:
@@ -285,7 +285,7 @@ class Transactions:
         """Start the policy afresh on what is known."""
         fold = _known(cached)
         draft = Draft(fold.seq, cached.time.now())
-        draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note(why, fold.rows, fold.cols, forget=True)))
+        draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note(why, forget=True)))
         self._append(cached, draft.take(), restart=True)
         cached.outdated = False
 

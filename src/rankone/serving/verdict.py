@@ -4,8 +4,9 @@ There are two bases, and a statement always says which one it has:
 
 * "any": probabilities of the decisions are known, so the evidence of `rankone.kernels.evidence` holds however the click
   rate of the whole site moves. A winner needs its row to beat every other row and its column every other column. If
-  that is claimed wrongly, the truly best row or column was called beaten: K + L - 2 comparisons share the error.
-  That any level is called beaten wrongly: K (K - 1) + L (L - 1) comparisons share it. So do the intervals of ratios.
+  that is claimed wrongly, the truly best row or column was called beaten: K + L - 2 comparisons share the error. With
+  more factors it is the sum of all (K_d - 1). That any level is called beaten wrongly: K (K - 1) + L (L - 1) + ...
+  comparisons share it. So do the intervals of ratios.
   Each of these statements has the error for itself. Once there is a winner, all others are beaten by it.
 * "steady": most decisions left nothing to compare (journals of older programs, policies that do not draw), so the
   counts themselves are compared (`rankone.serving.winner`), as if click rates did not move.
@@ -28,16 +29,14 @@ _RANGE = np.linspace(-math.log(100.0), math.log(100.0), 922)  # log ratios at wh
 
 
 class Verdict(NamedTuple):
-    """The leading pair, as living levels, and how much doubt there is about each level.
+    """What leads, as living levels, and how much doubt there is about each level.
 
     A level with a doubt of at most a can be called beaten; all such calls, at all times, are wrong with probability a.
     """
 
-    row: int
-    col: int
-    row_doubts: Floats  # (K,) 1 for the leader's own
-    col_doubts: Floats  # (L,)
-    doubt: float  # that the leading pair is not the best: an upper bound
+    leaders: tuple[int, ...]  # the leading level of each factor
+    doubts: tuple[Floats, ...]  # for each factor (levels,) 1 for the leader's own
+    doubt: float  # that what leads is not the best: an upper bound
     enough: float  # that it is not within the margin of the best either: an upper bound; `doubt` without a margin
     basis: str  # "any" or "steady"
 
@@ -57,21 +56,22 @@ def verdict_of(fold: Fold) -> Verdict:
 
 def _standing(fold: Fold) -> Standing:
     """Return what counts say, as if click rates did not move."""
-    living = np.ix_(fold.live_rows, fold.live_cols)
+    living = np.ix_(*fold.live)
     return standing(fold.pulls[living], fold.clicks[living])
 
 
 def _timeproof(fold: Fold) -> Verdict:
     weighing, leaders, sides = fold.weighing, [], []
-    middle = int(weighing.steering.starts[1])
-    looks_best = _standing(fold)
+    looks_best: Standing | None = None  # it takes time where there are many combinations, and is rarely asked for
     doubt = enough = 0.0
-    for levels, likely in ((weighing.live[:middle], looks_best.row), (weighing.live[middle:], looks_best.col)):
+    for factor, levels in enumerate(weighing.levels_of_each()):
         among = np.ix_(levels, levels)
         proof, spared, now = (getattr(weighing.evidence, name)[among] for name in ("proof", "enough", "now"))
         doubts = np.minimum(1.0, comparisons(weighing.sizes) * np.exp(-proof.max(axis=0)))
         leader = _leader(proof, spared, now, doubts <= weighing.error, weighing.bar, weighing.error)
-        leader = likely if leader is None else leader
+        if leader is None:
+            looks_best = looks_best or _standing(fold)
+            leader = looks_best.leaders[factor]
         doubts[leader] = 1.0
         leaders.append(leader)
         sides.append((doubts, weighing.statements * np.exp(-proof[leader])))
@@ -82,11 +82,11 @@ def _timeproof(fold: Fold) -> Verdict:
     doubt = min(1.0, doubt)
     good = min(1.0, enough) if fold.settings.margin else doubt
     won = doubt <= weighing.error  # then nobody else is in the race: that is what the statement says
-    rows, cols = (
+    each_doubt = tuple(
         np.where(np.arange(len(each)) == leader, 1.0, np.minimum(each, least)) if won else each
         for leader, (each, least) in zip(leaders, sides, strict=True)
     )
-    return Verdict(leaders[0], leaders[1], rows, cols, doubt, good, "any")
+    return Verdict(tuple(leaders), each_doubt, doubt, good, "any")
 
 
 def comparisons(sizes: tuple[int, ...]) -> int:

@@ -15,29 +15,30 @@ from rankone.kernels.steering import start_steering
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy
 from rankone.serving import winner
+from rankone.serving.factors import Factors
 from rankone.serving.packing import pack_cross
-from rankone.serving.settings import DEFAULT_POLICY, Levels, Settings
+from rankone.serving.settings import DEFAULT_POLICY, Settings
 from rankone.serving.unknown_policy import UnknownPolicy, policy_of
 from rankone.serving.weighing import Weighing
 
 _PATIENCE = 2.0  # seconds before it is said that something is compiled
-_compiled: set[tuple[type[Policy], str]] = set()  # by this process, or cannot be beforehand
+_compiled: set[tuple[type[Policy], str, bool]] = set()  # by this process, or cannot be beforehand
 
 
 class NotCompiled(Exception):
     """A policy has to be compiled, for which the writer's turn has no time."""
 
-    def __init__(self, policy: Policy) -> None:
-        self.policy = policy
+    def __init__(self, policy: Policy, n_factors: int) -> None:
+        self.policy, self.n_factors = policy, n_factors
 
 
-def check_compiled(policy: Policy) -> None:
+def check_compiled(policy: Policy, n_factors: int = 2) -> None:
     """Raise `NotCompiled` unless this process has compiled what a policy needs; one that is not known needs nothing."""
-    if _kind(policy) not in _compiled and not isinstance(policy, UnknownPolicy):
-        raise NotCompiled(policy)
+    if _kind(policy, n_factors) not in _compiled and not isinstance(policy, UnknownPolicy):
+        raise NotCompiled(policy, n_factors)
 
 
-def warm_up(policy: Policy) -> Callable[..., Any] | None:
+def warm_up(policy: Policy, n_factors: int = 2) -> Callable[..., Any] | None:
     """Run what a live experiment runs on a small state that is thrown away.
 
     Returns:
@@ -49,19 +50,21 @@ def warm_up(policy: Policy) -> Callable[..., Any] | None:
     module = type(policy).__module__
     run = compiled(advance, module)
     try:
-        state = policy.with_horizon(1_000).for_problem(0, 0).start(2, 2)
+        sizes = (2,) * n_factors
+        state = policy.with_horizon(1_000).for_problem(*(0,) * n_factors).start(*sizes)
     except Exception:  # what is wrong with it is said to who asks
-        _compiled.add(_kind(policy))
+        _compiled.add(_kind(policy, n_factors))
         return None
     with compile_errors_explained(module):
-        run(state, start_steering((2, 2)), generator(0, "warm"), Stretch.room(Layout(shown=2, outcome=1)))
-    counts = np.zeros((2, 2), np.int64)
+        run(state, start_steering(sizes), generator(0, "warm"), Stretch.room(Layout(shown=n_factors, outcome=1)))
+    counts = np.zeros(sizes, np.int64)
     winner.standing(counts, counts)  # every report asks who leads
-    levels = Levels.new(("A", "B"))
-    weighing = Weighing(Settings("warm", ("A", "B"), ("A", "B"), policy.label, 0, 0, 0.0, 1), levels, levels)
-    weighing.weigh(counts, counts[0], [pack_cross(np.ones(4), 2), None], None, 2)
+    factors = Factors.new({str(factor): ("A", "B") for factor in range(n_factors)})
+    weighing = Weighing(Settings("warm", ("A", "B"), ("A", "B"), policy.label, 0, 0, 0.0, 1), factors.each)
+    outcomes = np.zeros((2, n_factors), np.int64)
+    weighing.weigh(outcomes, outcomes[:, 0], [pack_cross(np.ones(2 * n_factors), sizes), None], None, 2)
     weighing.leaders(counts)
-    _compiled.add(_kind(policy))
+    _compiled.add(_kind(policy, n_factors))
     return run
 
 
@@ -87,5 +90,6 @@ def warm_up_all(labels: Iterable[str], say: Callable[[str], None], warn: Callabl
             late.cancel()
 
 
-def _kind(policy: Policy) -> tuple[type[Policy], str]:
-    return type(policy), policy.label
+def _kind(policy: Policy, n_factors: int) -> tuple[type[Policy], str, bool]:
+    """Return what is compiled for itself; states may differ between two factors and any other number."""
+    return type(policy), policy.label, n_factors == 2

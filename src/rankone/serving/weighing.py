@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,11 +19,21 @@ from rankone.compiling.compiled import compiled
 from rankone.kernels.evidence import TRAFFIC_RATIOS, Evidence, Floats, Ints, resized, start_evidence, weigh
 from rankone.kernels.steering import ERROR_RATE, EXPLORE, PARTS, Steering, goal_of, renew, start_steering
 from rankone.problems.visitors_left import visitors_left
+from rankone.serving.factors import Levels, margins
 from rankone.serving.packing import unpack_crosses
-from rankone.serving.settings import Levels, Settings
+from rankone.serving.settings import Settings
 
-MAX_LEVELS = 256  # of rows and columns together; evidence about each pair of more would not fit
+MAX_LEVELS = 256  # of all factors together; evidence about each two of more would not fit
 _MOST_WAITING = 64  # commits
+
+
+def spared_by_each(margin: float, n_factors: int) -> float:
+    """Return what each factor may lose so that all of them together lose at most the margin.
+
+    >>> round(spared_by_each(0.21, n_factors=2), 6)
+    1.1
+    """
+    return math.sqrt(1.0 + margin) if n_factors == 2 else (1.0 + margin) ** (1.0 / n_factors)
 
 
 class _Outcomes(NamedTuple):
@@ -37,41 +48,50 @@ class _Outcomes(NamedTuple):
 class Weighing:
     """What clicks have shown so far, and how decisions are drawn from here on."""
 
-    def __init__(self, settings: Settings, rows: Levels, cols: Levels) -> None:
-        self._settings, self.sizes = settings, (len(rows.names), len(cols.names))
+    def __init__(self, settings: Settings, factors: Sequence[Levels]) -> None:
+        self._settings, self.sizes = settings, tuple(len(levels.names) for levels in factors)
         self.fits = sum(self.sizes) <= MAX_LEVELS
-        sizes = self.sizes if self.fits else (1, 1)
+        sizes = self.sizes if self.fits else (1,) * len(factors)
         self._goal = goal_of(settings.goal, settings.explore)
         self._begin_evidence(sizes)
         self.weighed = 0  # outcomes that count
         self._compared = 0  # those of decisions that leave something to compare
         self._waiting: list[_Outcomes] = []  # evidence is looked at now and then: until then, outcomes only wait
-        self.begin_era(rows, cols)
+        self.begin_era(factors)
 
-    def _begin_evidence(self, sizes: tuple[int, int]) -> None:
-        spared = math.sqrt(1.0 + self._settings.margin)  # each of the two factors may lose so much
+    def _begin_evidence(self, sizes: tuple[int, ...]) -> None:
+        spared = spared_by_each(self._settings.margin, len(sizes))
         self._evidence, self._traffic = start_evidence(sizes, spared=spared), start_evidence(sizes, TRAFFIC_RATIOS)
 
-    def begin_era(self, rows: Levels, cols: Levels) -> None:
+    def begin_era(self, factors: Sequence[Levels]) -> None:
         """Go on with these levels: what is known stays known, exploration is even again."""
         self._settle()
-        self.sizes = len(rows.names), len(cols.names)
+        before, self.sizes = len(self.sizes), tuple(len(levels.names) for levels in factors)
         self.fits = self.fits and sum(self.sizes) <= MAX_LEVELS
-        if self.fits:
-            self._evidence, self._traffic = (resized(each, self.sizes) for each in (self.evidence, self.traffic))
+        if not self.fits:
+            self._begin_evidence((1,) * len(factors))
+        elif self._settings.margin and len(factors) > before:
+            self._begin_evidence(self.sizes)  # each factor may lose less than before: "good enough" is weighed anew
         else:
-            self._begin_evidence((1, 1))
-        self.live = np.concatenate([rows.numbers(), np.array(cols.numbers()) + self.sizes[0]]).astype(np.int64)
+            self._evidence, self._traffic = (resized(each, self.sizes) for each in (self.evidence, self.traffic))
+        living = [np.array(levels.numbers(), np.int64) for levels in factors]
+        self.starts = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
+        self.live = np.concatenate([numbers + first for numbers, first in zip(living, self.starts, strict=False)])
         control = None
         if self._settings.control is not None:
-            row, col = self._settings.control
-            control = rows.numbers().index(rows.names.index(row)), cols.numbers().index(cols.names.index(col))
+            held = [levels.names.index(name) for levels, name in zip(factors, self._settings.control, strict=False)]
+            held += [0] * (len(factors) - len(held))  # of factors that came later, the first level
+            control = [int(np.searchsorted(numbers, level)) for numbers, level in zip(living, held, strict=True)]
         explore = self._settings.explore if self.fits else 0.0  # without evidence there is nothing to explore for
-        sizes = len(rows.numbers()), len(cols.numbers())
+        sizes = tuple(len(numbers) for numbers in living)
         self.steering = start_steering(sizes, explore, control, self._settings.share)
         # Retiring levels by what one has seen picks the comparisons that are left: then all there were are charged.
-        kept = len(rows.numbers()) == self.sizes[0] and len(cols.numbers()) == self.sizes[1]
+        kept = sizes == self.sizes
         self.statements = sum(size - 1 if kept else size * (size - 1) // 2 for size in self.sizes)
+
+    def levels_of_each(self) -> list[Ints]:
+        """Return the numbers of the living levels of each factor, as evidence numbers them."""
+        return np.split(self.live, self.steering.starts[1:-1])
 
     @property
     def error(self) -> float:
@@ -103,7 +123,7 @@ class Weighing:
         """Learn from outcomes that count.
 
         Args:
-            numbers: the row and the column of each, (n, 2).
+            numbers: the level of each factor, (n, factors).
             clicked: 1 or 0.
             packed: the probabilities of its cross, None: not known.
             hidden: (n, levels) levels that were left out by hand for what they are: they are not compared there.
@@ -120,14 +140,14 @@ class Weighing:
         if not self._waiting:
             return
         waiting, self._waiting = self._waiting, []
-        crosses, _ = unpack_crosses([cross for some in waiting for cross in some.packed], *self.sizes)
+        crosses, _ = unpack_crosses([cross for some in waiting for cross in some.packed], self.sizes)
         if any(some.hidden is not None for some in waiting):
             nothing = np.zeros(crosses.shape[1], bool)
             hidden = [some.hidden if some.hidden is not None else [nothing] * len(some.packed) for some in waiting]
             crosses[np.concatenate(hidden)] = 0.0
-        shown = np.concatenate([some.numbers for some in waiting]) + np.array([0, self.sizes[0]])
+        shown = np.concatenate([some.numbers for some in waiting]) + self.starts[:-1]
         clicked = np.concatenate([some.clicked for some in waiting])
-        self._compared += int(np.count_nonzero(np.count_nonzero(crosses, axis=1) > 2))
+        self._compared += int(np.count_nonzero(np.count_nonzero(crosses, axis=1) > len(self.sizes)))
         compiled(weigh, weigh.__module__)(self._evidence, self._traffic, shown, clicked, crosses)
 
     @property
@@ -159,14 +179,14 @@ class Weighing:
         found[self.live] = cross
         return found
 
-    def leaders(self, asked: Ints) -> tuple[tuple[int, int], bool]:
-        """Return the row and the column (as living levels) that lead, and whether they won.
+    def leaders(self, asked: Ints) -> tuple[tuple[int, ...], bool]:
+        """Return the level of each factor (among the living ones) that leads, and whether they won.
 
         Args:
-            asked: decisions of each pair of all levels.
+            asked: decisions of each combination of all levels.
         """
         found, won = self._renewed(asked)[2:]
-        return (int(found[0]), int(found[1] - self.steering.starts[1])), won
+        return tuple((found - self.steering.starts[:-1]).tolist()), won
 
     def visitors_left(self, asked: Ints) -> tuple[int, int] | None:
         """Return from how many to how many visitors a verdict still needs; None: nobody can say.
@@ -187,8 +207,8 @@ class Weighing:
 
     def _renewed(self, asked: Ints) -> tuple[dict[str, Any], bool, Ints, bool]:
         """Return the details of a STEER that fits by now, if that is worth a change, who leads, and if they won."""
-        shown = np.concatenate([asked.sum(axis=1), asked.sum(axis=0)])[self.live].astype(float)
-        mix, found = np.empty(len(self.live)), np.zeros(2, np.int64)
+        shown = margins(asked)[self.live].astype(float)
+        mix, found = np.empty(len(self.live)), np.zeros(len(self.sizes), np.int64)
         turned, explore, won = compiled(renew, renew.__module__)(
             self.evidence, self.live, self.steering, shown, self.bar, self._goal, mix, found
         )

@@ -22,7 +22,9 @@ that share the error, and the smaller probability counts:
 How many true statements can be rejected wrongly? Let (i*, j*) be the best pair. Claiming a row i other than i* needs
 "row i* is at least as good as row i" rejected: K - 1 statements by spread, (K - 1) L by focus (one for each column the
 leader may be in). Claiming row i* with a wrong column: L - 1 statements, by spread or in row i* by focus. So spread is
-charged K + L - 2 statements and focus K L - 1.
+charged K + L - 2 statements and focus K L - 1. With more factors it is the same, factor after factor: the first factor
+in which the claim is wrong, with any levels of the factors behind it. So spread is charged the sum of all (K_d - 1),
+and focus the number of combinations less one; a "column" is then a combination of all other factors.
 """
 
 from __future__ import annotations
@@ -46,16 +48,14 @@ _LEADER, _OTHER = 0.1, 0.9  # shares of the focus
 
 
 class Standing(NamedTuple):
-    """The leading pair, and how much doubt there is about each level: 1 for the leader's own, small for a beaten one.
+    """What leads, and how much doubt there is about each level: 1 for the leader's own, small for a beaten one.
 
     A level with a doubt of at most a can be called beaten; all such calls, at all times, are wrong with probability a.
     """
 
-    row: int
-    col: int
-    row_doubts: Floats  # (K,)
-    col_doubts: Floats  # (L,)
-    doubt: float  # that the leading pair is not the best: an upper bound
+    leaders: tuple[int, ...]  # the leading level of each factor
+    doubts: tuple[Floats, ...]  # for each factor (levels,)
+    doubt: float  # that what leads is not the best: an upper bound
 
 
 @function
@@ -95,30 +95,29 @@ def _focus(pulls: int, clicks: int, other_pulls: int, other_clicks: int) -> floa
     return above if above < below else below
 
 
-def weigh(pulls: Ints, clicks: Ints, row: int, partner: int, log_doubts: Floats) -> None:
-    """Fill in, for every other row, the log of the doubt that `row` beats it; `partner` is the leader's column."""
-    n_rows, n_cols = pulls.shape
-    for other in range(n_rows):
+def weigh(pulls: Ints, clicks: Ints, row: int, partner: int, neighbours: int, others: int, log_doubts: Floats) -> None:
+    """Fill in, for every other row, the log of the doubt that `row` beats it; `partner` is the leader's column.
+
+    Spread is charged so many `neighbours`, focus so many `others`.
+    """
+    for other in range(len(pulls)):
         if other == row:
             log_doubts[other] = -math.inf
             continue
-        spread = math.log((n_rows + n_cols - 2) / _SPREAD) - _spread(
-            pulls[row], clicks[row], pulls[other], clicks[other]
-        )
+        spread = math.log(neighbours / _SPREAD) - _spread(pulls[row], clicks[row], pulls[other], clicks[other])
         focus = _focus(pulls[row, partner], clicks[row, partner], pulls[other, partner], clicks[other, partner])
-        focus = math.log((n_rows * n_cols - 1) / _FOCUS) - focus
+        focus = math.log(others / _FOCUS) - focus
         log_doubts[other] = min(0.0, spread, focus)
 
 
 def bounds(pulls: Ints, clicks: Ints, level: float, low: Floats, high: Floats) -> None:
-    """Fill in, for every pair, the rates with ``N d(mean, x) - R <= level``: an interval valid at all times."""
-    for row in range(pulls.shape[0]):
-        for col in range(pulls.shape[1]):
-            low[row, col], high[row, col] = 0.0, 1.0
-            if pulls[row, col] > 0:
-                rate = clicks[row, col] / pulls[row, col]
-                radius = (level + mixture_regret(pulls[row, col], clicks[row, col])) / pulls[row, col]
-                low[row, col], high[row, col] = kl_lower(rate, radius), kl_upper(rate, radius)
+    """Fill in, for each combination, the rates with ``N d(mean, x) - R <= level``: an interval valid at all times."""
+    for place in range(len(pulls)):
+        low[place], high[place] = 0.0, 1.0
+        if pulls[place] > 0:
+            rate = clicks[place] / pulls[place]
+            radius = (level + mixture_regret(pulls[place], clicks[place])) / pulls[place]
+            low[place], high[place] = kl_lower(rate, radius), kl_upper(rate, radius)
 
 
 def intervals(pulls: Ints, clicks: Ints, error: float = 0.05) -> tuple[Floats, Floats]:
@@ -128,25 +127,29 @@ def intervals(pulls: Ints, clicks: Ints, error: float = 0.05) -> tuple[Floats, F
     >>> bool(low[0, 0] < 0.4 < 0.6 < high[0, 0])
     True
     """
-    low, high = np.empty(pulls.shape), np.empty(pulls.shape)
-    compiled(bounds, __name__)(pulls, clicks, -math.log(error), low, high)
-    return low, high
+    low, high = np.empty(pulls.size), np.empty(pulls.size)
+    compiled(bounds, __name__)(pulls.ravel(), clicks.ravel(), -math.log(error), low, high)
+    return low.reshape(pulls.shape), high.reshape(pulls.shape)
 
 
 def standing(pulls: Ints, clicks: Ints) -> Standing:
-    """Return the leading pair (the best lower bound) and how much doubt the outcomes, (K, L) arrays, leave.
+    """Return what leads (the best lower bound) and how much doubt the outcomes, an array with an axis a factor, leave.
 
     >>> state = standing(np.array([[900, 300], [300, 300]]), np.array([[450, 30], [30, 3]]))
-    >>> (state.row, state.col), bool(state.doubt < 1e-6)
+    >>> state.leaders, bool(state.doubt < 1e-6)
     ((0, 0), True)
     """
     low, _ = intervals(pulls, clicks)
     means = clicks / np.maximum(pulls, 1)
-    row, col = (int(place) for place in np.unravel_index(np.lexsort((means.ravel(), low.ravel()))[-1], pulls.shape))
-    row_doubts, col_doubts = np.zeros(pulls.shape[0]), np.zeros(pulls.shape[1])
-    weighed = compiled(weigh, __name__)
-    weighed(np.ascontiguousarray(pulls), np.ascontiguousarray(clicks), row, col, row_doubts)
-    weighed(np.ascontiguousarray(pulls.T), np.ascontiguousarray(clicks.T), col, row, col_doubts)
-    doubt = math.exp(max(row_doubts.max(), col_doubts.max()))
-    row_doubts, col_doubts = (np.exp(np.where(np.isneginf(logs), 0.0, logs)) for logs in (row_doubts, col_doubts))
-    return Standing(row, col, row_doubts, col_doubts, doubt)
+    best = np.unravel_index(np.lexsort((means.ravel(), low.ravel()))[-1], pulls.shape)
+    leaders = tuple(int(level) for level in best)
+    neighbours, others, logs = sum(pulls.shape) - pulls.ndim, pulls.size - 1, []
+    for factor, size in enumerate(pulls.shape):
+        tables = [np.ascontiguousarray(np.moveaxis(each, factor, 0)).reshape(size, -1) for each in (pulls, clicks)]
+        rest, sizes = leaders[:factor] + leaders[factor + 1 :], pulls.shape[:factor] + pulls.shape[factor + 1 :]
+        partner = int(np.ravel_multi_index(rest, sizes)) if rest else 0
+        logs.append(np.zeros(size))
+        compiled(weigh, __name__)(*tables, leaders[factor], partner, neighbours, others, logs[-1])
+    doubt = math.exp(max(found.max() for found in logs))
+    doubts = tuple(np.exp(np.where(np.isneginf(found), 0.0, found)) for found in logs)
+    return Standing(leaders, doubts, doubt)

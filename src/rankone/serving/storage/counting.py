@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rankone.serving.journal import LEARNED, Kind, as_sql
+from rankone.serving.packing import pack_shown
 from rankone.serving.storage.driver import Driver, Row
 
 # `at / width` divides whole numbers in SQLite and PostgreSQL alike.
@@ -14,8 +15,9 @@ _COURSE = f"""SELECT at / {{}}, kind, count(*), sum(value), sum(CASE WHEN source
     AND kind IN ({as_sql((Kind.ASK, *LEARNED))}) GROUP BY 1, 2"""  # noqa: S608 - constants
 _END = "(SELECT max(seq) FROM rankone_journal WHERE experiment = {})"
 _SPAN = f"SELECT min(at), max(at) FROM rankone_journal WHERE experiment = {{}} AND seq IN (1, {_END})"  # noqa: S608 - constants
-_RECOUNT = f"""SELECT row, col, count(*), sum(value) FROM rankone_journal
+_RECOUNT = f"""SELECT row, col, shown, count(*), sum(value) FROM rankone_journal
     WHERE experiment = {{}} AND kind IN ({as_sql(LEARNED)})"""  # noqa: S608 - constants
+_RECOUNT_1 = _RECOUNT.replace("shown", "NULL")  # before version 2 there were pairs only
 _ASKED_BY = (
     f"""SELECT decision FROM rankone_journal WHERE experiment = {{}} AND kind = {int(Kind.ASK)} AND token = {{}}"""  # noqa: S608 - constants
 )
@@ -23,6 +25,8 @@ _ASKED_BY = (
 
 class Counting(Driver):
     """Counts of a journal's events."""
+
+    schema: int
 
     def last_event(self, experiment: int) -> int:
         """Return the number of the last event; 0: there is none."""
@@ -43,9 +47,10 @@ class Counting(Driver):
         return self.query(_COURSE, (width, source, experiment, after, upto))
 
     def recount(self, experiment: int, exclusions: Sequence[Mapping[str, Any]]) -> list[Row]:
-        """Count (row, col, outcomes that count, clicks), but for those that fit everything an exclusion names."""
+        """Count (row, col, shown, outcomes that count, clicks), but for those that fit all that an exclusion names."""
         conditions = [_excluded(experiment, exclusion) for exclusion in exclusions]
-        statement = "".join([_RECOUNT, *(f" AND NOT ({text})" for text, _ in conditions), " GROUP BY row, col"])
+        counted, cells = (_RECOUNT, "row, col, shown") if self.schema > 1 else (_RECOUNT_1, "row, col")
+        statement = "".join([counted, *(f" AND NOT ({text})" for text, _ in conditions), f" GROUP BY {cells}"])
         return self.query(statement, (experiment, *(value for _, values in conditions for value in values)))
 
 
@@ -57,6 +62,15 @@ def _excluded(experiment: int, exclusion: Mapping[str, Any]) -> tuple[str, list[
         if exclusion[column] is not None:
             parts.append(f"{column} IS NOT NULL AND {column} = {{}}")
             values.append(exclusion[column])
+    for factor, level in (exclusion["levels"] or {}).items():
+        if int(factor) < 2:
+            parts.append(f"{('row', 'col')[int(factor)]} = {{}}")
+            values.append(level)
+            continue
+        end, cell = 2 * (int(factor) + 1), pack_shown([level])
+        first = " OR shown IS NULL OR length(shown) < {}" if level == 0 else ""  # what came before the factor
+        parts.append(f"((shown IS NOT NULL AND length(shown) >= {{}} AND substr(shown, {{}}, 2) = {{}}){first})")
+        values += [end, end - 1, cell, *([end] if level == 0 else [])]
     if exclusion["token"] is not None:  # who told it, or who asked for the decision
         parts.append(f"((token IS NOT NULL AND token = {{}}) OR decision IN ({_ASKED_BY}))")
         values += [exclusion["token"], experiment, exclusion["token"]]

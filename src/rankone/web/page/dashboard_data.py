@@ -4,6 +4,7 @@ turn, everything else happens outside it, and a view is used again until it is a
 from __future__ import annotations
 
 import copy
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -13,15 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from rankone.serving import Database, Experiment
+from rankone.serving.factors import Levels, margin, margins
 from rankone.serving.fold import Fold
+from rankone.serving.interactions import strongest
 from rankone.serving.make_report import exploring, make_report, outcome_counts, survivors
 from rankone.serving.report import Report
-from rankone.serving.settings import Levels
 from rankone.serving.unknown_policy import UnknownPolicy
 from rankone.web.page.timeline import Timeline
 from rankone.web.server.encoding import encode
 
 MAX_SHOWN = 24  # rows, and columns, of a heat map
+MAX_COMBINATIONS = 500  # in the table of combinations
 _FRESH = 1.0  # seconds
 _SHARE = 0.05  # of the time, at most, is spent on views of one experiment
 _ROUNDS = 30
@@ -74,10 +77,11 @@ class DashboardData:
         self._timeline.catch_up()
         report = make_report(fold)
         outcomes = int(fold.pulls.sum())
-        living = np.ix_(fold.live_rows, fold.live_cols)
+        living = np.ix_(*fold.live)
         return {
             "report": report.to_dict(),
-            "heat": _heat(fold, report),
+            "heat": _heat(fold, report) if len(fold.factors) == 2 else None,
+            **_of_factors(fold),
             "timeline": self._timeline.to_dict(),
             "stage": stage,
             "rows_left": rows_left,
@@ -89,14 +93,49 @@ class DashboardData:
         }
 
 
+def _of_factors(fold: Fold) -> dict[str, Any]:
+    """Return the busiest combinations of other than two factors, and which levels seem to act together."""
+    factors = [
+        {"name": name, "levels": levels.names, "living": sum(levels.live)} for name, levels in fold.factors.items()
+    ]
+    if len(factors) == 2:
+        return {"factors": factors, "combinations": None, "interactions": []}
+    cells = np.argwhere(fold.asked)
+    asked = fold.asked[tuple(cells.T)]
+    busiest = cells[np.argsort(-asked, kind="stable")[:MAX_COMBINATIONS]]
+    counts = [each[tuple(busiest.T)] for each in (fold.asked, fold.pulls, fold.clicks)]
+    names = list(fold.factors)
+    together = [
+        {
+            "levels": {
+                names[factor]: fold.factors[names[factor]].names[level]
+                for factor, level in zip(found.factors, found.levels, strict=True)
+            },
+            "clicks": found.clicks,
+            "expected": found.expected,
+            "p": found.p,
+        }
+        for found in strongest(fold.pulls, fold.clicks)
+    ]
+    total = math.prod(sum(levels.live) for levels in fold.factors.values())
+    rows = np.column_stack([busiest, *counts]).tolist()
+    return {
+        "factors": factors,
+        "combinations": {"rows": rows, "total": total, "n_shown": len(cells)},
+        "interactions": together,
+    }
+
+
 def _show(fold: Fold) -> dict[str, Any]:
-    settings, counts = fold.settings, outcome_counts(fold)
+    settings, counts, shown = fold.settings, outcome_counts(fold), list((fold.shown or {}).values())
+    living = [levels.names_living() for levels in fold.factors.values()]
+    named = {"factors": dict(zip(fold.factors, living, strict=True)), "shown_levels": fold.shown}
     return {
         "name": settings.name,
         "policy": fold.policy.label,
         "policy_known": not isinstance(fold.policy, UnknownPolicy),
-        "rows": fold.rows.names_living(),
-        "cols": fold.cols.names_living(),
+        "rows": living[0] if len(living) == 2 else [],
+        "cols": living[1] if len(living) == 2 else [],
         "window": settings.window / 1e6 or None,
         "auto_stop": settings.auto_stop or None,
         "max_open": settings.max_open,
@@ -111,10 +150,10 @@ def _show(fold: Fold) -> dict[str, Any]:
         "clicks": counts["clicked"],
         "open": counts["open"],
         "stopped": None if fold.stopped is None else fold.stopped["why"],
-        "shown_row": fold.shown[0],
-        "shown_col": fold.shown[1],
+        "shown_row": shown[0] if len(shown) == 2 else None,
+        "shown_col": shown[1] if len(shown) == 2 else None,
         "eras": list(fold.eras),
-    }
+    } | ({} if fold.factors.are_pair else named)
 
 
 def _still(fold: Fold) -> Fold:
@@ -129,14 +168,15 @@ def _still(fold: Fold) -> Fold:
 
 def _heat(fold: Fold, report: Report) -> dict[str, Any]:
     """Return the counts of the busiest levels, the leading ones always among them, in their own order."""
-    rows = _busiest(fold.rows, fold.asked.sum(axis=1), report.best_row)
-    cols = _busiest(fold.cols, fold.asked.sum(axis=0), report.best_col)
+    (row_factor, row_levels), (col_factor, col_levels) = fold.factors.items()
+    rows = _busiest(row_levels, fold.asked.sum(axis=1), report.best[row_factor])
+    cols = _busiest(col_levels, fold.asked.sum(axis=0), report.best[col_factor])
     part = np.ix_(rows, cols)
     return {
-        "rows": [fold.rows.names[row] for row in rows],
-        "cols": [fold.cols.names[col] for col in cols],
-        "n_rows": len(fold.live_rows),
-        "n_cols": len(fold.live_cols),
+        "rows": [row_levels.names[row] for row in rows],
+        "cols": [col_levels.names[col] for col in cols],
+        "n_rows": len(fold.live[0]),
+        "n_cols": len(fold.live[1]),
         "decisions": fold.asked[part].tolist(),
         "outcomes": fold.pulls[part].tolist(),
         "clicks": fold.clicks[part].tolist(),
@@ -150,10 +190,10 @@ def _busiest(levels: Levels, traffic: Ints, leader: str) -> list[int]:
 
 
 def uniform_rate(pulls: Ints, clicks: Ints) -> float | None:
-    """Return the click rate to expect had all pairs been shown equally often, by the rank-1 model.
+    """Return the click rate to expect had all combinations been shown equally often, by the product model.
 
     With clicks of pair (i, j) about pulls * u_i * v_j, the likeliest u given v is (clicks of row i) / sum_j pulls v_j,
-    and the same with sides changed (the Poisson likelihood, by coordinate ascent).
+    and the same with sides changed, or with more factors (the Poisson likelihood, by coordinate ascent).
 
     None until every level has 100 outcomes. A policy that earns clicks stops showing what began badly, so what has
     few outcomes has too low a rate on average, and the advantage over the uniform split would look too large.
@@ -161,12 +201,16 @@ def uniform_rate(pulls: Ints, clicks: Ints) -> float | None:
     >>> round(uniform_rate(np.full((2, 2), 1000), np.array([[400, 200], [200, 100]])), 3)
     0.225
     """
-    if min(pulls.sum(axis=1).min(), pulls.sum(axis=0).min()) < _ENOUGH:
+    if margins(pulls).min() < _ENOUGH:
         return None
     if not clicks.any():
         return 0.0
-    rows, cols = np.ones(len(pulls)), np.ones(pulls.shape[1])
+    levels = [np.ones(size) for size in pulls.shape]
     for _ in range(_ROUNDS):
-        rows = clicks.sum(axis=1) / np.maximum(pulls @ cols, 1e-12)
-        cols = clicks.sum(axis=0) / np.maximum(rows @ pulls, 1e-12)
-    return float(min(1.0, rows.mean() * cols.mean()))
+        for factor in range(pulls.ndim):
+            expected: Any = pulls
+            for other in reversed(range(pulls.ndim)):
+                if other != factor:
+                    expected = np.tensordot(expected, levels[other], axes=(other, 0))
+            levels[factor] = margin(clicks, factor) / np.maximum(expected, 1e-12)
+    return float(min(1.0, math.prod(float(each.mean()) for each in levels)))

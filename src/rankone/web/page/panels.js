@@ -1,6 +1,7 @@
 // What the page says of one experiment: puts a view, as the service gives it, in place.
 
 import { rateChart, trafficChart } from "./charts.js";
+import { showCombinations, showFactors, showInteractions } from "./combinations.js";
 import { $, duration, element, number, percent, plural, shortPercent } from "./dom.js";
 import { raceNote, showVerdict, verdictFigures } from "./verdict.js";
 import { heatMap, lineTable } from "./tables.js";
@@ -14,8 +15,9 @@ function showLabels(view) {
   const labels = [element("span", { class: "mark" }, `policy ${report.policy}`)];
   if (report.goal) labels.unshift(element("span", { class: "mark" }, GOALS[report.goal] ?? `goal ${report.goal}`));
   if (report.margin) labels.push(element("span", { class: "mark" }, `good enough within ${shortPercent(report.margin)}`));
-  if (report.control_row !== null) {
-    const control = `control ${report.control_row} with ${report.control_col}, ${shortPercent(report.control_share)} of decisions`;
+  const held = report.control_levels ? Object.values(report.control_levels).join(", ") : `${report.control_row} with ${report.control_col}`;
+  if (report.control_levels || report.control_row !== null) {
+    const control = `control ${held}, ${shortPercent(report.control_share)} of decisions`;
     labels.push(element("span", { class: "mark" }, control));
   }
   if (!report.policy_known) labels.push(element("span", { class: "mark warn" }, "policy not known here"));
@@ -66,13 +68,16 @@ function showFigures(view) {
   const counts = report.outcomes;
   const known = counts.clicked + counts.not_clicked + counts.expired;
   const lift = view.uniform_rate ? `about ${(view.click_rate / view.uniform_rate).toFixed(1)} × the uniform split` : "over all outcomes";
-  const unknown = known ? "needs 100 outcomes of every row and column" : "nothing to compare yet";
+  const unknown = known ? `needs 100 outcomes of every ${view.heat ? "row and column" : "level"}` : "nothing to compare yet";
+  const even = view.uniform_rate === null ? unknown
+    : view.heat ? "estimated rate, all pairs shown equally"
+      : `estimated rate of an even test of all combinations: about ${number(Math.round(view.uniform_rate * known))} clicks by now`;
   const figures = [
     ...verdictFigures(report).map((found) => figure(...found)),
     figure("Decisions", number(report.decisions), now(timeline)),
     figure("Clicks", number(counts.clicked), `of ${plural(known, "outcome")}`),
     figure("Click rate", percent(view.click_rate), known ? lift : "no outcomes yet"),
-    figure("Uniform split", percent(view.uniform_rate), view.uniform_rate === null ? unknown : "estimated rate, all pairs shown equally"),
+    figure(view.heat ? "Uniform split" : "Even test", percent(view.uniform_rate), even),
     figure("Open decisions", number(counts.open), counts.held ? `${plural(counts.held, "outcome")} held` : "wait for an outcome"),
     figure("Not learned", number(counts.late + counts.void), `${number(counts.late)} late, ${number(counts.void)} void`),
   ];
@@ -145,8 +150,21 @@ function showRace(view) {
   const { report } = view;
   const stage = view.stage === null ? "" : `The policy is in stage ${view.stage + 1}: ${survivors(view)} survive. `;
   $("race-note").textContent = stage + raceNote(report);
-  lineTable($("rows"), "row", report.rows, view.rows_left, report);
-  lineTable($("cols"), "column", report.cols, view.cols_left, report);
+  const named = Boolean(report.factors); // factors with names of their own
+  $("race-title").textContent = named ? "Levels compared, factor by factor" : "Rows and columns compared";
+  $("pair-tables").hidden = named;
+  $("factor-tables").hidden = !named;
+  $("interactions-section").hidden = !view.interactions.length;
+  $("combinations-section").hidden = view.heat !== null;
+  $("pairs-section").hidden = view.heat === null;
+  if (named) {
+    showFactors($("factor-tables"), view);
+  } else {
+    lineTable($("rows"), "row", report.rows, view.rows_left, report, report.best_row);
+    lineTable($("cols"), "column", report.cols, view.cols_left, report, report.best_col);
+  }
+  if (view.interactions.length) showInteractions(view);
+  if (view.heat === null) showCombinations(view);
 }
 
 export async function show(view) {
@@ -155,7 +173,7 @@ export async function show(view) {
   document.title = `${view.report.name} · rankone`;
   showLabels(view);
   showFigures(view);
-  showPairs(view);
+  if (view.heat !== null) showPairs(view);
   showRace(view);
   await showCharts(view);
 }

@@ -80,9 +80,8 @@ function scale(lines, anyTime) {
   return Math.max(1e-9, ...lines.filter((line) => line.rate !== null).map((line) => line.high));
 }
 
-export function lineTable(table, side, lines, left, report) {
+export function lineTable(table, side, lines, left, report, best) {
   const anyTime = report.basis === "any";
-  const best = side === "row" ? report.best_row : report.best_col;
   const sorted = [...lines].sort((one, other) => (other.name === best) - (one.name === best) || other.decisions - one.decisions);
   const shown = open.has(table.id) ? sorted : sorted.slice(0, FEW);
   const most = scale(shown, anyTime);
@@ -94,7 +93,7 @@ export function lineTable(table, side, lines, left, report) {
     const button = element("button", { type: "button" }, open.has(table.id) ? `show ${FEW} only` : `show all ${sorted.length}`);
     button.addEventListener("click", () => {
       if (!open.delete(table.id)) open.add(table.id);
-      lineTable(table, side, lines, left, report);
+      lineTable(table, side, lines, left, report, best);
     });
     rows.push(element("tr", {}, element("td", { colspan: 4 }, button)));
   }

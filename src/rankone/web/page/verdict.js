@@ -34,7 +34,7 @@ function uplift(report) {
 export function verdictFigures(report) {
   const figures = [["Verdict", ...standing(report)]];
   if (report.visitors_left !== null && !report.decided && !report.stopped) figures.push(visitorsLeft(report));
-  if (report.control_row !== null && report.basis === "any") figures.push(uplift(report));
+  if ((report.control_levels || report.control_row !== null) && report.basis === "any") figures.push(uplift(report));
   if (report.goal && !report.stopped) {
     const until = report.explore ? "of decisions, until there is a verdict" : "the policy chooses alone";
     figures.push(["Exploring", shortPercent(report.explore), until]);
@@ -57,9 +57,11 @@ export function raceNote(report) {
   if (report.basis === "any") {
     return `Clicks compared with those of the leading level: the tick is the estimate, the bar its interval, the line the leader. All of it holds `
       + `together with an error of at most ${error}%, however often you look and however the click rate of the whole site moves, `
-      + "if each row changes clicks by the same factor with every column at all times and outcomes of all levels come back alike.";
+      + (report.factors ? "if each level changes clicks by the same factor whatever it is shown with at all times "
+        : "if each row changes clicks by the same factor with every column at all times ")
+      + "and outcomes of all levels come back alike.";
   }
   return `In the race: could still be the best, with an error of at most ${error}% while click rates stay as they are, however often you look. `
-    + "That verdict holds for all rows and columns together and so needs more proof than one interval, which may err on its own: "
-    + "a row or column can still be in the race though its interval lies below the leader's.";
+    + `That verdict holds for all ${report.factors ? "levels" : "rows and columns"} together and so needs more proof than one interval, which may err on its own: `
+    + `a ${report.factors ? "level" : "row or column"} can still be in the race though its interval lies below the leader's.`;
 }

@@ -40,7 +40,7 @@ async def answer_ask(call: Call, request: Ask) -> Response:
     """Ask, and answer with the decisions."""
     served = await call.service.experiment(call.name)
     decisions = await served.one(request)
-    return answer({"decisions": [decision._asdict() for decision in decisions]})
+    return answer({"decisions": [decision.to_dict() for decision in decisions]})
 
 
 async def answer_tell(call: Call, request: Tell | Void) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from typing import Any, BinaryIO
 
@@ -18,15 +19,16 @@ from rankone.web.server.schemas import (
     ExperimentAnswer,
     Experiments,
     ExportQuery,
+    FactorBody,
+    LevelBody,
     LineAnswer,
     LineBody,
     NewExperiment,
-    ReportAnswer,
     StopBody,
-    ViewAnswer,
     VoidOpenAnswer,
     VoidOpenBody,
 )
+from rankone.web.server.schemas_report import ReportAnswer, ViewAnswer
 from rankone.web.server.subprocess_tasks import run_in_subprocess
 
 _ONE = "/v1/experiments/{name}"
@@ -141,25 +143,25 @@ async def void_open(call: Call) -> Response:
 @operation("POST", f"{_ONE}/rows/add", "admin", body=LineBody, answers={200: LineAnswer})
 async def add_row(call: Call) -> Response:
     """Add a row; what is known of the others stays known."""
-    return await _change_level(call, "add_row")
+    return await _change_level(call, "add_level", "row")
 
 
 @operation("POST", f"{_ONE}/rows/retire", "admin", body=LineBody, answers={200: LineAnswer})
 async def retire_row(call: Call) -> Response:
     """Withdraw a row: it is never chosen again."""
-    return await _change_level(call, "retire_row")
+    return await _change_level(call, "retire_level", "row")
 
 
 @operation("POST", f"{_ONE}/cols/add", "admin", body=LineBody, answers={200: LineAnswer})
 async def add_col(call: Call) -> Response:
     """Add a column."""
-    return await _change_level(call, "add_col")
+    return await _change_level(call, "add_level", "col")
 
 
 @operation("POST", f"{_ONE}/cols/retire", "admin", body=LineBody, answers={200: LineAnswer})
 async def retire_col(call: Call) -> Response:
     """Withdraw a column."""
-    return await _change_level(call, "retire_col")
+    return await _change_level(call, "retire_level", "col")
 
 
 async def _changed(call: Call, method: str, **keywords: Any) -> Response:
@@ -168,13 +170,37 @@ async def _changed(call: Call, method: str, **keywords: Any) -> Response:
     return answer(await served.shown.get())
 
 
-async def _change_level(call: Call, method: str) -> Response:
+@operation("POST", f"{_ONE}/levels/add", "admin", body=LevelBody, answers={200: LineAnswer})
+async def add_level(call: Call) -> Response:
+    """Add a level to a factor; what is known of the others stays known."""
+    return await _change_level(call, "add_level", call.body.factor)
+
+
+@operation("POST", f"{_ONE}/levels/retire", "admin", body=LevelBody, answers={200: LineAnswer})
+async def retire_level(call: Call) -> Response:
+    """Withdraw a level of a factor: it is never chosen again."""
+    return await _change_level(call, "retire_level", call.body.factor)
+
+
+@operation("POST", f"{_ONE}/factors/add", "admin", body=FactorBody, answers={200: ExperimentAnswer}, large=True)
+async def add_factor(call: Call) -> Response:
+    """Add a whole factor: all decisions so far had the first of its levels."""
+    served = await call.service.experiment(call.name)
+    sizes = await served.call(served.experiment.look, lambda fold: fold.pulls.shape)
+    wider = (*sizes, len(call.body.levels))
+    await call.service.check_room(wider, math.prod(wider) - math.prod(sizes))
+    return await _changed(call, "add_factor", factor=call.body.name, levels=call.body.levels)
+
+
+async def _change_level(call: Call, method: str, factor: str) -> Response:
     served = await call.service.experiment(call.name)
     if method.startswith("add"):
-        rows, cols = await served.call(served.experiment.look, lambda fold: fold.pulls.shape)
-        size, more = ((rows + 1, cols), cols) if method == "add_row" else ((rows, cols + 1), rows)
-        await call.service.check_room(*size, more)
-    return answer({"number": await served.call(getattr(served.experiment, method), call.body.name)})
+        sizes = await served.call(
+            served.experiment.look, lambda fold: dict(zip(fold.factors, fold.pulls.shape, strict=True))
+        )
+        wider = [size + (name == factor) for name, size in sizes.items()]
+        await call.service.check_room(wider, math.prod(wider) - math.prod(sizes.values()))
+    return answer({"number": await served.call(getattr(served.experiment, method), factor, call.body.name)})
 
 
 OPERATIONS = (
@@ -192,4 +218,7 @@ OPERATIONS = (
     retire_row,
     add_col,
     retire_col,
+    add_level,
+    retire_level,
+    add_factor,
 )

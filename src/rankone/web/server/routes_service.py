@@ -118,7 +118,16 @@ _FILES = (
     _page_file("/page.css", "page.css", "text/css"),
     *(
         _page_file(f"/{file}", file, "text/javascript")
-        for file in ("page.js", "panels.js", "plan.js", "verdict.js", "tables.js", "charts.js", "dom.js")
+        for file in (
+            "page.js",
+            "panels.js",
+            "combinations.js",
+            "plan.js",
+            "verdict.js",
+            "tables.js",
+            "charts.js",
+            "dom.js",
+        )
     ),
 )
 OPERATIONS = (health, live, ready, metrics, openapi, chart_library, *_FILES)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from rankone.errors import InputError
 from rankone.serving.messages import MAX_BATCH
-from rankone.serving.names import MAX_LEVELS, MAX_NAME, checked_name
+from rankone.serving.names import MAX_FACTORS, MAX_LEVELS, MAX_NAME, checked_name
 from rankone.serving.settings import MAX_SECONDS
 
 
@@ -30,6 +30,8 @@ Name = Annotated[Text, AfterValidator(_addressable)]
 Count = Annotated[int, Field(ge=1, le=MAX_BATCH)]
 Seconds = Annotated[float, Field(gt=0, le=MAX_SECONDS)]
 Levels = Annotated[list[Text], Field(min_length=1, max_length=MAX_LEVELS)]
+LevelsOrCount = Levels | Annotated[int, Field(ge=1, le=MAX_LEVELS)]
+ByFactor = Annotated[dict[Text, Text], Field(min_length=1, max_length=MAX_FACTORS)]
 
 
 class Body(BaseModel):
@@ -50,8 +52,11 @@ class NewExperiment(Body):
     """An experiment to create. Left out: as `rankone.Experiment` has it."""
 
     name: Name
-    rows: Levels | Annotated[int, Field(ge=1, le=MAX_LEVELS)]
-    cols: Levels | Annotated[int, Field(ge=1, le=MAX_LEVELS)]
+    rows: LevelsOrCount | None = Field(None, description="with cols; or factors instead of both")
+    cols: LevelsOrCount | None = None
+    factors: Annotated[dict[Text, LevelsOrCount], Field(min_length=1, max_length=MAX_FACTORS)] | None = Field(
+        None, description="the levels of each factor by its name, in order, where they are not rows and columns"
+    )
     policy: Text | None = None
     window: Seconds | None = Field(None, description="seconds after which silence means: not clicked")
     auto_stop: Annotated[float, Field(gt=0, le=0.5)] | None = Field(
@@ -74,8 +79,9 @@ class NewExperiment(Body):
     margin: Annotated[float, Field(ge=0, le=1)] | None = Field(
         None, description="a leading pair within this part of the best one is good enough, such as 0.05"
     )
-    control: Annotated[list[Text], Field(min_length=2, max_length=2)] | None = Field(
-        None, description="the row and the column of a pair that always keeps a share of the decisions"
+    control: Annotated[list[Text], Field(min_length=1, max_length=MAX_FACTORS)] | ByFactor | None = Field(
+        None,
+        description="the row and the column of a pair, or a level of each factor, that keeps a share of the decisions",
     )
     share: Annotated[float, Field(gt=0, le=0.9)] | None = Field(
         None, description="that share; a tenth if left out; with a control only"
@@ -158,10 +164,11 @@ class BeaconBody(Body):
 
 
 class StopBody(Body):
-    """Which pair to play from now on (the leading one if left out), and why."""
+    """Which combination to play from now on (of factors left out, the leading level), and why."""
 
     row: Text | None = None
     col: Text | None = None
+    levels: ByFactor | None = Field(None, description="by factor, where these are not rows and columns")
     why: Text = "by hand"
 
 
@@ -172,6 +179,7 @@ class ExcludeBody(Body):
     token: Text | None = Field(None, description="id of a token: what was asked or told with it")
     row: Text | None = None
     col: Text | None = None
+    levels: ByFactor | None = Field(None, description="by factor, where these are not rows and columns")
     since: Annotated[float, Field(ge=0, le=1e11)] | None = Field(None, description="seconds since 1970")
     until: Annotated[float, Field(ge=0, le=1e11)] | None = Field(None, description="seconds since 1970")
     prior: bool = Field(False, description="also forget the past counts that the experiment began with")
@@ -192,6 +200,20 @@ class LineBody(Body):
     name: Text
 
 
+class LevelBody(Body):
+    """A level of a factor, by their names."""
+
+    factor: Text
+    name: Text
+
+
+class FactorBody(Body):
+    """A factor with its levels; all decisions so far had the first of them."""
+
+    name: Text
+    levels: Levels
+
+
 class ExportQuery(Body):
     """How to write the export."""
 
@@ -199,13 +221,14 @@ class ExportQuery(Body):
 
 
 class DecisionAnswer(BaseModel):
-    """A pair to show. Whoever has the id can tell the outcome, at any time and once."""
+    """What to show. Whoever has the id can tell the outcome, at any time and once."""
 
     id: str
-    row: int
-    col: int
-    row_name: str
-    col_name: str
+    row: int | None = Field(None, description="of two factors, as are col, row_name and col_name; else left out")
+    col: int | None = None
+    row_name: str | None = None
+    col_name: str | None = None
+    levels: dict[str, str] = Field(description="the name of the level of each factor, by its name")
     number: int
     filler: bool = Field(description="the policy does not learn from its outcome: it waits, or the experiment stopped")
 
@@ -256,8 +279,11 @@ class ExperimentAnswer(BaseModel):
     name: str
     policy: str
     policy_known: bool = Field(description="false: the service has not imported it; nothing can be asked or told")
-    rows: list[str] = Field(description="living rows")
-    cols: list[str] = Field(description="living columns")
+    rows: list[str] = Field(description="living rows; the first of two factors")
+    cols: list[str] = Field(description="living columns; the second of two factors")
+    factors: dict[str, list[str]] | None = Field(
+        None, description="living levels by factor; rows and columns: left out"
+    )
     window: float | None
     auto_stop: float | None
     max_open: int
@@ -274,6 +300,7 @@ class ExperimentAnswer(BaseModel):
     stopped: str | None
     shown_row: str | None = Field(description="what every visitor sees since it was stopped; null: it runs")
     shown_col: str | None
+    shown_levels: dict[str, str] | None = Field(None, description="the same by factor; rows and columns: left out")
     eras: list[str]
 
 
@@ -340,101 +367,3 @@ class PlanAnswer(BaseModel):
     advice: list[str] = Field(description="what would be possible, where a verdict takes more than a year")
     meaning: str = Field(description="what rate and lift say about the pairs")
     sentence: str
-
-
-class LineOfReport(BaseModel):
-    """One row or column; its rate is measured with the leading partner."""
-
-    name: str
-    live: bool
-    decisions: int
-    share: float
-    outcomes: int
-    clicks: int
-    rate: float | None
-    low: float
-    high: float
-    in_race: bool
-    doubt: float
-    ratio: float | None = Field(description="its clicks for each click of the leading level; null: not known")
-    ratio_low: float
-    ratio_high: float | None = Field(description="null: no bound yet")
-    against: str = Field(description="the same in words")
-
-
-class ShortfallAnswer(BaseModel):
-    """A level of which fewer outcomes came back than it was chosen, compared with another level."""
-
-    side: Literal["row", "column"]
-    name: str
-    told: float = Field(description="outcomes that count for each decision with this level")
-    other: str
-    other_told: float
-
-
-class ReportAnswer(BaseModel):
-    """What leads, how sure that is, who got how much traffic, what is still in the race."""
-
-    name: str
-    policy: str
-    policy_known: bool
-    seq: int
-    decisions: int
-    outcomes: dict[str, int]
-    fillers: int
-    voided_by_age: int
-    best_row: str
-    best_col: str
-    rate: float | None
-    low: float
-    high: float
-    confidence: float
-    error_rate: float
-    decided: bool
-    stopped: str | None
-    shown_row: str | None
-    shown_col: str | None
-    resumed: str | None
-    clock_ahead: float
-    clock_jumped: float
-    window: float | None
-    rows: list[LineOfReport]
-    cols: list[LineOfReport]
-    eras: list[str]
-    reward_cap: float | None = Field(description="null: outcomes are clicks")
-    goal: str
-    basis: Literal["any", "steady"] = Field(
-        description="what the statement rests on: any, it holds however the click rate of the whole site moves, under "
-        "the product model; steady, it holds while click rates stay as they are"
-    )
-    explore: float = Field(description="share of decisions that explore now")
-    margin: float
-    good_enough: bool = Field(description="decided within the margin, and by no more than that")
-    control_row: str | None
-    control_col: str | None
-    control_share: float
-    uplift: float | None = Field(description="of the leading pair over the control: 0.1 is 10 % more clicks")
-    uplift_low: float
-    uplift_high: float | None
-    shortfalls: list[ShortfallAnswer] = Field(description="where traffic does not match what was chosen")
-    visitors_left: tuple[int, int] | None = Field(description="until a verdict, from and to; null: no guess")
-    seconds_left: tuple[float, float] | None = Field(description="the same at the traffic so far")
-    headline: str = Field(description="how the sentence begins: what leads or has won")
-    sentence: str
-
-
-class ViewAnswer(BaseModel):
-    """What the page shows: the report, heat maps of the busiest pairs, and the course of time. At most seconds old."""
-
-    report: ReportAnswer
-    heat: dict[str, Any]
-    timeline: dict[str, Any]
-    stage: int | None
-    rows_left: list[str] | None = Field(description="rows the policy has not eliminated; null: it eliminates none")
-    cols_left: list[str] | None
-    click_rate: float | None
-    uniform_rate: float | None = Field(
-        description="estimated click rate had all pairs been shown equally often; null: few outcomes of a row or column"
-    )
-    simulated: int = Field(description="decisions that a simulated audience asked for")
-    window: float | None

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import functools
 import logging
+import math
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,7 +16,8 @@ from typing import Any, TypeVar
 
 from rankone.errors import InputError, JournalError, RankoneError, StorageError
 from rankone.serving import Database, Experiment
-from rankone.serving.settings import DEFAULT_POLICY, checked_policy
+from rankone.serving.names import checked_factors
+from rankone.serving.settings import DEFAULT_POLICY, checked_policy, levels_of
 from rankone.serving.warm_up import warm_up, warm_up_all
 from rankone.web.page.dashboard_data import DashboardData
 from rankone.web.server.auth import Authenticator
@@ -146,17 +148,18 @@ class Service:
             if len(known) >= self.limits.experiments:
                 expected = f"at most {self.limits.experiments} experiments"
                 raise InputError(expected, len(known) + 1, "use another database")
-            rows, cols = (side if isinstance(side, int) else len(side) for side in (settings["rows"], settings["cols"]))
-            await self.check_room(rows, cols, rows * cols)
-            await self.off_loop(warm_up, checked_policy(settings["policy"] or DEFAULT_POLICY))
+            rows, cols, factors = checked_factors(settings["rows"], settings["cols"], settings["factors"])
+            sizes = [len(levels) for levels in levels_of(rows or (), cols or (), factors or ()).values()]
+            await self.check_room(sizes, math.prod(sizes))
+            await self.off_loop(warm_up, checked_policy(settings["policy"] or DEFAULT_POLICY, sizes), len(sizes))
             return await self._open(name, settings), True
 
-    async def check_room(self, rows: int, cols: int, more: int) -> None:
-        """Refuse an experiment of this size, which has so many more pairs than are there, if memory would be short."""
-        if rows * cols > self.limits.pairs:
-            raise InputError(
-                f"at most {self.limits.pairs} pairs", rows * cols, "use fewer rows or columns; retired ones count"
-            )
+    async def check_room(self, sizes: Sequence[int], more: int) -> None:
+        """Refuse an experiment of these sizes, with so many more pairs than there are, if memory would be short."""
+        if math.prod(sizes) > self.limits.pairs:
+            what, parts = ("pairs", "rows or columns") if len(sizes) == 2 else ("combinations", "levels or factors")
+            do = f"use fewer {parts}; retired ones count"
+            raise InputError(f"at most {self.limits.pairs} {what}", math.prod(sizes), do)
         looks = [served.call(served.experiment.look, lambda fold: fold.pulls.size) for served in self._served.values()]
         total = more + sum(await asyncio.gather(*looks))
         if total > self.limits.all_pairs:

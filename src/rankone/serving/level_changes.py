@@ -1,0 +1,40 @@
+"""Levels that come and go, by name: the same of an embedded experiment and of one at a service."""
+
+from __future__ import annotations
+
+
+class LevelChanges:
+    """Methods that add and retire levels."""
+
+    def _change_levels(self, factor: str, name: str, add: bool) -> int:
+        raise NotImplementedError
+
+    def add_level(self, factor: str, name: str) -> int:
+        """Add a level to a factor; return its number. What is known of the other levels stays known."""
+        return self._change_levels(factor, name, add=True)
+
+    def retire_level(self, factor: str, name: str) -> int:
+        """Withdraw a level of a factor: it is never chosen again; outcomes of earlier decisions are still recorded.
+
+        A stopped experiment that shows it experiments again, on the levels that are left.
+        """
+        return self._change_levels(factor, name, add=False)
+
+    def add_row(self, name: str) -> int:
+        """Add a row; return its number. What is known of the other rows stays known."""
+        return self.add_level("row", name)
+
+    def add_col(self, name: str) -> int:
+        """Add a column; return its number."""
+        return self.add_level("col", name)
+
+    def retire_row(self, name: str) -> int:
+        """Withdraw a row: it is never chosen again; outcomes of earlier decisions are still recorded.
+
+        A stopped experiment whose pair goes with it experiments again, on the levels that are left.
+        """
+        return self.retire_level("row", name)
+
+    def retire_col(self, name: str) -> int:
+        """Withdraw a column."""
+        return self.retire_level("col", name)

@@ -1,0 +1,38 @@
+"""Decisions that wait: for their outcome, or with it for the end of a window."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rankone.serving.packing import unpack_shown
+
+
+class Open(NamedTuple):
+    """A decision that waits for its outcome."""
+
+    row: int
+    col: int
+    tag: int
+    at: int
+    secret: bytes
+    token: str | None = None  # that asked
+    cross: bytes | None = None  # the probabilities of its cross
+    shown: bytes | None = None  # all levels, where they are more than two
+
+    @property
+    def pair(self) -> tuple[int, int, int]:
+        """What its outcome repeats in the journal, besides `shown`."""
+        return self.row, self.col, self.tag
+
+    def levels(self, n_factors: int) -> list[int]:
+        """Return the level of each factor; of factors that came later, the first."""
+        known = [self.row, self.col][:n_factors] if self.shown is None else unpack_shown(self.shown)
+        return known + [0] * (n_factors - len(known))
+
+
+class Held(NamedTuple):
+    """An outcome that waits for the end of its window."""
+
+    clicked: int
+    source: str | None
+    token: str | None = None  # that told

@@ -1,0 +1,98 @@
+// Experiments with other than two factors: a table a factor, the combinations as a table that can be sorted and searched, and
+// which levels of two factors seem to act together.
+
+import { $, element, label, number, percent, shortPercent } from "./dom.js";
+import { lineTable } from "./tables.js";
+
+const MANY = 50; // combinations from which on they can be searched
+const FEW = 25; // combinations shown until all are asked for
+let order = { column: null, down: true };
+let all = false;
+let last = null;
+
+export function showFactors(holder, view) {
+  const { factors } = view.report;
+  const tables = factors.map((factor, place) => {
+    const table = holder.querySelector(`#factor-${place}`) ?? element("table", { class: "lines", id: `factor-${place}` });
+    lineTable(table, factor.name, factor.levels, null, view.report, factor.best);
+    return table.parentElement ?? element("div", { class: "scroll" }, table);
+  });
+  if (holder.children.length !== tables.length || tables.some((table, place) => holder.children[place] !== table)) holder.replaceChildren(...tables);
+}
+
+function lines(view) {
+  const { factors, combinations } = view;
+  return combinations.rows.map((row) => {
+    const names = factors.map((factor, place) => factor.levels[row[place]]);
+    const [decisions, outcomes, clicks] = row.slice(factors.length);
+    return { names, values: [...names, decisions, clicks, outcomes ? clicks / outcomes : -1], outcomes };
+  });
+}
+
+function head(title, column) {
+  const mark = order.column === column ? (order.down ? " ▾" : " ▴") : "";
+  const button = element("button", { type: "button" }, title + mark);
+  button.addEventListener("click", () => {
+    order = { column, down: order.column === column ? !order.down : typeof column === "number" && column >= last.factors.length };
+    showCombinations(last);
+    $("combinations").querySelectorAll("thead button")[column]?.focus();
+  });
+  const sorted = order.column === column ? (order.down ? "descending" : "ascending") : "none";
+  return element("th", { scope: "col", "aria-sort": sorted }, button);
+}
+
+const compare = (one, other) => (typeof one === "number" ? one - other : one.localeCompare(other, undefined, { numeric: true }));
+
+export function showCombinations(view) {
+  last = { ...view, factors: view.factors ?? [] };
+  const { factors, combinations, report } = last;
+  const wanted = $("combinations-search").value.trim().toLowerCase();
+  $("combinations-search").hidden = combinations.n_shown <= MANY;
+  let found = lines(last);
+  if (wanted) found = found.filter((line) => wanted.split(/\s+/).every((word) => line.names.some((name) => name.toLowerCase().includes(word))));
+  if (order.column !== null) {
+    found.sort((one, other) => compare(one.values[order.column], other.values[order.column]) * (order.down ? -1 : 1));
+  }
+  const cut = combinations.rows.length < combinations.n_shown ? ` The busiest ${number(combinations.rows.length)} are listed.` : "";
+  const sizes = factors.map((factor) => factor.living).join(" x ");
+  $("combinations-note").textContent = `${sizes} = ${number(combinations.total)} combinations, ${number(combinations.n_shown)} of them shown so far.${cut}`
+    + (wanted ? ` ${number(found.length)} of those listed fit.` : "");
+  const best = report.factors.map((factor) => factor.best).join("\u0000");
+  const rows = (all ? found : found.slice(0, FEW)).map((line) => {
+    const leads = line.names.join("\u0000") === best && line.outcomes > 0;
+    const [decisions, clicks, rate] = line.values.slice(factors.length);
+    return element("tr", { class: leads ? "leads" : "" },
+      ...line.names.map((name, place) => element(place ? "td" : "th", place ? {} : { scope: "row" }, label(leads && !place ? `★ ${name}` : name))),
+      element("td", {}, report.decisions ? percent(decisions / report.decisions) : "–"),
+      element("td", {}, number(clicks)),
+      element("td", {}, rate < 0 ? "–" : percent(rate)));
+  });
+  if (found.length > FEW) {
+    const more = element("button", { type: "button" }, all ? `show ${FEW} only` : `show all ${number(found.length)}`);
+    more.addEventListener("click", () => { all = !all; showCombinations(last); });
+    rows.push(element("tr", {}, element("td", { colspan: factors.length + 3 }, more)));
+  }
+  const titles = [...factors.map((factor) => factor.name), "traffic", "clicks", "click rate"];
+  $("combinations").replaceChildren(element("thead", {}, element("tr", {}, ...titles.map(head))), element("tbody", {}, ...rows));
+}
+
+$("combinations-search").addEventListener("input", () => last && showCombinations(last));
+
+const told = (p) => (p < 0.001 ? "p < 0.001" : `p = ${p.toPrecision(2)}`);
+
+export function showInteractions(view) {
+  const found = view.interactions;
+  const sure = found.filter((each) => each.p < 0.05);
+  $("interactions-note").textContent = (sure.length
+    ? "These levels are clicked together more or less often than the product of their factors says: the product model may not hold, and with it the verdict. "
+    : "No two levels differ from the product of their factors by more than chance allows. ")
+    + "p-values are corrected for all comparisons and suppose click rates that stay as they are: a hint, not a verdict. "
+    + "rankone analyse tests every two factors.";
+  $("interactions").replaceChildren(...found.map((each) => {
+    const [[one, first], [two, second]] = Object.entries(each.levels);
+    const ratio = each.clicks / each.expected;
+    const differs = `${shortPercent(Math.abs(ratio - 1))} ${ratio < 1 ? "fewer" : "more"} clicks than the product says`;
+    return element("li", { class: each.p < 0.05 ? "sure" : "" }, `${one} ${first} with ${two} ${second}: ${number(each.clicks)} clicks, `
+      + `${number(Math.round(each.expected))} expected, ${differs} (${told(each.p)})`);
+  }));
+}

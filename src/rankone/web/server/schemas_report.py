@@ -1,0 +1,124 @@
+"""What comes out of a look at an experiment: its report, and what the page shows."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+
+class LineOfReport(BaseModel):
+    """One level; its rate is measured with the leading levels of the other factors."""
+
+    name: str
+    live: bool
+    decisions: int
+    share: float
+    outcomes: int
+    clicks: int
+    rate: float | None
+    low: float
+    high: float
+    in_race: bool
+    doubt: float
+    ratio: float | None = Field(description="its clicks for each click of the leading level; null: not known")
+    ratio_low: float
+    ratio_high: float | None = Field(description="null: no bound yet")
+    against: str = Field(description="the same in words")
+
+
+class FactorOfReport(BaseModel):
+    """One factor, and the level that leads."""
+
+    name: str
+    best: str
+    levels: list[LineOfReport]
+
+
+class ShortfallAnswer(BaseModel):
+    """A level of which fewer outcomes came back than it was chosen, compared with another level."""
+
+    side: str = Field(description="row, column or the name of another factor")
+    name: str
+    told: float = Field(description="outcomes that count for each decision with this level")
+    other: str
+    other_told: float
+
+
+class ReportAnswer(BaseModel):
+    """What leads, how sure that is, who got how much traffic, what is still in the race."""
+
+    name: str
+    policy: str
+    policy_known: bool
+    seq: int
+    decisions: int
+    outcomes: dict[str, int]
+    fillers: int
+    voided_by_age: int
+    best_row: str | None = Field(description="of two factors, as all that names rows and columns; else null")
+    best_col: str | None
+    rate: float | None
+    low: float
+    high: float
+    confidence: float
+    error_rate: float
+    decided: bool
+    stopped: str | None
+    shown_row: str | None
+    shown_col: str | None
+    resumed: str | None
+    clock_ahead: float
+    clock_jumped: float
+    window: float | None
+    rows: list[LineOfReport]
+    cols: list[LineOfReport]
+    eras: list[str]
+    reward_cap: float | None = Field(description="null: outcomes are clicks")
+    goal: str
+    basis: Literal["any", "steady"] = Field(
+        description="what the statement rests on: any, it holds however the click rate of the whole site moves, under "
+        "the product model; steady, it holds while click rates stay as they are"
+    )
+    explore: float = Field(description="share of decisions that explore now")
+    margin: float
+    good_enough: bool = Field(description="decided within the margin, and by no more than that")
+    control_row: str | None
+    control_col: str | None
+    control_share: float
+    uplift: float | None = Field(description="of the leading pair over the control: 0.1 is 10 % more clicks")
+    uplift_low: float
+    uplift_high: float | None
+    shortfalls: list[ShortfallAnswer] = Field(description="where traffic does not match what was chosen")
+    visitors_left: tuple[int, int] | None = Field(description="until a verdict, from and to; null: no guess")
+    seconds_left: tuple[float, float] | None = Field(description="the same at the traffic so far")
+    factors: list[FactorOfReport] | None = Field(None, description="rows and columns: left out")
+    shown_levels: dict[str, str] | None = Field(None, description="what every visitor sees since it was stopped")
+    control_levels: dict[str, str] | None = Field(None, description="of the control, by factor")
+    headline: str = Field(description="how the sentence begins: what leads or has won")
+    sentence: str
+
+
+class ViewAnswer(BaseModel):
+    """What the page shows: the report, heat maps of the busiest pairs, and the course of time. At most seconds old."""
+
+    report: ReportAnswer
+    heat: dict[str, Any] | None = Field(description="null: there are not two factors")
+    factors: list[dict[str, Any]] = Field(description="name, names of levels and number of living ones of each factor")
+    combinations: dict[str, Any] | None = Field(
+        description="the busiest of other than two factors: rows of levels, decisions, outcomes, clicks; how many "
+        "there are, and how many were shown"
+    )
+    interactions: list[dict[str, Any]] = Field(
+        description="of three factors and more, two levels whose clicks differ most from the product; a hint"
+    )
+    timeline: dict[str, Any]
+    stage: int | None
+    rows_left: list[str] | None = Field(description="rows the policy has not eliminated; null: it eliminates none")
+    cols_left: list[str] | None
+    click_rate: float | None
+    uniform_rate: float | None = Field(
+        description="estimated click rate had all combinations been shown equally often; null: few outcomes of a level"
+    )
+    simulated: int = Field(description="decisions that a simulated audience asked for")
+    window: float | None

@@ -1,0 +1,188 @@
+"""Experiments with any number of factors: decisions, restarts, changes, reports and bad input, on every database."""
+
+import json
+
+import numpy as np
+import pytest
+
+from rankone.numerics.seeds import generator
+from rankone.serving import Database, Experiment
+from rankone.serving.doctor import examine
+from rankone.serving.export import decisions_table
+from tests import dice as dice  # registers the policy
+from tests.serving.helpers import Clock, error_of, saved
+
+FACTORS = {"headline": ["A", "B"], "image": ["1", "2", "3"], "button": ["buy", "try"]}
+RATES = {"A": 0.9, "B": 0.4, "1": 0.5, "2": 0.9, "3": 0.3, "buy": 0.5, "try": 0.9}
+
+
+def open_page(db, **settings):
+    """Open the experiment; settings that are left out are those it was made with."""
+    return Experiment("page", db=db, durability="off", **settings)
+
+
+def make_page(db, **settings):
+    return open_page(db, factors=FACTORS, policy="test-dice", seed=7, explore=0.5, **settings)
+
+
+def visit(experiment, count, seed=0, rates=RATES):
+    """Let visitors come one after the other, with a few that wait and some that never tell; return what was shown."""
+    rng, waiting, shown = generator(seed, "visitors"), [], []
+    for decision in experiment.ask(count):
+        shown.append(decision.levels)
+        waiting.append(decision)
+        if len(waiting) > 5:
+            told = waiting.pop(int(rng.random() * 5))
+            clicked = rng.random() < np.prod([rates.get(name, 0.7) for name in told.levels.values()])
+            experiment.void(told) if rng.random() < 0.1 else experiment.tell(told, bool(clicked))
+    return shown
+
+
+def test_three_factors_are_asked_told_and_reported(db):
+    with make_page(db, goal="decide") as page:
+        decision = page.ask()
+        assert list(decision.levels) == list(FACTORS)
+        assert (decision.row, decision.col, decision.row_name, decision.col_name) == (None, None, None, None)
+        shown = visit(page, 400)
+        assert {tuple(levels.values()) for levels in shown} == {
+            (headline, image, button)
+            for headline in FACTORS["headline"]
+            for image in FACTORS["image"]
+            for button in FACTORS["button"]
+        }
+        report = page.report()
+    assert report.best == {"headline": "A", "image": "2", "button": "try"}
+    assert [factor.name for factor in report.factors] == list(FACTORS)
+    assert [len(factor.levels) for factor in report.factors] == [2, 3, 2]
+    assert report.basis == "any"
+    assert report.sentence.startswith("headline 'A', image '2', button 'try' ")
+    assert "each level changes clicks by the same factor whatever it is shown with" in report.sentence
+    assert (report.best_row, report.rows) == (None, ())
+    found = json.loads(json.dumps(report.to_dict()))
+    assert type(report).of_dict(found) == report
+
+
+def test_a_restart_changes_nothing(db, monkeypatch):
+    monkeypatch.setattr("rankone.serving.transactions._SNAPSHOT_EVERY", 300)
+    with make_page(db) as page:
+        visit(page, 200)
+        before = saved(page)
+    with open_page(db) as again:  # from a snapshot and the events behind it
+        assert len(again.database.transactions.storage.snapshots(1)) > 0
+        assert saved(again) == before
+        open_before = again.report().outcomes["open"]
+    with Database(db) as database:
+        database.transactions.storage.query("DELETE FROM rankone_snapshots")
+    with open_page(db) as replayed:
+        assert saved(replayed) == before
+        assert replayed.report().outcomes["open"] == open_before
+    assert all(finding.ok and finding.checked for finding in examine(db) if finding.check != "pages")
+
+
+def test_levels_and_factors_come_and_go(db):
+    with make_page(db, control={"button": "buy", "headline": "A", "image": "1"}, share=0.2) as page:
+        visit(page, 60)
+        assert page.add_level("image", "4") == 3
+        page.retire_level("image", "3")
+        assert {levels["image"] for levels in visit(page, 80, seed=1)} == {"1", "2", "4"}
+        page.add_factor("badge", ["none", "new"])
+        shown = visit(page, 80, seed=2)
+        assert {levels["badge"] for levels in shown} == {"none", "new"}
+        assert error_of(page.retire_level, "badge", "none").expected == "a level of 'badge' that is not the control's"
+        report, before = page.report(), saved(page)
+        assert report.control_levels == {"headline": "A", "image": "1", "button": "buy", "badge": "none"}
+        assert sum(level.decisions for level in report.factors[3].levels) == 220
+        assert "Factor 'badge' was added" in report.sentence
+        assert page.exclude(levels={"badge": "new"}) > 0
+        page.exclude(levels={"badge": "none", "image": "4"})
+        page.resume() if page.stop(levels={"headline": "B"}) else None
+        after = saved(page)
+    assert before != after
+    with Database(db) as database:
+        database.transactions.storage.query("DELETE FROM rankone_snapshots")
+    with open_page(db) as again:
+        assert saved(again) == after
+    assert all(finding.ok and finding.checked for finding in examine(db) if finding.check != "pages")
+    with Database(db, read_only=True) as database:
+        table = decisions_table(database, "page")
+    assert table.columns[2:6] == ["headline", "image", "button", "badge"]
+    assert set(table["badge"][:140]) == {"none"}
+
+
+def test_a_pair_becomes_a_combination(sqlite_db):
+    with Experiment(
+        "page", ["A", "B"], ["1", "2"], "test-dice", db=sqlite_db, durability="off", seed=3, explore=0.5
+    ) as page:
+        first = page.ask()
+        visit(page, 50)
+        page.add_factor("button", ["buy", "try"])
+        assert page.tell(first, True).learned  # asked when there were two factors
+        assert {levels["button"] for levels in visit(page, 50)} == {"buy", "try"}
+        assert list(page.report().best) == ["row", "col", "button"]
+        after = saved(page)
+    with open_page(sqlite_db) as again:
+        assert saved(again) == after
+
+
+def test_a_stop_shows_one_combination(db):
+    with make_page(db, window=60, clock=Clock()) as page:
+        assert "name a level of each factor" in error_of(page.stop, levels={"image": "2"}).do
+        assert page.stop(levels={"headline": "B", "image": "3", "button": "buy"}) == ("B", "3", "buy")
+        assert {tuple(each.levels.values()) for each in page.ask(5)} == {("B", "3", "buy")}
+        assert "every visitor now sees headline 'B', image '3', button 'buy'" in page.report().sentence
+        page.add_factor("badge", ["none", "new"])
+        assert page.ask().levels["badge"] == "none"
+        page.retire_level("headline", "B")
+        assert "until level of 'headline' 'B' was retired" in page.report().sentence
+        assert not page.ask().filler
+
+
+@pytest.mark.parametrize("names", [["solo"], ["solo", "one"]])
+def test_factors_with_one_level_and_one_factor_alone(sqlite_db, names):
+    factors = {"solo": ["x", "y"], "one": ["only"]}
+    with open_page(sqlite_db, factors={name: factors[name] for name in names}, policy="test-dice", seed=1) as page:
+        visit(page, 30, rates={"x": 0.9, "y": 0.1, "only": 1.0})
+        assert page.report().best["solo"] == "x"
+        assert page.report().rows == (() if len(names) == 1 else page.report().factors[0].levels)
+        before = saved(page)
+    with open_page(sqlite_db) as again:
+        assert saved(again) == before
+
+
+@pytest.mark.parametrize(
+    ("factors", "expected"),
+    [
+        ({}, "1 to 20 factors"),
+        ({f"f{number}": ["a", "b"] for number in range(21)}, "1 to 20 factors"),
+        ({"image": []}, "1 to 10000 levels of 'image'"),
+        ({"image": ["1", "1"]}, "levels of 'image' with different names"),
+        ({"image": "12"}, "levels of 'image' as a list of names"),
+        ({"": ["1"]}, "factor name as printable text of 1 to 256 characters"),
+        ({"a": 1000, "b": 1000, "c": 1000, "d": 1000}, "at most 10000000 combinations"),
+        ([("image", ["1", "2"])], "factors as a dictionary of names and their levels"),
+    ],
+)
+def test_factors_that_make_no_sense(factors, expected):
+    assert error_of(Experiment, "page", factors=factors, db=None).expected == expected
+
+
+def test_what_is_asked_of_factors_that_are_not_there(sqlite_db):
+    with make_page(sqlite_db) as page:
+        for call, expected in (
+            (lambda: page.add_level("picture", "4"), "one of the factors headline, image, button"),
+            (lambda: page.add_row("C"), "one of the factors headline, image, button"),
+            (lambda: page.retire_level("image", "9"), "one of the levels of 'image' 1, 2, 3"),
+            (lambda: page.stop(levels={"picture": "4"}), "one of the factors headline, image, button"),
+            (lambda: page.exclude(levels={"image": "9"}), "one of the levels of 'image' 1, 2, 3"),
+            (lambda: page.exclude(levels="image"), "levels as a dictionary of factors and names"),
+            (lambda: page.add_factor("image", ["x"]), "the name of a factor that is not there yet"),
+            (lambda: page.add_factor("badge", []), "1 to 10000 levels of 'badge'"),
+            (lambda: Experiment("page", ["A"], ["1"], db=sqlite_db), None),
+            (lambda: Experiment("new", ["A"], ["1"], factors=FACTORS, db=sqlite_db), "rows and cols, or factors"),
+            (lambda: make_page(sqlite_db, control=("A", "1")), None),
+        ):
+            error = error_of(call)
+            assert expected is None or error.expected == expected
+        retired = page.ask()
+        page.retire_level("headline", retired.levels["headline"])
+        assert page.tell(retired, True).learned  # recorded, though its level is gone

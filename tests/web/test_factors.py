@@ -1,0 +1,103 @@
+"""Experiments with more than two factors over HTTP: the service, its answers, and the client."""
+
+import numpy as np
+import pytest
+
+from rankone.client.client import Client
+from rankone.errors import InputError
+from rankone.numerics.seeds import generator
+from rankone.serving.interactions import strongest
+from tests import dice as dice  # registers the policy
+
+from .helpers import Api, running
+
+PAGE = {"headline": ["A", "B"], "image": ["1", "2", "3"], "button": ["buy", "try"]}
+
+
+@pytest.fixture
+def url(tmp_path):
+    with running(tmp_path / "rankone.db") as found:
+        yield found
+
+
+def test_the_service_takes_factors_and_answers_with_levels(url):
+    api = Api(url)
+    created = api("POST", "/v1/experiments", {"name": "page", "factors": PAGE, "policy": "test-dice", "seed": 1})
+    assert (created.status, created.json()["factors"], created.json()["rows"]) == (201, PAGE, [])
+    (decision,) = api.on("page", "POST", "/ask", {}).json()["decisions"]
+    assert set(decision) == {"id", "number", "filler", "levels"}
+    assert list(decision["levels"]) == list(PAGE)
+    assert api.on("page", "PUT", f"/decisions/{decision['id']}/outcome", {"clicked": True}).json()["learned"]
+    assert api.on("page", "POST", "/levels/add", {"factor": "image", "name": "4"}).json() == {"number": 3}
+    assert api.on("page", "POST", "/levels/retire", {"factor": "image", "name": "1"}).json() == {"number": 0}
+    added = api.on("page", "POST", "/factors/add", {"name": "badge", "levels": ["none", "new"]}).json()
+    assert added["factors"] == PAGE | {"image": ["2", "3", "4"], "badge": ["none", "new"]}
+    report = api.on("page", "GET", "/report").json()
+    assert [factor["name"] for factor in report["factors"]] == [*PAGE, "badge"]
+    view = api.on("page", "GET", "/view").json()
+    assert (view["heat"], view["combinations"]["total"], view["combinations"]["n_shown"]) == (None, 24, 1)
+    stopped = api.on("page", "POST", "/stop", {"levels": {"headline": "B"}}).json()
+    assert stopped["shown_levels"]["headline"] == "B"
+    assert api.on("page", "POST", "/exclude", {"levels": {"headline": decision["levels"]["headline"]}}).json() == {
+        "excluded": 1
+    }
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, "rows and cols, or factors, for the new experiment 'page'"),
+        ({"factors": PAGE, "rows": 2}, "rows and cols, or factors"),
+        ({"factors": {}}, "factors"),
+        ({"factors": {"image": []}}, "factors.image"),
+        ({"factors": {"image": ["1", "1"]}}, "levels of 'image' with different names"),
+        ({"factors": {"a": 2000, "b": 2000, "c": 2000}}, "at most"),
+        ({"factors": {f"f{number}": 2 for number in range(21)}}, "factors"),
+        ({"factors": PAGE, "control": {"image": "1"}}, "a control with a level of each factor"),
+    ],
+)
+def test_bad_factors_are_refused_with_a_sentence(url, settings, expected):
+    refused = Api(url)("POST", "/v1/experiments", {"name": "page", "policy": "test-dice"} | settings)
+    assert (refused.status, refused.code) == (422, "invalid")
+    assert refused.json()["expected"].startswith(expected)
+
+
+def test_the_client_has_what_the_experiment_has(url):
+    with Client(url) as client:
+        page = client.create(
+            "page", factors=PAGE, policy="test-dice", control={"image": "1", "headline": "A", "button": "buy"}
+        )
+        client.create("page", factors=PAGE)  # it is there with these levels
+        assert list(page.ask().levels) == list(PAGE)
+        for decision in page.ask(60):
+            page.tell(decision, decision.levels["image"] == "2")
+        report = page.report()
+        assert report.best["image"] == "2"
+        assert report.control_levels == {"headline": "A", "image": "1", "button": "buy"}
+        assert page.add_level("image", "4") == 3
+        assert page.retire_level("image", "3") == 2
+        page.add_factor("badge", ["none", "new"])
+        assert page.stop(levels={"badge": "new", "headline": "B", "image": "4", "button": "try"}) == (
+            "B",
+            "4",
+            "try",
+            "new",
+        )
+        page.resume()
+        assert page.exclude(levels={"image": "2"}) > 0
+        with pytest.raises(InputError, match="one of the factors headline, image, button, badge"):
+            page.add_level("picture", "9")
+
+
+def test_levels_that_act_together_are_found_and_others_rarely():
+    rng, false = generator(0, "together"), 0
+    levels = [np.array([0.5, 0.3]), np.array([0.9, 0.6, 0.5]), np.array([0.8, 0.7])]
+    means = levels[0][:, None, None] * levels[1][:, None] * levels[2]
+    for _ in range(200):
+        pulls = rng.integers(50, 2000, means.shape)
+        false += strongest(pulls, rng.binomial(pulls, means))[0].p < 0.05
+    assert false <= 200 * 0.05 + 3 * np.sqrt(200 * 0.05 * 0.95)
+    means[0, 1] *= 1.5
+    pulls = np.full(means.shape, 2000)
+    found = strongest(pulls, rng.binomial(pulls, means))[0]
+    assert (found.factors, found.p < 0.001) == ((0, 1), True)
