@@ -20,24 +20,28 @@ class ListAdvice(NamedTuple):
     why_proven: str
 
 
+#: Where the arena has shown it. With 100 displays an item all Thompson samplers still try everything.
+_ENOUGH = "where every item can be shown 600 times or more"
 _PROVEN_PBM = "its bound on regret needs no knowledge of positions, not even their order; outcomes at once"
 #: By feedback model: what had the least regret in that world of the arena, and what has a bound.
 ADVICE: dict[FeedbackModel, ListAdvice] = {
     "cascade": ListAdvice(
-        "cascade-ts", "reads each list down to its first click: the least regret in the arena's cascades of 10 items",
+        "cascade-ts", f"reads each list down to its first click: the least regret in the arena's cascades {_ENOUGH}",
         "cascade-kl-ucb", "bounds its regret where lists are read down to the first click; outcomes at once",
     ),
     "dcm": ListAdvice(
-        "dcm-ts", "learns from each list down to its last click; say from which positions most leave satisfied",
+        "dcm-ts", f"learns from each list down to its last click: the least regret in the arena {_ENOUGH}; say from which "
+        "positions most leave satisfied",
         "dcm-kl-ucb", "bounds its regret where clicks depend on each other as in the model; outcomes at once",
     ),
     "pbm": ListAdvice(
-        "gibbs-ts", "learns attraction and examination together, in any order of positions; no bound is proven",
+        "gibbs-ts", "learns attraction and examination together, in any order of positions: the least regret in the arena "
+        f"{_ENOUGH}; no bound is proven",
         "grab", _PROVEN_PBM,
     ),
     "unknown": ListAdvice(
-        "gibbs-ts", "did well in every world of the arena (10 items), also where its model is wrong, unless visitors "
-        "leave more often further down; no bound is proven",
+        "gibbs-ts", f"did well in every world of the arena {_ENOUGH}, also if its model is wrong, unless visitors leave more "
+        "often further down; no bound is proven",
         "toprank", "its bound holds in any model in which better items and higher positions are never clicked less",
     ),
 }  # fmt: skip
