@@ -30,18 +30,18 @@ ADVICE: dict[FeedbackModel, ListAdvice] = {
         "cascade-kl-ucb", "bounds its regret where lists are read down to the first click; outcomes at once",
     ),
     "dcm": ListAdvice(
-        "dcm-ts", f"learns from each list down to its last click: the least regret in the arena {_ENOUGH}; say from which "
-        "positions most leave satisfied",
+        "dcm-ts", f"learns from each list down to its last click: the least regret in the arena {_ENOUGH}; say from "
+        "which positions most leave satisfied",
         "dcm-kl-ucb", "bounds its regret where clicks depend on each other as in the model; outcomes at once",
     ),
     "pbm": ListAdvice(
-        "gibbs-ts", "learns attraction and examination together, in any order of positions: the least regret in the arena "
-        f"{_ENOUGH}; no bound is proven",
+        "gibbs-ts", "learns attraction and examination together, in any order of positions: the least regret in the "
+        f"arena {_ENOUGH}; no bound is proven",
         "grab", _PROVEN_PBM,
     ),
     "unknown": ListAdvice(
-        "gibbs-ts", f"did well in every world of the arena {_ENOUGH}, also if its model is wrong, unless visitors leave more "
-        "often further down; no bound is proven",
+        "gibbs-ts", f"did well in every world of the arena {_ENOUGH}, also if its model is wrong, unless visitors leave "
+        "more often further down; no bound is proven",
         "toprank", "its bound holds in any model in which better items and higher positions are never clicked less",
     ),
 }  # fmt: skip
