@@ -40,8 +40,8 @@ ADVICE: dict[FeedbackModel, ListAdvice] = {
         "grab", _PROVEN_PBM,
     ),
     "unknown": ListAdvice(
-        "gibbs-ts", f"did well in every world of the arena {_ENOUGH}, also if its model is wrong, unless visitors leave "
-        "more often further down; no bound is proven",
+        "gibbs-ts", f"did well in every world of the arena {_ENOUGH}, also if its model is wrong, unless visitors "
+        "leave more often further down; no bound is proven",
         "toprank", "its bound holds in any model in which better items and higher positions are never clicked less",
     ),
 }  # fmt: skip
