@@ -135,14 +135,32 @@ def test_rows_without_a_list_and_rows_given_twice_are_counted(engine, frame):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"position": 0}, {"position": 256}, {"clicks": -1}, {"query": None}, {"impressions": None}]
-)
+    "wrong",
+    [
+        {"position": 0}, {"position": 256}, {"position": 1.5}, {"clicks": -1}, {"clicks": 0.5}, {"query": None},
+        {"impressions": None}, {"impressions": float("nan")}, {"impressions": -3}, {"impressions": "many"},
+    ],
+)  # fmt: skip
 def test_tables_that_are_no_counts_are_refused(wrong, frame):
     table = clicks.count(frame, **COLUMNS).table.cast({"position": pl.Int64})
-    with pytest.raises(InputError, match="counts of impressions and clicks"):
+    with pytest.raises(InputError, match=r"counts of impressions and clicks.* rows, the first of them row 1 \(query "):
         clicks.Counts(table.with_columns(**{name: pl.lit(value) for name, value in wrong.items()}))
-    with pytest.raises(InputError, match="a Polars table"):
+    with pytest.raises(InputError, match="a pandas, Polars"):
         clicks.Counts(table.to_dict(as_series=False))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_rows_of_a_cell_are_added_up_wherever_they_are(engine):
+    """The second row of a cell used to take the place of the first in some models and not in others."""
+    table = pl.DataFrame(
+        {"query": "q", "item": ["a", "a", "a", "b", "b"], "position": [1, 1, 2, 1, 2], "impressions": [30, 70, 50, 0, 40],
+         "clicks": [10, 20, 5, 0, 60]}
+    )  # fmt: skip
+    counts = clicks.Counts(ENGINES[engine](table))
+    assert counts.cells.rows() == [("q", "a", 1, 100, 30), ("q", "a", 2, 50, 5), ("q", "b", 2, 40, 40)]
+    told = ("cells in several rows", "cells without impressions", "cells clamped")
+    assert [counts.report[tally] for tally in told] == [1, 1, 1]
+    assert counts.cells.rows() == clicks.Counts(counts.cells).cells.rows()
 
 
 def test_counts_say_what_is_in_them(frame):

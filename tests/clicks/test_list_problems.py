@@ -89,7 +89,7 @@ def test_a_file_keeps_them(fitted, name, tmp_path):
         InputError, match=r"expected probabilities in \[0, 1\] as attraction in problem 1 of .* - got 2.0"
     ):
         rankone.as_problem(f"{path}#q")
-    with pytest.raises(InputError, match="expected a rank-1 problem in a CSV file"):
+    with pytest.raises(InputError, match="expected a rank-1 problem or a plain product in a CSV file"):
         rankone.save_problem(problem, tmp_path / "one.csv")
 
 

@@ -166,3 +166,19 @@ def test_split_holds_out_whole_sessions_and_loses_nothing(tmp_path):
 def test_options_out_of_range_are_refused(tmp_path, options):
     with pytest.raises(InputError):
         read_rows(tmp_path, "1 0 Q 1 0 5 6", **options)
+
+
+def test_sessions_interleaved_in_time_are_told(tmp_path):
+    """The clicks of a session that another one interrupted are lost: more than one in a hundred is said aloud."""
+    rows = [f"{session}\t0\tQ\t1\t0\t5\t6\n" for session in range(50)]
+    rows += [f"{session}\t9\tC\t5\n" for session in range(50)]
+    (tmp_path / "log.tsv").write_text("".join(rows))
+    lost = clicks.read(tmp_path / "log.tsv").report
+    assert lost["clicks before any list"] == 50
+    (told,) = lost.warnings()
+    assert told.startswith("50 of 50 clicks have no list of their session before them (100%); sort the log by session")
+    (tmp_path / "sorted.tsv").write_text("".join(sorted(rows, key=lambda row: int(row.split("\t")[0]))))
+    assert clicks.read(tmp_path / "sorted.tsv").report.warnings() == []
+    long = "".join(f"{session}\t0\tQ\t1\t0\t5\t6\t7\n" for session in range(50))
+    (tmp_path / "long.tsv").write_text(long)
+    assert "raise positions" in clicks.read(tmp_path / "long.tsv", positions=2).report.warnings()[0]

@@ -1,5 +1,7 @@
 """Long tables: columns, values, quotes, encodings, lists, Parquet."""
 
+import gzip
+
 import polars as pl
 import pytest
 from hypothesis import given
@@ -118,10 +120,36 @@ def test_damaged_parquet_is_refused(tmp_path):
             clicks.read(tmp_path / "log.parquet")
 
 
-def test_scattered_lists_are_refused(tmp_path):
-    path = write(tmp_path / "log", b"list,query,item,position,clicked\n1,q,a,1,1\n2,q,a,1,0\n1,q,b,2,0\n")
-    with pytest.raises(InputError, match="sort the log by its lists"):
+@pytest.mark.parametrize("order", [["position"], ["item"]])
+def test_scattered_lists_are_sorted(order, sessions, tmp_path, monkeypatch):
+    """A table sorted by position, in several batches, used to be counted as lists of one position each."""
+    monkeypatch.setattr("rankone.clicks.logs.source._BLOCK", 3_000)
+    table = long_table(sessions)
+    together, scattered = tmp_path / "together.csv", tmp_path / "scattered.csv"
+    table.write_csv(together)
+    table.sort(order, maintain_order=True).write_csv(scattered)
+    assert clicks.read(scattered).table.equals(clicks.read(together).table)
+    assert clicks.read(scattered).report["lists"] == len(sessions)
+
+
+def test_a_list_that_goes_on_much_later_is_refused(sessions, tmp_path, monkeypatch):
+    monkeypatch.setattr("rankone.clicks.logs.source._BLOCK", 3_000)
+    table = long_table(sessions)
+    path = tmp_path / "log.csv"
+    pl.concat([table.slice(1), table.head(1)]).write_csv(path)
+    with pytest.raises(InputError, match=r"1 list that went on after others.* - sort the log by its lists"):
         clicks.read(path)
+
+
+def test_half_a_line_of_a_file_that_broke_off_is_not_read(tmp_path):
+    rows = "query,item,position,clicked\n" + "".join(f"q,item{number},1,1\n" for number in range(20_000))
+    whole = gzip.compress(rows.encode())
+    (tmp_path / "log.csv.gz").write_bytes(whole[: len(whole) // 2])
+    counts = clicks.read(tmp_path / "log.csv.gz")
+    names = set(counts.cells["item"])
+    assert names == {f"item{number}" for number in range(len(names))}, "the half of a name is no name"
+    assert 100 < len(names) < 20_000
+    assert "the compressed data ends early or is damaged" in counts.report.warnings()[0]
 
 
 def test_open_bandit_names_the_campaign_after_the_file(tmp_path):
@@ -288,8 +316,8 @@ def test_an_aggregated_log_is_read_directly(tmp_path, names):
 def test_wrong_counts_are_set_aside(tmp_path):
     rows = "query,item,position,impressions,clicks\nq,a,1,90,30\nq,a,2,80,81\nq,b,1,7.5,1\nq,b,2,many,1\n"
     counts = clicks.read(write(tmp_path / "log.csv", rows.encode()), max_bad=0.9)
-    assert counts.impressions == 90
-    assert counts.report.reasons == {"the counts are no whole numbers with clicks up to the impressions": 3}
+    assert (counts.impressions, counts.clicks, counts.report["cells clamped"]) == (170, 110, 1)  # 81 of 80 are 80
+    assert counts.report.reasons == {"the counts are no whole numbers from 0 up": 2}
     with pytest.raises(InputError, match="no column of lists in an aggregated log"):
         clicks.read(tmp_path / "log.csv", list="item")
     named = "query,item,position,n,clicks\nq,a,1,90,30\n"

@@ -79,7 +79,5 @@ def show_account(report: ReadReport) -> None:
     show_table(table, f"The log ({report.format})")
     for note in report.notes:
         print(f"Beware: {as_format_options(note)}")
-    if report["files cut short"]:
-        print("Beware: a compressed file ends early or is damaged; what came before was read.")
     for warning in report.warnings():
         print(f"Beware: {warning}")

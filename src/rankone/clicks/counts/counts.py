@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -23,9 +24,11 @@ class Counts(Shown):
     """Impressions and clicks of every cell (query, item, position) of a log.
 
     Args:
-        table: columns ``query``, ``item``, ``position``, ``impressions`` and ``clicks``. Counts of whole result lists
-            have a row for each ``previous`` of a cell (position of the click before in the list, 0 if none), and the
-            numbers ``examined`` (impressions at or above the list's last click, or in a list without clicks) and
+        table: any dataframe with the columns ``query``, ``item``, ``position``, ``impressions`` and ``clicks``. Rows of
+            the same cell are added up, rows without impressions left out, clicks above the impressions of a row taken
+            for as many as there are impressions; the report says how many of each. Counts of whole result lists have a
+            row for each ``previous`` of a cell (position of the click before in the list, 0 if none), and the numbers
+            ``examined`` (impressions at or above the list's last click, or in a list without clicks) and
             ``last_clicks``.
         report: what was read and what was set aside.
         position_names: what positions 1, 2, ... are called, where they have names of their own; a table whose positions
@@ -41,7 +44,7 @@ class Counts(Shown):
 
     def __init__(
         self,
-        table: pl.DataFrame,
+        table: Any,
         report: ReadReport | None = None,
         position_names: Sequence[str] = (),
         tails: pl.DataFrame | None = None,
@@ -49,7 +52,9 @@ class Counts(Shown):
         self.tails = tails
         self.report = report or ReadReport()
         if not isinstance(table, pl.DataFrame):
-            raise InputError("a Polars table of counts", type(table).__name__, "count rows with rankone.clicks.count")
+            from rankone.clicks.counts.frames import known_frame, to_polars  # which need this file
+
+            table = to_polars(known_frame(table))
         missing = [column for column in [*CELL, *CELL_NUMBERS] if column not in table.columns]
         if missing:
             raise InputError(
@@ -61,7 +66,8 @@ class Counts(Shown):
         if isinstance(table.schema["position"], pl.String | pl.Categorical | pl.Enum):
             table, position_names = _numbered(table)
         self.position_names = tuple(position_names)
-        _check_values(table, [*CELL, *numbers])
+        table = _checked(table, numbers)
+        self.report.add("cells without impressions", table.select((pl.col("impressions") == 0).sum()).item())
         table = table.select(
             "query",
             "item",
@@ -72,7 +78,12 @@ class Counts(Shown):
         if table.is_empty():
             raise InputError("at least one impression", "none", "check that the log holds result lists")
         self.report.add("cells clamped", table.select((pl.col("clicks") > pl.col("impressions")).sum()).item())
-        self.table = table.with_columns(pl.min_horizontal("clicks", "impressions").alias("clicks")).sort(keys)
+        table = table.with_columns(pl.min_horizontal("clicks", "impressions").alias("clicks"))
+        doubled = table.height - table.select(pl.struct(keys).n_unique()).item()
+        if doubled:
+            self.report.add("cells in several rows", doubled)
+            table = table.group_by(keys).agg(pl.col(numbers).sum())
+        self.table = table.sort(keys)
 
     @property
     def has_lists(self) -> bool:
@@ -188,17 +199,26 @@ def _float_name(name: str) -> pl.Expr:
     return pl.when(whole == number).then(whole.cast(pl.String)).otherwise(number.cast(pl.String)).alias(name)
 
 
-def _check_values(table: pl.DataFrame, columns: list[str]) -> None:
-    """Refuse missing values, positions out of range and negative numbers."""
-    position, clicks = pl.col("position"), pl.col("clicks")
+def _checked(table: pl.DataFrame, numbers: list[str]) -> pl.DataFrame:
+    """Return positions and numbers as numbers; refuse what is missing, negative, no whole number or out of range."""
+    told = [*CELL, *numbers]
+    values = [pl.col(name).cast(pl.Float64, strict=False).fill_nan(None) for name in ("position", *numbers)]
+    table = table.with_columns(values)
+    place = pl.col("position")
     wrong = {
-        "missing values": pl.any_horizontal(pl.col(columns).is_null()).any(),
-        f"positions out of 1 to {MOST_POSITIONS}": ~position.is_between(1, MOST_POSITIONS).all(),
-        "negative clicks": (clicks < 0).any(),
+        "missing values": pl.any_horizontal(pl.col(told).is_null()),
+        f"positions out of 1 to {MOST_POSITIONS}": ~place.is_between(1, MOST_POSITIONS),
+        "negative numbers": pl.any_horizontal(pl.col(numbers) < 0),
+        "fractions": pl.any_horizontal(pl.col("position", *numbers) != pl.col("position", *numbers).floor()),
     }
     for what, found in wrong.items():
-        if table.select(found).item():
-            raise InputError("counts of impressions and clicks", what, "correct the table")
+        rows = table.with_row_index("row").filter(found)
+        if rows.height:
+            first = ", ".join(f"{name} {rows[name][0]}" for name in told)
+            got = f"{what} in {rows.height:,} of {table.height:,} rows, the first of them row {rows['row'][0] + 1}"
+            got = f"{got} ({first})"
+            raise InputError("counts of impressions and clicks", got, "correct the table")
+    return table
 
 
 def shown_often(least: int) -> pl.Expr:

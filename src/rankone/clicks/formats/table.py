@@ -25,6 +25,7 @@ from rankone.clicks.logs.row_errors import ABOUT, NO_COUNTS, NO_OUTCOME, NO_PLAC
 from rankone.clicks.logs.source import LONGEST_LINE, Source
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
+from rankone.specs import amount
 
 _PARQUET = b"PAR1"
 _PARQUET_ROWS = 500_000
@@ -41,7 +42,8 @@ class Table(Format):
         position: column of the position: whole numbers from 1, or names (without a column of lists).
         clicked: column of the outcome, 0/1 or true/false; of an aggregated log that of the clicks ("clicks" too).
         impressions: column of the impressions of an aggregated log. "impressions" or "shown" if there is one.
-        list: column that names a row's result list; the rows of a list must stand together. "list" if there is one.
+        list: column that names a row's result list; the rows of a list should stand together (a table sorted otherwise
+            is sorted, in memory). "list" if there is one.
         separator: of delimited text, one character or "tab"; guessed from the header if left out.
         encoding: of delimited text.
         missing: texts that stand for a missing query, item or list, as written: several with commas between them. By
@@ -89,6 +91,8 @@ class Table(Format):
         """Read one file."""
         before = collector.report.rows
         rest: pl.DataFrame | None = None
+        gathered: list[pl.DataFrame] | None = None  # all rows, where lists do not stand together: they are sorted
+        self._seen = pl.Series(dtype=pl.UInt64)
         header = self._header(source)
         columns = self._columns(header)
         query = self.fixed_query(source, header, columns, collector.report) if header and "query" not in columns else ""
@@ -98,9 +102,16 @@ class Table(Format):
                 self._take_counts(rows, collector)
                 continue
             if "list" in columns:
+                if gathered is None and rest is None and _scattered(rows):
+                    gathered = []
+                if gathered is not None:
+                    gathered.append(rows)
+                    continue
                 rows = rows if rest is None else pl.concat([rest, rows])
                 rows, rest = _without_last_list(rows)
             self._take(rows, "list" in columns, collector)
+        if gathered:
+            self._take(pl.concat(gathered).sort("query", "list", maintain_order=True), True, collector)
         if rest is not None:
             self._take(rest, True, collector)
         return collector.report.rows - before
@@ -179,6 +190,9 @@ class Table(Format):
             line = "\t".join("" if bad[name] is None else str(bad[name]) for name in shown)
             collector.bad(bad["line"], bad["reason"], line.encode(), bad[ABOUT[bad["reason"]]])
         rows = rows.filter(pl.col("reason").is_null())
+        if "impressions" in columns:
+            collector.report.add("cells clamped", int(rows["clamped"].sum()))
+            collector.report.add("cells without impressions", rows.select((pl.col("times") == 0).sum()).item())
         beyond = pl.lit(False) if self._names else pl.col("place") > collector.rules.positions
         collector.report.add("rows beyond the last position", rows.select(beyond.sum()).item())
         collector.report.add("clicks", rows.select(pl.col("outcome").sum()).item())
@@ -195,9 +209,10 @@ class Table(Format):
             known = outcome.str.to_lowercase().replace_strict(_OUTCOMES, default=None, return_dtype=pl.Int64)
             return [known.alias("outcome"), pl.lit(1).alias("times")]
         clicks, times = (text.cast(pl.Float64, strict=False) for text in (outcome, pl.col("impressions")))
-        fine = (clicks >= 0) & (clicks <= times) & (clicks == clicks.floor()) & (times == times.floor())
+        fine = (clicks >= 0) & (times >= 0) & (clicks == clicks.floor()) & (times == times.floor())
         return [
-            pl.when(fine).then(clicks).cast(pl.Int64).alias("outcome"),
+            pl.when(fine).then(pl.min_horizontal(clicks, times)).cast(pl.Int64).alias("outcome"),
+            (fine & (clicks > times)).alias("clamped"),
             times.cast(pl.Int64, strict=False).alias("times"),
         ]
 
@@ -216,10 +231,21 @@ class Table(Format):
     def _is_missing(self, what: str) -> pl.Expr:
         return pl.col(what).fill_null("").is_in(self._missing)
 
+    def _check_new(self, rows: pl.DataFrame) -> None:
+        """Refuse a list that went on after others: its clicks above are no longer known."""
+        lists = rows.select(pl.struct("list", "query").hash().unique()).to_series()
+        again = int(lists.is_in(self._seen.implode()).sum()) if len(self._seen) else 0
+        if again:
+            got = f"{amount(again, 'list')} that went on after others"
+            raise InputError("the rows of a list together", got, "sort the log by its lists")
+        self._seen = pl.concat([self._seen, lists])
+
     def _take(self, rows: pl.DataFrame, with_lists: bool, collector: Collector) -> None:
         """Count rows whose lists are complete, or hold them out."""
         if rows.is_empty():
             return
+        if with_lists:
+            self._check_new(rows)
         runs = _runs(rows)
         rows = rows.with_columns(pl.Series("list", runs.to_numpy().astype(np.int64) + self._lists))
         self._lists += int(runs[-1]) + 1
@@ -271,6 +297,15 @@ def _without_last_list(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     runs = _runs(rows)
     last = runs == runs[-1]
     return rows.filter(~last), rows.filter(last)
+
+
+def _scattered(rows: pl.DataFrame) -> bool:
+    """Whether lists do not stand together: in several places, or every row in a list of its own (sorted otherwise)."""
+    if rows.is_empty():
+        return False
+    different = rows.select(pl.struct("list", "query").n_unique()).item()
+    runs = rows.select(pl.struct("list", "query").rle_id().last()).item() + 1
+    return bool(different != runs or different == rows.height > 1)
 
 
 def _runs(rows: pl.DataFrame) -> pl.Series:

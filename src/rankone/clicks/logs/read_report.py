@@ -24,6 +24,8 @@ TALLIES = {
     "duplicate items": "items that their list already shows (the first place counts)",
     "rows beyond the last position": "impressions below the positions that count (ignored)",
     "cells clamped": "cells with more clicks than impressions (taken as all clicked)",
+    "cells without impressions": "cells that were never shown (left out)",
+    "cells in several rows": "rows of a cell that has a row already (added up)",
     "lists without outcomes": "lists of a test period, logged without clicks (ignored)",
     "lists held out": "lists kept for evaluation",
     "blank lines": "empty lines (no rows)",
@@ -112,6 +114,11 @@ class ReadReport(Shown):
             lost, total = self[tally], self.rows_read if whole == "rows" else self[whole]
             if total and lost > _MUCH * total:
                 found.append(f"{lost:,} of {total:,} {what} ({lost / total:.0%}); {do}")
+        if self["files cut short"]:
+            found.append(
+                f"{self['files cut short']:,} of {self.files:,} files: the compressed data ends early or is damaged; "
+                "what came before was read, but for the line that it breaks off in; fetch the file again"
+            )
         if self.rows and self.rows_quarantined > _MUCH * self.rows:
             found.append(
                 f"{self.rows_quarantined:,} of {self.rows:,} rows could not be read ({self.bad_share:.0%}); "

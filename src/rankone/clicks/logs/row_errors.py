@@ -8,7 +8,7 @@ from rankone.clicks.counts.counts import MOST_POSITIONS
 
 NO_POSITION = f"the position is no whole number from 1 to {MOST_POSITIONS}"
 NO_PLACE = "the position is missing"
-NO_COUNTS = "the counts are no whole numbers with clicks up to the impressions"
+NO_COUNTS = "the counts are no whole numbers from 0 up"
 NO_OUTCOME = "the outcome is not 0 or 1"
 NOT_ENCODED = "the row is not "  # and the encoding
 _SHOWN_VALUE = 40

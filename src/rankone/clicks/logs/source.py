@@ -116,7 +116,7 @@ class Source:
             if len(rest) > longest_line:
                 yield Oversized(line, rest[:200])
                 rest, skipping = b"", True
-        if rest:
+        if rest and not self.broken:  # the last line of a file that broke off may be half of one
             yield Block(rest + b"\n", line)
 
     def _pieces(self) -> Iterator[bytes]:
