@@ -52,8 +52,6 @@ WORLDS = {
     "4 x 4, levels as in headline tests, 1.3 %, 3,000 a pair": World(SAME, SAME, 0.013, 3000, like_archive=True),
     "2 x 2, clear, 10 %, 1,000 a pair": World([1.0, 0.5], [1.0, 0.5], 0.1, 1000),
     "3 x 2, 95 %, 40 a pair": World([1.0, 0.9, 0.8], [1.0, 0.95], 0.95, 40),
-    "4 x 4, near ties, twice the scatter, given": World(NEAR, NEAR, 0.03, 2000, 2.0, "given"),
-    "4 x 4, near ties, twice the scatter, from 8 rows per pair": World(NEAR, NEAR, 0.03, 2000, 2.0, "repeats"),
     "4 x 4, near ties, shares from 1 to 20": World(NEAR, NEAR, 0.03, 4000, uneven=20.0),
     "4 x 4, all the same, shares from 1 to 20, few clicks": World(SAME, SAME, 0.02, 500, uneven=20.0),
     "3 x 2, shares from 1 to 20, twice the scatter, from 8 uneven rows": World(
@@ -65,6 +63,8 @@ WORLDS = {
     "2 x 2, three times the scatter, from 7 days with a rise": World(
         [1.0, 0.9], [1.0, 0.95], 0.03, 7000, 3.0, "slices", parts=7
     ),
+    "4 x 4, near ties, twice the scatter, given": World(NEAR, NEAR, 0.03, 2000, 2.0, "given"),
+    "4 x 4, near ties, twice the scatter, from 8 rows per pair": World(NEAR, NEAR, 0.03, 2000, 2.0, "repeats"),
     "the same, not known: as if binomial": World(NEAR, NEAR, 0.03, 2000, 2.0),
     "4 x 4, near ties, no product: pairs off by 10 %": World(NEAR, NEAR, 0.03, 2000, off=0.1),
     "4 x 4, all the same, rate doubles while shares move": World(SAME, SAME, 0.02, 2000, drift=True),

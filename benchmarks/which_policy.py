@@ -106,7 +106,11 @@ def markdown(arenas: dict[str, pl.DataFrame], runs: int) -> str:
         cost = f"{row['cost']:.1f}" if row["cost"] < 9.95 else f"{row['cost']:,.0f}"
         rest = [f"{row['sync points']:,.0f}", cost, *(f"{row[world]:.0%}" for world in worlds)]
         lines.append(f"| `{row['policy']}` | {' | '.join([*regret, *rest])} |")
-    lines += ["", f"{runs} runs a problem, {2 * runs} a world that is not rank 1, seed 0; mean ± standard error.", ""]
+    lines += [
+        "",
+        f"{runs} runs per problem, {2 * runs} per world that is not rank 1, seed 0; mean ± standard error.",
+        "",
+    ]
     lines += ["Problem by problem, with outcomes at once:", ""]
     lines += _head(["problem", "decisions", *(f"`{name}`" for name in SHOWN_BY_PROBLEM)])
     table = arenas["at once"]

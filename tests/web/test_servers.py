@@ -53,6 +53,9 @@ def test_the_command_sends_visitors(tmp_path):
         client.create("other size", 3, 3, "ucb1")
         wrong = CliRunner().invoke(build_app(), ["simulate-traffic", url, "other size", *words[3:]])
         assert "a problem of 3 x 3" in str(wrong.exception)
+        client.create("own names", ["good", "bad"], ["top", "side"], "ucb1")
+        named = CliRunner().invoke(build_app(), ["simulate-traffic", url, "own names", *words[3:], "--rate", "100000"])
+        assert "does not know: 'good' with 'top'" in " ".join(named.output.split())
 
 
 def test_the_default_policy_serves(tmp_path):

@@ -21,7 +21,7 @@ def plan(
     cols: int = typer.Option(..., parser=whole_number, help="Columns to try.", metavar="N"),
     rate: float = typer.Option(..., help="Click rate of a pair one change away from the best, such as 0.03."),
     lift: float = typer.Option(..., help="How much more often the best pair is clicked: 0.1 is 10 % more."),
-    visitors_a_day: float = typer.Option(None, help="To have days too."),
+    visitors_a_day: float = typer.Option(None, help="Visitors per day; the answer is then in days too."),
     goal: str = typer.Option(None, help="earn, both or decide; without it all three."),
     margin: float = typer.Option(0.0, help="A winner within this part of the best is enough, such as 0.05."),
     error: float = typer.Option(0.05, help="The verdict may be wrong with this probability."),

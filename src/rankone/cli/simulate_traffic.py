@@ -33,11 +33,15 @@ def simulate_traffic(
     from rankone.web.traffic import simulate_traffic as run
 
     found = rankone.as_problem(problem)
-    row, col = found.best_pairs[0]
-    best = f"'{found.row_names[row]}' with '{found.col_names[col]}', {found.best_mean:.1%} clicks"
+    (row, col), names = found.best_pairs[0], (found.row_names, found.col_names)
     console = Console(stderr=True, markup=False, highlight=False)
     with Client(url, token) as client:
-        client.experiments()  # nobody there, or the token is wrong: that comes before all else
+        known = client.experiments()  # nobody there, or the token is wrong: that comes before all else
+        if name in [each["name"] for each in known]:  # its levels have names of their own
+            report = client.experiment(name).report()
+            own = [level.name for level in report.rows], [level.name for level in report.cols]
+            names = own if tuple(map(len, own)) == (found.n_rows, found.n_cols) else names
+    best = f"'{names[0][row]}' with '{names[1][col]}', {found.best_mean:.1%} clicks"
     console.print(f"Simulated visitors for '{name}'. The truth, which the experiment does not know: {best}.")
     console.print(f"Watch it at {url} - Ctrl-C ends it.")
     with Client(url, token) as client, console.status("") as status:

@@ -77,7 +77,7 @@ def judge(curves: pl.DataFrame, policy: str, reading: str) -> list[Claim]:
 
 
 def by_horizon(claims: list[Claim]) -> pl.DataFrame:
-    """Return how the verdicts change with the horizon: a row a claim and reading, a column a horizon."""
+    """Return how the verdicts change with the horizon: a row per claim and reading, a column per horizon."""
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for claim in claims:
         level, _, horizon = claim.reading.partition(", ")

@@ -65,7 +65,7 @@ class Agent(Shown):
             They may be given by these names, too.
         seed: seed of the policy's own randomness; None draws one, which is then the attribute `seed`.
         n_context: how many numbers are known before each decision (`ask` takes them).
-        forbidden: combinations that are never shown: rules of one level a factor, -1 where any level will do.
+        forbidden: combinations that are never shown: rules of one level per factor, -1 where any level will do.
 
     >>> import rankone
     >>> agent = rankone.UCB1().agent(n_rows=8, n_cols=10, seed=7)

@@ -34,7 +34,7 @@ class CombinationPolicy(Policy):
 
         Args:
             sizes: how many levels each factor has; of two factors as ``n_rows=, n_cols=``, too.
-            forbidden: rules, each with one level a factor, -1 where any level will do.
+            forbidden: rules, each with one level per factor, -1 where any level will do.
             named: see `sizes`.
         """
         shape = checked_sizes(sizes, named)

@@ -79,7 +79,7 @@ class Problem:
 
     @property
     def forbidden(self) -> npt.NDArray[np.int64]:
-        """Return what a policy must never show: rules of one level a factor, -1 where any level will do."""
+        """Return what a policy must never show: rules of one level per factor, -1 where any level will do."""
         return np.empty((0, len(self.shape)), np.int64)
 
     def known(self) -> dict[str, tuple[float, ...]]:

@@ -65,7 +65,7 @@ def shared_parts(interactions: Mapping[Any, Any], levels: Levels, scale: str) ->
 
 
 def forbidden_rules(forbidden: Any, levels: Levels) -> Ints:
-    """Return rules as policies take them: one level a factor, -1 where any will do.
+    """Return rules as policies take them: one level per factor, -1 where any will do.
 
     >>> forbidden_rules([{"headline": "A", "button": "C"}], {"headline": ["A", "B"], "button": ["C", "D"]}).tolist()
     [[0, 0]]

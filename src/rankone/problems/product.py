@@ -79,7 +79,7 @@ class Product(Problem, Shown):
 
     @property
     def forbidden(self) -> npt.NDArray[np.int64]:
-        """Rules of one level a factor, -1 where any level will do: what a policy must never show."""
+        """Rules of one level per factor, -1 where any level will do: what a policy must never show."""
         return self.rules
 
     @property

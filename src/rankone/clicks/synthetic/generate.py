@@ -79,7 +79,7 @@ class GeneratedLog:
 
     @functools.cached_property
     def problems(self) -> list[RankOne]:
-        """The truth, one problem a query, named as the reader of the format names the queries."""
+        """The truth, one problem per query, named as the reader of the format names the queries."""
         return [_problem(self.world, place, f"{place + 1}{self.suffix}") for place in range(len(self.world.popularity))]
 
 

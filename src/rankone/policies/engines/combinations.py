@@ -4,7 +4,7 @@ A combination has one level of each factor. Its number counts in mixed radix, th
 is ``row * n_cols + col``. Its *cross* are the combinations that differ from it in one factor, in order: those with
 another level of the last factor, of the one before, and so on.
 
-A rule forbids combinations: one level a factor, -1 where any level will do. Where both single changes that lead to a
+A rule forbids combinations: one level per factor, -1 where any level will do. Where both single changes that lead to a
 double change are forbidden, nothing but the double change itself leads there, so it counts as a neighbour, too; all
 neighbours that may be shown are what a combination *reaches*.
 """
