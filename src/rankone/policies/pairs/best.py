@@ -1,4 +1,4 @@
-"""A yardstick: an oracle that always chooses one given pair, normally the best one."""
+"""A yardstick: an oracle that always chooses one given combination, normally the best one."""
 
 from __future__ import annotations
 
@@ -6,61 +6,86 @@ import dataclasses
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from rankone.errors import InputError
-from rankone.kernels.policy import FILLER, chance, choose, settled, syncs, update
-from rankone.policies.base import Policy, check_sizes
-from rankone.specs import whole_number
+from rankone.kernels.policy import FILLER, chance, decide, learn, relearn, settled, syncs
+from rankone.policies.combination_policy import CombinationPolicy, Ints
+from rankone.policies.engines.combinations import ANY
+from rankone.specs import Wholes, whole_number
 
 
 class BestState(NamedTuple):
-    """The pair to choose, and the sizes."""
+    """The combination to choose, and the sizes."""
 
-    pair: npt.NDArray[np.int64]  # (2,) row and column
-    sizes: npt.NDArray[np.int64]  # (2,) how many rows and columns there are
+    levels: Ints  # (D,) of a pair, row and column
+    sizes: Ints  # (D,) how many levels each factor has
 
 
 @dataclasses.dataclass(frozen=True)
-class Best(Policy):
-    """Always chooses the pair (row, col); a study fills in the best pair of its problem.
+class Best(CombinationPolicy):
+    """Always chooses the pair (row, col), or the same combination; a study fills in the best of its problem.
 
     Args:
         row: the row, counted from 0.
         col: the column, counted from 0.
+        levels: of other than two factors, the level of each, counted from 0.
 
-    >>> Best().for_problem(best_row=2, best_col=0).label
-    'best:row=2,col=0'
+    >>> Best().for_problem(best_row=2, best_col=0).label, Best().for_problem(2, 0, 1).label
+    ('best:row=2,col=0', 'best:levels=2x0x1')
     """
 
     row: int | None = None
     col: int | None = None
+    levels: Wholes | None = None
     name: ClassVar[str] = "best"
     suits: ClassVar[str] = "a yardstick: no regret at all"
 
-    def for_problem(self, best_row: int, best_col: int) -> Self:
-        """Fill in the pair where none is given."""
-        row = best_row if self.row is None else self.row
-        col = best_col if self.col is None else self.col
+    def for_problem(self, *best: int, **named: int) -> Self:
+        """Fill in the pair or the combination where none is given."""
+        found = (*best, *(named[name] for name in ("best_row", "best_col") if name in named))
+        if len(found) != 2:
+            return dataclasses.replace(self, levels=tuple(found)) if self.levels is None else self
+        row = found[0] if self.row is None else self.row
+        col = found[1] if self.col is None else self.col
         return dataclasses.replace(self, row=row, col=col)
 
-    def start(self, n_rows: int, n_cols: int) -> BestState:
+    def begin(self, sizes: Ints, forbidden: Ints) -> BestState:
         """Return the state before the first decision."""
-        check_sizes(n_rows, n_cols)
-        for index, size, side in ((self.row, n_rows, "row"), (self.col, n_cols, "col")):
-            if index is None:
-                raise InputError(f"a {side} for the policy 'best'", "none", "try 'best:row=0,col=0'")
-            whole_number(f"{side} of the policy 'best'", index, least=0, most=size - 1)
-        return BestState(np.array([self.row, self.col], dtype=np.int64), np.array([n_rows, n_cols]))
+        if len(sizes) == 2 and self.levels is None:
+            levels = [self._checked(side, sizes) for side in ("row", "col")]
+        else:
+            levels = list(self.levels or ())
+            if len(levels) != len(sizes):
+                got = f"{len(levels)}" if levels else "none"
+                do = "try best:levels=" + "x".join("0" for _ in sizes)
+                raise InputError(f"{len(sizes)} levels for the policy 'best'", got, do)
+            for level, size in zip(levels, sizes.tolist(), strict=True):
+                whole_number("a level of the policy 'best'", level, least=0, most=size - 1)
+        if ((forbidden == ANY) | (forbidden == levels)).all(axis=1).any():
+            raise InputError("a combination that may be shown for the policy 'best'", levels, "name another one")
+        return BestState(np.array(levels, np.int64), sizes)
+
+    def _checked(self, side: str, sizes: Ints) -> int:
+        index, size = getattr(self, side), int(sizes[0 if side == "row" else 1])
+        if index is None:
+            raise InputError(f"a {side} for the policy 'best'", "none", "try 'best:row=0,col=0'")
+        return whole_number(f"{side} of the policy 'best'", index, least=0, most=size - 1)
 
 
-@choose.register(BestState)
-def _choose(state: BestState, rng: Any) -> tuple[int, int, int]:
-    return state.pair[0], state.pair[1], FILLER
+@decide.register(BestState)
+def _decide(state: BestState, context: Any, rng: Any, shown: Any) -> int:
+    for factor in range(len(state.levels)):
+        shown[factor] = state.levels[factor]
+    return FILLER
 
 
-@update.register(BestState)
-def _update(state: BestState, row: int, col: int, tag: int, reward: int) -> None:
+@learn.register(BestState)
+def _learn(state: BestState, shown: Any, tag: int, outcome: Any) -> None:
+    pass
+
+
+@relearn.register(BestState)
+def _relearn(state: BestState, shown: Any, pulls: int, clicks: int) -> None:
     pass
 
 
@@ -76,4 +101,7 @@ def _syncs(state: BestState) -> int:
 
 @chance.register(BestState)
 def _chance(state: BestState, shown: Any) -> float:
-    return 1.0 if shown[0] == state.pair[0] and shown[1] == state.pair[1] else 0.0
+    for factor in range(len(state.levels)):
+        if shown[factor] != state.levels[factor]:
+            return 0.0
+    return 1.0

@@ -1,0 +1,140 @@
+"""More than two factors: regret against an independent implementation, an arena of products, and speed.
+
+The figures to compare with were measured by a separate prototype (20 runs each). Regret is mean and standard error;
+speed is processor time of one thread, compilation left out, ratios within this run. The arena has two halves: `pooled`
+was tuned on the first, the second was looked at once.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+import rankone
+from rankone.numerics.seeds import generator
+from rankone.simulation.work_unit import play_run, start_on
+
+TOLERANCE = 3.0  # standard errors, of both implementations together
+INDEPENDENT = {  # (problem, policy): regret at 100,000 decisions, its standard error
+    ("needle:4x4x4", "uts"): (153, 10),
+    ("needle:10x10x10", "uts"): (444, 25),
+    ("needle:10x10x10x10", "uts"): (795, 51),
+    ("needle:2x2x2x2x2x2x2x2", "uts"): (250, 15),
+    ("needle:4x4x4", "mvt"): (87, 3),
+    ("needle:10x10x10", "mvt"): (280, 12),
+    ("needle:4x4x4", "per-factor"): (67, 4),
+}
+SPEED = {"needle:10x10x10x10": 0.3, "needle:100x100x100x100": 0.1}  # of the steps a second on 32 x 32, at the least
+STEPS = 5_000_000
+POLICIES = ("uts", "pooled", "mvt", "per-factor")
+
+
+def practical(sizes: list[int], seed: int, rate: float = 0.05, spread: float = 0.3, **more: Any) -> rankone.Product:
+    """A problem of random log effects, whose best combination is clicked at a given rate."""
+    drawn = [np.exp(spread * generator(seed, "practical", place).standard_normal(n)) for place, n in enumerate(sizes)]
+    parts = {f"factor {place + 1}": values / values.max() for place, values in enumerate(drawn)}
+    parts["factor 1"] = rate * parts["factor 1"]
+    return rankone.Product(parts, name=f"{rate:.0%} best, {'x'.join(map(str, sizes))}", **more)
+
+
+def trap(extra: float) -> rankone.Product:
+    """Two levels that are second best each, and better than they should be together."""
+    parts = {name: [0.6, 0.5, 0.3, 0.2] for name in "abc"}
+    together = {("a", "b"): {("a 2", "b 2"): extra}}
+    return rankone.Product(parts, interactions=together, name=f"second best together x {extra:g}")
+
+
+def halves() -> dict[str, list[tuple[Any, int]]]:
+    """Problems and horizons."""
+    return {
+        "tuned on": [
+            (rankone.as_problem("needle:4x4x4"), 20_000),
+            (practical([4, 5, 3], 1), 20_000),
+            (rankone.as_problem("product:6x6x6:seed=1"), 20_000),
+            (practical([2] * 8, 1), 20_000),
+            (trap(1.2), 20_000),
+            (rankone.as_problem("random:16x16:seed=5"), 20_000),
+        ],
+        "looked at once": [
+            (rankone.as_problem("needle:10x10x10"), 20_000),
+            (practical([4, 4, 4, 4], 2), 20_000),
+            (practical([10, 10, 10], 3, rate=0.3), 20_000),
+            (practical([3, 3, 3, 3, 3], 4, rate=0.01), 50_000),
+            (rankone.as_problem("needle:2x2x2x2x2x2x2x2"), 20_000),
+            (trap(1.5), 20_000),
+            (rankone.as_problem("product:8x8:seed=2"), 20_000),
+        ],
+    }
+
+
+def arena(runs: int) -> list[str]:
+    """Regret of each policy as a share of that of `uts`, and 99 % quantiles likewise."""
+    lines = []
+    for half, problems in halves().items():
+        lines += ["", f"Half {half}, {runs} runs, regret as a share of that of `uts` (99 % quantile likewise):", ""]
+        lines += [f"| problem | `uts` | {' | '.join(f'`{name}`' for name in POLICIES[1:])} |", "|---|---|---|---|---|"]
+        shares: dict[str, list[float]] = {name: [] for name in POLICIES[1:]}
+        for problem, horizon in problems:
+            found = rankone.simulate(problem, list(POLICIES), horizon=horizon, runs=runs, seed=17, workers=1).summary()
+            rows = {row["policy"]: row for row in found.iter_rows(named=True)}
+            base, cells = rows["uts"], []
+            for name in POLICIES[1:]:
+                share = rows[name]["regret_mean"] / base["regret_mean"]
+                shares[name].append(share)
+                cells.append(f"{share:.2f} ({rows[name]['regret_p99'] / base['regret_p99']:.2f})")
+            lines.append(
+                f"| {problem.name} | {base['regret_mean']:,.0f} ± {base['regret_se']:,.0f} | {' | '.join(cells)} |"
+            )
+            print(lines[-1], file=sys.stderr, flush=True)
+        means = [f"**{math.exp(np.mean(np.log(shares[name]))):.2f}**" for name in POLICIES[1:]]
+        lines.append(f"| **geometric mean** | | {' | '.join(means)} |")
+    return lines
+
+
+def regret(runs: int) -> list[str]:
+    """Regret beside that of the independent implementation."""
+    lines = [
+        "| problem, 100,000 decisions | policy | here | independent | within 3 standard errors |",
+        "|---|---|---|---|---|",
+    ]
+    for (problem, policy), (mean, error) in INDEPENDENT.items():
+        found = rankone.simulate(problem, policy, horizon=100_000, runs=runs, seed=3, workers=1).summary()
+        own, its = found["regret_mean"][0], found["regret_se"][0]
+        met = "yes" if abs(own - mean) <= TOLERANCE * math.hypot(its, error) else "no"
+        lines.append(f"| {problem} | `{policy}` | {own:,.0f} ± {its:,.0f} | {mean:,} ± {error} | {met} |")
+    return lines
+
+
+def steps_a_second(spec: str) -> float:
+    """Steps a second of `uts`, the better of two runs."""
+    problem, policy, taken = rankone.as_problem(spec), rankone.as_policy("uts"), []
+    play_run(start_on(policy, problem), problem, np.array([2]), generator(0))  # compiles
+    for _ in range(2):
+        begin = time.process_time()
+        play_run(start_on(policy, problem), problem, np.array([STEPS]), generator(1))
+        taken.append(time.process_time() - begin)
+    return STEPS / min(taken)
+
+
+def speed() -> list[str]:
+    """Speed of `uts` beside that on 32 x 32."""
+    base = steps_a_second("needle:32x32")
+    lines = [
+        f"| {STEPS:,} steps of `uts` | million steps a second | share of 32 x 32 | wanted | met |",
+        "|---|---|---|---|---|",
+    ]
+    lines.append(f"| needle:32x32 | {base / 1e6:.1f} | 1 | | |")
+    for spec, wanted in SPEED.items():
+        found = steps_a_second(spec)
+        met = "yes" if found >= wanted * base else "no"
+        lines.append(f"| {spec} | {found / 1e6:.1f} | {found / base:.2f} | {wanted} | {met} |")
+    return lines
+
+
+def report() -> str:
+    """Regret, the arena and speed, in Markdown."""
+    return "\n".join([*regret(40), *arena(40), "", *speed()])
