@@ -27,7 +27,7 @@ SIZES = {10: 1, 100: 2, 1_000: 4}  # items, and the share of the runs that is pl
 def played(runs: int, workers: int | None, out: Path | None, sizes: list[int]) -> Arena:
     """Return the arena of problems of these sizes, in its own order."""
     entries = {entry.name: entry.problem().shape[0] for entry in LIST_PROBLEMS}
-    found = {}
+    found: dict[str, pl.DataFrame] = {}
     for size in sizes:
         names = [name for name, items in entries.items() if items == size]
         part = rankone.arena(names, lists=True, runs=max(2, runs // SIZES[size]), workers=workers, out=out)

@@ -9,6 +9,9 @@ from rankone.errors import DecisionError, InputError
 from rankone.testing import PolicySuite
 from tests.own_policies import own_policies
 
+#: Policies on lists whose studies are played with late outcomes too: one of each engine, and all that go by tags.
+LATE_LISTS = ("cascade-kl-ucb", "cascade-ts", "gibbs-ts", "grab", "unirank", "toprank", "batchrank")
+
 
 class TestEveryPolicy(PolicySuite):
     @pytest.fixture(autouse=True, params=own_policies("all"))
@@ -16,6 +19,7 @@ class TestEveryPolicy(PolicySuite):
         self.policy = rankone.as_policy(request.param)
         self.learns = request.param not in ("uniform", "best", "random-list", "best-list")
         self.horizon = 4_000 if self.policy.plays == "list" else 20_000
+        self.studied_late = self.policy.plays == "pair" or request.param in LATE_LISTS
         self.draws_ties = request.param not in ("best", "best-list")
 
 

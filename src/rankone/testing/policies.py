@@ -32,12 +32,14 @@ _VOID = 0.1  # share of the decisions that never have an outcome, then
 class PolicySuite(Suite):
     """Tests of a policy. One that plays combinations plays pairs in most of them, and more factors in some.
 
-    Set `policy`, and for a yardstick, which has nothing to find, `learns` or `draws_ties` to False.
+    Set `policy`, and for a yardstick, which has nothing to find, `learns` or `draws_ties` to False. Where time is short,
+    `studied_late` may be False: late outcomes are told one by one in other tests.
     """
 
     policy: Policy
     learns: bool = True  # finds what alone is clicked
     draws_ties: bool = True  # its first choice is not always the same
+    studied_late: bool = True  # a study with late outcomes is played too: it is compiled by itself, which takes seconds
     horizon: ClassVar[int] = 20_000  # of the runs in which it has to find something
 
     @property
@@ -280,7 +282,7 @@ class PolicySuite(Suite):
         self.play(self.agent(), 50, self.game.mixed, 8)  # within bounds: the loop of studies does not look
         problem, horizon = self.game.problem, 500
         policy = self.policy.with_known(self.game.known(problem.shape[1]))
-        for feedback in (None, "delay:mean=10"):
+        for feedback in (None, "delay:mean=10") if self.studied_late else (None,):
             study = simulate(problem, policy, horizon, runs=2, workers=1, feedback=feedback)
             for run in study.runs:
                 regret = np.concatenate([[0.0], run.regret])
