@@ -32,8 +32,8 @@ _VOID = 0.1  # share of the decisions that never have an outcome, then
 class PolicySuite(Suite):
     """Tests of a policy. One that plays combinations plays pairs in most of them, and more factors in some.
 
-    Set `policy`, and for a yardstick, which has nothing to find, `learns` or `draws_ties` to False. Where time is short,
-    `studied_late` may be False: late outcomes are told one by one in other tests.
+    Set `policy`, and for a yardstick, which has nothing to find, `learns` or `draws_ties` to False. Where time is
+    short, `studied_late` may be False: late outcomes are told one by one in other tests.
     """
 
     policy: Policy
