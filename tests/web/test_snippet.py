@@ -335,6 +335,15 @@ def test_bad_bodies_are_refused_in_words(service):
     assert api.on("homepage", "POST", "/visit", raw=b"{}", headers=foreign).code == "local-only"
 
 
+def test_a_service_answers_factors_as_the_snippet_reads_them(service):
+    api = Api(service[0])
+    factors = {"headline": ["A", "B"], "image": ["1", "2"], "button": ["x", "y"]}
+    assert api("POST", "/v1/experiments", {"name": "three", "factors": factors}).status == 201
+    first, again = (api.on("three", "POST", "/visit", {"visitor": "Ann"}).json()["decisions"][0] for _ in range(2))
+    assert first == again
+    assert all(first["levels"][factor] in levels for factor, levels in factors.items())
+
+
 def test_a_stop_is_for_visitors_who_come_back_too(service):
     url, experiment = service
     api = Api(url)

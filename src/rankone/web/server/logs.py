@@ -2,7 +2,7 @@
 
 A request is one line: when, its id, what it was, how it was answered and how long that took. Neither headers nor bodies
 nor addresses of requests are written, so no token can be. Lines are gathered for a moment and written together: a line
-costs a request some 4 us, where a call of Python's `logging` for each would cost 20.
+costs 2 us of the 300 or more that a pair of ask and tell takes.
 """
 
 from __future__ import annotations
