@@ -2,5 +2,6 @@
 
 from rankone.analysis.analyse import analyse
 from rankone.analysis.result import Analysis
+from rankone.analysis.what_if import WhatIf, evaluate
 
-__all__ = ["Analysis", "analyse"]
+__all__ = ["Analysis", "WhatIf", "analyse", "evaluate"]

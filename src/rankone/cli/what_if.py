@@ -1,0 +1,35 @@
+"""``rankone what-if``: what another combination would have earned, from logged decisions."""
+
+from __future__ import annotations
+
+import json
+
+import typer
+
+from rankone.cli._commands import DATA, command
+
+
+@command("what-if", example="decisions.csv --target row_name=A,col_name=1", topic=DATA)
+def what_if(
+    log: str = typer.Argument(
+        ..., help="A row per decision, with its probability: what `rankone export` wrote, the Open Bandit Dataset, ..."
+    ),
+    target: str = typer.Option(..., help="What would have been shown: headline=A,image=1."),
+    clicked: str | None = typer.Option(None, help="Column of the outcome. Default: clicked, click, reward, ..."),
+    chance: str | None = typer.Option(
+        None, help="Column of the decision's probability. Default: chance, propensity_score, ..."
+    ),
+    uniform: bool = typer.Option(
+        False, "--uniform", help="The log has no probabilities: every combination in it was equally likely."
+    ),
+    confidence: float = typer.Option(0.95, help="Confidence of the intervals."),
+    seed: int = typer.Option(0, help="Seed of folds and of replay."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
+) -> None:
+    """Say what another combination would have earned per decision, from decisions that were made."""
+    import rankone
+
+    found = rankone.evaluate(
+        log, target, clicked=clicked, chance=chance, uniform=uniform, level=confidence, seed=seed
+    )  # fmt: skip
+    print(json.dumps(found.to_dict(), indent=1) if as_json else found)

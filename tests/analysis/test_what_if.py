@@ -1,0 +1,161 @@
+"""What would have happened: estimates from logged decisions against truths that are known."""
+
+import itertools
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import rankone
+from rankone.cli import build_app
+from rankone.errors import InputError
+from rankone.numerics.seeds import generator
+
+ROWS, COLS = ["a", "b", "c"], ["x", "y"]
+PAIRS = list(itertools.product(ROWS, COLS))
+PRODUCT = np.outer([0.6, 0.4, 0.2], [0.9, 0.5]).ravel()
+CROSSED = np.array([0.1, 0.6, 0.5, 0.1, 0.3, 0.3])  # no product at all
+CHANCES = np.array([0.3, 0.1, 0.2, 0.15, 0.05, 0.2])
+ALL = {"snips", "ips", "dm", "dr", "switch-dr", "shrunk-dr", "replay"}
+
+
+def simulated(seed, rates=PRODUCT, chances=CHANCES, decisions=4_000):
+    rng = generator(seed, "logged decisions")
+    chosen = rng.choice(len(PAIRS), decisions, p=chances)
+    row, col = np.array(ROWS)[chosen // 2], np.array(COLS)[chosen % 2]
+    clicked = (rng.random(decisions) < rates[chosen]).astype(int)
+    return pl.DataFrame({"row": row, "col": col, "clicked": clicked, "chance": chances[chosen]})
+
+
+def policy(probabilities):
+    row, col = zip(*PAIRS, strict=True)
+    return pl.DataFrame({"row": row, "col": col, "probability": probabilities})
+
+
+def values(found):
+    return dict(zip(found.table["estimator"], found.table["value"], strict=True))
+
+
+def test_weights_are_right_by_enumeration():
+    """A log that holds every pair and outcome exactly as often as it should: estimates by weights are the truth."""
+    rates, chances = np.array([2, 1, 3, 2, 1, 2]) / 4, np.array([2, 1, 1, 2, 1, 1]) / 8
+    rows = []
+    for (row, col), rate, chance in zip(PAIRS, rates, chances, strict=True):
+        shown = round(chance * 800)
+        rows += [(row, col, int(place < rate * shown), chance) for place in range(shown)]
+    log = pl.DataFrame(rows, schema=["row", "col", "clicked", "chance"], orient="row")
+    target = np.array([0.1, 0.2, 0.3, 0.15, 0.05, 0.2])
+    found = values(rankone.evaluate(log, policy(target)))
+    assert found["ips"] == pytest.approx(float(target @ rates))
+    assert found["snips"] == pytest.approx(float(target @ rates))
+    single = rankone.evaluate(log, {"row": "b", "col": "x"})
+    assert values(single)["ips"] == pytest.approx(0.75)
+    assert single.effective == pytest.approx(100)
+    assert single.largest_weights == [8.0] * 3
+
+
+def test_the_logs_own_policy_has_weights_of_one():
+    log = simulated(1)
+    found = rankone.evaluate(log, policy(CHANCES))
+    assert found.largest_weights == pytest.approx([1.0] * 3)
+    assert found.effective == pytest.approx(log.height)
+    assert found.unsupported == 0.0
+    for estimator in ("ips", "snips"):
+        assert values(found)[estimator] == pytest.approx(log["clicked"].mean())
+
+
+@pytest.mark.parametrize("rates", [PRODUCT, CROSSED], ids=["product", "crossed"])
+def test_estimates_are_within_their_errors_and_the_model_only_where_it_holds(rates):
+    """40 logs: the average error of each estimator is within 4 standard errors of 0, but that of a wrong model."""
+    target = np.array([0.05, 0.25, 0.1, 0.1, 0.3, 0.2])
+    truth, logs = float(target @ rates), 40
+    errors = {name: [] for name in ALL}
+    held = dict.fromkeys(ALL, 0)
+    for seed in range(logs):
+        found = rankone.evaluate(simulated(seed, rates, decisions=1_500), policy(target))
+        for row in found.table.iter_rows(named=True):
+            errors[row["estimator"]].append(row["value"] - truth)
+            held[row["estimator"]] += row["se"] is not None and row["low"] <= truth <= row["high"]
+    for name, found in errors.items():
+        z = abs(np.mean(found)) / (np.std(found) / np.sqrt(logs))
+        if name == "dm" and rates is CROSSED:
+            assert z > 6.0, "a product is the wrong model"
+        elif name not in ("switch-dr", "shrunk-dr") or rates is PRODUCT:  # these give up a little bias for variance
+            assert z < 4.0, name
+    assert min(held["ips"], held["snips"], held["dr"]) >= 33, "95 % intervals: 38 expected, 33 is 3.6 errors below"
+    assert np.std(errors["dr"]) < np.std(errors["ips"])
+
+
+def test_a_log_that_cannot_say_says_so():
+    rare = rankone.evaluate(simulated(2, decisions=150), {"row": "c", "col": "x"})
+    assert not rare.answered
+    assert rare.table.is_empty()
+    assert "No answer: below 30 effective decisions an estimate is chance." in repr(rare)
+    target = pl.DataFrame({"row": ["a", "new"], "col": ["x", "x"], "probability": [0.75, 0.25]})
+    part = rankone.evaluate(simulated(3), target)
+    assert part.unsupported == 0.25
+    assert "25% of what the target shows is not in the log at all" in repr(part)
+
+
+def test_a_target_without_a_chance_in_part_of_the_log_is_told():
+    """A policy that stopped showing a pair: half of the log says nothing about it."""
+    later = simulated(9, chances=np.array([0.5, 0.0, 0.2, 0.1, 0.1, 0.1]))
+    found = rankone.evaluate(pl.concat([simulated(8), later]), {"row": "a", "col": "y"})
+    assert found.average_weight == pytest.approx(0.5, abs=0.05)
+    assert "Weights average 0." in repr(found)
+    assert values(found)["snips"] == pytest.approx(0.3, abs=0.08)
+
+
+def test_the_command_prints_the_same(tmp_path):
+    simulated(1).write_csv(tmp_path / "log.csv")
+    words = ["what-if", str(tmp_path / "log.csv"), "--target", "row=a,col=x"]
+    text = CliRunner().invoke(build_app(), words, catch_exceptions=False).stdout
+    for said in ("Target: row a, col x.", "The log: 4,000 decisions", "95% intervals hold for a target", "snips"):
+        assert said in text
+    told = CliRunner().invoke(build_app(), [*words, "--json"], catch_exceptions=False).stdout
+    assert json.loads(told)["estimates"][2]["estimator"] == "snips"
+
+
+def test_logs_without_probabilities_are_called_uniform():
+    log = simulated(4, chances=np.full(6, 1 / 6)).drop("chance")
+    with pytest.raises(InputError, match="say uniform"):
+        rankone.evaluate(log, {"row": "a", "col": "x"})
+    found = rankone.evaluate(log, "row=a,col=x", uniform=True)
+    assert values(found)["snips"] == pytest.approx(0.54, abs=0.08)
+    assert "it is taken for uniform" in repr(found)
+
+
+def test_factors_that_are_not_named_are_chosen_as_in_the_log():
+    found = rankone.evaluate(simulated(5), {"row": "a"}, factors=["row", "col"])
+    assert values(found)["snips"] == pytest.approx(0.6 * (0.75 * 0.9 + 0.25 * 0.5), abs=0.06)
+    with pytest.raises(InputError, match="weights of 1 on average, as probabilities of row together would give"):
+        rankone.evaluate(simulated(5), {"row": "a"})
+
+
+@pytest.mark.parametrize(
+    ("change", "target", "said"),
+    [
+        ({"chance": 0.0}, "row=a,col=x", "probabilities above 0 and up to 1"),
+        ({"clicked": 3}, "row=a,col=x", "outcomes from 0 to 1"),
+        ({"clicked": None}, "row=a,col=x", "decisions with outcome and probability"),
+        ({}, "row:a", "a target written factor=level"),
+        ({}, {}, "a target - got nothing"),
+        ({}, {"line": "a"}, "a column 'line'"),
+        ({}, pl.DataFrame({"row": ["a"], "col": ["x"], "probability": [0.4]}), "add up to 1"),
+        ({}, pl.DataFrame({"row": ["a"]}), "a column 'probability' in the target"),
+    ],
+)
+def test_bad_input_is_a_sentence(change, target, said):
+    log = simulated(6, decisions=100).with_columns(**{name: pl.lit(value) for name, value in change.items()})
+    with pytest.raises(InputError, match=said):
+        rankone.evaluate(log, target)
+
+
+def test_the_open_bandit_dataset_is_read_with_its_propensities(tmp_path):
+    log = simulated(7).rename({"row": "item_id", "col": "position", "clicked": "click", "chance": "propensity_score"})
+    log.write_csv(tmp_path / "all.csv")
+    found = rankone.evaluate(tmp_path / "all.csv", "item_id=a,position=x")
+    assert values(found)["snips"] == pytest.approx(0.54, abs=0.06)
+    assert found.to_dict()["answered"] is True
