@@ -186,3 +186,66 @@ def test_what_is_asked_of_factors_that_are_not_there(sqlite_db):
         retired = page.ask()
         page.retire_level("headline", retired.levels["headline"])
         assert page.tell(retired, True).learned  # recorded, though its level is gone
+
+
+def test_what_is_forbidden_is_never_shown(db):
+    rule = {"headline": "A", "button": "try"}
+    with open_page(db, factors=FACTORS, policy="uts", seed=7, explore=0.5) as page:
+        visit(page, 40)
+        page.forbid(rule)
+        shown = visit(page, 300, seed=1)
+        assert not any(rule.items() <= levels.items() for levels in shown)
+        assert {levels["headline"] for levels in shown} == {"A", "B"}
+        report, after = page.report(), saved(page)
+        assert report.forbidden == (rule,)
+        assert not report.decided  # the best levels are forbidden together
+        assert not rule.items() <= report.best.items()
+        assert "no winner is stated" in report.sentence
+        for levels, expected in (
+            ({"headline": "A"}, "levels of two factors or more to forbid together"),
+            (rule, "what is not forbidden yet"),
+            ({"headline": "A", "button": "buy"}, "to leave every level something to be shown with"),
+            ({"headline": "A", "picture": "1"}, "one of the factors headline, image, button"),
+        ):
+            assert error_of(page.forbid, levels).expected == expected
+        assert error_of(page.allow, {"headline": "B", "button": "buy"}).do == "allow one of these"
+    with Database(db) as database:
+        database.transactions.storage.query("DELETE FROM rankone_snapshots")
+    with open_page(db) as again:
+        assert saved(again) == after
+        again.allow(rule)
+        assert any(rule.items() <= levels.items() for levels in visit(again, 100, seed=2))
+
+
+def test_chances_of_exploration_without_what_is_forbidden(sqlite_db):
+    """Each decision is as probable as the journal says: weighted by that, all that is allowed counts for 1."""
+    with open_page(sqlite_db, factors=FACTORS, policy="uniform", seed=3, explore=0.9) as page:
+        page.forbid({"headline": "A", "image": "2"})
+        page.ask(1000)
+    with Database(sqlite_db, read_only=True) as database:
+        chances = decisions_table(database, "page")["chance"]
+    assert chances.min() == pytest.approx(1 / 10)  # of 12 combinations 10 are left, all alike
+    assert chances.max() == pytest.approx(1 / 10)
+
+
+def test_a_policy_that_cannot_be_told_what_is_forbidden(sqlite_db):
+    with make_page(sqlite_db) as page:
+        error = error_of(page.forbid, {"headline": "A", "image": "2"})
+        assert (error.expected, error.got) == (
+            "a policy that can be told what is forbidden",
+            "test-dice, which does not",
+        )
+
+
+def test_nobody_wins_wrongly_among_three_factors_while_rates_move():
+    """Equal levels on a site whose click rate moves by half while the policy shifts its traffic: few false winners."""
+    wrong = 0
+    for run in range(20):
+        rng = generator(run, "moving")
+        with Experiment("page", factors={"a": 2, "b": 2, "c": 2}, policy="uts", goal="both", seed=run, db=None) as page:
+            for step in range(12):
+                rate = 0.3 + 0.2 * np.sin(step)
+                page.tell_many([(each, bool(rng.random() < rate)) for each in page.ask(60)])
+            report = page.report()
+            wrong += report.decided or not all(level.in_race for factor in report.factors for level in factor.levels)
+    assert wrong <= 4  # 20 runs of at most 0.1: winners and levels that are out have an error of 0.05 each

@@ -31,6 +31,8 @@ BODIES = {
     "add_level": {"factor": "row", "name": "newer"},
     "retire_level": {"factor": "row", "name": "newer"},
     "add_factor": {"name": "third", "levels": ["only"]},
+    "forbid": {"levels": {"row": "A", "col": "1"}},
+    "allow": {"levels": {"row": "A", "col": "1"}},
 }
 # Written by hand, not taken from the table of operations: what each operation needs.
 NEEDS = {
@@ -58,6 +60,8 @@ NEEDS = {
     "add_level": "admin",
     "retire_level": "admin",
     "add_factor": "admin",
+    "forbid": "admin",
+    "allow": "admin",
     "metrics": "read",
     "health": None,
     "live": None,

@@ -262,6 +262,9 @@ class RemoteExperiment(LevelChanges):
             return self._post(f"{factor}s/{do}", {"name": name})["number"]
         return self._post(f"levels/{do}", {"factor": factor, "name": name})["number"]
 
+    def _change_forbidden(self, levels: Mapping[str, str], forbid: bool) -> None:
+        self._post("forbid" if forbid else "allow", {"levels": dict(levels)})
+
     def add_factor(self, factor: str, levels: Sequence[str]) -> None:
         """Add a whole factor: all decisions so far had the first of its levels."""
         self._post("factors/add", {"name": factor, "levels": list(levels)})

@@ -30,6 +30,7 @@ EXPLORED = 2**62  # the tag of a decision that the policy did not make; it is to
 CONTROL, EXPLORE = range(2)
 _EVEN = 0.04  # the part of exploration that goes evenly to all levels
 PARTS = 1_000_000  # probabilities of exploration are whole numbers of such parts, so that a journal keeps them exactly
+_RARELY = 1e-3  # where exploration would draw something allowed more rarely, it is left out
 _LEAST = 1e-6  # a share is not halved below this
 _SAME = 0.01  # probabilities that differ by less everywhere are not worth an event in the journal
 
@@ -68,14 +69,65 @@ class Steering(NamedTuple):
     mix: Floats  # (levels,) the probability of each level of a factor where it is explored
     starts: Ints  # (factors + 1,) the first level of each factor, and the number of levels
     own: Ints  # (factors,) scratch space: what the policy decides
+    forbidden: Ints  # (rules, factors) a level of each factor, counted within it, -1: any; never shown
+    allowed: Floats  # (1,) the probability that exploration draws nothing forbidden; 0: too small to explore at all
 
 
-def start_steering(sizes: tuple[int, ...], explore: float = 0.0, control: Any = None, share: float = 0.0) -> Steering:
-    """Return a lottery in which exploration is even."""
+def start_steering(
+    sizes: tuple[int, ...],
+    explore: float = 0.0,
+    control: Any = None,
+    share: float = 0.0,
+    forbidden: Ints | None = None,
+) -> Steering:
+    """Return a lottery in which exploration is even; `forbidden` are rules as in `Steering`."""
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     mix = np.concatenate([np.full(size, 1.0 / size) for size in sizes])
     held = np.zeros(len(sizes), np.int64) if control is None else np.array(control, np.int64)
-    return Steering(np.array([share, explore]), held, mix, starts, np.zeros(len(sizes), np.int64))
+    rules = np.empty((0, len(sizes)), np.int64) if forbidden is None else forbidden
+    found = Steering(np.array([share, explore]), held, mix, starts, np.zeros(len(sizes), np.int64), rules, np.ones(1))
+    measure_allowed(found)
+    return found
+
+
+def measure_allowed(steering: Steering) -> None:
+    """Note how probable it is that exploration draws nothing forbidden, after its probabilities have changed.
+
+    >>> lottery = start_steering((2, 2), forbidden=np.array([[0, 1]]))
+    >>> lottery.allowed.tolist()
+    [0.75]
+    """
+    steering.allowed[0] = 1.0
+    if len(steering.forbidden):
+        mixes = np.split(steering.mix, steering.starts[1:-1])
+        named = [factor for factor in range(len(mixes)) if (steering.forbidden[:, factor] >= 0).any()]
+        rejected = np.zeros([len(mixes[factor]) for factor in named], bool)
+        for rule in steering.forbidden:
+            rejected[tuple(slice(None) if rule[factor] < 0 else rule[factor] for factor in named)] = True
+        chance = np.ones(())
+        for factor in named:
+            chance = np.multiply.outer(chance, mixes[factor])
+        allowed = 1.0 - float(chance[rejected].sum())
+        steering.allowed[0] = allowed if allowed >= _RARELY else 0.0
+
+
+@noalloc
+def _is_forbidden(steering: Any, shown: Any, factor: int, level: int) -> bool:
+    """Return whether what is shown, with another level of one factor, is forbidden; factor -1: as it is."""
+    for rule in range(len(steering.forbidden)):
+        fits = True
+        for each in range(len(shown)):
+            named = steering.forbidden[rule, each]
+            fits &= named < 0 or named == (level if each == factor else shown[each])
+        if fits:
+            return True
+    return False
+
+
+@noalloc
+def _exploring(steering: Any) -> float:
+    """Return the share of decisions, but for the control's, that explore."""
+    return steering.shares[EXPLORE] if steering.allowed[0] > 0.0 else 0.0
 
 
 @noalloc
@@ -112,7 +164,7 @@ def steered_chances(state: Any, steering: Any, shown: Any, cross: Any) -> bool:
 
     Return False, and fill in nothing that can be used, where the policy cannot say.
     """
-    control, explore = steering.shares[CONTROL], (1.0 - steering.shares[CONTROL]) * steering.shares[EXPLORE]
+    control, explore = steering.shares[CONTROL], (1.0 - steering.shares[CONTROL]) * _exploring(steering)
     own = 1.0 - control - explore
     if own <= 0.0:
         own = 0.0
@@ -124,8 +176,8 @@ def steered_chances(state: Any, steering: Any, shown: Any, cross: Any) -> bool:
         first = steering.starts[factor]
         for level in range(first, steering.starts[factor + 1]):
             chance = own * cross[level]
-            if explore > 0.0:
-                chance += explore * _weigh_mix(steering, shown, factor, level - first)
+            if explore > 0.0 and not _is_forbidden(steering, shown, factor, level - first):
+                chance += explore * _weigh_mix(steering, shown, factor, level - first) / steering.allowed[0]
             if control > 0.0 and _is_control(steering, shown, factor, level - first):
                 chance += control
             cross[level] = chance
@@ -142,15 +194,18 @@ def steered_decide(state: Any, steering: Any, context: Any, rng: Any, shown: Any
     for factor in range(len(shown)):
         shown[factor] = own[factor]
     control = steering.shares[CONTROL]
-    steered = control + (1.0 - control) * steering.shares[EXPLORE]
+    steered = control + (1.0 - control) * _exploring(steering)
     drawn = rng.random() if steered > 0.0 else 1.0  # a policy that runs alone draws as it does in studies
     overruled = drawn < steered
     if drawn < control:
         for factor in range(len(shown)):
             shown[factor] = steering.control[factor]
     elif overruled:
-        for factor in range(len(shown)):
-            shown[factor] = _draw(steering.mix, steering.starts[factor], steering.starts[factor + 1], rng)
+        again = True
+        while again:
+            for factor in range(len(shown)):
+                shown[factor] = _draw(steering.mix, steering.starts[factor], steering.starts[factor + 1], rng)
+            again = _is_forbidden(steering, shown, -1, 0)
     if len(cross) > 0 and not steered_chances(state, steering, shown, cross):
         cross[0] = -1.0
     if overruled:

@@ -6,16 +6,28 @@ What visitors ask and tell is in `rankone.serving.planner`. Here as there the fo
 from __future__ import annotations
 
 import copy
+import inspect
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from rankone.errors import InputError
 from rankone.serving.exclusions import Exclusion
-from rankone.serving.factors import Factors, Levels
+from rankone.serving.factors import Factors, Levels, margin
 from rankone.serving.fold import Fold
+from rankone.serving.forbidden import names_of
 from rankone.serving.journal import BY_OPERATOR, NO_TEXTS, Draft, Kind, Texts
-from rankone.serving.names import MAX_FACTORS, PAIR, called, called_all, checked_levels, checked_name
+from rankone.serving.names import (
+    MAX_FACTORS,
+    PAIR,
+    called,
+    called_all,
+    checked_levels,
+    checked_name,
+    combination_text,
+)
 from rankone.serving.settings import checked_combinations
 from rankone.serving.verdict import verdict_of
 from rankone.specs import did_you_mean
@@ -155,6 +167,58 @@ def draft_levels(fold: Fold, draft: Draft, factor: str, name: str, add: bool) ->
     why = f"{what} '{name}' {'added' if add else 'retired'}"
     draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note(why, factors)))
     return number
+
+
+def draft_forbidden(fold: Fold, draft: Draft, levels: Mapping[str, str], forbid: bool) -> None:
+    """Draft that a combination of some levels is never shown any more, or that it is again."""
+    for factor in levels:
+        if factor not in fold.factors:
+            raise _no_factor(fold, factor)
+    rule = [
+        _among(found.names, factor, levels[factor]) if factor in levels else -1
+        for factor, found in fold.factors.items()
+    ]
+    before = [[*known, *[-1] * (len(rule) - len(known))] for known in fold.forbidden]
+    text = combination_text(levels)
+    if forbid:
+        _check_forbidden(fold, levels, rule, before)
+    elif rule not in before:
+        known = "; ".join(combination_text(named) for named in names_of(fold.forbidden, fold.factors)) or "none"
+        raise InputError(f"what is forbidden: {known}", text, "allow one of these")
+    rules = [*before, rule] if forbid else [known for known in before if known != rule]
+    note = fold.era_note(f"{text} {'forbidden' if forbid else 'allowed again'}", forbidden=rules)
+    draft.add(Kind.ERA, -1, texts=Texts(note=note))
+
+
+def _check_forbidden(fold: Fold, levels: Mapping[str, str], rule: list[int], before: list[list[int]]) -> None:
+    """Refuse a rule that says nothing, or that leaves a level without anything to be shown with."""
+    if len(levels) < 2:
+        do = "retire_level takes a level out of the race"
+        raise InputError("levels of two factors or more to forbid together", combination_text(levels) or "none", do)
+    if rule in before:
+        raise InputError("what is not forbidden yet", combination_text(levels), "nothing is to be done")
+    if "forbidden" not in inspect.signature(fold.policy.start).parameters:
+        got = f"{fold.policy.label}, which does not"
+        raise InputError("a policy that can be told what is forbidden", got, "make an experiment with uts")
+    control, shown = fold.control or {}, fold.shown or {}
+    for what, kept in (("the control", control), ("what every visitor sees", shown)):
+        if kept and all(kept[factor] == name for factor, name in levels.items()):
+            raise InputError(f"to forbid something else than {what}", combination_text(levels), "forbid another")
+    named = [place for place in range(len(rule)) if any(known[place] >= 0 for known in [*before, rule])]
+    sizes = [fold.factors.sizes[place] for place in named]
+    checked_combinations(sizes)
+    allowed = np.ones(sizes, bool)
+    for known in [*before, rule]:
+        allowed[tuple(slice(None) if known[place] < 0 else known[place] for place in named)] = False
+    alive = np.ix_(*(fold.live[place] for place in named))
+    for axis, place in enumerate(named):
+        left = margin(allowed[alive].astype(np.int64), axis)
+        if not left.all():
+            factor = list(fold.factors)[place]
+            alone = fold.factors[factor].names[fold.live[place][int(np.argmin(left))]]
+            expected = "to leave every level something to be shown with"
+            got = f"{combination_text(levels)}, which leaves {called(factor)} '{alone}' nothing"
+            raise InputError(expected, got, "retire that level instead, or forbid less")
 
 
 def draft_factor(fold: Fold, draft: Draft, name: str, levels: Any) -> None:

@@ -13,6 +13,7 @@ from rankone.policies import Policy
 from rankone.serving.changes import (
     draft_exclusion,
     draft_factor,
+    draft_forbidden,
     draft_levels,
     draft_resume,
     draft_stop,
@@ -354,6 +355,10 @@ class Experiment(LevelChanges):
         checked_name(factor, "factor name")
         checked_name(name, f"{factor} name")
         return self._transactions.change(self._cached, lambda fold, draft: draft_levels(fold, draft, factor, name, add))
+
+    def _change_forbidden(self, levels: Mapping[str, str], forbid: bool) -> None:
+        named = named_levels(None, None, levels)
+        self._transactions.change(self._cached, lambda fold, draft: draft_forbidden(fold, draft, named, forbid))
 
     def add_factor(self, factor: str, levels: Sequence[str]) -> None:
         """Add a whole factor: all decisions so far had the first of its levels."""

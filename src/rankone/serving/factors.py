@@ -88,6 +88,11 @@ class Factors(dict[str, Levels]):
         """Return the numbers of the living levels of each factor."""
         return [np.array(levels.numbers(), np.int64) for levels in self.values()]
 
+    def with_first(self, known: Sequence[str] | None) -> dict[str, str] | None:
+        """Return known names of levels by factor, the first one of factors that came later; None: none is known."""
+        first = {factor: levels.names[0] for factor, levels in self.items()}
+        return None if known is None else first | dict(zip(self, known, strict=False))
+
     def named(self, shown: Sequence[int]) -> dict[str, str]:
         """Return the names of a combination, by factor.
 
@@ -109,3 +114,11 @@ def margins(counts: Ints) -> Ints:
 def margin(counts: Ints, factor: int) -> Ints:
     """Return the sums of each level of one factor."""
     return np.asarray(counts.sum(axis=tuple(other for other in range(counts.ndim) if other != factor)))
+
+
+def widened(counts: Ints, sizes: tuple[int, ...]) -> Ints:
+    """Return counts with room for levels and factors that are new; all that was counted had a new factor's first."""
+    before = counts.shape + (1,) * (len(sizes) - counts.ndim)
+    found = np.zeros(sizes, np.int64)
+    found[tuple(slice(size) for size in before)] = counts.reshape(before)
+    return found

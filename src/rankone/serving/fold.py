@@ -19,12 +19,13 @@ import numpy as np
 
 from rankone.compiling.compiled import compile_errors_explained, compiled
 from rankone.kernels.advance import ASK, LEARN, NOTHING, RECALL, VOID, Stretch, advance
-from rankone.kernels.policy import FILLER, adopt, check_relearns, defeats
+from rankone.kernels.policy import FILLER, adopt, check_relearns, defeats, with_room
 from rankone.kernels.steering import EXPLORED
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy
 from rankone.serving.exclusions import Exclusion, Exclusions
-from rankone.serving.factors import Factors
+from rankone.serving.factors import Factors, widened
+from rankone.serving.forbidden import living_rules
 from rankone.serving.journal import (
     AT,
     BY_AGE,
@@ -88,6 +89,7 @@ class Fold:
         self.stopped: dict[str, Any] | None = None
         self.resumed: str | None = None  # why it experiments again although nobody resumed it
         self.eras: list[str] = []  # why each began
+        self.forbidden: list[list[int]] = []  # a level of each factor, -1: any; all that fits is never shown
         self.exclusions = Exclusions(marks)
         starts = marks.numbers[marks.numbers[:, KIND] != Kind.STOP, SEQ]
         self._last_era = int(starts.max()) if with_policy and len(starts) else 2**62
@@ -102,10 +104,7 @@ class Fold:
     @property
     def control(self) -> dict[str, str] | None:
         """The control's level of each factor, of factors that came later the first; None: there is no control."""
-        if self.settings.control is None:
-            return None
-        first = {factor: levels.names[0] for factor, levels in self.factors.items()}
-        return first | dict(zip(self.factors, self.settings.control, strict=False))
+        return self.factors.with_first(self.settings.control)
 
     def _stopped_on(self) -> list[int] | None:
         """Return the level of each factor that every visitor sees; None while it runs."""
@@ -312,11 +311,12 @@ class Fold:
         # Journals of older programs do not say whether a stop lasts: there, every new era ended it.
         self.stopped, self.resumed = details.get("stopped"), details.get("resumed", self.resumed)
         sizes = self.factors.sizes
-        self.asked, self.pulls, self.clicks = (_widened(each, sizes) for each in (self.asked, self.pulls, self.clicks))
-        self.prior = np.stack([_widened(each, sizes) for each in self.prior])
+        self.asked, self.pulls, self.clicks = (widened(each, sizes) for each in (self.asked, self.pulls, self.clicks))
+        self.prior = np.stack([widened(each, sizes) for each in self.prior])
         if details.get("prior") is False:
             self.prior[:] = 0
-        self.weighing.begin_era(self.factors.each)
+        self.forbidden = details.get("forbidden", self.forbidden)
+        self.weighing.begin_era(self.factors.each, self.rules)
         self._begin_era(details["why"], details["defeats"])
 
     def _begin_era(self, why: str, defeated: list[int]) -> None:
@@ -329,13 +329,23 @@ class Fold:
             return
         self._last_era = self.seq
         self.rng = generator(self.settings.seed, "experiment", len(self.eras))
-        self.state = self.policy.start(*(len(numbers) for numbers in self.live))
+        self.state = self.started()
         if defeated:
             adopt(self.state, np.array(defeated, np.int64))
         known = np.ix_(*self.live)
         pulls, clicks = self.pulls[known] + self.prior[0][known], self.clicks[known] + self.prior[1][known]
         if pulls.any():
             self._advance_by(Stretch.known(pulls, clicks))
+
+    def started(self) -> Any:
+        """Return the state of the policy before its first decision, on the levels that live now."""
+        sizes = [len(numbers) for numbers in self.live]
+        return self.policy.start(*sizes, forbidden=self.rules) if len(self.rules) else self.policy.start(*sizes)
+
+    @property
+    def rules(self) -> Ints:
+        """What is forbidden, as the policy counts levels."""
+        return living_rules(self.forbidden, self.factors)
 
     def place_levels(self) -> None:
         """Work out which level of the policy is which level of the experiment."""
@@ -348,6 +358,7 @@ class Fold:
     def _advance_by(self, stretch: Stretch) -> int:
         module = type(self.policy).__module__
         with compile_errors_explained(module):
+            self.state = with_room(self.state, len(stretch.what))
             passed: int = compiled(advance, module)(self.state, self.weighing.steering, self.rng, stretch)
         return passed
 
@@ -387,11 +398,3 @@ class Fold:
                 on, gone = combination_text(shown), f"{called(factor)} '{levels.names[level]}'"
                 return {"resumed": f"it was stopped on {on} until {gone} was retired"}
         return {"stopped": self.stopped}
-
-
-def _widened(counts: Ints, sizes: tuple[int, ...]) -> Ints:
-    """Return counts with room for levels and factors that are new; all that was counted had a new factor's first."""
-    before = counts.shape + (1,) * (len(sizes) - counts.ndim)
-    found = np.zeros(sizes, np.int64)
-    found[tuple(slice(size) for size in before)] = counts.reshape(before)
-    return found

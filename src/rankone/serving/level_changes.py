@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class LevelChanges:
     """Methods that add and retire levels."""
@@ -19,6 +21,21 @@ class LevelChanges:
         A stopped experiment that shows it experiments again, on the levels that are left.
         """
         return self._change_levels(factor, name, add=False)
+
+    def _change_forbidden(self, levels: Mapping[str, str], forbid: bool) -> None:
+        raise NotImplementedError
+
+    def forbid(self, levels: Mapping[str, str]) -> None:
+        """Never show levels of two or more factors together, such as ``{"headline": "20 % off", "button": "free"}``.
+
+        Where the best levels are forbidden together, several combinations may look best from all sides: no winner is
+        stated then. Every level must keep something to be shown with.
+        """
+        self._change_forbidden(levels, forbid=True)
+
+    def allow(self, levels: Mapping[str, str]) -> None:
+        """Show levels together again that `forbid` forbade."""
+        self._change_forbidden(levels, forbid=False)
 
     def add_row(self, name: str) -> int:
         """Add a row; return its number. What is known of the other rows stays known."""

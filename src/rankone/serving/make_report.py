@@ -15,6 +15,7 @@ from rankone.kernels.steering import EXPLORE
 from rankone.serving.comparing import Compared, against_control, against_leader, shortfalls
 from rankone.serving.factors import Levels, margin
 from rankone.serving.fold import Fold
+from rankone.serving.forbidden import names_of
 from rankone.serving.journal import Kind
 from rankone.serving.report import FactorReport, LevelReport, Report
 from rankone.serving.report_wording import against_text
@@ -101,6 +102,7 @@ def make_report(fold: Fold) -> Report:
         factors=factors,
         shown_levels=shown,
         control_levels=control,
+        forbidden=tuple(names_of(fold.forbidden, fold.factors)),
     )
 
 

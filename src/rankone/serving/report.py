@@ -104,6 +104,7 @@ class Report(Shown):
     factors: tuple[FactorReport, ...] = ()  # all of them; two may be rows and columns
     shown_levels: dict[str, str] | None = None  # by factor, what every visitor sees since it was stopped
     control_levels: dict[str, str] | None = None  # by factor
+    forbidden: tuple[dict[str, str], ...] = ()  # levels that are never shown together, by factor
 
     @property
     def best(self) -> dict[str, str]:
@@ -150,7 +151,8 @@ class Report(Shown):
             pair = {side: given.get(f"{key}_{side}") for side in PAIR}
             given[f"{key}_levels"] = None if None in pair.values() else pair
         given["shortfalls"] = tuple(Shortfall(**each) for each in given.get("shortfalls", ()))
-        pairs = {key: tuple(given[key]) for key in ("eras", "visitors_left", "seconds_left") if given.get(key)}
+        lists = ("eras", "visitors_left", "seconds_left", "forbidden")
+        pairs = {key: tuple(given[key]) for key in lists if given.get(key) is not None}
         return cls(**given | {"rows": rows, "cols": cols} | pairs)
 
     as_dict = OldAttribute("to_dict")

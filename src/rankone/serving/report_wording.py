@@ -35,7 +35,8 @@ def told(report: Report) -> str:
     """Return what a report says, in a few sentences; `headline` is how they begin."""
     unknown = [] if report.policy_known else [f"P{NOT_KNOWN[1:]}; until then nothing can be asked or told."]
     said = [*_reward(report), *_added(report), *_uplift(report), *_left(report), *_traffic(report), *_waiting(report)]
-    return " ".join([headline(report) + _standing(report)[1], *said, *_crowded(report), *_clock(report), *unknown])
+    said += [*_forbidden(report), *_crowded(report), *_clock(report), *unknown]
+    return " ".join([headline(report) + _standing(report)[1], *said])
 
 
 def headline(report: Report) -> str:
@@ -125,6 +126,15 @@ def _added(report: Report) -> list[str]:
     word = added[-1]["side"].replace("col", "column") if added[-1]["side"] == "col" else added[-1]["side"]
     what = f"{word[0].upper()}{word[1:]} {added[-1]['name']}"
     return [f"{what} was added: since then it is a new statement, with an error of its own."]
+
+
+def _forbidden(report: Report) -> list[str]:
+    if not report.forbidden:
+        return []
+    some = "; ".join(combination_text(levels) for levels in report.forbidden[:3])
+    more = f" and {len(report.forbidden) - 3} more" if len(report.forbidden) > 3 else ""
+    then = "where the best levels are forbidden together, several combinations may look best from all sides"
+    return [f"Never shown together: {some}{more}; {then}, and no winner is stated."]
 
 
 def _uplift(report: Report) -> list[str]:

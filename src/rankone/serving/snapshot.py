@@ -23,7 +23,7 @@ from rankone.serving.settings import Settings
 from rankone.serving.unknown_policy import policy_of
 from rankone.serving.weighing import Weighing
 
-LAYOUT = 4  # of a snapshot; one of another layout is set aside
+LAYOUT = 5  # of a snapshot; one of another layout is set aside
 _WEIGHED = ("evidence", "traffic", "steering")
 _COUNTS = ("asked", "pulls", "clicks", "tallies", "prior")
 
@@ -59,6 +59,7 @@ def contents(fold: Fold) -> dict[str, Any]:
     }
     shown = {number: opened.shown.hex() for number, opened in fold.open.items() if opened.shown is not None}
     facts |= {"shown": shown} if shown else {}
+    facts |= {"forbidden": fold.forbidden} if fold.forbidden else {}
     arrays["open"] = numbers
     arrays["secrets"] = np.frombuffer(b"".join(opened.secret for opened in fold.open.values()), np.uint8)
     arrays["facts"] = np.frombuffer(json.dumps(facts).encode(), np.uint8)
@@ -97,8 +98,9 @@ def load(body: bytes, seq: int, marks: Events, chain_at: Callable[[int], bytes |
         fold.settings = Settings.of_note(json.loads(facts["settings"]))
         fold.policy = policy_of(facts["policy"])
         fold.factors = Factors.of_note(facts)
+        fold.forbidden = facts.get("forbidden", [])
         fold.place_levels()
-        fold.weighing = Weighing(fold.settings, fold.factors.each)
+        fold.weighing = Weighing(fold.settings, fold.factors.each, fold.rules)
         loaded = []
         for what in _WEIGHED:
             fresh = getattr(fold.weighing, what)
@@ -108,7 +110,7 @@ def load(body: bytes, seq: int, marks: Events, chain_at: Callable[[int], bytes |
         fold.weighing.restore(*loaded, *facts["weighed"])
         for name in _COUNTS:
             setattr(fold, name, arrays[name])
-        fresh = fold.policy.start(*(len(numbers) for numbers in fold.live))
+        fresh = fold.started()
         names = {f"state_{name}" for name in fresh._fields}
         if names != {name for name in arrays.files if name.startswith("state_")}:
             return None  # the policy's state has other parts by now

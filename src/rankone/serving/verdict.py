@@ -21,6 +21,7 @@ import numpy as np
 
 from rankone.kernels.evidence import Evidence, Floats
 from rankone.serving.fold import Fold
+from rankone.serving.forbidden import forbids
 from rankone.serving.winner import Standing, standing
 
 _ENOUGH = 0.25  # of the outcomes have to leave something to compare
@@ -45,19 +46,35 @@ def verdict_of(fold: Fold) -> Verdict:
     """Return what an experiment states by now."""
     weighing = fold.weighing
     if weighing.fits:
-        found = _timeproof(fold)
+        found = _possible(fold, _timeproof(fold))
         decided = min(found.doubt, found.enough) <= weighing.error
         known = weighing.compared >= _ENOUGH * weighing.weighed and (weighing.weighed or not fold.learned)
         if decided or known:
             return found
     state = _standing(fold)
-    return Verdict(*state, enough=state.doubt, basis="steady")
+    return _possible(fold, Verdict(*state, enough=state.doubt, basis="steady"))
+
+
+def _possible(fold: Fold, found: Verdict) -> Verdict:
+    """Return the same, unless what leads is forbidden as a whole: then what counts say leads, and nothing is stated.
+
+    The best levels of all factors make the best combination; where these are forbidden together, several others may
+    be better than all their neighbours, and evidence about single levels does not tell which.
+    """
+    if not fold.forbidden or not forbids(fold.rules, found.leaders):
+        return found
+    nothing = tuple(np.ones(len(live)) for live in fold.live)
+    return Verdict(_standing(fold).leaders, nothing, 1.0, 1.0, found.basis)
 
 
 def _standing(fold: Fold) -> Standing:
     """Return what counts say, as if click rates did not move."""
     living = np.ix_(*fold.live)
-    return standing(fold.pulls[living], fold.clicks[living])
+    pulls, clicks = fold.pulls[living], fold.clicks[living]
+    for rule in fold.rules:  # shown before it was forbidden
+        part = tuple(slice(None) if level < 0 else level for level in rule)
+        pulls[part] = clicks[part] = 0
+    return standing(pulls, clicks)
 
 
 def _timeproof(fold: Fold) -> Verdict:

@@ -17,7 +17,16 @@ import numpy as np
 
 from rankone.compiling.compiled import compiled
 from rankone.kernels.evidence import TRAFFIC_RATIOS, Evidence, Floats, Ints, resized, start_evidence, weigh
-from rankone.kernels.steering import ERROR_RATE, EXPLORE, PARTS, Steering, goal_of, renew, start_steering
+from rankone.kernels.steering import (
+    ERROR_RATE,
+    EXPLORE,
+    PARTS,
+    Steering,
+    goal_of,
+    measure_allowed,
+    renew,
+    start_steering,
+)
 from rankone.problems.visitors_left import visitors_left
 from rankone.serving.factors import Levels, margins
 from rankone.serving.packing import unpack_crosses
@@ -48,7 +57,7 @@ class _Outcomes(NamedTuple):
 class Weighing:
     """What clicks have shown so far, and how decisions are drawn from here on."""
 
-    def __init__(self, settings: Settings, factors: Sequence[Levels]) -> None:
+    def __init__(self, settings: Settings, factors: Sequence[Levels], forbidden: Ints | None = None) -> None:
         self._settings, self.sizes = settings, tuple(len(levels.names) for levels in factors)
         self.fits = sum(self.sizes) <= MAX_LEVELS
         sizes = self.sizes if self.fits else (1,) * len(factors)
@@ -57,14 +66,14 @@ class Weighing:
         self.weighed = 0  # outcomes that count
         self._compared = 0  # those of decisions that leave something to compare
         self._waiting: list[_Outcomes] = []  # evidence is looked at now and then: until then, outcomes only wait
-        self.begin_era(factors)
+        self.begin_era(factors, forbidden)
 
     def _begin_evidence(self, sizes: tuple[int, ...]) -> None:
         spared = spared_by_each(self._settings.margin, len(sizes))
         self._evidence, self._traffic = start_evidence(sizes, spared=spared), start_evidence(sizes, TRAFFIC_RATIOS)
 
-    def begin_era(self, factors: Sequence[Levels]) -> None:
-        """Go on with these levels: what is known stays known, exploration is even again."""
+    def begin_era(self, factors: Sequence[Levels], forbidden: Ints | None = None) -> None:
+        """Go on with these levels: what is known stays known, exploration is even again, without what is forbidden."""
         self._settle()
         before, self.sizes = len(self.sizes), tuple(len(levels.names) for levels in factors)
         self.fits = self.fits and sum(self.sizes) <= MAX_LEVELS
@@ -84,7 +93,7 @@ class Weighing:
             control = [int(np.searchsorted(numbers, level)) for numbers, level in zip(living, held, strict=True)]
         explore = self._settings.explore if self.fits else 0.0  # without evidence there is nothing to explore for
         sizes = tuple(len(numbers) for numbers in living)
-        self.steering = start_steering(sizes, explore, control, self._settings.share)
+        self.steering = start_steering(sizes, explore, control, self._settings.share, forbidden)
         # Retiring levels by what one has seen picks the comparisons that are left: then all there were are charged.
         kept = sizes == self.sizes
         self.statements = sum(size - 1 if kept else size * (size - 1) // 2 for size in self.sizes)
@@ -111,13 +120,16 @@ class Weighing:
             for each in (self.evidence, self.traffic)
         )
         found._compared, found._waiting = self.compared, []
-        found.steering = self.steering._replace(shares=self.steering.shares.copy())
+        found.steering = self.steering._replace(
+            shares=self.steering.shares.copy(), allowed=self.steering.allowed.copy()
+        )
         return found
 
     def follow(self, details: dict[str, Any]) -> None:
         """Draw decisions as a STEER says."""
         self.steering.mix[:] = np.array(details["mix"]) / PARTS
         self.steering.shares[EXPLORE] = details["explore"]
+        measure_allowed(self.steering)
 
     def weigh(self, numbers: Ints, clicked: Ints, packed: list[bytes | None], hidden: Any, drawn: int) -> None:
         """Learn from outcomes that count.

@@ -20,6 +20,7 @@ from rankone.web.server.schemas import (
     Experiments,
     ExportQuery,
     FactorBody,
+    ForbidBody,
     LevelBody,
     LineAnswer,
     LineBody,
@@ -192,6 +193,18 @@ async def add_factor(call: Call) -> Response:
     return await _changed(call, "add_factor", factor=call.body.name, levels=call.body.levels)
 
 
+@operation("POST", f"{_ONE}/forbid", "admin", body=ForbidBody, answers={200: ExperimentAnswer})
+async def forbid(call: Call) -> Response:
+    """Never show some levels together any more."""
+    return await _changed(call, "forbid", levels=call.body.levels)
+
+
+@operation("POST", f"{_ONE}/allow", "admin", body=ForbidBody, answers={200: ExperimentAnswer})
+async def allow(call: Call) -> Response:
+    """Show levels together again that were forbidden."""
+    return await _changed(call, "allow", levels=call.body.levels)
+
+
 async def _change_level(call: Call, method: str, factor: str) -> Response:
     served = await call.service.experiment(call.name)
     if method.startswith("add"):
@@ -221,4 +234,6 @@ OPERATIONS = (
     add_level,
     retire_level,
     add_factor,
+    forbid,
+    allow,
 )

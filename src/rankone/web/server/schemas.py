@@ -207,6 +207,12 @@ class LevelBody(Body):
     name: Text
 
 
+class ForbidBody(Body):
+    """Levels of two factors or more, by the factor's name."""
+
+    levels: ByFactor
+
+
 class FactorBody(Body):
     """A factor with its levels; all decisions so far had the first of them."""
 

@@ -95,6 +95,7 @@ class ReportAnswer(BaseModel):
     factors: list[FactorOfReport] | None = Field(None, description="rows and columns: left out")
     shown_levels: dict[str, str] | None = Field(None, description="what every visitor sees since it was stopped")
     control_levels: dict[str, str] | None = Field(None, description="of the control, by factor")
+    forbidden: list[dict[str, str]] = Field(description="levels that are never shown together, by factor")
     headline: str = Field(description="how the sentence begins: what leads or has won")
     sentence: str
 
