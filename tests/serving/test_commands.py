@@ -199,3 +199,24 @@ def test_counts_of_one_are_singular(sqlite_db):
     with start(sqlite_db) as experiment:
         experiment.ask()
         assert "homepage (ucb1): 1 decision, " in str(experiment.report())
+
+
+def test_factors_on_the_command_line(sqlite_db):
+    db = str(sqlite_db)
+    for arguments, said in (
+        (
+            ("create", db, "page", "--factor", "headline=A,B", "--factor", "image=1,2,3", "--factor", "only=x"),
+            "2 x 3 x 1",
+        ),
+        (("forbid", db, "page", "--level", "headline=A", "--level", "image=1"), "Never shown together: headline 'A'"),
+        (
+            ("stop", db, "page", "--level", "headline=B,image=2,only=x"),
+            "every visitor now sees headline 'B', image '2'",
+        ),
+        (("create", db, "new", "--factor", "headline"), "with an equals sign between - got headline"),
+        (("create", db, "new", "--row", "A"), "expected --row and --col, or --factor"),
+        (("create", db, "new", "--factor", "image=1,1"), "levels of 'image' with different names - got '1' twice"),
+        (("exclude", db, "page", "--level", "picture=1"), "one of the factors headline, image, only"),
+    ):
+        found = run.invoke(build_app(), list(arguments))
+        assert said in " ".join(f"{found.output} {found.exception}".split())

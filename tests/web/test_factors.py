@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+from rankone import Product
 from rankone.client.client import Client
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
 from rankone.serving.interactions import strongest
+from rankone.web.traffic import simulate_traffic
 from tests import dice as dice  # registers the policy
 
 from .helpers import Api, running
@@ -87,6 +89,15 @@ def test_the_client_has_what_the_experiment_has(url):
         assert page.exclude(levels={"image": "2"}) > 0
         with pytest.raises(InputError, match="one of the factors headline, image, button, badge"):
             page.add_level("picture", "9")
+
+
+def test_a_simulated_audience_of_three_factors(url):
+    problem = Product({"a": [0.9, 0.5], "b": [0.8, 0.4], "c": [0.9, 0.8]}, forbidden=[{"a": "a 1", "b": "b 2"}])
+    with Client(url) as client:
+        visits, clicks = simulate_traffic(client, "demo", problem, visits=60, rate=1e6)
+        report = client.experiment("demo").report()
+    assert (visits, report.decisions, report.outcomes["clicked"]) == (60, 60, clicks)
+    assert report.forbidden == tuple(problem.to_dict()["forbidden"])
 
 
 def test_levels_that_act_together_are_found_and_others_rarely():

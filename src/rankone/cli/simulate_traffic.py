@@ -29,20 +29,23 @@ def simulate_traffic(
 
     import rankone
     from rankone.client.client import Client
+    from rankone.serving.names import combination_text
     from rankone.specs import amount
     from rankone.web.traffic import simulate_traffic as run
 
     found = rankone.as_problem(problem)
-    (row, col), names = found.best_pairs[0], (found.row_names, found.col_names)
+    pair = isinstance(found, rankone.RankOne)
+    named = {"row": found.row_names, "col": found.col_names} if pair else found.level_names
     console = Console(stderr=True, markup=False, highlight=False)
     with Client(url, token) as client:
         known = client.experiments()  # nobody there, or the token is wrong: that comes before all else
         if name in [each["name"] for each in known]:  # its levels have names of their own
             report = client.experiment(name).report()
-            own = [level.name for level in report.rows], [level.name for level in report.cols]
-            names = own if tuple(map(len, own)) == (found.n_rows, found.n_cols) else names
-    best = f"'{names[0][row]}' with '{names[1][col]}', {found.best_mean:.1%} clicks"
-    console.print(f"Simulated visitors for '{name}'. The truth, which the experiment does not know: {best}.")
+            own = {factor.name: [level.name for level in factor.levels] for factor in report.factors}
+            named = own if tuple(map(len, own.values())) == found.shape else named
+    best = {factor: names[level] for (factor, names), level in zip(named.items(), found.best_decision(), strict=True)}
+    truth = f"{combination_text(best)}, {found.best_mean:.1%} clicks"
+    console.print(f"Simulated visitors for '{name}'. The truth, which the experiment does not know: {truth}.")
     console.print(f"Watch it at {url} - Ctrl-C ends it.")
     with Client(url, token) as client, console.status("") as status:
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -12,14 +12,14 @@ from rankone.client.client import Client, RemoteExperiment
 from rankone.errors import InputError
 from rankone.kernels.world import respond
 from rankone.numerics.seeds import generator
-from rankone.problems import RankOne
+from rankone.problems import Product, RankOne
 from rankone.web.page.timeline import SIMULATED
 
 
 def simulate_traffic(
     client: Client,
     name: str,
-    problem: RankOne,
+    problem: RankOne | Product,
     *,
     policy: str | None = None,
     rate: float = 200.0,
@@ -44,15 +44,20 @@ def simulate_traffic(
         progress: called with visits and clicks so far.
     """
     names = [found["name"] for found in client.experiments()]
-    rows, cols = problem.n_rows, problem.n_cols
     if name not in names:
-        client.create(name, problem.row_names, problem.col_names, policy)
+        if isinstance(problem, RankOne):
+            client.create(name, problem.row_names, problem.col_names, policy)
+        else:
+            client.create(name, policy=policy, factors=problem.level_names)
     experiment = client.experiment(name)
-    report = experiment.report()
-    if (len(report.rows), len(report.cols)) != (rows, cols):
-        shape = f"{len(report.rows)} x {len(report.cols)}"
-        raise InputError(f"a problem of {shape}, as experiment '{name}' is", f"{rows} x {cols}", "change --problem")
-    audience = _Audience(experiment, problem, rate, visits, batch, seed, progress)
+    if isinstance(problem, Product) and name not in names:
+        for rule in problem.to_dict().get("forbidden", ()):
+            experiment.forbid(rule)
+    factors = [[level.name for level in factor.levels] for factor in experiment.report().factors]
+    sizes, wanted = (" x ".join(map(str, shape)) for shape in (map(len, factors), problem.shape))
+    if sizes != wanted:
+        raise InputError(f"a problem of {sizes}, as experiment '{name}' is", wanted, "change --problem")
+    audience = _Audience(experiment, problem, factors, rate, visits, batch, seed, progress)
     threads = [threading.Thread(target=audience.visit, args=(number,), daemon=True) for number in range(workers)]
     for thread in threads:
         thread.start()
@@ -75,14 +80,17 @@ class _Audience:
     def __init__(
         self,
         experiment: RemoteExperiment,
-        problem: RankOne,
+        problem: RankOne | Product,
+        factors: Sequence[Sequence[str]],
         rate: float,
         limit: int | None,
         batch: int,
         seed: int,
         progress: Callable[[int, int], None],
     ) -> None:
-        self._experiment, self._world, self._rate, self._limit = experiment, problem.start(), rate, limit
+        self._experiment, self._rate, self._limit = experiment, rate, limit
+        self._problem, self._world = problem, problem.start()
+        self._places = [{name: place for place, name in enumerate(names)} for names in factors]
         self._batch, self._seed, self._progress = batch, seed, progress
         self._mutex, self._started, self._began = threading.Lock(), 0, time.monotonic()
         self._over = threading.Event()
@@ -99,7 +107,7 @@ class _Audience:
         try:
             while (count := self._next()) and not self._over.is_set():
                 decisions = self._experiment.ask(count, source=SIMULATED)
-                clicks = [self._clicks((made.row, made.col), rng) for made in decisions]
+                clicks = [self._clicks(made.levels.values(), rng) for made in decisions]
                 told = zip((decision.id for decision in decisions), clicks, strict=True)
                 for answer in self._experiment.tell_many(told, source=SIMULATED):
                     if isinstance(answer, Exception):
@@ -114,8 +122,11 @@ class _Audience:
         finally:
             self._experiment.close()
 
-    def _clicks(self, shown: tuple[int, int], rng: np.random.Generator) -> bool:
+    def _clicks(self, levels: Iterable[str], rng: np.random.Generator) -> bool:
         """Return whether a visitor clicks what is shown."""
+        shown = tuple(places[name] for places, name in zip(self._places, levels, strict=True))
+        if isinstance(self._problem, Product):  # whose kernels are for compiled code alone
+            return bool(rng.random() < self._problem.rate(*shown))
         outcome = [0]
         respond(self._world, shown, outcome, rng)
         return bool(outcome[0])
