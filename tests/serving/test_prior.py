@@ -72,7 +72,7 @@ def test_names_decide_which_factor_is_which():
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"prior": PAST.drop("image")},
+        {"prior": PAST.drop("clicked")},
         {"prior": PAST, "rows": ["X"], "cols": ["Y"]},
         {"prior": PAST, "weight": 0.0},
         {"prior": PAST, "weight": 1.5},
