@@ -4,7 +4,9 @@ Each checkout has a process of its own that plays a run when it is told to; they
 counts, so that neither other work on the machine nor its warmth favours one. Times are processor times of the loop
 alone. Both play the same runs: where their regrets differ, that is said too.
 
-``--compile`` measures instead how long the first run of a policy takes to compile, with an empty cache.
+``--compile`` measures instead how long the first run of a policy takes to compile, with an empty cache. ``--ask``
+measures what an ask costs a live experiment as everybody gets it (a SQLite file, one ask at a time, no policy named),
+and an ask with its tell: the median over turns of the ratio of processor times.
 
 To compare with an earlier commit: ``git worktree add --detach ../before COMMIT``.
 """
@@ -14,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -26,6 +29,8 @@ EXACT = ("kl-ucb", "kl-ucb:c=3", "thompson", "ucb1", "uts")
 BAR, EXACT_BAR = 0.85, 0.9  # share of the other's steps a second
 SECONDS = 0.15  # of a run, about
 TURNS = 9
+ASKED_SIZES = [(2, 2), (4, 5), (8, 8)]
+ASKS, ASK_BAR = 400, 1.3  # asks of a turn; how much more an ask may cost
 COMPILED = 3  # times that a first run is compiled
 
 # What runs in the process of each checkout: it knows only what both have.
@@ -42,15 +47,33 @@ for line in sys.stdin:
     print(json.dumps([study.runs[0].seconds, study.runs[0].regret[-1], time.process_time() - begin]), flush=True)
 """
 
+ASKER = """
+import json, sys, tempfile, time
+import rankone
+folder = tempfile.TemporaryDirectory()
+made = {}
+for line in sys.stdin:
+    rows, cols, count = json.loads(line)
+    if (rows, cols) not in made:
+        made[rows, cols] = rankone.Experiment(f"{rows}x{cols}", rows, cols, db=f"{folder.name}/live.db", seed=1, durability="off")
+    live, asking, begin = made[rows, cols], 0.0, time.process_time()
+    for visit in range(count):
+        before = time.process_time()
+        decision = live.ask()
+        asking += time.process_time() - before
+        live.tell(decision.id, clicked=hash((visit, decision.row)) % 10 < 2)
+    print(json.dumps([asking / count, (time.process_time() - begin) / count]), flush=True)
+"""
+
 
 class Checkout:
     """A process that plays with the code of a checkout."""
 
-    def __init__(self, path: Path, cache: str | None = None) -> None:
+    def __init__(self, path: Path, cache: str | None = None, program: str = PLAYER) -> None:
         own = {"PYTHONPATH": str(path / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
         own |= {} if cache is None else {"RANKONE_CACHE_DIR": cache}
         self._process = subprocess.Popen(
-            [sys.executable, "-c", PLAYER],
+            [sys.executable, "-c", program],
             env=os.environ | own,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -59,11 +82,20 @@ class Checkout:
 
     def play(self, policy: str, size: tuple[int, int], horizon: int) -> tuple[float, float, float]:
         """Return processor seconds of the loop, its regret, and processor seconds of all around it."""
-        pipe: Any = self._process
-        pipe.stdin.write(json.dumps([policy, *size, horizon]) + "\n")
-        pipe.stdin.flush()
-        seconds, regret, whole = json.loads(pipe.stdout.readline())
+        seconds, regret, whole = self._told([policy, *size, horizon])
         return seconds, regret, whole
+
+    def ask(self, size: tuple[int, int], count: int) -> tuple[float, float]:
+        """Return processor seconds of an ask, and of an ask with its tell."""
+        alone, both = self._told([*size, count])
+        return alone, both
+
+    def _told(self, what: list[Any]) -> list[Any]:
+        pipe: Any = self._process
+        pipe.stdin.write(json.dumps(what) + "\n")
+        pipe.stdin.flush()
+        found: list[Any] = json.loads(pipe.stdout.readline())
+        return found
 
     def close(self) -> None:
         """End the process."""
@@ -107,16 +139,41 @@ def compile_times(other: Path, policies: list[str]) -> None:
         print(f"| {policy} | {ours:.2f} | {theirs:.2f} | {ours / theirs:.2f} |", flush=True)
 
 
+def ask_costs(other: Path) -> None:
+    """Print what an ask costs both, and an ask with its tell, and the median of their ratios."""
+    ours, theirs = (Checkout(path, program=ASKER) for path in (HERE, other))
+    print(
+        "| size | ask, us: this | other | ratio | ask and tell, us: this | other | ratio |\n|---|---|---|---|---|---|---|"
+    )
+    for size in ASKED_SIZES:
+        for each in (ours, theirs):
+            each.ask(size, ASKS)  # compiled and warm
+        found = [(ours.ask(size, ASKS), theirs.ask(size, ASKS)) for _ in range(TURNS)]
+        cells = []
+        for kind in (0, 1):
+            our, their = (statistics.median(turn[side][kind] for turn in found) for side in (0, 1))
+            ratio = statistics.median(turn[0][kind] / turn[1][kind] for turn in found)
+            mark = f" **above {ASK_BAR}**" if kind == 0 and ratio > ASK_BAR else ""
+            cells.append(f"{1e6 * our:.0f} | {1e6 * their:.0f} | {ratio:.2f}{mark}")
+        print(f"| {size[0]}x{size[1]} | {' | '.join(cells)} |", flush=True)
+    ours.close()
+    theirs.close()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("path", type=Path, help="the other checkout")
     parser.add_argument("--compile", action="store_true", help="measure first compiles instead of steps a second")
+    parser.add_argument("--ask", action="store_true", help="measure what an ask of a live experiment costs")
     parser.add_argument("policies", nargs="*", help="default: all that play pairs, but the yardstick best")
     given = parser.parse_intermixed_args()
     if not (given.path / "src" / "rankone").is_dir():
         sys.exit(f"expected a checkout with src/rankone - got {given.path} - name its folder")
-    policies = given.policies or _all()
-    (compile_times if given.compile else speeds)(given.path.resolve(), policies)
+    other, policies = given.path.resolve(), given.policies or _all()
+    if given.ask:
+        ask_costs(other)
+    else:
+        (compile_times if given.compile else speeds)(other, policies)
 
 
 def _all() -> list[str]:

@@ -25,7 +25,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "verdicts-measured.md"
 BEGIN, END = "<!-- written by python -m benchmarks verdicts -->\n", "<!-- end of what is written -->\n"
 WORKERS = 2
 
-EQUAL_RATE, EQUAL_DECISIONS, EQUAL_RUNS = 0.2, 2_000, 400
+EQUAL_RATE, EQUAL_DECISIONS, EQUAL_RUNS = 0.4, 2_000, 400
 SHAPES = ((2, 2), (4, 3))
 # Who decides, with which goal. With "decide" all decisions explore until the verdict: there the policy makes none.
 STATED = [(policy, goal) for policy in ("uts", "top-two", "uniform") for goal in ("earn", "both")] + [("uts", "decide")]

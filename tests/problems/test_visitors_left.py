@@ -25,8 +25,8 @@ def evidence_after(problem: RankOne, goal: str, seed: int, visitors: int) -> reh
     stage = rehearsal._stage(problem, GOALS[goal].explore, 0.0, np.ones(1))
     rehearsal_loop = compiled(rehearsal.play, type(policy).__module__, rehearsal.__name__)
     rng, luck, end = generator(seed, "experiment", 1), generator(seed, "visitors"), np.array([visitors])
-    state, bar = policy.start(*problem.shape), rehearsal._bar(problem, 0.05)
-    rehearsal_loop(state, stage, rng, luck, bar, GOALS[goal], 0, end, np.empty(1))
+    state, bars = policy.start(*problem.shape), (rehearsal._bar(problem, 0.05), rehearsal._beaten_bar(problem, 0.05))
+    rehearsal_loop(state, stage, rng, luck, *bars, GOALS[goal], 0, end, np.empty(1))
     return stage
 
 

@@ -59,14 +59,35 @@ def test_a_restart_and_new_levels_keep_it(sqlite_db):
 
 def test_the_past_counts_for_so_much_and_no_more():
     counts = read_prior((np.array([[10_000, 10], [0, 400]]), np.array([[5_000, 1], [0, 100]])))
-    pulls, clicks = weighted(counts, {"row": ["row 1", "row 2"], "col": ["col 1", "col 2"]}, 0.5)
+    (pulls, clicks), past = weighted(counts, {"row": ["row 1", "row 2"], "col": ["col 1", "col 2"]}, 0.5)
+    assert past == (10_410, 0.5, ())
     assert pulls == ((MOST, 5), (0, 200))
     assert clicks == ((MOST // 2, 0), (0, 50))
 
 
 def test_names_decide_which_factor_is_which():
-    swapped = weighted(read_prior(PAST), {"row": ["1", "2"], "col": ["C", "A"]}, 1.0)
+    swapped, past = weighted(read_prior(PAST), {"row": ["1", "2"], "col": ["C", "A"]}, 1.0)
+    assert past == (750, 1.0, ("B",))
     assert swapped == (((50, 400), (0, 300)), ((1, 80), (0, 15)))
+
+
+def test_a_report_says_what_it_began_with_until_that_is_taken_back(sqlite_db):
+    began = "The policy began with 1,050 past impressions, each counted for 0.5 at most; no statement rests on them."
+    with open_warm(sqlite_db) as experiment:
+        report = experiment.report()
+        assert began in report.sentence
+        assert began in report._repr_html_()
+        assert report.to_dict()["prior_impressions"] == 1050
+    with open_warm(sqlite_db) as again:
+        assert again.report().prior_weight == 0.5
+        again.exclude(prior=True)
+        assert "past impression" not in again.report().sentence
+
+
+def test_levels_that_the_experiment_does_not_have_are_named(sqlite_db):
+    with open_warm(sqlite_db, rows=["A", "D"], cols=["1", "2"]) as experiment:
+        said = "Past counts of 'B', 'C' were left out, as the experiment has no such level."
+        assert said in experiment.report().sentence
 
 
 @pytest.mark.parametrize(

@@ -170,6 +170,26 @@ def test_a_level_that_is_added_begins_a_new_statement():
         assert "Row 'C's' was added: since then it is a new statement, with an error of its own." in report.sentence
 
 
+def test_outcomes_that_are_excluded_begin_a_new_statement():
+    with live(["A", "B"], ["x"]) as experiment:
+        visit(experiment, [0.9, 0.1], [0.9], 100)
+        experiment.exclude(row="B")
+        report = experiment.report()
+    said = f"{report.excluded:,} outcomes were excluded: since then it is a new statement, with an error of its own."
+    assert 10 < report.excluded < 100
+    assert said in report.sentence
+
+
+def test_with_a_window_it_says_what_cannot_be_tested():
+    clock = Clock()
+    with live(["A", "B"], ["x"], window=60, clock=clock) as experiment:
+        visit(experiment, [0.9, 0.1], [0.9], 500)
+        clock.pass_seconds(61)
+        report = experiment.report()
+    assert report.decided
+    assert "so this can be tested by voided decisions only" in report.sentence
+
+
 def test_a_stop_leaves_the_basis_as_it_is():
     """What every visitor sees after a stop was not drawn: it says nothing about how decisions were made before."""
     with live() as experiment:
@@ -282,6 +302,39 @@ def test_bad_settings_are_refused_before_anything_is_written(tmp_path, settings,
     assert list(tmp_path.iterdir()) == []
 
 
+class SilentState(NamedTuple):
+    sizes: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Silent(Policy):
+    """Plays the first pair, and says no probabilities."""
+
+    name: ClassVar[str] = "silent-player"
+    suits: ClassVar[str] = "nothing"
+
+    def start(self, n_rows, n_cols):
+        return SilentState(np.array([n_rows, n_cols]))
+
+
+@choose.register(SilentState)
+def _choose_first(state, rng):
+    return 0, 0, FILLER
+
+
+@update.register(SilentState)
+def _learn_nothing(state, row, col, tag, reward):
+    pass
+
+
+def test_what_explores_can_be_compared_where_the_policy_says_no_probabilities():
+    with live(["A", "B"], ["x"], policy="silent-player", goal="both") as experiment:
+        last = visit(experiment, [0.1, 0.9], [0.9], 800)[-1]
+    assert (last.basis, last.best_row, last.decided) == ("any", "B", True)
+    with live(["A", "B"], ["x"], policy="silent-player", explore=0) as experiment:
+        assert visit(experiment, [0.1, 0.9], [0.9], 200)[-1].basis == "steady"
+
+
 class LiarState(NamedTuple):
     sizes: Any
 
@@ -356,7 +409,7 @@ def test_reports_are_plain_values(reports):
         (1.2, 2.5, "between 20% more and 2.5 times as many"),
         (0.0, 1.2, "at most 20% more"),
         (0.0, 1.0, "not more"),
-        (0.9, 1.0, "between 0% and 10%"),
+        (0.9, 1.0, "at most 10%"),
         (0.925, 0.98, "between 2% and 7.5%"),
     ],
 )

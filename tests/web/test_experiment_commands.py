@@ -65,6 +65,26 @@ def test_what_an_experiment_is_for_can_be_set(tmp_path):
     assert command("create", db, "commas", *commas, "--control", "Hello, you, a,b").exit_code == 0
 
 
+def test_an_experiment_can_begin_with_past_counts(tmp_path):
+    past, db = tmp_path / "ab.csv", tmp_path / "rankone.db"
+    cells = ["A,image 1,600,90", "A,image 2,300,9", "B,image 1,200,5", "B,image 2,100,2", "C,image 1,5,1"]
+    past.write_text("\n".join(["headline,image,shown,clicked", *(f"headline {cell}" for cell in cells)]))
+    for options, expected in (
+        (["--prior", past, "--prior-weight", 2], "--prior-weight above 0 and at most 1"),
+        (["--prior-weight", 0.5], "--prior with --prior-weight"),
+        (["--prior", tmp_path / "none.csv"], "check the path"),
+    ):
+        refused = command("create", db, "homepage", *LINES, *options)
+        assert refused.exit_code != 0
+        assert expected in str(refused.exception)
+    assert not db.exists()
+    made = command("create", db, "homepage", *LINES, "--prior", past, "--prior-weight", 0.25)
+    assert made.exit_code == 0, made.output
+    said = " ".join(made.output.split())
+    assert "The policy began with 1,200 past impressions, each counted for 0.25 at most" in said
+    assert "Past counts of 'headline C' were left out" in said
+
+
 def test_what_an_experiment_cannot_be_for_is_one_sentence_and_leaves_nothing(tmp_path):
     for options, expected in (
         (["--goal", "win"], "a goal: earn, both, decide"),

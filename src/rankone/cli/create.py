@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -63,11 +64,19 @@ def create(
         "headline=A,image=1.",
     ),
     share: float | None = typer.Option(None, help="The share of the control; a tenth if left out."),
+    prior: Path | None = typer.Option(
+        None, help="Past counts to begin with: a table of what was shown and clicked, as rankone analyse reads it."
+    ),
+    prior_weight: float | None = typer.Option(
+        None, help="How much a past impression counts, up to 1; 0.5 if left out."
+    ),
 ) -> None:
     """Create an experiment in a database, and the database if it is new; a running service picks it up."""
     from rankone.errors import InputError
     from rankone.serving import Database, Experiment
-    from rankone.serving.settings import checked_settings
+    from rankone.serving.prior import WEIGHT, read_prior, weighted
+    from rankone.serving.report_wording import prior_text
+    from rankone.serving.settings import checked_number, checked_settings
 
     factors = levels_of_factors(factor) or None
     held = None if control is None else level_of_each([control]) if factors else _pair(control, row, col)
@@ -79,13 +88,20 @@ def create(
         expected = "--row and --col, or --factor, to say what is tried"
         raise InputError(expected, "none" if not row and not col else "one of them", "try --row A --row B --col x")
     checked_settings(policy=policy, seed=None, **more)  # before there is a file
-
+    if prior is None and prior_weight is not None:
+        raise InputError("--prior with --prior-weight", "no past counts", "name their file, or leave the weight out")
+    past = None if prior is None else read_prior(prior)
+    weight = (
+        WEIGHT if prior_weight is None else checked_number(prior_weight, "--prior-weight", 0, 1, "--prior-weight 0.5")
+    )
+    if past is not None:
+        weighted(past, factors or {"row": row, "col": col}, weight)
     with Database(db) as database:
         where = database.where
         if name in database.names():
             do = f"see it: rankone experiments {shlex.quote(where)}, or choose another name"
             raise InputError("the name of a new experiment", name, do)
-        made = Experiment(name, policy=policy, db=database, **more).report()
+        made = Experiment(name, policy=policy, db=database, prior=past, weight=weight, **more).report()
     what = "pairs" if made.are_pair else f"combinations of {', '.join(made.best)}"
     size = " x ".join(str(len(each.levels)) for each in made.factors)
     chosen = f"{size} {what}, goal {made.goal}, policy {made.policy}"
@@ -93,6 +109,8 @@ def create(
     alone = [each.name for each in made.factors if len(each.levels) == 1 and not made.are_pair]
     if alone:
         print(f"With one level, {', '.join(alone)} has nothing to compare yet; add_level adds more.", file=sys.stderr)
+    for sentence in prior_text(made):
+        print(sentence, file=sys.stderr)
 
 
 def _pair(control: str, rows: list[str], cols: list[str]) -> tuple[str, str]:

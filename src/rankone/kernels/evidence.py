@@ -7,8 +7,7 @@ and b be the probabilities with which the decision would have had x or y. Of the
 
     P(it was on x) = a r / (a r + b),      r = (number of x) / (number of y)
 
-exactly: s_t and the other levels cancel. Visitors who do not click are not used; where rates are low that costs little
-(about the share m of clicks among the visitors).
+exactly: s_t and the other levels cancel.
 
 **The test.** For a ratio r > 1 the likelihood ratio of r against 1,
 
@@ -20,11 +19,28 @@ its average over a fixed grid of ratios. By Ville's inequality that average ever
 e, for any policy and however often one looks. That is why its largest value so far (`proof`) counts: what was once
 proven stays proven.
 
+**Silence.** If x is at most as good as y, a visitor who does not click saw x at least as often as the probabilities
+say, whatever s_t is: P(it was y) = b (1 - p_y) / (a (1 - p_x) + b (1 - p_y)) <= b / (a + b), as p_x <= p_y. So for any
+w > 1 that is fixed before, the factor
+
+    w (a + b) / (a + b w)   if it was on y,      (a + b) / (a + b w)   if on x
+
+has mean at most 1 too, by the same argument, given that there is no click; and the product of the factors of clicks and
+of silence is a supermartingale, as each factor has mean at most 1 whether there is a click or not. The w of a ratio r
+that gains most is (1 - p_y) / (1 - r p_y). Rates are not known, and need not be: they are estimated from outcomes
+*before* (`recent`), a little too low on purpose, and a wrong estimate costs evidence but no validity. Near ties clicks
+alone have the part 1 - p of the information that there is, with silence all of it is used. Where fewer than `_RARE` of
+the visitors click, silence tells little, and is not asked.
+
+That is for "x beats y" alone: silence says nothing about by how much, as it depends on s_t. Intervals of ratios use
+clicks only.
+
 "Given the past" is in the order of decisions; outcomes are weighed in the order in which they are learned. With a
 window that is the same order. Without one, clicks must come equally soon whatever was shown, or who is clicked sooner
 looks better for a while: statements say so.
 
-**Good enough.** "x loses at most a factor g to y" is proven the same way, with 1 / g in the place of 1 (`enough`).
+**Good enough.** "x loses at most a factor g to y" is proven the same way, with 1 / g in the place of 1 (`enough`); what
+it denies implies that x is at most as good as y, so silence counts as above.
 
 The same arithmetic on all outcomes instead of clicks tells whether levels were told as often as they were chosen
 (the sample-ratio check): there every true ratio is 1.
@@ -44,8 +60,11 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 # Ratios to tell apart: from a difference of 3 % up to one that a few clicks show.
-RATIOS = (1.03, 1.07, 1.15, 1.25, 1.4, 1.7, 2.3, 4.0, 10.0)
+RATIOS = (1.03, 1.07, 1.15, 1.25, 1.4, 1.7, 2.3, 4.0, 10.0, 20.0, 50.0)
 TRAFFIC_RATIOS = (1.1, 1.5)
+_RARE = 0.25  # of the visitors who came lately; where fewer click, silence is not asked
+_LATELY, _LONG = 200.0, 1000.0  # outcomes: how far back the rate of the site is remembered, and how levels compare
+_CAREFUL, _HIGHEST = 0.9, 0.95  # of an estimated rate this part is used; a rate is taken to be at most so high
 
 
 class Evidence(NamedTuple):
@@ -55,7 +74,10 @@ class Evidence(NamedTuple):
     """
 
     ratios: Floats  # (g,) above 1, rising
-    logs: Floats  # (levels, levels, g) log M of each ratio
+    logs: Floats  # (levels, levels, g) log M of each ratio, of clicks
+    silent: Floats  # (levels, levels, g) the same of visitors who did not click
+    recent: Floats  # (levels + 1, 2) clicks of each level and how many there would be at the site's rate; last, of all:
+    # clicks and outcomes. All of them fade away
     now: Floats  # (levels, levels) log of the average of M over the ratios
     proof: Floats  # (levels, levels) the largest it ever was
     enough: Floats  # (levels, levels) the largest log evidence ever that x loses at most a factor `spared` to y
@@ -76,9 +98,9 @@ def start_evidence(sizes: tuple[int, ...], ratios: tuple[float, ...] = RATIOS, s
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     now, proof, enough = np.zeros((3, levels, levels))
     place = grid.index(spared) if spared != 1.0 else -1
-    return Evidence(
-        np.array(grid), np.zeros((levels, levels, len(grid))), now, proof, enough, starts, np.array([place], np.int64)
-    )
+    logs, silent = np.zeros((2, levels, levels, len(grid)))
+    recent = np.zeros((levels + 1, 2))
+    return Evidence(np.array(grid), logs, silent, recent, now, proof, enough, starts, np.array([place], np.int64))
 
 
 def resized(evidence: Evidence, sizes: tuple[int, ...]) -> Evidence:
@@ -91,22 +113,36 @@ def resized(evidence: Evidence, sizes: tuple[int, ...]) -> Evidence:
             for factor in range(len(evidence.starts) - 1)
         ]
     )
-    for name in ("logs", "now", "proof", "enough"):
+    for name in ("logs", "silent", "now", "proof", "enough"):
         getattr(found, name)[np.ix_(old, old)] = getattr(evidence, name)
+    found.recent[[*old, -1]] = evidence.recent
     return found
 
 
 @noalloc
-def log_average(logs: Any, among: int) -> float:
-    """Return the logarithm of the average of ``exp(logs)``; ones are averaged in until there are `among`."""
+def log_average(logs: Any, more: Any, among: int) -> float:
+    """Return the logarithm of the average of ``exp(logs + more)``; ones are averaged in until there are `among`."""
     most = 0.0 if among > len(logs) else -math.inf
     for place in range(len(logs)):
-        if logs[place] > most:
-            most = logs[place]
+        if logs[place] + more[place] > most:
+            most = logs[place] + more[place]
     total = (among - len(logs)) * math.exp(-most)
     for place in range(len(logs)):
-        total += math.exp(logs[place] - most)
+        total += math.exp(logs[place] + more[place] - most)
     return most + math.log(total / among)
+
+
+@noalloc
+def _note(evidence: Any, x: int, y: int) -> None:
+    """Bring what is said of x against y up to date."""
+    up, silent, n_ratios = evidence.logs[x, y], evidence.silent[x, y], len(evidence.ratios)
+    evidence.now[x, y] = log_average(up, silent, n_ratios)
+    if evidence.now[x, y] > evidence.proof[x, y]:
+        evidence.proof[x, y] = evidence.now[x, y]
+    if evidence.spared[0] >= 0:
+        enough = log_average(up, silent, n_ratios + 1) - evidence.logs[y, x, evidence.spared[0]]
+        if enough > evidence.enough[x, y]:
+            evidence.enough[x, y] = enough
 
 
 @noalloc
@@ -132,13 +168,69 @@ def weigh_click(evidence: Any, shown: Any, cross: Any) -> None:
                 ratio = ratios[place]
                 up[place] += math.log(ratio * (a + b) / (a * ratio + b))
                 down[place] += math.log((a + b) / (b * ratio + a))
-            evidence.now[x, y], evidence.now[y, x] = log_average(up, n_ratios), log_average(down, n_ratios)
-            if evidence.now[x, y] > evidence.proof[x, y]:
-                evidence.proof[x, y] = evidence.now[x, y]
-            if evidence.spared[0] >= 0:
-                enough = log_average(up, n_ratios + 1) - down[evidence.spared[0]]
-                if enough > evidence.enough[x, y]:
-                    evidence.enough[x, y] = enough
+            _note(evidence, x, y)
+            _note(evidence, y, x)
+
+
+@noalloc
+def _liking(evidence: Any, level: int) -> float:
+    """Return how often a level is clicked for what the site as a whole is; 1 as long as nothing is known."""
+    return (evidence.recent[level, 0] + 1.0) / (evidence.recent[level, 1] + 1.0)
+
+
+@noalloc
+def heeds_silence(evidence: Any) -> bool:
+    """Return whether enough visitors click by now that those who do not are worth a look."""
+    clicks, outcomes = evidence.recent[-1]
+    return clicks >= _RARE * (outcomes + 1.0)
+
+
+@noalloc
+def _silence_ratio(ratio: float, better: float, worse: float) -> float:
+    """Return how much more often silence falls on the worse of two levels, if the rates are about these."""
+    rate = _CAREFUL * min(worse, better / ratio)
+    return (1.0 - rate) / (1.0 - ratio * rate)
+
+
+@noalloc
+def weigh_silence(evidence: Any, shown: Any, cross: Any) -> None:
+    """Learn from a visitor who did not click; `shown` and `cross` as in `weigh_click`."""
+    ratios, n_ratios = evidence.ratios, len(evidence.ratios)
+    site = evidence.recent[-1, 0] / (evidence.recent[-1, 1] + 1.0)
+    for factor in range(len(shown)):
+        x = shown[factor]
+        a, here = cross[x], site
+        for each in range(len(shown)):
+            if each != factor:
+                here *= _liking(evidence, shown[each])
+        rate = min(_HIGHEST, here * _liking(evidence, x))
+        for y in range(evidence.starts[factor], evidence.starts[factor + 1]):
+            b = cross[y]
+            if y == x or not a > 0.0 or not b > 0.0:
+                continue
+            other = min(_HIGHEST, here * _liking(evidence, y))
+            up, down = evidence.silent[y, x], evidence.silent[x, y]
+            for place in range(n_ratios):
+                ratio = ratios[place]
+                times = _silence_ratio(ratio, other, rate)
+                up[place] += math.log(times * (a + b) / (a * times + b))
+                times = _silence_ratio(ratio, rate, other)
+                down[place] += math.log((a + b) / (b * times + a))
+            _note(evidence, x, y)
+            _note(evidence, y, x)
+
+
+@noalloc
+def remember(evidence: Any, shown: Any, clicked: Any) -> None:
+    """Note how often visitors click, for `weigh_silence` of those to come."""
+    recent = evidence.recent
+    site = recent[-1, 0] / (recent[-1, 1] + 1.0)
+    for factor in range(len(shown)):
+        level = shown[factor]
+        recent[level, 0] += clicked - recent[level, 0] / _LONG
+        recent[level, 1] += site - recent[level, 1] / _LONG
+    recent[-1, 0] += clicked - recent[-1, 0] / _LATELY
+    recent[-1, 1] += 1.0 - recent[-1, 1] / _LATELY
 
 
 def weigh(evidence: Any, traffic: Any, shown: Ints, clicked: Ints, crosses: Floats) -> None:
@@ -147,3 +239,6 @@ def weigh(evidence: Any, traffic: Any, shown: Ints, clicked: Ints, crosses: Floa
         weigh_click(traffic, shown[place], crosses[place])
         if clicked[place]:
             weigh_click(evidence, shown[place], crosses[place])
+        elif heeds_silence(evidence):
+            weigh_silence(evidence, shown[place], crosses[place])
+        remember(evidence, shown[place], clicked[place])

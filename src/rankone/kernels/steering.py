@@ -4,11 +4,16 @@ Each decision is a lottery whose probabilities are known. With the share of the 
 the share of exploration is drawn by *product top-two*, and what is left is the policy's own decision.
 
 **Product top-two.** One level is drawn for each factor, independently of the others: half of the time the level that
-leads its factor, else one of its challengers, a small part evenly among all. One decision so serves the comparisons of
-all factors at once, which is what the product model is for: with K and L levels it needs up to half the decisions of a
-rule that compares a leader with one neighbour at a time. Challengers are those with the least evidence against them,
-plus half the logarithm of how often they were shown: the rule of top-two sampling (Shang et al., AISTATS 2020; Jourdan
-et al., NeurIPS 2022) on the evidence that the verdict is made of (`rankone.kernels.evidence`).
+leads its factor, else one of its challengers, a small part evenly among all that are not called beaten yet. One
+decision so serves the comparisons of all factors at once, which is what the product model is for: with K and L levels
+it needs up to half the decisions of a rule that compares a leader with one neighbour at a time. Challengers are those
+with the least evidence against them, plus half the logarithm of how often they were shown: the rule of top-two sampling
+(Shang et al., AISTATS 2020; Jourdan et al., NeurIPS 2022) on the evidence that the verdict is made of
+(`rankone.kernels.evidence`).
+
+A level is a challenger until the leader is proven to beat it as far as a winner needs. To call it beaten takes more
+evidence, as any such call may be wrong: until then it keeps its part of what is spread evenly, so that no level is left
+undecided for ever while another factor is a near tie.
 
 The probabilities of levels (`mix`) are renewed now and then (`renew`) and stay as they are in between.
 """
@@ -164,31 +169,35 @@ def steered_chances(state: Any, steering: Any, shown: Any, cross: Any) -> bool:
 
     Return False, and fill in nothing that can be used, where the policy cannot say.
     """
-    control, explore = steering.shares[CONTROL], (1.0 - steering.shares[CONTROL]) * _exploring(steering)
-    own = 1.0 - control - explore
-    if own <= 0.0:
-        own = 0.0
-        for level in range(len(cross)):
-            cross[level] = 0.0
-    elif not chances(state, shown, cross):
+    own = 1.0 - steering.shares[CONTROL] - (1.0 - steering.shares[CONTROL]) * _exploring(steering)
+    if own > 0.0 and not chances(state, shown, cross):
         return False
+    _add_steered(steering, shown, own if own > 0.0 else 0.0, cross)
+    return True
+
+
+@noalloc
+def _add_steered(steering: Any, shown: Any, own: float, cross: Any) -> None:
+    """Turn the policy's own probabilities, of which the share `own` is left, into those of all decisions."""
+    control, explore = steering.shares[CONTROL], (1.0 - steering.shares[CONTROL]) * _exploring(steering)
     for factor in range(len(shown)):
         first = steering.starts[factor]
         for level in range(first, steering.starts[factor + 1]):
-            chance = own * cross[level]
+            chance = own * cross[level] if own > 0.0 else 0.0
             if explore > 0.0 and not _is_forbidden(steering, shown, factor, level - first):
                 chance += explore * _weigh_mix(steering, shown, factor, level - first) / steering.allowed[0]
             if control > 0.0 and _is_control(steering, shown, factor, level - first):
                 chance += control
             cross[level] = chance
-    return True
 
 
 @noalloc
 def steered_decide(state: Any, steering: Any, context: Any, rng: Any, shown: Any, cross: Any) -> int:
     """Fill in what to show and the probabilities of its cross (-1: not known); return the tag.
 
-    The policy decides in any case: what it would have done has the same law whether or not it is done.
+    The policy decides in any case: what it would have done has the same law whether or not it is done. Where the policy
+    cannot say its probabilities, those of a decision that it did not make are given by the lottery alone: whether it is
+    one of these is drawn before, and independently of the visitor.
     """
     own, tag = steering.own, decide(state, context, rng, steering.own)
     for factor in range(len(shown)):
@@ -207,7 +216,10 @@ def steered_decide(state: Any, steering: Any, context: Any, rng: Any, shown: Any
                 shown[factor] = _draw(steering.mix, steering.starts[factor], steering.starts[factor + 1], rng)
             again = _is_forbidden(steering, shown, -1, 0)
     if len(cross) > 0 and not steered_chances(state, steering, shown, cross):
-        cross[0] = -1.0
+        if overruled:
+            _add_steered(steering, shown, 0.0, cross)
+        else:
+            cross[0] = -1.0
     if overruled:
         withdraw(state, own, tag)
         tag = EXPLORED
@@ -236,9 +248,19 @@ def _lead(evidence: Any, levels: Any, first: int, end: int, level: int) -> float
 
 @noalloc
 def _plan(
-    evidence: Any, levels: Ints, starts: Ints, shown: Floats, bar: float, lead: float, mix: Floats, leaders: Ints
+    evidence: Any,
+    levels: Ints,
+    starts: Ints,
+    shown: Floats,
+    bar: float,
+    beaten: float,
+    lead: float,
+    mix: Floats,
+    leaders: Ints,
 ) -> bool:
     """Renew the mix: fill in the probabilities of exploration and who leads; return whether all factors are decided.
+
+    With a margin, "good enough" is what is explored for; a winner that is proven before that decides as well.
 
     Args:
         evidence: about all levels there ever were.
@@ -246,23 +268,27 @@ def _plan(
         starts: the first living level of each factor, and the number of living levels.
         shown: how often each living level was shown.
         bar: the log evidence that decides.
+        beaten: the log evidence from which on a level is called beaten.
         lead: the part of a factor's exploration that goes to the level that leads.
         mix: the probabilities, to be filled in.
         leaders: the living level that leads each factor, to be filled in.
     """
-    decided = True
-    proof = evidence.proof if evidence.spared[0] < 0 else evidence.enough
+    won = settled = True  # each factor by proof that its leader is the best, by proof that it is good enough
+    margin = evidence.spared[0] >= 0
+    proof = evidence.enough if margin else evidence.proof
     for factor in range(len(starts) - 1):
         first, end = starts[factor], starts[factor + 1]
-        leader, most, won = first, -math.inf, False
+        leader, most, first_rank = first, -math.inf, 0
         for level in range(first, end):
             ahead = _lead(evidence, levels, first, end, level)
-            beats = _beats_all(proof, levels, first, end, level, bar)
-            if (beats and not won) or (beats == won and ahead > most):
-                leader, most, won = level, ahead, won or beats
+            rank = 1 if _beats_all(proof, levels, first, end, level, bar) else 0
+            rank = 2 if _beats_all(evidence.proof, levels, first, end, level, bar) else rank
+            if rank > first_rank or (rank == first_rank and ahead > most):
+                leader, most, first_rank = level, ahead, rank
         leaders[factor] = leader
-        decided &= won
-        least, racing = math.inf, 0
+        won &= first_rank == 2
+        settled &= _beats_all(proof, levels, first, end, leader, bar)
+        least, racing, waiting = math.inf, 0, 0
         for level in range(first, end):
             mix[level] = math.inf  # of the leader, and of those that it is proven to beat
             against = proof[levels[leader], levels[level]]
@@ -270,19 +296,36 @@ def _plan(
                 racing += 1
                 mix[level] = against + 0.5 * math.log(1.0 + shown[level])
                 least = mix[level] if mix[level] < least else least
+            elif level != leader and not margin and against < beaten:
+                waiting += 1
+                mix[level] = -1.0
         total = 0.0
         for level in range(first, end):
-            mix[level] = 0.0 if mix[level] == math.inf else math.exp(least - mix[level])
-            total += mix[level]
+            if mix[level] >= 0.0:
+                mix[level] = 0.0 if mix[level] == math.inf else math.exp(least - mix[level])
+                total += mix[level]
+        evenly = (1.0 - lead) * _EVEN / max(1, racing + waiting)
+        left = 1.0
         for level in range(first, end):
             if mix[level] > 0.0:
-                mix[level] = (1.0 - lead) * ((1.0 - _EVEN) * mix[level] / total + _EVEN / racing)
-        mix[leader] = lead if racing > 0 else 1.0
-    return decided
+                mix[level] = (1.0 - lead) * (1.0 - _EVEN) * mix[level] / total + evenly
+            elif mix[level] < 0.0:
+                mix[level] = evenly
+            left -= mix[level]
+        mix[leader] = lead if racing > 0 else left
+    return won or settled
 
 
 def renew(
-    evidence: Any, levels: Ints, steering: Any, shown: Floats, bar: float, goal: Any, mix: Floats, leaders: Ints
+    evidence: Any,
+    levels: Ints,
+    steering: Any,
+    shown: Floats,
+    bar: float,
+    beaten: float,
+    goal: Any,
+    mix: Floats,
+    leaders: Ints,
 ) -> tuple[bool, float, bool]:
     """Fill in the mix that fits by now, in whole parts.
 
@@ -291,11 +334,11 @@ def renew(
     Once all is decided nothing is explored any more, and that never changes again: what is proven stays proven.
 
     Args:
-        evidence: as in `_plan`, and so are `levels`, `shown`, `bar`, `mix` and `leaders`.
+        evidence: as in `_plan`, and so are `levels`, `shown`, `bar`, `beaten`, `mix` and `leaders`.
         steering: how decisions are drawn.
         goal: how it explores until there is a verdict.
     """
-    decided = _plan(evidence, levels, steering.starts, shown, bar, goal.lead, mix, leaders)
+    decided = _plan(evidence, levels, steering.starts, shown, bar, beaten, goal.lead, mix, leaders)
     share, differs = 0.0 if decided else goal.explore, False
     decisions = 0.0
     for level in range(steering.starts[1]):
@@ -315,6 +358,15 @@ def renew(
     if decided and steering.shares[EXPLORE] == 0.0:
         return False, share, decided
     return differs or share != steering.shares[EXPLORE], share, decided
+
+
+def comparisons(sizes: Any) -> int:
+    """Return how many ordered pairs of levels can be compared; that any of them is wrong, they share the error.
+
+    >>> comparisons((2, 3))
+    8
+    """
+    return sum(int(size) * (int(size) - 1) for size in sizes)
 
 
 def look_due(before: int, after: int) -> bool:

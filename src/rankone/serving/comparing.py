@@ -11,11 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from rankone.kernels.evidence import Evidence
+from rankone.kernels.steering import comparisons
 from rankone.serving.factors import margins
 from rankone.serving.fold import Fold
 from rankone.serving.report import Shortfall
 from rankone.serving.report_wording import TRAFFIC_ERROR
-from rankone.serving.verdict import Ratio, Verdict, comparisons, ratio_of
+from rankone.serving.verdict import Ratio, Verdict, ratio_of
 from rankone.serving.weighing import spared_by_each
 
 _NO_BOUND = 99.0  # intervals go no further than ratios of 100
@@ -33,7 +34,9 @@ def against_leader(fold: Fold, state: Verdict) -> list[list[Compared]]:
     """Return the living levels of each factor against the leading one.
 
     All these intervals, and those of all other pairs of levels, hold together at all times, but for the error rate: an
-    end of one is charged as much of it as the statement that one level beats another.
+    end of one is charged as much of it as the statement that one level beats another. Where the leader is proven
+    to beat a level, or there is a winner, the interval is cut at the leader: that rests on those statements, which have
+    the error for themselves. So none is wrong unless one of the three is.
     """
     weighing = fold.weighing
     each = 2.0 * weighing.error / max(1, comparisons(weighing.sizes))
@@ -41,8 +44,10 @@ def against_leader(fold: Fold, state: Verdict) -> list[list[Compared]]:
     spared, sides = spared_by_each(fold.settings.margin, len(fold.factors)), []
     most = 1.0 if won else spared if enough else math.inf  # so the verdict says
     for leader, levels in zip(state.leaders, weighing.levels_of_each(), strict=True):
-        found = [_ratio(weighing.evidence, int(level), int(levels[leader]), each) for level in levels]
-        sides.append([_compared(ratio._replace(high=min(ratio.high, most))) for ratio in found])
+        best = int(levels[leader])
+        found = [_ratio(weighing.evidence, int(level), best, each) for level in levels]
+        beaten = weighing.evidence.proof[best, levels] >= weighing.beaten_bar
+        sides.append([_cut(ratio, min(most, 1.0) if out else most) for ratio, out in zip(found, beaten, strict=True)])
     return sides
 
 
@@ -96,7 +101,8 @@ def _ratio(evidence: Evidence, x: int, y: int, error: float) -> Ratio:
     return Ratio(1.0, 1.0, 1.0) if x == y else ratio_of(evidence, x, y, error)
 
 
-def _compared(ratio: Ratio) -> Compared:
-    high = ratio.high if ratio.high < _NO_BOUND else None
-    known = ratio.low > 0.0 or high is not None
-    return Compared(min(ratio.estimate, ratio.high) if known else None, min(ratio.low, ratio.high), high)
+def _cut(ratio: Ratio, most: float) -> Compared:
+    """Return a ratio that is at most so large, by what was proven."""
+    high, low = min(ratio.high, most), min(ratio.low, most)
+    known = low > 0.0 or high < _NO_BOUND
+    return Compared(min(ratio.estimate, high) if known else None, low, high if high < _NO_BOUND else None)

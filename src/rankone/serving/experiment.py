@@ -63,7 +63,8 @@ class Experiment(LevelChanges):
         share: that share; a tenth unless you say otherwise.
         prior: past counts to begin with, as `rankone.analyse` takes them: a file, a dataframe, a pair of arrays. The
             policy starts as if it had seen them; a verdict does not rest on them. Its levels are the rows and columns
-            where you do not name these. `exclude(prior=True)` takes it back.
+            where you do not name these; what it has beyond these is left out, and the report says so.
+            `exclude(prior=True)` takes it back.
         weight: how much a past outcome counts, up to 1; all those of a pair count for at most 1,000.
         factors: what is shown where that is not a row and a column: the levels of each factor by its name, such as
             ``{"headline": ["A", "B"], "image": ["1", "2"], "button": ["buy", "try"]}``.
@@ -142,7 +143,8 @@ class Experiment(LevelChanges):
     def _new_settings(self, asked: dict[str, Any], past: Any, weight: float) -> Settings:
         if past is not None:
             asked = asked | levels_of_past(past, asked)
-            asked["prior"] = weighted(past, levels_of(asked["rows"], asked["cols"], asked["factors"] or ()), weight)
+            levels = levels_of(asked["rows"], asked["cols"], asked["factors"] or ())
+            asked["prior"], asked["past"] = weighted(past, levels, weight)
         if asked["factors"] is None and (asked["rows"] is None or asked["cols"] is None):
             known = ", ".join(list(self._transactions.storage.names())[:10]) or "none"
             do = f"pass rows=['A', 'B'], cols=['1', '2'], or continue an experiment of this database ({known})"
@@ -152,7 +154,7 @@ class Experiment(LevelChanges):
     def _check_prior(self, past: Any, weight: float) -> None:
         """Refuse past counts other than those the experiment began with."""
         settings = self.look(lambda fold: fold.settings)
-        if past is not None and weighted(past, settings.levels, weight) != settings.prior:
+        if past is not None and weighted(past, settings.levels, weight)[0] != settings.prior:
             expected = f"the past counts and the weight with which experiment '{self.name}' began"
             raise InputError(
                 expected, "others" if settings.prior else "some, where it began with none", "leave prior out"

@@ -38,7 +38,8 @@ def decisions_table(database: Database, name: str) -> pl.DataFrame:
 
     `learned` says whether the outcome counts: not if it is open, held, late, void or excluded.
     Where it came late, what closed its decision stands: silence, which counts, or a void. `token` is the id of the
-    token that asked a service for the decision, `chance` the probability with which it was chosen, where that is known.
+    token that asked a service for the decision, `chance` the probability with which it was chosen, where that is known;
+    of a decision that explores under a policy which says none, that it explores and shows this.
     `reward` is what was told where that was a reward; `clicked` is what it was rounded to. There is a column for each
     factor with the names of its levels; rows and columns have their numbers, too.
     """

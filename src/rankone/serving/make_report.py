@@ -57,6 +57,7 @@ def make_report(fold: Fold) -> Report:
         for place, (factor, levels) in enumerate(fold.factors.items())
     )
     shown, control = fold.shown, fold.control
+    past = fold.settings.past if fold.prior.any() else None
     return Report(
         name=fold.settings.name,
         policy=fold.policy.label,
@@ -103,6 +104,10 @@ def make_report(fold: Fold) -> Report:
         shown_levels=shown,
         control_levels=control,
         forbidden=tuple(names_of(fold.forbidden, fold.factors)),
+        prior_impressions=int(fold.prior[0].sum()) if past is None else past.impressions,
+        prior_weight=None if past is None else past.weight,
+        prior_left_out=() if past is None else past.left_out,
+        excluded=sum(fold.exclusions.taken.values()),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,14 @@ WEIGHT = 0.5  # of past outcomes, unless the caller says otherwise: times change
 MOST = 1_000  # outcomes of a pair that the past may count for: enough to start well, few enough to be overruled
 
 Prior = tuple[Any, ...]  # pulls, then clicks: tuples within tuples, as deep as there are factors
+
+
+class Past(NamedTuple):
+    """Where the counts of a warm start come from, to be told in reports."""
+
+    impressions: int  # that were seen, of the experiment's pairs
+    weight: float  # how much each counts
+    left_out: tuple[str, ...]  # levels of the table that the experiment does not have
 
 
 def read_prior(table: Any) -> Any:
@@ -39,12 +47,12 @@ def levels_of_past(past: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
     return {"factors": checked_factors(None, None, dict(zip(past.factors, past.levels, strict=True)))[2]}
 
 
-def weighted(counts: Any, levels: Mapping[str, Sequence[str]], weight: float) -> Prior:
-    """Return pulls and clicks of each combination, in whole numbers.
+def weighted(counts: Any, levels: Mapping[str, Sequence[str]], weight: float) -> tuple[Prior, Past]:
+    """Return pulls and clicks of each combination, in whole numbers, and where they come from.
 
     Args:
         counts: what `read_prior` returned. Its factors may come in any order if they have the experiment's names, rows
-            and columns in either; levels that the experiment does not have are left out.
+            and columns in either; levels that the experiment does not have are left out, and named.
         levels: the experiment's levels by factor.
         weight: how much a past outcome counts.
     """
@@ -63,7 +71,10 @@ def weighted(counts: Any, levels: Mapping[str, Sequence[str]], weight: float) ->
         what = "rows and columns" if len(levels) == 2 else "levels"
         raise InputError(f"past counts of the experiment's {what}", got, "call the levels by the same names")
     scale = np.minimum(weight, MOST / np.maximum(pulls, 1.0))
-    return tuple(as_tuples(np.rint(counted * scale).astype(int).tolist()) for counted in (pulls, clicks))
+    found = tuple(as_tuples(np.rint(counted * scale).astype(int).tolist()) for counted in (pulls, clicks))
+    own = zip(levels.values(), order, strict=True)
+    left_out = tuple(str(name) for names, factor in own for name in counts.levels[factor] if name not in names)
+    return found, Past(int(pulls.sum()), weight, left_out)
 
 
 def _order(counts: Any, levels: Mapping[str, Sequence[str]]) -> list[int]:

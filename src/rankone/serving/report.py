@@ -105,6 +105,10 @@ class Report(Shown):
     shown_levels: dict[str, str] | None = None  # by factor, what every visitor sees since it was stopped
     control_levels: dict[str, str] | None = None  # by factor
     forbidden: tuple[dict[str, str], ...] = ()  # levels that are never shown together, by factor
+    prior_impressions: int = 0  # from before the experiment, which the policy began with; no statement rests on them
+    prior_weight: float | None = None  # how much each of them counts; None: there are none, or nobody noted it
+    prior_left_out: tuple[str, ...] = ()  # levels of the past counts that the experiment does not have
+    excluded: int = 0  # outcomes that no longer count
 
     @property
     def best(self) -> dict[str, str]:
@@ -159,7 +163,7 @@ class Report(Shown):
 
     def _head(self) -> str:
         return f"{self.name} ({self.policy}): {amount(self.decisions, 'decision')}, " + ", ".join(
-            f"{count} {kind.replace('_', ' ')}"
+            f"{count:,} {kind.replace('_', ' ')}"
             for kind, count in self.outcomes.items()
             if count or kind in ("clicked", "open")
         )

@@ -2,7 +2,8 @@
 
 On the basis "any" it is the product model alone: each row changes clicks by a factor of its own, the same with every
 column and at all times, while the click rate of the whole site may move as it likes; and that outcomes of all levels
-come back alike, which is tested (`Shortfall`). On the basis "steady" nothing may move (`rankone.serving.verdict` says
+come back alike, which is tested (`Shortfall`) where outcomes are told, and with a window as far as decisions are
+voided. On the basis "steady" nothing may move (`rankone.serving.verdict` says
 which basis there is). Plain Python: a client reads a report too.
 """
 
@@ -19,6 +20,7 @@ from rankone.specs import amount, duration
 if TYPE_CHECKING:
     from rankone.serving.report import FactorReport, LevelReport, Report
 
+_WITH = "rate with the leader"  # what the rate of a level is measured with
 NOT_KNOWN = "policy not known here: import the module that defines it"
 TRAFFIC_ERROR = 0.001  # of a warning about traffic
 _MODEL = (
@@ -27,15 +29,17 @@ _MODEL = (
 )
 _MODEL_OF_FACTORS = _MODEL.replace("each row", "each level").replace("with every column", "whatever it is shown with")
 _ADDED = re.compile(r"(?P<side>row|col|level of '.*'|factor) (?P<name>'.*') added.*")  # why an era began
+_UNTESTED = " (with a window silence is an outcome, so this can be tested by voided decisions only)"
 _SLOW = 0.1  # who explores less than this waits long for a verdict
+_FEW = 5  # names that a sentence lists
 _RATE = len("100.0% (100.0% - 100.0%)")  # characters
 
 
 def told(report: Report) -> str:
     """Return what a report says, in a few sentences; `headline` is how they begin."""
     unknown = [] if report.policy_known else [f"P{NOT_KNOWN[1:]}; until then nothing can be asked or told."]
-    said = [*_reward(report), *_added(report), *_uplift(report), *_left(report), *_traffic(report), *_waiting(report)]
-    said += [*_forbidden(report), *_crowded(report), *_clock(report), *unknown]
+    said = [*_reward(report), *_anew(report), *_uplift(report), *_left(report), *_traffic(report), *_waiting(report)]
+    said += [*prior_text(report), *_forbidden(report), *_crowded(report), *_clock(report), *unknown]
     return " ".join([headline(report) + _standing(report)[1], *said])
 
 
@@ -50,7 +54,7 @@ def headline(report: Report) -> str:
 def condition(report: Report) -> str:
     """Return under which condition the statements of a report hold."""
     if report.basis == "any":
-        model = _MODEL if report.are_pair else _MODEL_OF_FACTORS
+        model = (_MODEL if report.are_pair else _MODEL_OF_FACTORS) + (_UNTESTED if report.window else "")
         return f"however often you look and however the click rate of the whole site moves, {model}"
     return "while click rates stay as they are, however often you look"
 
@@ -119,13 +123,36 @@ def _reward(report: Report) -> list[str]:
     return [f"Clicks are rounded rewards of at most {report.reward_cap:g}: {mean} on average, {between}."]
 
 
-def _added(report: Report) -> list[str]:
+def _anew(report: Report) -> list[str]:
+    """Say what began a new statement: a level that was added, outcomes that were excluded."""
+    own = "since then it is a new statement, with an error of its own."
     added = [found for why in report.eras[1:] if (found := _ADDED.fullmatch(why))]
-    if not added:
+    said = []
+    if added:
+        word = "column" if added[-1]["side"] == "col" else added[-1]["side"]
+        said.append(f"{word[0].upper()}{word[1:]} {added[-1]['name']} was added: {own}")
+    if report.excluded:
+        were = "was" if report.excluded == 1 else "were"
+        said.append(f"{amount(report.excluded, 'outcome')} {were} excluded: {own}")
+    return said
+
+
+def prior_text(report: Report) -> list[str]:
+    """Say which past counts the policy began with."""
+    if not report.prior_impressions:
         return []
-    word = added[-1]["side"].replace("col", "column") if added[-1]["side"] == "col" else added[-1]["side"]
-    what = f"{word[0].upper()}{word[1:]} {added[-1]['name']}"
-    return [f"{what} was added: since then it is a new statement, with an error of its own."]
+    seen = amount(report.prior_impressions, "past impression")
+    if report.prior_weight is None:
+        return [f"The policy began with {seen}; no statement rests on them."]
+    names = [f"'{name}'" for name in report.prior_left_out[:_FEW]]
+    more = len(report.prior_left_out) - len(names)
+    said = (
+        f"The policy began with {seen}, each counted for {report.prior_weight:g} at most; no statement rests on them."
+    )
+    if not names:
+        return [said]
+    others = ", ".join(names) + (f" and {more:,} more" if more else "")
+    return [said, f"Past counts of {others} were left out, as the experiment has no such level."]
 
 
 def _forbidden(report: Report) -> list[str]:
@@ -223,14 +250,14 @@ def level_table(report: Report, factor: FactorReport) -> list[str]:
     width = max(len(side), *(len(level.name) for level in levels))
     any_time = report.basis == "any"
     last = [level.against or "-" if any_time else _interval(level) for level in levels]
-    title = "against the leader" if any_time else "rate with the leader"
+    title = "against the leader" if any_time else _WITH
     wide = max(len(title), *map(len, last)) if any_time else _RATE
-    rate = "    rate" if any_time else ""
-    lines = [f"  {side:<{width}}  traffic  outcomes  clicks{rate}  {title:<{wide}}  in the race"]
+    rate = f"  {_WITH}" if any_time else ""
+    lines = [f"  {side:<{width}}  traffic   outcomes     clicks{rate}  {title:<{wide}}  in the race"]
     for level, text in zip(levels, last, strict=True):
         race = "yes" if level.in_race else "no" if level.live else "retired"
-        figures = f"{level.share:>7.1%}  {level.outcomes:>8}  {level.clicks:>6}"
-        figures += f"  {_percent(level.rate):>6}" if any_time else ""
+        figures = f"{level.share:>7.1%}  {level.outcomes:>9,}  {level.clicks:>9,}"
+        figures += f"  {_percent(level.rate):>{len(_WITH)}}" if any_time else ""
         lines.append(f"  {level.name:<{width}}  {figures}  {text:<{wide}}  {race}")
     return lines
 
@@ -239,16 +266,16 @@ def level_columns(report: Report) -> dict[str, list[Any]]:
     """Return what `level_table` has as columns, the levels of the factors one below the other."""
     any_time = report.basis == "any"
     each = [(called_side(factor.name), level) for factor in report.factors for level in factor.levels]
-    rates: dict[str, list[Any]] = {"rate": [_percent(level.rate) for _, level in each]} if any_time else {}
+    rates: dict[str, list[Any]] = {_WITH: [_percent(level.rate) for _, level in each]} if any_time else {}
     told: list[Any] = [level.against or "-" if any_time else _interval(level).strip() for _, level in each]
     return {
         "side" if report.are_pair else "factor": [side for side, _ in each],
         "level": [level.name for _, level in each],
         "traffic": [f"{level.share:.1%}" for _, level in each],
-        "outcomes": [level.outcomes for _, level in each],
-        "clicks": [level.clicks for _, level in each],
+        "outcomes": [f"{level.outcomes:,}" for _, level in each],
+        "clicks": [f"{level.clicks:,}" for _, level in each],
         **rates,
-        "against the leader" if any_time else "rate with the leader": told,
+        "against the leader" if any_time else _WITH: told,
         "in the race": ["yes" if level.in_race else "no" if level.live else "retired" for _, level in each],
     }
 
@@ -282,6 +309,8 @@ def between_text(low: float, high: float | None) -> str:
 
     >>> between_text(0.74, 0.91), between_text(0.74, 1.03), between_text(1.03, 1.22), between_text(0.0, 0.8)
     ('between 9% and 26%', 'between 26% fewer and 3% more', 'between 3% and 22%', 'at least 20%')
+    >>> between_text(0.74, 1.0)
+    'at most 26%'
     """
     if high is None:
         return "no bound yet" if low <= 0.0 else f"at least {compared_text(low)}"
@@ -289,6 +318,8 @@ def between_text(low: float, high: float | None) -> str:
         return "not more"
     if low <= 0.0:
         return f"at least {_part(1.0 - high)}" if high <= 1.0 else f"at most {compared_text(high)}"
+    if high == 1.0:  # cut there, by what was proven
+        return f"at most {_part(1.0 - low)}"
     if high <= 1.0:
         return f"between {_part(1.0 - high)} and {_part(1.0 - low)}"
     if low >= 1.0 and high < 2.0:

@@ -16,7 +16,7 @@ from rankone.policies import Policy, as_policy
 from rankone.policies.chances import check_chances
 from rankone.serving.journal import PAIRS_VERSION, VERSION
 from rankone.serving.names import PAIR, called, checked_factors, checked_name
-from rankone.serving.prior import Prior, as_tuples
+from rankone.serving.prior import Past, Prior, as_tuples
 from rankone.specs import whole_number
 
 DEFAULT_POLICY = "uts"
@@ -50,6 +50,7 @@ class Settings:
     prior: Prior | None = None  # pulls and clicks of each combination from before
     reward_cap: float = 0.0  # 0: outcomes are clicks
     factors: tuple[tuple[str, tuple[str, ...]], ...] = ()  # names and levels; empty: rows and columns
+    past: Past | None = None  # where the prior comes from; journals that have none were begun without, or earlier
 
     @property
     def levels(self) -> dict[str, tuple[str, ...]]:
@@ -82,6 +83,8 @@ class Settings:
         found = dataclasses.asdict(self) | {"version": VERSION if self.factors else PAIRS_VERSION}
         if not self.factors:
             del found["factors"]  # older programs read this
+        if self.past is None:
+            del found["past"]
         return json.dumps(found)
 
     @classmethod
@@ -92,8 +95,9 @@ class Settings:
             raise JournalError(
                 f"a journal of version {VERSION} or older", f"version {version}", "upgrade rankone to open it"
             )
-        lists = ("rows", "cols", "control", "prior", "factors")
-        return cls(**details | {name: as_tuples(details[name]) for name in lists if name in details})
+        lists = ("rows", "cols", "control", "prior", "factors", "past")
+        known = details | {name: as_tuples(details[name]) for name in lists if name in details}
+        return cls(**known | {"past": None if known.get("past") is None else Past(*known["past"])})
 
 
 def levels_of(

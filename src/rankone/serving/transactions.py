@@ -297,7 +297,7 @@ class Transactions:
         new = fold.seq - cached.snapshot_seq
         if new < _SNAPSHOT_EVERY:
             return
-        size = sum(array.nbytes for array in (*fold.state, fold.pulls, fold.clicks, fold.asked))
+        size = sum(array.nbytes for array in (*fold.state, fold.pulls, fold.clicks, fold.asked, *fold.weighing.arrays))
         if new < size // _BYTES_PER_EVENT:
             return
         cached.snapshot_seq = fold.seq

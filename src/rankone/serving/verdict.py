@@ -7,7 +7,7 @@ There are two bases, and a statement always says which one it has:
   that is claimed wrongly, the truly best row or column was called beaten: K + L - 2 comparisons share the error. With
   more factors it is the sum of all (K_d - 1). That any level is called beaten wrongly: K (K - 1) + L (L - 1) + ...
   comparisons share it. So do the intervals of ratios.
-  Each of these statements has the error for itself. Once there is a winner, all others are beaten by it.
+  Each of these three has the error for itself. Once there is a winner, all others are beaten by it.
 * "steady": most decisions left nothing to compare (journals of older programs, policies that do not draw), so the
   counts themselves are compared (`rankone.serving.winner`), as if click rates did not move.
 """
@@ -84,7 +84,7 @@ def _timeproof(fold: Fold) -> Verdict:
     for factor, levels in enumerate(weighing.levels_of_each()):
         among = np.ix_(levels, levels)
         proof, spared, now = (getattr(weighing.evidence, name)[among] for name in ("proof", "enough", "now"))
-        doubts = np.minimum(1.0, comparisons(weighing.sizes) * np.exp(-proof.max(axis=0)))
+        doubts = np.minimum(1.0, weighing.error * np.exp(weighing.beaten_bar - proof.max(axis=0)))
         leader = _leader(proof, spared, now, doubts <= weighing.error, weighing.bar, weighing.error)
         if leader is None:
             looks_best = looks_best or _standing(fold)
@@ -104,11 +104,6 @@ def _timeproof(fold: Fold) -> Verdict:
         for leader, (each, least) in zip(leaders, sides, strict=True)
     )
     return Verdict(tuple(leaders), each_doubt, doubt, good, "any")
-
-
-def comparisons(sizes: tuple[int, ...]) -> int:
-    """Return how many ordered pairs of levels can be compared; that any of them is wrong, they share the error."""
-    return sum(size * (size - 1) for size in sizes)
 
 
 def _leader(proof: Floats, spared: Floats, now: Floats, beaten: Any, bar: float, error: float) -> int | None:
@@ -142,9 +137,10 @@ class Ratio(NamedTuple):
 def ratio_of(evidence: Evidence, x: int, y: int, error: float) -> Ratio:
     """Return the ratio of two levels of a factor with an interval that holds at all times with probability 1 - error.
 
-    An end of the interval is where the evidence against all ratios beyond reaches 2 / error. Between the ratios of the
-    grid the log-likelihood, which is concave, is at most what the lines through neighbouring points say; that bound
-    is used, so the interval is never too short.
+    It rests on clicks alone: silence tells who is better, and not by how much. An end of the interval is where the
+    evidence against all ratios beyond reaches 2 / error. Between the ratios of the grid the log-likelihood, which is
+    concave, is at most what the lines through neighbouring points say; that bound is used, so the interval is never too
+    short.
     """
     grid = np.log(evidence.ratios)
     points = np.concatenate([-grid[::-1], [0.0], grid])
@@ -157,10 +153,6 @@ def ratio_of(evidence: Evidence, x: int, y: int, error: float) -> Ratio:
     kept = _RANGE[[max(0, places[0] - 1), min(len(_RANGE) - 1, places[-1] + 1)]] if len(places) else np.empty(0)
     peak = _peak(points, logs)
     low, high = (math.exp(kept[0]), math.exp(kept[-1])) if len(kept) else (math.exp(peak), math.exp(peak))
-    if evidence.proof[x, y] >= bar:
-        low = max(low, 1.0)
-    if evidence.proof[y, x] >= bar:
-        high = min(high, 1.0)
     return Ratio(min(max(math.exp(peak), low), high), 0.0 if low <= math.exp(_RANGE[0]) else low, high)
 
 

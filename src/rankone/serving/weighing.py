@@ -22,6 +22,7 @@ from rankone.kernels.steering import (
     EXPLORE,
     PARTS,
     Steering,
+    comparisons,
     goal_of,
     measure_allowed,
     renew,
@@ -112,6 +113,11 @@ class Weighing:
         """The log evidence that each comparison needs for a verdict on all."""
         return math.log(max(1, self.statements) / self.error)
 
+    @property
+    def beaten_bar(self) -> float:
+        """The log evidence from which on a level is called beaten."""
+        return math.log(max(1, comparisons(self.sizes)) / self.error)
+
     def still(self) -> Weighing:
         """Return a copy of what a report needs, which stays as it is while the experiment goes on."""
         found = copy.copy(self)
@@ -142,7 +148,7 @@ class Weighing:
             drawn: how many are of decisions that a policy made; those after a stop say nothing about it.
         """
         self.weighed += drawn
-        if self.fits and packed.count(None) < len(packed):
+        if self.fits and packed:
             self._waiting.append(_Outcomes(numbers, clicked, packed, hidden))
             if len(self._waiting) == _MOST_WAITING:
                 self._settle()
@@ -175,6 +181,11 @@ class Weighing:
         return self._traffic
 
     @property
+    def arrays(self) -> tuple[Any, ...]:
+        """All that is known, to see how large it is."""
+        return (*self._evidence, *self._traffic, *self.steering)
+
+    @property
     def compared(self) -> int:
         """Outcomes of decisions that left something to compare."""
         self._settle()
@@ -187,6 +198,8 @@ class Weighing:
 
     def full_cross(self, cross: Floats) -> Floats:
         """Return the probabilities of the living levels with zeros for the others."""
+        if len(cross) == sum(self.sizes):
+            return cross
         found = np.zeros(sum(self.sizes))
         found[self.live] = cross
         return found
@@ -222,6 +235,6 @@ class Weighing:
         shown = margins(asked)[self.live].astype(float)
         mix, found = np.empty(len(self.live)), np.zeros(len(self.sizes), np.int64)
         turned, explore, won = compiled(renew, renew.__module__)(
-            self.evidence, self.live, self.steering, shown, self.bar, self._goal, mix, found
+            self.evidence, self.live, self.steering, shown, self.bar, self.beaten_bar, self._goal, mix, found
         )
         return {"explore": explore, "mix": [int(part) for part in mix]}, bool(turned), found, bool(won)

@@ -5,8 +5,8 @@ weighed with the probabilities of that moment, and at the same looks the mix of 
 an `Experiment` with the same seed and the same visitors make the same decisions (`tests/simulation/test_rehearsal.py`).
 
 The world is the one that verdicts hold in, P(click at t) = s_t * u_i * v_j. A visitor is one random number, who clicks
-if it is below that. Visitors who would not even click on the best pair teach the evidence nothing, so probabilities
-are worked out for the others alone.
+if it is below that. Where clicks are rare, visitors who would not even click on the best pair teach the evidence
+nothing, so probabilities are worked out for the others alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,16 @@ import numpy as np
 
 from rankone.compiling.compiled import compile_errors_explained, compiled, noalloc
 from rankone.errors import InputError
-from rankone.kernels.evidence import Evidence, Floats, Ints, start_evidence, weigh_click
+from rankone.kernels.evidence import (
+    Evidence,
+    Floats,
+    Ints,
+    heeds_silence,
+    remember,
+    start_evidence,
+    weigh_click,
+    weigh_silence,
+)
 from rankone.kernels.policy import learn, relearn
 from rankone.kernels.steering import (
     ERROR_RATE,
@@ -29,6 +38,7 @@ from rankone.kernels.steering import (
     PARTS,
     Goal,
     Steering,
+    comparisons,
     look_due,
     renew,
     start_steering,
@@ -59,7 +69,7 @@ class Stage(NamedTuple):
     leaders: Ints
     choice: Ints
     outcome: Ints
-    clicked: Ints  # those of a click, numbered factor after factor
+    seen: Ints  # the same choice, numbered factor after factor
     cross: Floats
     context: Floats
     verdict: Ints  # (3,) decisions until it (0: none), and the pair that won
@@ -72,6 +82,7 @@ def play(
     rng: Any,
     visitors: Any,
     bar: float,
+    beaten: float,
     goal: Any,
     on: int,
     checkpoints: Ints,
@@ -82,7 +93,7 @@ def play(
     best, n_rows, lost, place, weighing = world.best[0], len(world.rows), 0.0, 0, True
     for step in range(checkpoints[-1]):
         site, luck = stage.site[step % len(stage.site)], visitors.random()
-        asks = weighing and luck < site * best
+        asks = weighing and (luck < site * best or heeds_silence(stage.evidence))
         tag = steered_decide(state, steering, stage.context, rng, choice, cross[: len(cross) if asks else 0])
         rate = world.rows[choice[0]] * world.cols[choice[1]]
         clicked = luck < site * rate
@@ -94,14 +105,18 @@ def play(
             learn(state, choice, tag, outcome)
         stage.shown[choice[0]] += 1.0
         stage.shown[n_rows + choice[1]] += 1.0
-        if clicked and asks and cross[0] >= 0.0:
-            stage.clicked[0], stage.clicked[1] = choice[0], n_rows + choice[1]
+        stage.seen[0], stage.seen[1] = choice[0], n_rows + choice[1]
+        if asks and cross[0] >= 0.0:
             for level in range(len(cross)):
                 cross[level] = np.float32(cross[level])  # as journals keep them
-            weigh_click(stage.evidence, stage.clicked, cross)
+            if clicked:
+                weigh_click(stage.evidence, stage.seen, cross)
+            elif heeds_silence(stage.evidence):
+                weigh_silence(stage.evidence, stage.seen, cross)
+        remember(stage.evidence, stage.seen, outcome[0])
         if stage.verdict[_AT] == 0 and _look_due(step, step + 1):
             turned, share, decided = _renew(
-                stage.evidence, stage.levels, steering, stage.shown, bar, goal, stage.mix, stage.leaders
+                stage.evidence, stage.levels, steering, stage.shown, bar, beaten, goal, stage.mix, stage.leaders
             )
             if turned:
                 steering.shares[EXPLORE] = share
@@ -180,7 +195,7 @@ def rehearse(
         rng, luck = generator(seed + run, "experiment", 1), generator(seed + run, _LUCK)
         losses = np.full(len(noted), np.nan)
         with compile_errors_explained(module):
-            loop(state, stage, rng, luck, _bar(problem, error), aim, on, noted, losses)
+            loop(state, stage, rng, luck, _bar(problem, error), _beaten_bar(problem, error), aim, on, noted, losses)
         found.append(_found(problem, stage, margin, error, losses))
     return found
 
@@ -188,6 +203,11 @@ def rehearse(
 def _bar(problem: RankOne, error: float) -> float:
     """Return the log evidence that each comparison needs: a winner has to beat K + L - 2 levels."""
     return math.log(max(1, problem.n_rows + problem.n_cols - 2) / error)
+
+
+def _beaten_bar(problem: RankOne, error: float) -> float:
+    """Return the log evidence from which on a level is called beaten."""
+    return math.log(max(1, comparisons(problem.shape)) / error)
 
 
 def _stage(problem: RankOne, explore: float, margin: float, site: Floats) -> Stage:
@@ -203,7 +223,7 @@ def _stage(problem: RankOne, explore: float, margin: float, site: Floats) -> Sta
         leaders=np.zeros(2, np.int64),
         choice=np.zeros(2, np.int64),
         outcome=np.zeros(1, np.int64),
-        clicked=np.zeros(2, np.int64),
+        seen=np.zeros(2, np.int64),
         cross=np.zeros(levels),
         context=np.zeros(0),
         verdict=np.zeros(3, np.int64),
@@ -214,8 +234,7 @@ def _stage(problem: RankOne, explore: float, margin: float, site: Floats) -> Sta
 def _found(problem: RankOne, stage: Stage, margin: float, error: float, losses: Floats) -> Rehearsal:
     at, row, col = (int(value) for value in stage.verdict)
     wrong = bool(at) and problem.means[row, col] * (1.0 + margin) < problem.best_mean * (1.0 - 1e-12)
-    comparisons = sum(size * (size - 1) for size in problem.shape)
-    bar, beaten, first = math.log(max(1, comparisons) / error), 0, 0
+    bar, beaten, first = _beaten_bar(problem, error), 0, 0
     for rates in (problem.rows, problem.cols):
         own = slice(first, first + len(rates))
         beaten += int(np.count_nonzero((stage.evidence.proof[own, own] >= bar) & (rates[:, None] <= rates)))
