@@ -94,6 +94,7 @@ def test_levels_that_the_experiment_does_not_have_are_named(sqlite_db):
     "wrong",
     [
         {"prior": PAST.drop("clicked")},
+        {"prior": PAST.drop("image"), "rows": ["A", "B"], "cols": ["1", "2"]},
         {"prior": PAST, "rows": ["X"], "cols": ["Y"]},
         {"prior": PAST, "weight": 0.0},
         {"prior": PAST, "weight": 1.5},
