@@ -44,6 +44,9 @@ def levels_of_past(past: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
     if len(past.factors) == 2:
         rows, cols, _ = checked_factors(past.levels[0], past.levels[1], None)
         return {"rows": asked["rows"] or rows, "cols": asked["cols"] or cols}
+    if asked["rows"] is not None or asked["cols"] is not None:
+        got = f"{len(past.factors)}: {', '.join(past.factors)}"
+        raise InputError("past counts of two factors", got, "keep rows and columns")
     return {"factors": checked_factors(None, None, dict(zip(past.factors, past.levels, strict=True)))[2]}
 
 
