@@ -5,10 +5,12 @@ import json
 import numpy as np
 import pytest
 
+from rankone.clicks.counts.factor_counts import as_factor_counts
+from rankone.clicks.counts.table_files import read_table
 from rankone.numerics.seeds import generator
 from rankone.serving import Database, Experiment
 from rankone.serving.doctor import examine
-from rankone.serving.export import decisions_table
+from rankone.serving.export import decisions_table, write_decisions
 from tests import dice as dice  # registers the policy
 from tests.serving.helpers import Clock, error_of, saved
 
@@ -249,3 +251,15 @@ def test_nobody_wins_wrongly_among_three_factors_while_rates_move():
             report = page.report()
             wrong += report.decided or not all(level.in_race for factor in report.factors for level in factor.levels)
     assert wrong <= 4  # 20 runs of at most 0.1: winners and levels that are out have an error of 0.05 each
+
+
+def test_an_export_of_three_factors_is_analysed_as_what_it_is(sqlite_db, tmp_path):
+    with make_page(sqlite_db) as page:
+        visit(page, 120)
+    write_decisions(Database(sqlite_db, read_only=True), "page", tmp_path / "page.csv")
+    for counts in (
+        as_factor_counts(read_table(tmp_path / "page.csv")),
+        as_factor_counts(decisions_table(Database(sqlite_db, read_only=True), "page")),
+    ):
+        assert (counts.factors, counts.adaptive) == (tuple(FACTORS), True)
+        assert counts.shown.sum() < 120  # open and void decisions say nothing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,8 +19,8 @@ from rankone.clicks.counts.table_files import header_of, read_table
 from rankone.errors import InputError
 from rankone.notebook import index_names
 
-#: What `rankone export` writes of a decision, as far as it is counted.
-_EXPORT = ("row_name", "col_name", "clicked", "learned", "outcome")
+#: What `rankone export` writes of a decision, as far as it is counted, besides what was shown.
+_EXPORT = {"clicked", "learned", "outcome"}
 _QUOTED = r"""((?:^|;)[" ]*)'([=+\-@\t\r])"""  # what `rankone export` puts in front of formulas
 
 
@@ -158,9 +158,10 @@ def _of_frame(
 ) -> FactorCounts:
     adaptive = False
     notes: tuple[str, ...] = ()
-    if not factors and clicked is None and set(_EXPORT) <= set(table.columns):
-        table, notes = _of_export(table)
-        factors, shown, clicked, slice, adaptive = ("row", "col"), None, "clicked", None, True
+    exported = _exported_levels(table.columns)
+    if not factors and clicked is None and exported:
+        table, notes = _of_export(table, exported)
+        factors, shown, clicked, slice, adaptive = tuple(exported), None, "clicked", None, True
     found = find_factor_columns(table, factors, shown, clicked, slice)
     rows, told = without_totals(read_rows(table, found), found)
     check_rows(rows, table, found)
@@ -195,12 +196,28 @@ def _repeated(table: pl.DataFrame, found: FactorColumns, repeats: Dispersion | N
     return (f"{names} {what}: rows that differ in it count as repeats, and what it changes as scatter.",)
 
 
-def _of_export(table: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def _exported_levels(columns: Sequence[str]) -> dict[str, str]:
+    """Return the columns with names of levels, by factor, of what `rankone export` wrote; none if it did not.
+
+    >>> _exported_levels(["id", "number", "headline", "image", "filler", "outcome", "clicked", "learned"])
+    {'headline': 'headline', 'image': 'image'}
+    """
+    if not set(columns) >= _EXPORT:
+        return {}
+    if {"row_name", "col_name"} <= set(columns):
+        return {"row": "row_name", "col": "col_name"}
+    ours = list(columns[:2]) == ["id", "number"] and "filler" in columns
+    return {name: name for name in columns[2 : columns.index("filler")]} if ours else {}
+
+
+def _of_export(table: pl.DataFrame, levels: Mapping[str, str]) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """The decisions of an exported experiment whose outcome counts, with the names of their levels."""
     learned = table["learned"].cast(pl.String).str.to_lowercase() == "true"
     kept = table.filter(learned).select(
-        pl.col("row_name").str.replace_all(_QUOTED, "$1$2").alias("row"),
-        pl.col("col_name").str.replace_all(_QUOTED, "$1$2").alias("col"),
+        *(
+            pl.col(column).cast(pl.String).str.replace_all(_QUOTED, "$1$2").alias(name)
+            for name, column in levels.items()
+        ),
         "clicked",
     )
     if kept.is_empty():
