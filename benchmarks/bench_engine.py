@@ -9,7 +9,7 @@ To add a policy with a plain twin, add a line to `TWINS`.
 
 Peers (`benchmarks/peers.py`) are timed on the same problem if the interpreter named by $RANKONE_PEERS_PYTHON, else this
 one, can import them. An environment of their own serves best: ``python -m venv peers`` and ``peers/bin/pip install
-SMPyBandits "scipy<1.15" pymab river mabwiser obp``.
+SMPyBandits "scipy<1.15" pymab river mabwiser``; ``obp``, which lists are compared with too, did not build here.
 """
 
 from __future__ import annotations
