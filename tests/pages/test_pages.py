@@ -80,6 +80,16 @@ def test_explain_fits_a_phone_and_foreign_names_are_only_text(open_told, policy,
     assert page.locator("#run rect").count() > 10
 
 
+def test_the_last_label_of_time_is_not_cut_off(open_told):
+    page = open_told(rankone.explain("uts", "needle:2x2", horizon=10_000))
+    inside = page.evaluate(
+        """() => { const svg = document.querySelector("#run svg"), box = svg.getBoundingClientRect();
+        const last = [...svg.querySelectorAll("text")].find((text) => text.textContent === "10k");
+        return last.getBoundingClientRect().right <= box.right + 0.5; }"""
+    )
+    assert inside
+
+
 def test_explain_without_javascript_tells_the_run_in_sentences(tmp_path, browser):  # noqa: F811
     told = rankone.explain("rank1elim-kl:c=0", horizon=5_000, seed=1)
     path = tmp_path / "explain.html"

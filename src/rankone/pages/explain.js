@@ -27,7 +27,7 @@ function drawn(tag, attributes, text) {
   return made;
 }
 
-const short = (count) => (count < 10000 ? whole.format(count) : `${(count / 1000).toFixed(count < 99500 ? 1 : 0)}k`);
+const short = (count) => (count < 10000 ? whole.format(count) : `${(count / 1000).toFixed(count < 99500 && count % 1000 ? 1 : 0)}k`);
 const counted = (number, of) => `${number} ${of}${number === 1 ? "" : "s"}`;
 const rate = (clicks, pulls) => (pulls ? (clicks / pulls).toFixed(2) : "–");
 const leads = (frame, i, j) => frame.leader?.[0] === i && frame.leader[1] === j;
@@ -136,8 +136,11 @@ function drawRun() {
   svg.append(drawn("polyline", { points: frames.map((frame) => `${x(frame.step)},${y(frame.regret)}`).join(" "), class: "regret" }));
   svg.append(drawn("text", { x: 0, y: full + bottom - 4, class: "name" }, "regret"), drawn("text", { x: 0, y: full + 34 }, `up to ${most < 10 ? most.toFixed(1) : whole.format(Math.round(most))}`));
   svg.append(drawn("line", { x1: labels, x2: width - 8, y1: full + bottom, y2: full + bottom, class: "base" }));
-  for (let step = 1, n = 0; step <= data.horizon; step *= 10, n += 1)
-    if (!narrow || n % 2 === 0) svg.append(drawn("text", { x: x(step), y: full + bottom + 16, "text-anchor": "middle" }, short(step)));
+  for (let step = 1, n = 0; step <= data.horizon; step *= 10, n += 1) {
+    const late = x(step) > width - 30; // a label around the right end would be cut off there
+    const where = { x: late ? width - 2 : x(step), y: full + bottom + 16, "text-anchor": late ? "end" : "middle" };
+    if (!narrow || n % 2 === 0) svg.append(drawn("text", where, short(step)));
+  }
   for (const frame of frames)
     if (["eliminates", "settled", "restarts"].includes(frame.kind)) svg.append(drawn("line", { x1: x(frame.step), x2: x(frame.step), y1: 0, y2: full + bottom, class: "happened" }));
   const cursor = drawn("line", { y1: 0, y2: full + bottom, class: "cursor" });
