@@ -88,6 +88,7 @@ MAKERS: list[Callable[[], Any]] = [
     crossed,
     evaluation,
     lambda: rankone.RankOne([0.5, 0.2], [0.5], row_names=[HOSTILE, "B"]),
+    lambda: rankone.Product({"headline": [0.5, 0.2], "image": [0.9, 0.4], "button": [0.8, 0.3]}),
     lambda: rankone.Means([[0.5], [0.2]], row_names=[HOSTILE, "B"]),
     lambda: rankone.hardness(rankone.RankOne([0.5, 0.2], [0.5], row_names=[HOSTILE, "B"]), 100),
     lambda: rankone.plan(2, 2, 0.2, 1.0, goal="decide"),
@@ -98,6 +99,9 @@ MAKERS: list[Callable[[], Any]] = [
     lambda: rankone.arena("two-by-two", "uniform", runs=2, quick=True, workers=1, against="uniform"),
     lambda: rankone.UTS().agent(2, 2),
     lambda: rankone.analyse(pl.DataFrame({"page": [HOSTILE, "B"], "shown": [90, 90], "clicked": [9, 5]})),
+    lambda: rankone.evaluate(
+        pl.DataFrame({"page": [HOSTILE, "B"] * 100, "clicked": [1, 0, 0, 0] * 50, "chance": 0.5}), {"page": HOSTILE}
+    ),
 ]
 
 
