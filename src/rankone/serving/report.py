@@ -155,9 +155,8 @@ class Report(Shown):
             pair = {side: given.get(f"{key}_{side}") for side in PAIR}
             given[f"{key}_levels"] = None if None in pair.values() else pair
         given["shortfalls"] = tuple(Shortfall(**each) for each in given.get("shortfalls", ()))
-        lists = ("eras", "visitors_left", "seconds_left", "forbidden")
-        pairs = {key: tuple(given[key]) for key in lists if given.get(key) is not None}
-        return cls(**given | {"rows": rows, "cols": cols} | pairs)
+        lists = {key: tuple(value) for key, value in given.items() if isinstance(value, list)}
+        return cls(**given | lists | {"rows": rows, "cols": cols})
 
     as_dict = OldAttribute("to_dict")
 
