@@ -255,7 +255,7 @@ def test_few_journals_are_read_at_once(sqlite_db, monkeypatch):
 def test_policies_are_compiled_outside_the_turn_and_only_once(sqlite_db, monkeypatch):
     turns, tried, carry_out = [], [], Transactions._carry_out
 
-    def broken(policy):
+    def broken(policy, n_factors):
         tried.append(policy.label)
         raise InputError("a policy that compiles", "another", "mend it")
 
