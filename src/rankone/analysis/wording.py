@@ -192,9 +192,10 @@ def _visitors(found: Analysis) -> str:
         count = count_text(max(found.needed, 10.0))
         said = f" If the fitted rates are the true ones, about {count} more, split as before, will do that more often "
         said += "than not."
-    if len(found.counts.factors) == 2:
-        said += " Or go live: `rankone create` shows the better ones more and more and says when it is sure, and "
-        said += "`rankone plan` says beforehand how many visitors that takes."
+    if len(found.counts.factors) >= 2:
+        said += " Or go live: `rankone create` shows the better ones more and more and says when it is sure"
+        pairs = len(found.counts.factors) == 2
+        said += ", and `rankone plan` says beforehand how many visitors that takes." if pairs else "."
     return said
 
 
