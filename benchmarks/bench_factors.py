@@ -2,7 +2,7 @@
 
 The figures to compare with were measured by a separate prototype (20 runs each). Regret is mean and standard error;
 speed is processor time of one thread, compilation left out, ratios within this run. The arena has two halves: `pooled`
-was tuned on the first, the second was looked at once.
+was tuned on the first, the second was looked at before and after.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def halves() -> dict[str, list[tuple[Any, int]]]:
             (trap(1.2), 20_000),
             (rankone.as_problem("random:16x16:seed=5"), 20_000),
         ],
-        "looked at once": [
+        "not tuned on": [
             (rankone.as_problem("needle:10x10x10"), 20_000),
             (practical([4, 4, 4, 4], 2), 20_000),
             (practical([10, 10, 10], 3, rate=0.3), 20_000),

@@ -28,6 +28,7 @@ from rankone.kernels.policy import decide, learn, room, settled, with_room, with
 from rankone.kernels.world import loss, move, observe, respond, steady
 
 _FIRST_STRETCH = 10_000  # steps before Python has a say for the first time
+_SPARE_ROOM = 512  # outcomes that a state that grows can take in besides those open
 _STRETCH_SECONDS = 0.25  # and about how often later: Ctrl-C is heard then
 
 
@@ -46,8 +47,11 @@ def play(
     step, regret = clock[RUN_STEP], scratch.regret[0]
     for place in range(clock[RUN_PLACE], len(checkpoints)):
         stop = min(checkpoints[place], clock[RUN_PAUSE])
+        spare = room(state) - clock[RUN_OPEN]  # each step takes in one outcome at the most, but for those now open
+        if spare < stop - step:
+            stop = step + spare
         while step < stop:
-            if room(state) <= clock[RUN_OPEN] or (late is not None and not deliver(late, state, step, scratch)):
+            if late is not None and not deliver(late, state, step, scratch):
                 clock[RUN_STEP], clock[RUN_PLACE], scratch.regret[0] = step, place, regret
                 return False
             if moving is not None:
@@ -89,7 +93,7 @@ def play_through(
     while not loop(state, world, late, moving, rng, checkpoints, regrets, scratch):
         if late is not None and clock[RUN_OPEN] == len(late.waiting):
             late = late.with_room()
-        state = with_room(state, int(clock[RUN_OPEN]) + 1)
+        state = with_room(state, int(clock[RUN_OPEN]) + _SPARE_ROOM)
         if clock[RUN_STEP] >= clock[RUN_PAUSE]:  # beyond it: a settled policy goes from checkpoint to checkpoint
             taken = time.perf_counter() - begin
             stretch = max(1, int(stretch * min(10.0, _STRETCH_SECONDS / max(taken, 1e-6))))

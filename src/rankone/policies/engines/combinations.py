@@ -25,6 +25,8 @@ ANY = -1  # level of a rule
 @inlined
 def number_of(sizes: Ints, shown: Any) -> int:
     """Return the number of a combination."""
+    if len(sizes) == 2:  # the loop below costs more than a pair
+        return shown[0] * sizes[1] + shown[1]
     number = shown[0]
     for factor in range(1, len(sizes)):
         number = number * sizes[factor] + shown[factor]
@@ -34,6 +36,10 @@ def number_of(sizes: Ints, shown: Any) -> int:
 @inlined
 def write_levels(sizes: Ints, number: int, shown: Any) -> None:
     """Fill in the levels of a combination."""
+    if len(sizes) == 2:  # as above
+        shown[0] = number // sizes[1]
+        shown[1] = number - shown[0] * sizes[1]
+        return
     for factor in range(len(sizes) - 1, 0, -1):
         rest = number // sizes[factor]
         shown[factor] = number - rest * sizes[factor]

@@ -5,7 +5,7 @@ combination says something about each of its levels, *exposed* as far as its par
 partners was hardly tried. From time to time (whenever outcomes have grown by 5 %) base, theta and exposure are fitted
 anew to the counts of all combinations shown; in between, outcomes are added with what was fitted last.
 
-With *trust*, an outcome counts for a level only as far as its partners are known: times the product of
+With *trust*, an outcome counts for a level only as far as its partners are known: times the geometric mean of
 ``exposure / (exposure + M)`` of these, where M grows with the clicks so far. Without it a good level that was shown
 early, with partners still unknown, looks bad on much evidence, and is hardly ever shown again.
 
@@ -68,6 +68,7 @@ def _product(state: Any, row: int, number: int) -> float:
 def _sum_parts(state: Any, weighted: bool) -> None:
     """Sum clicks and exposure of every level over all combinations shown; weighted, as far as partners are known."""
     parts, sizes, base = state.parts, state.sizes, state.setting[POOL_BASE]
+    partners = 1.0 / max(1, len(sizes) - 1)
     clicks_row, exposure_row = (PART_SURE_CLICKS, PART_SURE_EXPOSURE) if weighted else (PART_CLICKS, PART_EXPOSURE)
     for level in range(parts.shape[1]):
         parts[clicks_row, level] = parts[exposure_row, level] = 0.0
@@ -79,7 +80,7 @@ def _sum_parts(state: Any, weighted: bool) -> None:
         for factor in range(len(sizes) - 1, -1, -1):
             rest = number // sizes[factor]
             level = state.first[factor] + number - rest * sizes[factor]
-            weight = known / parts[PART_TRUST, level] if weighted else 1.0
+            weight = (known / parts[PART_TRUST, level]) ** partners if weighted else 1.0
             parts[clicks_row, level] += weight * state.clicks[slot]
             parts[exposure_row, level] += weight * exposed / parts[PART_THETA, level]
             number = rest
@@ -170,11 +171,11 @@ def pool_outcome(state: Any, combination: int, reward: int) -> None:
         refit(state)
         return
     exposed = setting[POOL_BASE] * _product(state, PART_THETA, combination)
-    known, rest = _product(state, PART_TRUST, combination), combination
+    known, rest, partners = _product(state, PART_TRUST, combination), combination, 1.0 / max(1, len(sizes) - 1)
     for factor in range(len(sizes) - 1, -1, -1):
         above = rest // sizes[factor]
         level = state.first[factor] + rest - above * sizes[factor]
-        weight = known / parts[PART_TRUST, level]
+        weight = (known / parts[PART_TRUST, level]) ** partners
         parts[PART_CLICKS, level] += reward
         parts[PART_EXPOSURE, level] += exposed / parts[PART_THETA, level]
         parts[PART_SURE_CLICKS, level] += weight * reward

@@ -4,8 +4,8 @@
 Most decisions show the levels with the largest draws, each factor by itself, from evidence that is pooled over
 combinations; an outcome counts for a level only as far as its partners are known
 (`rankone.policies.engines.pooling`). The rest of the decisions follow UTS's rule on the plain counts, which nothing can
-lock in: a small share of them where the pooled evidence and the plain counts agree on who is best, a larger one where
-they do not.
+lock in: a share of them where the pooled evidence and the plain counts do not agree on who is best, none (`agree=0`)
+where they do.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Pooled(CombinationPolicy):
     ('pooled', 'pooled:agree=0.1,doubt=0.1')
     """
 
-    agree: float = 0.05
-    doubt: float = 0.25
+    agree: float = 0.0
+    doubt: float = 0.3
     name: ClassVar[str] = "pooled"
     suits: ClassVar[str] = "experimental: several factors or many levels, clicks rare; horizon unknown"
 
