@@ -24,7 +24,7 @@ def product(n_rows: int, n_cols: int, *, seed: int = 0, low: float = 0.1, high: 
 
     >>> from rankone.problems import as_problem
     >>> as_problem("product:4x5x3:seed=1")
-    <Product product:4x5x3:seed=1: 4 x 5 x 3, best 0.4665>
+    <Product product:4x5x3:seed=1: 4 x 5 x 3, best 0.3809>
     """
     rows, cols = _factors([n_rows, n_cols], seed, low, high)
     return rows, cols
