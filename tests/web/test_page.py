@@ -434,3 +434,29 @@ def test_many_experiments_and_many_lines(tmp_path, open_page):
         page.reload()
         expect(page).to_have_title("number 0 · rankone")
     database.close()
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_it_shows_three_factors_and_all_their_combinations(tmp_path, open_page, size):
+    from playwright.sync_api import expect
+
+    factors = {
+        "headline": ["A", HOSTILE[0], "Zebra", "D", "E"],
+        "image": ["1", "2", "3", "4"],
+        "button": ["buy", "try", "see"],
+    }
+    with running(tmp_path / "rankone.db") as url, Client(url) as client:
+        banner = client.create("banner", factors=factors, policy="uniform", goal="decide")
+        banner.tell_many([(made, made.levels["button"] == "try") for made in banner.ask(1000)])
+        page = open_page(url, size)
+        expect(page.locator("#factor-tables table")).to_have_count(3)
+        expect(page.locator("#pairs-section")).to_be_hidden()
+        expect(page.locator("#combinations-note")).to_contain_text("5 x 4 x 3 = 60 combinations")
+        expect(page.locator("#combinations tbody tr")).to_have_count(26)  # and the button that shows all
+        page.locator("#combinations-search").fill("try zebra")
+        expect(page.locator("#combinations-note")).to_contain_text("4 of those listed fit")
+        page.locator("#combinations thead button", has_text="image").click()
+        expect(page.locator("#combinations tbody tr td:nth-child(2)")).to_have_text(["1", "2", "3", "4"])
+        assert "clicks by now" in figure(page, "Even test")
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+        assert page.evaluate("window.hacked") is None
