@@ -19,7 +19,7 @@ class TestEveryPolicy(PolicySuite):
         self.policy = rankone.as_policy(request.param)
         self.learns = request.param not in ("uniform", "best", "random-list", "best-list")
         self.horizon = 4_000 if self.policy.plays == "list" else 20_000
-        self.studied_late = self.policy.plays == "pair" or request.param in LATE_LISTS
+        self.studied_late = self.policy.plays != "list" or request.param in LATE_LISTS
         self.draws_ties = request.param not in ("best", "best-list")
 
 
