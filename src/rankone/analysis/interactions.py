@@ -26,7 +26,7 @@ from rankone.clicks.rank1_test.report import Rank1Check, Rank1Report
 from rankone.numerics.seeds import generator
 
 _WORK = 3e10  # operations for all tests together, about half a minute
-_STEPS, _OVERHEAD = 10.0, 3e5  # Newton steps of a fit, and what a step costs however small it is, in operations
+_STEPS, _OVERHEAD = 10.0, 1e5  # Newton steps of a fit, and what a step costs however small it is, in operations
 _LEAST = 99  # simulations below which a p-value is too coarse to be of use
 
 
