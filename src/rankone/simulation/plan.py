@@ -8,7 +8,8 @@ The answer is rehearsed (`rankone.simulation.rehearsal`). Evidence rests on clic
 verdict hardly depend on the rate; and with a small lift they are in proportion to T*
 (`rankone.problems.characteristic_time`). So a rare click and a small lift are rehearsed as more frequent clicks and a
 larger lift, and the result is brought back by the ratio of the two T*. The more levels there are, the larger the lift
-that is rehearsed, so that an answer takes seconds: from 25 % up to 80 %, between which results differ by 10 % or less.
+that is rehearsed, so that an answer takes seconds: from 25 % up to 80 %. On 8 x 8 medians moved by up to 5 % when a
+lift of 50 % was rehearsed, and by up to 14 % with 80 %.
 """
 
 from __future__ import annotations
