@@ -273,3 +273,21 @@ def test_how_many_more_visitors(clicked, said):
         pl.DataFrame({"page": ["a", "b"], "shown": [4000] * 2, "clicked": [clicked, 240]}), dispersion=2.0
     )
     assert (twice.needed + 8000) / (answer.needed + 8000) == pytest.approx(2.0, rel=0.05), "the more they scatter"
+
+
+def test_many_levels_in_blocks_that_share_none_are_not_called_worse():
+    """Above the number of levels that are profiled, too."""
+    rows = [
+        (f"h{block * 32 + a}", f"i{block * 32 + b}", 500, 40 - 10 * block + (a == 0))
+        for block in range(2)
+        for a in range(32)
+        for b in range(32)
+        if b in (0, a)
+    ]
+    answer = rankone.analyse(
+        pl.DataFrame(rows, ["headline", "image", "shown", "clicked"], orient="row"), simulations=20
+    )
+    other = answer.groups["headline"][1]
+    levels = answer.levels.filter((pl.col("factor") == "headline") & pl.col("level").is_in(other))
+    assert len(levels) == 32
+    assert (levels["high"] == 1.0).all()

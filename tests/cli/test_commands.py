@@ -54,7 +54,7 @@ def test_policies_and_their_parameters():
         (("sweep", "scalin", "--out", "nowhere"), "did you mean scaling?"),
         (("serve", "--port", "99999"), "--port"),
         (("fit", "log.tsv", "--top", "-1"), "--top"),
-        (("simulate", "-p", "needle:100000x100000", "-P", "uts"), "a problem that uts can keep in memory"),
+        (("simulate", "-p", "needle:100000x100000", "-P", "thompson"), "choose 'uts', which keeps only what was shown"),
     ],
 )
 def test_errors_are_one_sentence(words, message):

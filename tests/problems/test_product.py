@@ -149,3 +149,13 @@ def test_bad_input_is_a_sentence(factors, more, said):
 def test_one_level_and_names_in_two_factors_are_fine():
     problem = Product({"a": [0.5], "b": [0.4, 0.3]}, level_names={"a": ["x"], "b": ["x", "y"]})
     assert problem.best_decision() == (0, 0)
+
+
+def test_the_lowest_rate_is_that_of_a_combination():
+    """The worst levels need not be those that an interaction makes worse."""
+    parts = {"a": [0.0, 0.05], "b": [0.0, 0.05]}
+    together = {("a", "b"): {("a 2", "b 2"): -0.05}}
+    problem = Product(parts, base=0.02, scale="additive", interactions=together)
+    assert problem.rate(1, 1) == pytest.approx(0.07)
+    with pytest.raises(InputError, match=r"got -0\.01"):
+        Product(parts, base=0.02, scale="additive", interactions={("a", "b"): {("a 2", "b 2"): -0.13}})

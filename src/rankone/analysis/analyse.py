@@ -145,7 +145,7 @@ def _answer(
     groups = [intervals.groups(factor) for factor in range(len(counts.factors))]
     apart = any(len(each) > 1 for each in groups)
     bounds = [
-        level_bounds(intervals, factor, doubt, names.index(winner.levels[name]) if apart else None)
+        level_bounds(intervals, factor, doubt, names.index(winner.levels[name]) if len(groups[factor]) > 1 else None)
         for factor, (name, names) in enumerate(zip(counts.factors, counts.levels, strict=True))
     ]
     best = design.starts[:-1] + np.array([bound.best for bound in bounds])

@@ -56,7 +56,7 @@ def level_bounds(intervals: Intervals, factor: int, doubt: float, best: int | No
     best = int(np.argmax(x)) if best is None else best
     low, high = np.zeros(size), np.zeros(size)
     if size > 1:
-        upper = _upper_bounds(intervals, start, size, best, doubt / (size - 1))
+        upper = _upper_bounds(intervals, factor, best, doubt / (size - 1))
         low = np.minimum(0.0, np.nanmin(-upper, axis=0))  # of a against j: minus the upper bound of j against a
         high = np.minimum(0.0, np.nanmin(upper, axis=1))
     with np.errstate(invalid="ignore"):
@@ -73,11 +73,12 @@ def ratio_contrast(n_levels: int, first: int, second: int) -> Floats:
     return contrast
 
 
-def _upper_bounds(intervals: Intervals, start: int, size: int, best: int, doubt: float) -> Floats:
+def _upper_bounds(intervals: Intervals, factor: int, best: int, doubt: float) -> Floats:
     """Bounds (size, size) of log level a - log level j; NaN where they are not needed."""
     if not intervals.profiled:
-        return intervals.upper_by_curvature(start, size, doubt)
+        return intervals.upper_by_curvature(factor, doubt)
     design = intervals.design
+    start, size = int(design.starts[factor]), design.sizes[factor]
     clicks, shown = design.level_clicks[start : start + size] + 0.5, design.level_shown[start : start + size] + 1.0
     rate, error = np.log(clicks / shown), 2.0 / np.sqrt(clicks)
     # Of many levels only those are compared that can decide a bound: surely good ones, and ones that may be very good.

@@ -95,16 +95,21 @@ class Intervals:
         """Whether the table is small enough for profiles; larger ones get intervals from the curvature."""
         return self.design.n_levels <= _MOST_PROFILED
 
-    def upper_by_curvature(self, start: int, size: int, doubt: float) -> Floats:
+    def upper_by_curvature(self, factor: int, doubt: float) -> Floats:
         """Bounds of all differences of the levels of a factor at once, from the curvature at the maximum.
 
         Levels without a click are taken to have half a one.
         """
+        start, size = int(self.design.starts[factor]), self.design.sizes[factor]
         x, inverse = self._curved
         x, inverse = x[start : start + size], inverse[start : start + size, start : start + size]
         own = np.diag(inverse)
         errors = np.sqrt(np.maximum(0.0, own[:, None] + own - 2.0 * inverse) * self.dispersion.value)
         upper = x[:, None] - x + self.quantile(doubt) * errors
+        apart = np.ones((size, size), bool)
+        for group in self.groups(factor):
+            apart[np.ix_(group, group)] = False
+        upper[apart] = math.inf
         np.fill_diagonal(upper, np.nan)
         return np.asarray(upper)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -156,13 +156,15 @@ class Product(Problem, Shown):
         """What a combination has on its scale without any part."""
         return math.log(self.base / (1.0 - self.base)) if self.scale == "logit" else self.base
 
-    def _rates(self, kept: Sequence[int], others: str = "best") -> tuple[Vector, npt.NDArray[np.bool_]]:
-        """Return rates over all levels of the factors `kept`, each other one at its best level (or its mean, where
-        that is right), and which of them may be shown."""
+    def _rates(
+        self, kept: Sequence[int], others: Callable[[Vector], float] = np.max
+    ) -> tuple[Vector, npt.NDArray[np.bool_]]:
+        """Return rates over all levels of the factors `kept`, each other one at its best level (or at its worst, or its
+        mean, where that is right), and which of them may be shown."""
         multiply = self.scale == "product"
         found = np.full([1] * len(self.shape), self._start)
         for place, values in enumerate(self.factors.values()):
-            part = values if place in kept else np.array([values.max() if others == "best" else values.mean()])
+            part = values if place in kept else np.array([others(values)])
             part = part.reshape([-1 if each == place else 1 for each in range(len(self.shape))])
             found = found * part if multiply else found + part
         for (one, other), table in self._together.items():
@@ -197,7 +199,7 @@ class Product(Problem, Shown):
                 factor, names = list(self.level_names.items())[place]
                 got = f"rules that forbid {names[int(np.argmax(alone))]} of {factor} with everything"
                 raise InputError("rules that leave every level something to be shown with", got, "leave the level out")
-        lowest = self._lowest()
+        lowest = self._rates(self._involved, np.min)[0].min()
         if not lowest >= 0.0 or not rates.max() <= 1.0:
             got = f"{lowest:.4g}" if not lowest >= 0.0 else f"{rates.max():.4g}"
             raise InputError("click rates in [0, 1] of all combinations", got, "make effects or interactions smaller")
@@ -207,13 +209,6 @@ class Product(Problem, Shown):
             others[place] = int(best[place])
         self._best = tuple(others)
         self.best_mean = self.rate(*self._best)
-
-    def _lowest(self) -> float:
-        """Return a click rate below that of all combinations; of probabilities that are multiplied, 0."""
-        if self.scale != "additive":
-            return 0.0
-        lowest = self.base + sum(float(values.min()) for values in self.factors.values())
-        return lowest + sum(min(0.0, float(table.min())) for table in self._together.values())
 
     def best_decision(self) -> tuple[int, ...]:
         """Return the best combination, the first of several."""
@@ -241,7 +236,7 @@ class Product(Problem, Shown):
         kept = range(len(self.shape)) if self.scale == "logit" else self._involved
         if math.prod(self.shape[place] for place in kept) > _MOST_LOOKED_AT:
             return None
-        rates, allowed = self._rates(kept, "mean")
+        rates, allowed = self._rates(kept, np.mean)
         return self.best_mean - float(rates[allowed].mean())
 
     def lower_bound_constant(self) -> float | None:
