@@ -145,6 +145,52 @@ def test_a_backup_onto_the_database_itself_is_refused(db, tmp_path):
     backup(db, tmp_path / "there.backup", over=True)
 
 
+def test_only_a_backup_is_ever_replaced_by_one(db, tmp_path):
+    other, used, text = tmp_path / "other.db", tmp_path / "used.backup", tmp_path / "notes.txt"
+    text.write_text("not a database")
+    backup(db, used)
+    for path, name in ((other, "other"), (used, "late")):
+        with Experiment(name, db=path, **SIZES) as experiment:
+            visits(experiment, 1)
+            with pytest.raises(InputError, match="use `rankone restore`"):
+                backup(db, path, over=True)
+            visits(experiment, 1)
+    before = [path.read_bytes() for path in (other, used, text)]
+    for path in (other, used, text):
+        with pytest.raises(InputError, match="a backup to replace"):
+            backup(db, path, over=True)
+    assert [path.read_bytes() for path in (other, used, text)] == before
+    assert positions(other)[0].events == 5
+
+
+def test_every_database_that_gave_way_is_kept(db, tmp_path):
+    file, before = tmp_path / "x.backup", positions(db)
+    backup(db, file)
+    restore(file, db, upto={"homepage": 11}, over=True)
+    restore(file, db, over=True)
+    assert positions(tmp_path / "rankone.db.before") == before
+    assert positions(tmp_path / "rankone.db.before.2")[0].events == 11
+
+
+@pytest.mark.parametrize("damage", [b"", b"no database at all" * 500])
+def test_a_damaged_database_is_replaced_and_kept_as_it_is(db, tmp_path, damage, caplog):
+    file, before = tmp_path / "x.backup", positions(db)
+    backup(db, file)
+    db.write_bytes(damage)
+    log = tmp_path / "rankone.db-journal"
+    if damage:
+        log.write_bytes(b"of the old one")
+    with pytest.raises(InputError, match=r"one that cannot be read: .* - pass --over"):
+        restore(file, db)
+    assert db.read_bytes() == damage
+    restore(file, db, over=True)
+    assert "is kept as" in caplog.text
+    assert "unread" in caplog.text
+    assert positions(db) == before
+    assert (tmp_path / "rankone.db.before").read_bytes() == damage
+    assert not log.exists()
+
+
 def test_a_restore_over_a_newer_database_is_refused(db, tmp_path):
     file = tmp_path / "x.backup"
     backup(db, file)

@@ -15,7 +15,7 @@ from rankone.cli._experiments import DB, show_positions
 def backup(
     db: str = DB,
     file: Path = typer.Argument(..., help="File to write."),
-    over: bool = typer.Option(False, "--over", help="Replace a file that is there."),
+    over: bool = typer.Option(False, "--over", help="Replace a backup that is there."),
 ) -> None:
     """Copy a SQLite database to a file, whole, while services go on; for PostgreSQL take its own pg_dump.
 

@@ -6,6 +6,8 @@ SQLite files are copied by SQLite's own online backup, while services write. Pos
 from __future__ import annotations
 
 import contextlib
+import itertools
+import logging
 import os
 import shutil
 from collections.abc import Mapping
@@ -18,6 +20,8 @@ from rankone.serving.storage.sqlite_backup import (
     Position,
     chain_at,
     has_log,
+    is_backup,
+    is_damaged,
     log_of,
     mark_of,
     positions,
@@ -25,6 +29,8 @@ from rankone.serving.storage.sqlite_backup import (
 )
 from rankone.specs import amount
 from rankone.writing import whole_file
+
+log = logging.getLogger("rankone.serving")
 
 _BESIDE = ("-wal", "-shm", "-journal")  # what SQLite puts behind the name of its own files
 
@@ -50,6 +56,9 @@ def backup(db: str | Path, file: str | Path, *, over: bool = False) -> list[Posi
             raise InputError("another file than the database itself", str(file), "name a new file")
         if not over:
             raise InputError(f"a new file for the backup, not {file}", "one that is there", "pass --over to replace it")
+        if not is_backup(to.resolve()):  # a database may be in use, and its log would be taken for the new file's
+            do = "name another file; to put a backup in the place of a database, use `rankone restore`"
+            raise InputError(f"a backup to replace at {file}", "something else", do)
     with whole_file(to) as part:
         sqlite_backup.copy(source, part, COMPLETE)
         return positions(part)
@@ -71,7 +80,8 @@ def restore(
         db: where the database shall be.
         upto: by experiment, the last event to restore; whole commits are, so it may end a few events before.
         until: the time, in seconds since 1970, up to which to restore all other experiments.
-        over: replace a database that is there; it is kept beside the new one, with `.before` behind its name.
+        over: replace a database that is there; it is kept beside the new one, with `.before` behind its name
+            (`.before.2` and so on where that is taken), also if it is damaged; the log says where.
         plain: take a file that was copied while a service wrote to it, and may lack events.
     """
     source, to = _sqlite(file, "pg_restore"), _sqlite(db, "pg_restore")
@@ -91,7 +101,7 @@ def restore(
         sqlite_backup.copy(source, part, mark=0)
         sqlite_backup.cut(part, upto or {}, None if until is None else int(until * 1e6))
         if to.exists():
-            _give_way(to, part, over)
+            _give_way(to.resolve(), part, over)
         elif has_log(to):
             got = f"{log_of(to).name}, the rest of a database that was there"
             raise StorageError(f"nothing beside {to}", got, "move it away: it would be taken for this database's")
@@ -100,19 +110,33 @@ def restore(
 
 def _give_way(old: Path, new: Path, over: bool) -> None:
     """Keep the database that is there under another name, if it may be replaced."""
-    sqlite_backup.settle(old)
-    lost = [found for found in positions(old) if not _has(new, found)]
-    if not over:
+    try:
+        sqlite_backup.settle(old)
+        lost = [found for found in positions(old) if not _has(new, found)]
         newer = ", ".join(f"'{found.experiment}' with {amount(found.events, 'event')}" for found in lost)
         got = f"one that has what the backup does not: {newer}" if lost else "one that is there, and older"
+        unread = ""
+    except StorageError as error:
+        if not is_damaged(error):
+            raise
+        got, unread = f"one that cannot be read: {error.got}", f", unread: {error.got}"
+    if not over:
         raise InputError(f"no database at {old}", got, "pass --over to replace it; it is kept beside the new one")
-    kept = old.with_name(f"{old.name}.before")
-    with contextlib.suppress(FileNotFoundError):
-        kept.unlink()
+    kept = _free_name(old)
     try:
         os.link(old, kept)
     except OSError:  # not every file system has links
         shutil.copy2(old, kept)
+    for ending in _BESIDE:  # what is left there is of a damaged one, and would be taken for the new one's
+        with contextlib.suppress(FileNotFoundError):
+            Path(f"{old}{ending}").rename(f"{kept}{ending}")
+    log.warning("the database that was there is kept as %s%s", kept, unread)
+
+
+def _free_name(old: Path) -> Path:
+    """Return the name to keep a database under: what an earlier restore kept stays."""
+    names = itertools.chain([f"{old.name}.before"], (f"{old.name}.before.{number}" for number in itertools.count(2)))
+    return next(kept for kept in map(old.with_name, names) if not kept.exists())
 
 
 def _has(path: Path, wanted: Position) -> bool:

@@ -64,6 +64,23 @@ def read_mark(path: Path) -> int:
         return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
+def is_backup(path: Path) -> bool:
+    """Return whether a file is as `copy` made it: who opens one to write gives it a log, and that stays noted in it."""
+    try:
+        with _told(path), _opened(path, "ro") as connection:
+            ((mode,),) = connection.execute("PRAGMA journal_mode").fetchall()
+        return mode == "delete" and read_mark(path) == COMPLETE and not has_log(path)
+    except StorageError:
+        return False
+
+
+def is_damaged(error: StorageError) -> bool:
+    """Return whether a file could not be read for what is in it, and not because it is in use or out of reach."""
+    cause = error.__cause__
+    wrong = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)  # the last: it lacks our tables
+    return isinstance(cause, sqlite3.Error) and cause.sqlite_errorcode & 0xFF in wrong
+
+
 def copy(source: Path, to: Path, mark: int) -> None:
     """Copy a whole SQLite file, as it is at one moment, by SQLite's own means; nobody has to wait meanwhile."""
     with _told(to), _opened(source, "ro") as old, _opened(to, "rwc") as new:
