@@ -210,12 +210,13 @@ def test_factors_on_the_command_line(sqlite_db):
         ),
         (("forbid", db, "page", "--level", "headline=A", "--level", "image=1"), "Never shown together: headline 'A'"),
         (
-            ("stop", db, "page", "--level", "headline=B,image=2,only=x"),
+            ("stop", db, "page", "--level", "headline=B", "--level", "image=2", "--level", "only=x"),
             "every visitor now sees headline 'B', image '2'",
         ),
         (("create", db, "new", "--factor", "headline"), "with an equals sign between - got headline"),
         (("create", db, "new", "--row", "A"), "expected --row and --col, or --factor"),
         (("create", db, "new", "--factor", "image=1,1"), "levels of 'image' with different names - got '1' twice"),
+        (("stop", db, "page", "--level", "image=1", "--level", "image=2"), "one level of each factor"),
         (("exclude", db, "page", "--level", "picture=1"), "one of the factors headline, image, only"),
     ):
         found = run.invoke(build_app(), list(arguments))

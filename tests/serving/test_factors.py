@@ -219,6 +219,25 @@ def test_what_is_forbidden_is_never_shown(db):
         assert any(rule.items() <= levels.items() for levels in visit(again, 100, seed=2))
 
 
+def test_what_is_forbidden_binds_stops_and_levels(sqlite_db):
+    with open_page(sqlite_db, factors={"a": ["A", "B"], "b": ["x", "y", "z"]}, policy="uts", seed=7) as page:
+        page.forbid({"a": "B", "b": "z"})
+        page.forbid({"a": "B", "b": "y"})
+        stop = error_of(page.stop, levels={"a": "B", "b": "z"})
+        assert (stop.expected, stop.got) == ("a combination that may be shown", "a 'B', b 'z', which is forbidden")
+        for each in page.ask(4):
+            page.tell(each, False)
+        assert page.report().best == {"a": "B", "b": "x"}  # all look alike; the last that is allowed
+        assert error_of(page.stop, levels={"b": "z"}).expected == "a combination that may be shown"
+        gone = error_of(page.retire_level, "b", "x")
+        assert gone.got == "'x' gone, which leaves level of 'a' 'B' nothing"
+        page.retire_level("a", "B")
+        page.retire_level("b", "x")
+        assert error_of(page.add_level, "a", "B").got == "'B' back, which leaves level of 'a' 'B' nothing"
+        page.add_level("b", "x")
+        page.add_level("a", "B")
+
+
 def test_chances_of_exploration_without_what_is_forbidden(sqlite_db):
     """Each decision is as probable as the journal says: weighted by that, all that is allowed counts for 1."""
     with open_page(sqlite_db, factors=FACTORS, policy="uniform", seed=3, explore=0.9) as page:

@@ -7,7 +7,7 @@ from rankone.serving.doctor import examine
 from rankone.serving.export import decisions_table
 from rankone.serving.journal import COL, KIND, Kind, read_groups
 
-from .helpers import Audience, pairs, saved, start
+from .helpers import Audience, error_of, pairs, saved, start
 
 STOPPED = "Stopped (by hand): every visitor now sees 'row 2' with 'col 1'. "
 CHANGES = {
@@ -111,3 +111,9 @@ def test_in_an_older_journal_every_new_era_ended_a_stop(sqlite_db):
         assert list(table.select("row", "col", "filler").iter_rows()) == chosen
         assert (1, 0, True) not in pairs(old.ask(count=5))
     assert {finding.verdict for finding in examine(sqlite_db)} == {"good"}  # the replay too
+
+
+def test_a_level_that_is_named_twice_is_refused(sqlite_db):
+    with start(sqlite_db) as experiment:
+        error = error_of(experiment.stop, "row 2", "col 1", levels={"row": "row 1"})
+        assert (error.expected, error.got) == ("one row", "row= and levels={'row': ...}")

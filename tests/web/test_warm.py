@@ -66,14 +66,25 @@ def test_neither_a_damaged_journal_nor_an_unknown_policy_stops_it(tmp_path: Path
         else:
             connection.execute("UPDATE rankone_journal SET note = ? WHERE experiment = 1", (note,))
     with Database(db, read_only=True) as database:
-        labels = database.policies()
-        assert labels - {"nobody-knows"} == {"best:row=1,col=1"}
-        warm_up_all(labels, print, pytest.fail)
+        used = database.policies()
+        assert used - {("nobody-knows", 2)} == {("best:row=1,col=1", 2)}
+        warm_up_all(used, print, pytest.fail)
 
 
 def test_no_database_yet_is_no_reason_to_stop(tmp_path: Path) -> None:
     compile_ahead(tmp_path / "new.db", print)
     assert not list(tmp_path.iterdir())
+
+
+def test_more_factors_are_compiled_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    db, compiled = tmp_path / "test.db", []
+    Experiment("page", factors={"a": 2, "b": 2, "c": 2}, policy="uniform", db=db).close()
+    with Experiment("shop", ["A", "B"], ["1", "2"], "uniform", db) as experiment:
+        experiment.add_factor("button", ["buy", "try"])
+        experiment.add_factor("image", ["1", "2"])
+    monkeypatch.setattr("rankone.serving.warm_up.warm_up", lambda policy, n: compiled.append((policy.label, n)))
+    compile_ahead(db, print)
+    assert compiled == [("uniform", 3), ("uniform", 4), ("uts:coin=true", 2)]
 
 
 def test_it_says_which_policy_takes_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +98,7 @@ def test_it_says_which_policy_takes_long(tmp_path: Path, monkeypatch: pytest.Mon
         words.append(text)
         said.set()
 
-    def slowly(policy: object) -> None:
+    def slowly(policy: object, n_factors: int) -> None:
         assert said.wait(30)
 
     monkeypatch.setattr("rankone.serving.warm_up.warm_up", slowly)

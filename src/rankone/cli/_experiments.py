@@ -55,13 +55,20 @@ def levels_of_factors(given: Sequence[str]) -> dict[str, list[str]]:
 
 
 def level_of_each(given: Sequence[str]) -> dict[str, str] | None:
-    """Return a level of each factor that is named; None: none is. Several may stand in one text, with commas between.
+    """Return a level of each factor that is named, one in each text; None: none is. Names may have commas.
 
-    >>> level_of_each(["headline=A", "image=1,button=buy"])
-    {'headline': 'A', 'image': '1', 'button': 'buy'}
+    >>> level_of_each(["headline=Fast, cheap", "image=1"])
+    {'headline': 'Fast, cheap', 'image': '1'}
     """
-    parts = [part for text in given for part in text.split(",")]
-    return dict(_cut(part, "headline=A") for part in parts) or None
+    from rankone.errors import InputError
+
+    found: dict[str, str] = {}
+    for text in given:
+        factor, level = _cut(text, "headline=A")
+        if factor in found:
+            raise InputError("one level of each factor", f"{factor}={found[factor]} and {text}", "name one of them")
+        found[factor] = level
+    return found or None
 
 
 def _cut(text: str, example: str) -> tuple[str, str]:

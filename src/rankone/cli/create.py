@@ -79,7 +79,7 @@ def create(
     from rankone.serving.settings import checked_number, checked_settings
 
     factors = levels_of_factors(factor) or None
-    held = None if control is None else level_of_each([control]) if factors else _pair(control, row, col)
+    held = None if control is None else level_of_each(control.split(",")) if factors else _pair(control, row, col)
     more: dict[str, Any] = {"window": window, "auto_stop": auto_stop, "max_open": max_open, "max_age": max_age}
     more |= {"reward_cap": reward_cap}
     more |= {"goal": goal, "explore": explore, "margin": margin, "control": held, "share": share}

@@ -17,7 +17,7 @@ from rankone.errors import InputError
 from rankone.serving.exclusions import Exclusion
 from rankone.serving.factors import Factors, Levels, margin
 from rankone.serving.fold import Fold
-from rankone.serving.forbidden import names_of
+from rankone.serving.forbidden import forbids, names_of, whole_rules
 from rankone.serving.journal import BY_OPERATOR, NO_TEXTS, Draft, Kind, Texts
 from rankone.serving.names import (
     MAX_FACTORS,
@@ -45,6 +45,10 @@ def draft_stop(fold: Fold, draft: Draft, levels: Mapping[str, str], why: str) ->
     for place, (factor, found) in enumerate(fold.factors.items()):
         if factor in levels:
             shown[place] = _living(found, factor, levels[factor])
+    rules = whole_rules(fold.forbidden, fold.factors)
+    if rules and forbids(np.array(rules), shown):
+        got = combination_text(fold.factors.named(shown))
+        raise InputError("a combination that may be shown", f"{got}, which is forbidden", "name another, or allow it")
     draft.add(Kind.STOP, -1, texts=Texts(note=json.dumps(fold.factors.note_of(shown) | {"why": why})))
     return fold.factors.named(shown)
 
@@ -163,6 +167,7 @@ def draft_levels(fold: Fold, draft: Draft, factor: str, name: str, add: bool) ->
         raise InputError(expected, name, "the control keeps its share; retire another")
     number = _changed(factors[factor], factor, name, add)
     checked_combinations(factors.sizes)
+    _check_all_shown(factors, whole_rules(fold.forbidden, factors), f"'{name}' {'back' if add else 'gone'}")
     what = factor if factor in PAIR else called(factor)
     why = f"{what} '{name}' {'added' if add else 'retired'}"
     draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note(why, factors)))
@@ -178,7 +183,7 @@ def draft_forbidden(fold: Fold, draft: Draft, levels: Mapping[str, str], forbid:
         _among(found.names, factor, levels[factor]) if factor in levels else -1
         for factor, found in fold.factors.items()
     ]
-    before = [[*known, *[-1] * (len(rule) - len(known))] for known in fold.forbidden]
+    before = whole_rules(fold.forbidden, fold.factors)
     text = combination_text(levels)
     if forbid:
         _check_forbidden(fold, levels, rule, before)
@@ -204,20 +209,28 @@ def _check_forbidden(fold: Fold, levels: Mapping[str, str], rule: list[int], bef
     for what, kept in (("the control", control), ("what every visitor sees", shown)):
         if kept and all(kept[factor] == name for factor, name in levels.items()):
             raise InputError(f"to forbid something else than {what}", combination_text(levels), "forbid another")
-    named = [place for place in range(len(rule)) if any(known[place] >= 0 for known in [*before, rule])]
-    sizes = [fold.factors.sizes[place] for place in named]
+    _check_all_shown(fold.factors, [*before, rule], combination_text(levels))
+
+
+def _check_all_shown(factors: Factors, rules: list[list[int]], change: str) -> None:
+    """Refuse a change after which rules leave a living level without anything to be shown with."""
+    named = [place for place in range(len(factors)) if any(rule[place] >= 0 for rule in rules)]
+    if not named:
+        return
+    sizes = [factors.sizes[place] for place in named]
     checked_combinations(sizes)
     allowed = np.ones(sizes, bool)
-    for known in [*before, rule]:
-        allowed[tuple(slice(None) if known[place] < 0 else known[place] for place in named)] = False
-    alive = np.ix_(*(fold.live[place] for place in named))
+    for rule in rules:
+        allowed[tuple(slice(None) if rule[place] < 0 else rule[place] for place in named)] = False
+    living = factors.living()
+    alive = np.ix_(*(living[place] for place in named))
     for axis, place in enumerate(named):
         left = margin(allowed[alive].astype(np.int64), axis)
         if not left.all():
-            factor = list(fold.factors)[place]
-            alone = fold.factors[factor].names[fold.live[place][int(np.argmin(left))]]
+            factor = list(factors)[place]
+            alone = factors[factor].names[living[place][int(np.argmin(left))]]
             expected = "to leave every level something to be shown with"
-            got = f"{combination_text(levels)}, which leaves {called(factor)} '{alone}' nothing"
+            got = f"{change}, which leaves {called(factor)} '{alone}' nothing"
             raise InputError(expected, got, "retire that level instead, or forbid less")
 
 

@@ -15,6 +15,7 @@ from typing import Self, TypeVar
 from rankone.deprecation import old_positions
 from rankone.errors import StorageError
 from rankone.serving.journal import of_rows
+from rankone.serving.names import PAIR
 from rankone.serving.storage import Storage, open_storage
 from rankone.serving.transactions import Transactions
 
@@ -83,15 +84,16 @@ class Database:
         """Open a connection of its own, to read however long it takes; nobody waits for it."""
         return self.transactions.reader()
 
-    def policies(self) -> set[str]:
-        """Return the policies that the experiments have now, as far as their journals can be read."""
+    def policies(self) -> set[tuple[str, int]]:
+        """Return the policies that the experiments have now, each with its number of factors, of readable journals."""
         found = set()
         with contextlib.suppress(StorageError):
             for number in self.use(lambda storage: list(storage.names().values())):
                 with contextlib.suppress(Exception):  # damaged, in whatever way; that is told when it is opened
                     rows = self.use(operator.methodcaller("marks", number))
                     notes = [texts.details() for texts in of_rows(rows).texts]
-                    found.add(str([note for note in notes if "policy" in note][-1]["policy"]))
+                    last = [note for note in notes if "policy" in note][-1]
+                    found.add((str(last["policy"]), len(last.get("factors") or PAIR)))
         return found
 
     def __repr__(self) -> str:

@@ -30,6 +30,15 @@ def living_rules(forbidden: Rules, factors: Factors) -> Ints:
     return np.array(found, np.int64).reshape(-1, len(factors))
 
 
+def whole_rules(forbidden: Rules, factors: Factors) -> list[list[int]]:
+    """Return rules with a level of each factor there is, -1 for any; levels keep their numbers.
+
+    >>> whole_rules([[0, 1]], Factors.new({"headline": ["A", "B"], "image": ["1", "2"], "button": ["x"]}))
+    [[0, 1, -1]]
+    """
+    return [[*rule, *[-1] * (len(factors) - len(rule))] for rule in forbidden]
+
+
 def names_of(forbidden: Rules, factors: Factors) -> list[dict[str, str]]:
     """Return for each rule the names of the levels that are never shown together, by factor."""
     each = [zip(factors.items(), rule, strict=False) for rule in forbidden]

@@ -76,6 +76,9 @@ def named_levels(row: Any, col: Any, levels: Any) -> dict[str, str]:
         do = "pass levels={'headline': 'A', 'image': '1'}"
         raise InputError("levels as a dictionary of factors and names", levels, do)
     given = {factor: name for factor, name in zip(PAIR, (row, col), strict=True) if name is not None}
+    for factor in given:
+        if factor in (levels or {}):
+            raise InputError(f"one {called(factor)}", f"{factor}= and levels={{'{factor}': ...}}", "name it once")
     return given | {checked_name(factor, "factor name"): name for factor, name in (levels or {}).items()}
 
 

@@ -71,10 +71,13 @@ def _standing(fold: Fold) -> Standing:
     """Return what counts say, as if click rates did not move."""
     living = np.ix_(*fold.live)
     pulls, clicks = fold.pulls[living], fold.clicks[living]
-    for rule in fold.rules:  # shown before it was forbidden
+    if not len(fold.rules):
+        return standing(pulls, clicks)
+    allowed = np.ones(pulls.shape, bool)
+    for rule in fold.rules:
         part = tuple(slice(None) if level < 0 else level for level in rule)
-        pulls[part] = clicks[part] = 0
-    return standing(pulls, clicks)
+        allowed[part] = False
+    return standing(pulls * allowed, clicks * allowed, allowed)  # some were shown before they were forbidden
 
 
 def _timeproof(fold: Fold) -> Verdict:

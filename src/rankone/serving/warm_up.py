@@ -68,22 +68,22 @@ def warm_up(policy: Policy, n_factors: int = 2) -> Callable[..., Any] | None:
     return run
 
 
-def warm_up_all(labels: Iterable[str], say: Callable[[str], None], warn: Callable[[str], None]) -> None:
+def warm_up_all(used: Iterable[tuple[str, int]], say: Callable[[str], None], warn: Callable[[str], None]) -> None:
     """Warm up these policies, and the one that a new experiment has if it names none.
 
     Args:
-        labels: the policies, as experiments name them; those that are not known here are passed over.
+        used: the policies, as experiments name them, and numbers of factors; those not known here are passed over.
         say: is told which one takes long.
         warn: is told which one does not compile; whoever asks it is told again, and the others go on.
     """
-    for label in sorted({policy_of(DEFAULT_POLICY).live().label, *labels}):
+    for label, n_factors in sorted({(policy_of(DEFAULT_POLICY).live().label, 2), *used}):
         policy = policy_of(label)
         if isinstance(policy, UnknownPolicy):
             continue
         late = threading.Timer(_PATIENCE, say, [f"compiling {label} ..."])
         late.start()
         try:
-            warm_up(policy)
+            warm_up(policy, n_factors)
         except Exception as error:
             warn(f"compiling {label}: {error}")
         finally:

@@ -132,14 +132,18 @@ def intervals(pulls: Ints, clicks: Ints, error: float = 0.05) -> tuple[Floats, F
     return low.reshape(pulls.shape), high.reshape(pulls.shape)
 
 
-def standing(pulls: Ints, clicks: Ints) -> Standing:
+def standing(pulls: Ints, clicks: Ints, allowed: npt.NDArray[np.bool_] | None = None) -> Standing:
     """Return what leads (the best lower bound) and how much doubt the outcomes, an array with an axis a factor, leave.
+
+    `allowed` tells which combinations may lead; None: all.
 
     >>> state = standing(np.array([[900, 300], [300, 300]]), np.array([[450, 30], [30, 3]]))
     >>> state.leaders, bool(state.doubt < 1e-6)
     ((0, 0), True)
     """
     low, _ = intervals(pulls, clicks)
+    if allowed is not None:
+        low = np.where(allowed, low, -1.0)
     means = clicks / np.maximum(pulls, 1)
     best = np.unravel_index(np.lexsort((means.ravel(), low.ravel()))[-1], pulls.shape)
     leaders = tuple(int(level) for level in best)

@@ -49,7 +49,7 @@ def check_public(db: str | Path, host: str) -> None:
 
 def compile_ahead(db: str | Path, say: Callable[[str], None]) -> None:
     """Compile for the experiments of a database before the service says that it is ready, or visitors wait for it."""
-    known: set[str] = set()
+    known: set[tuple[str, int]] = set()
     with contextlib.suppress(StorageError), Database(db, read_only=True) as database:  # a new one, or one that is away
         known = database.policies()
     warm_up_all(known, say, log.warning)
