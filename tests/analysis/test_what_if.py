@@ -96,7 +96,41 @@ def test_a_log_that_cannot_say_says_so():
     target = pl.DataFrame({"row": ["a", "new"], "col": ["x", "x"], "probability": [0.75, 0.25]})
     part = rankone.evaluate(simulated(3), target)
     assert part.unsupported == 0.25
-    assert "25% of what the target shows is not in the log at all" in repr(part)
+    assert "25% of what the target shows is not in the log at all: 25% are levels that it never shows" in repr(part)
+    assert [name for name, value in values(part).items() if value is None] == ["dm", "dr", "switch-dr", "shrunk-dr"]
+    assert values(part)["snips"] == pytest.approx(0.54, abs=0.06)
+    named = rankone.evaluate(simulated(3), target.drop("col"), factors=["row", "col"])
+    assert (named.unsupported, named.unknown) == (0.25, 0.25)
+
+
+def test_the_model_speaks_of_combinations_that_were_never_shown():
+    log = simulated(3).filter(~((pl.col("row") == "c") & (pl.col("col") == "x")))
+    target = pl.DataFrame({"row": ["a", "c"], "col": ["x", "x"], "probability": [0.5, 0.5]})
+    found = rankone.evaluate(log.with_columns(pl.col("chance") / 0.95), target)
+    assert (found.unsupported, found.unknown) == (0.5, 0.0)
+    assert values(found)["dm"] == pytest.approx(0.5 * 0.54 + 0.5 * 0.18, abs=0.06)
+
+
+def test_only_estimates_whose_error_is_known_have_an_interval():
+    table = rankone.evaluate(simulated(3), {"row": "a", "col": "x"}).table
+    assert table.filter(pl.col("low").is_null())["estimator"].to_list() == ["dm", "switch-dr", "shrunk-dr"]
+
+
+def test_exports_have_outcomes_that_do_not_count_and_decisions_without_a_probability():
+    """A policy that shows a, x unless it explores, which it does in half of the decisions: only then it says how."""
+    explores = pl.Series(generator(2, "explores").random(4_000) < 0.5)
+    shown = simulated(2, chances=np.full(6, 1 / 6)).with_columns(chance=pl.when(explores).then(1 / 12), learned=True)
+    log = shown.with_columns(
+        row=pl.when(explores).then("row").otherwise(pl.lit("a")),
+        col=pl.when(explores).then("col").otherwise(pl.lit("x")),
+    )
+    wrong = log.with_columns(clicked=1 - pl.col("clicked"), learned=False)
+    found = rankone.evaluate(pl.concat([log, wrong]), {"row": "b", "col": "x"})
+    assert (found.decisions, found.left_out, found.without_chance) == (4_000, 4_000, int((~explores).sum()))
+    assert values(found)["ips"] == pytest.approx(0.36, abs=0.09)
+    assert "have weight 0" in repr(found)
+    with pytest.raises(InputError, match="none in this export: its policy says none"):
+        rankone.evaluate(log.filter(pl.col("chance").is_null()), {"row": "b", "col": "x"})
 
 
 def test_a_target_without_a_chance_in_part_of_the_log_is_told():
@@ -114,6 +148,8 @@ def test_the_command_prints_the_same(tmp_path):
     text = CliRunner().invoke(build_app(), words, catch_exceptions=False).stdout
     for said in ("Target: row a, col x.", "The log: 4,000 decisions", "95% intervals hold for a target", "snips"):
         assert said in text
+    alone = ["what-if", words[1], "--target", "row=a", "--factor", "row", "--factor", "col"]
+    assert "Target: row a." in CliRunner().invoke(build_app(), alone, catch_exceptions=False).stdout
     told = CliRunner().invoke(build_app(), [*words, "--json"], catch_exceptions=False).stdout
     assert json.loads(told)["estimates"][2]["estimator"] == "snips"
 
@@ -154,8 +190,11 @@ def test_bad_input_is_a_sentence(change, target, said):
 
 
 def test_the_open_bandit_dataset_is_read_with_its_propensities(tmp_path):
-    log = simulated(7).rename({"row": "item_id", "col": "position", "clicked": "click", "chance": "propensity_score"})
+    """Its propensities are those of the item at a given position: the rows of one position answer for it."""
+    log = simulated(7).filter(col="x").with_columns(pl.col("chance") / CHANCES[::2].sum())
+    log = log.rename({"row": "item_id", "col": "position", "clicked": "click", "chance": "propensity_score"})
     log.write_csv(tmp_path / "all.csv")
-    found = rankone.evaluate(tmp_path / "all.csv", "item_id=a,position=x")
+    found = rankone.evaluate(tmp_path / "all.csv", "item_id=a")
     assert values(found)["snips"] == pytest.approx(0.54, abs=0.06)
+    assert values(found)["ips"] == pytest.approx(0.54, abs=0.06)
     assert found.to_dict()["answered"] is True

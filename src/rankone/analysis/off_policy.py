@@ -39,11 +39,12 @@ class Logged:
     target: Floats  # (combinations,): q
     places: Ints  # (combinations, factors): levels of each combination
     sizes: tuple[int, ...]
+    unknown: float = 0.0  # share of the target in levels that the log never shows
 
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
-    """One estimate and its standard error."""
+    """One estimate and its standard error; NaN where there is none."""
 
     estimator: str
     value: float
@@ -51,15 +52,22 @@ class Estimate:
 
 
 def estimates(log: Logged, seed: int = 0) -> list[Estimate]:
-    """Return every estimate of the target's mean outcome."""
+    """Return every estimate of the target's mean outcome.
+
+    How wrong a model is, no log says; and weights chosen by their errors leave out a bias that no standard error knows.
+    So `dm`, `switch-dr` and `shrunk-dr` have none. Of levels that the log never shows the model knows nothing: then all
+    that rest on it have no value either.
+    """
     w, r = log.weight, log.reward
     model, by_model = cross_fitted(log, seed)
+    if log.unknown > 0.0:
+        by_model = np.full(len(r), np.nan)
     scores = w * (r - model) + by_model
     return [
         _replay(log, seed),
         _mean("ips", w * r),
         _self_normalised(w, r),
-        Estimate("dm", float(by_model.mean()), float("nan")),  # how wrong a model is, no log says
+        Estimate("dm", float(by_model.mean()), float("nan")),
         _mean("dr", scores),
         _chosen("switch-dr", by_model, r - model, w, [np.where(w <= cap, w, 0.0) for cap in _caps(w)]),
         _chosen("shrunk-dr", by_model, r - model, w, [w * cap / (w * w + cap) for cap in _caps(w) ** 2]),
@@ -123,12 +131,12 @@ def _caps(w: Floats) -> Floats:
 
 def _chosen(name: str, by_model: Floats, residual: Floats, w: Floats, weights: list[Floats]) -> Estimate:
     """Take the weights with the smallest squared error: variance, and squared, what they leave out of w."""
-    n, best, least = len(w), weights[-1], np.inf
-    for each in weights:
+    n, best, least = len(w), w, np.inf
+    for each in [*weights, w]:
         scores = by_model + each * residual
         bias = float(((w - each) * residual).mean())
         noise = float(((w - each) * residual).var() / n)
         error = float(scores.var() / n) + max(bias * bias - noise, 0.0)
         if error < least:
             best, least = each, error
-    return _mean(name, by_model + best * residual)
+    return Estimate(name, float((by_model + best * residual).mean()), float("nan"))

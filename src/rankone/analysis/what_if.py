@@ -37,6 +37,8 @@ class WhatIf(Shown):
     largest_weights: list[float]
     average_weight: float
     unsupported: float
+    unknown: float  # share of the target in levels that the log never shows
+    without_chance: int
     target: str
     uniform: bool
     level: float
@@ -48,7 +50,8 @@ class WhatIf(Shown):
 
     def _sentence(self) -> str:
         weights = ", ".join(f"{weight:.3g}" for weight in self.largest_weights)
-        rest = f"; {amount(self.left_out, 'row')} left out (no outcome, or no probability)" if self.left_out else ""
+        rest = f"; {amount(self.left_out, 'row')} left out (no outcome that counts, or no probability)"
+        rest = rest if self.left_out else ""
         said = [
             f"Target: {self.target}.",
             f"The log: {amount(self.decisions, 'decision')}, {self.logged:.4g} per decision{rest}.",
@@ -56,10 +59,19 @@ class WhatIf(Shown):
         ]
         if self.uniform:
             said.append("The log has no probabilities: it is taken for uniform over the combinations in it.")
-        if self.unsupported > 0.0:
+        if self.without_chance:
             said.append(
-                f"{self.unsupported:.0%} of what the target shows is not in the log at all: of it only the model (dm) "
-                "says something, and the estimates by weights leave it out."
+                f"{amount(self.without_chance, 'decision')} without a probability have weight 0. That is right if the "
+                "policy says one only where it explores; if not, weights average too little, and that is said."
+            )
+        if self.unsupported > 0.0:
+            known = "only the model says something of it (dm, and with it dr, switch-dr and shrunk-dr)"
+            if self.unknown > 0.0:
+                known = f"{self.unknown:.0%} are levels that it never shows, of which the model knows nothing either, "
+                known += "so dm, dr, switch-dr and shrunk-dr have no value"
+            said.append(
+                f"{self.unsupported:.0%} of what the target shows is not in the log at all: {known}. ips takes it for "
+                "never clicked; snips and replay take the rest for the whole."
             )
         if self.answered and self.average_weight < 0.9 * (1.0 - self.unsupported):
             said.append(
@@ -76,7 +88,8 @@ class WhatIf(Shown):
             said.append(
                 f"{self.level:.0%} intervals hold for a target that was fixed beforehand, if the probabilities are "
                 "those of the decisions and do not go to 0 (where a policy that learns has stopped showing what is "
-                "asked for, they are too narrow). dm is a product of the factors, as good as that is, and has none."
+                "asked for, they are too narrow). dm is a product of the factors, as good as that is; switch-dr and "
+                "shrunk-dr give up an unknown bias for less spread: these three have no interval."
             )
         return "\n".join(said)
 
@@ -105,6 +118,8 @@ def evaluate(
     Args:
         log: a row per decision: a file (what `rankone export` wrote, the Open Bandit Dataset's CSV, any table) or any
             dataframe, with a column for each factor, one of the outcome and one of the probability of the decision.
+            Of an export (it has a column ``learned``) only outcomes that count are taken; decisions whose policy says
+            no probability are kept with weight 0.
         target: a combination, ``{"row_name": "A", "col_name": "1"}`` or ``"row_name=A,col_name=1"`` (factors that are
             not named, but are in `factors`, are chosen as in the log), or a table with the factors and ``probability``.
         factors: columns of all factors that the probability is of; by default those of the target.
@@ -132,7 +147,16 @@ def evaluate(
     numbers = [_number(outcome).alias("reward")]
     numbers += [_number(probability).alias("chance")] if probability else []
     rows = table.select(*(pl.col(name).cast(pl.String) for name in names), *numbers)
-    rows_used = rows.drop_nulls()
+    exported = "learned" in table.columns  # what `rankone export` wrote: outcomes that do not count are in it, too
+    if exported:
+        rows = rows.filter(table.select(_number("learned").eq(1.0).fill_null(value=False)).to_series())
+    rows_used = rows.drop_nulls([*names, "reward"] if exported else None)
+    without_chance = rows_used["chance"].null_count() if probability else 0
+    if exported and 0 < without_chance == rows_used.height:
+        raise InputError(
+            "decisions with a probability", "none in this export: its policy says none, or it has too many levels",
+            "run the experiment with a policy that says them, such as thompson",
+        )  # fmt: skip
     if rows_used.is_empty():
         raise InputError("decisions with outcome and probability", "none", "check the columns, or say uniform")
     if not rows_used["reward"].is_between(0.0, 1.0).all():
@@ -143,7 +167,7 @@ def evaluate(
         combinations = rows_used.select(pl.struct(names).n_unique()).item()
         rows_used = rows_used.with_columns(chance=pl.lit(1.0 / combinations))
     if not (rows_used["chance"].is_between(0.0, 1.0) & (rows_used["chance"] > 0.0)).all():
-        worst = rows_used["chance"].to_numpy()
+        worst = rows_used["chance"].drop_nulls().to_numpy()
         raise InputError("probabilities above 0 and up to 1", f"{worst.min():g} to {worst.max():g}", "check the column")
     logged, unsupported = _logged(rows_used, wanted, names)
     weight = logged.weight
@@ -171,9 +195,9 @@ def evaluate(
         .fill_nan(None)
     )
     return WhatIf(
-        table=answer, logged=float(logged.reward.mean()), decisions=len(weight), left_out=rows.height - len(weight),
+        table=answer, logged=float(logged.reward.mean()), decisions=len(weight), left_out=table.height - len(weight),
         effective=effective, largest_weights=np.sort(weight)[::-1][:3].tolist(), unsupported=unsupported,
-        average_weight=float(weight.mean()),
+        average_weight=float(weight.mean()), unknown=logged.unknown, without_chance=without_chance,
         target=_told(target, wanted), uniform=probability is None, level=level,
     )  # fmt: skip
 
@@ -231,9 +255,13 @@ def _logged(rows: pl.DataFrame, wanted: pl.DataFrame, names: Sequence[str]) -> t
     inside, members = np.bincount(named, seen)[named], np.bincount(named)[named]
     share = np.where(inside > 0.0, seen / np.maximum(inside, 1.0), 1.0 / members)
     q = q * share
-    weight = q[action] / rows["chance"].to_numpy()
-    log = Logged(action, rows["reward"].to_numpy(), weight, q, places, tuple(len(each) for each in levels.values()))
-    return log, float(q[seen == 0].sum())
+    weight = q[action] / rows["chance"].fill_null(np.inf).to_numpy()  # decisions without a probability: weight 0
+    never = target.filter(pl.any_horizontal(~pl.col(name).is_in(rows[name].unique().implode()) for name in keys))
+    log = Logged(
+        action, rows["reward"].to_numpy(), weight, q, places, tuple(len(each) for each in levels.values()),
+        unknown=float(never["probability"].sum()),
+    )  # fmt: skip
+    return log, max(0.0, round(1.0 - float(q[seen > 0].sum()), 9))
 
 
 def _whole(target: pl.DataFrame, rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:

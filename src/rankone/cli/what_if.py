@@ -15,6 +15,9 @@ def what_if(
         ..., help="A row per decision, with its probability: what `rankone export` wrote, the Open Bandit Dataset, ..."
     ),
     target: str = typer.Option(..., help="What would have been shown: headline=A,image=1."),
+    factor: list[str] | None = typer.Option(
+        None, "--factor", help="A factor that the probability is of; repeat it for each. Default: those of --target."
+    ),
     clicked: str | None = typer.Option(None, help="Column of the outcome. Default: clicked, click, reward, ..."),
     chance: str | None = typer.Option(
         None, help="Column of the decision's probability. Default: chance, propensity_score, ..."
@@ -30,6 +33,6 @@ def what_if(
     import rankone
 
     found = rankone.evaluate(
-        log, target, clicked=clicked, chance=chance, uniform=uniform, level=confidence, seed=seed
+        log, target, factors=factor or (), clicked=clicked, chance=chance, uniform=uniform, level=confidence, seed=seed
     )  # fmt: skip
     print(json.dumps(found.to_dict(), indent=1) if as_json else found)
