@@ -217,6 +217,31 @@ def test_click_through_rates_have_no_scale_to_choose(name):
         clicks.as_model(f"{name}:scale=balanced")
 
 
+@pytest.mark.parametrize(("name", "parameters"), [("ctr-global", 1), ("ctr-rank", 5), ("ctr-document", 8)])
+def test_click_through_rates_have_the_intervals_of_shares(name, parameters):
+    """Items of equal rates are parameters all the same, and the interval of a rate is around it."""
+    item, position = np.divmod(np.arange(40), 5)
+    table = pl.DataFrame({"query": "q", "item": [f"i{each}" for each in item], "position": position + 1})
+    clicked = pl.Series([40 - 5 * place + 10 * (each % 2) for each, place in zip(item, position, strict=True)])
+    model = clicks.as_model(name).fit(clicks.Counts(table.with_columns(impressions=200, clicks=clicked)))
+    assert model.n_parameters_ == parameters
+    rates = model.rates("q")
+    assert ((rates["low"] < rates["rate"]) & (rates["rate"] < rates["high"])).all()
+    assert (rates["high"] - rates["low"]).max() < 0.06
+    with pytest.raises(InputError, match="to find the best pair"):
+        model.best()
+
+
+@pytest.mark.parametrize("scale", ["exam1", "balanced"])
+def test_the_best_pair_is_within_one_component(scale):
+    """Item b is only ever at position 1, item a at 2: a at 1 is no pair that anything is known of."""
+    table = pl.DataFrame({"query": "q", "item": ["b", "a"], "position": [1, 2], "impressions": 1000})
+    model = clicks.PBM(scale=scale).fit(clicks.Counts(table.with_columns(clicks=pl.Series([200, 500]))))
+    for found in (model.best(), model.summary()):
+        assert found.select("best_item", "best_position").row(0) == ("a", 2)
+        assert found["best_click_rate"][0] == pytest.approx(0.5, abs=1e-3)
+
+
 def test_models_by_name_and_parameters():
     model = clicks.as_model("pbm:scale=balanced,prior=1x2,min_impressions=0")
     assert (model.scale, model.prior, model.min_impressions) == ("balanced", (1.0, 2.0), 0)

@@ -59,6 +59,7 @@ def fit(
     from rankone import clicks
     from rankone.charts.chart import drawable
     from rankone.cli._progress import progress_bar
+    from rankone.clicks.models.ctr import CTRModel
     from rankone.clicks.models.product import ProductModel
 
     chosen = clicks.as_model(model)
@@ -87,7 +88,7 @@ def fit(
     most_frequent = [query for query in counts.queries["query"] if query in chosen.cells_.query_numbers]
     summary = chosen.summary().sort("impressions", descending=True)
     facts = _facts(chosen, len(counts.queries))
-    if isinstance(chosen, ProductModel):
+    if isinstance(chosen, ProductModel) and not isinstance(chosen, CTRModel):
         sure = chosen.best().rename({"low": "best_low", "high": "best_high"})
         sure = sure.rename({"impressions": "best_impressions", "clicks": "best_clicks"})
         known = [name for name in ("best_item", "best_position", "best_click_rate") if name in summary.columns]

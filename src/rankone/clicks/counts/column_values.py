@@ -27,6 +27,8 @@ def whole_numbers(column: pl.Series) -> pl.Series | None:
 
     >>> whole_numbers(pl.Series(["12,000", "950"])).to_list(), whole_numbers(pl.Series(["yes", "No"])).to_list()
     ([12000.0, 950.0], [1.0, 0.0])
+    >>> whole_numbers(pl.Series(["1 000 000 000", "12'000"])).to_list()
+    [1000000000.0, 12000.0]
     """
     numbers = numbers_of(column)
     whole = (numbers >= 0.0) & (numbers == numbers.floor())
@@ -49,9 +51,7 @@ def numbers_of(column: pl.Series) -> pl.Series:
 
 def _without_groups(texts: pl.Series) -> pl.Series:
     """Take the marks between thousands away where nothing else can be meant."""
-    closed = texts.str.replace_all(r"(\d)" + _SPACES + r"(\d{3})\b", "$1$2").str.replace_all(
-        r"(\d)" + _SPACES + r"(\d{3})\b", "$1$2"
-    )
+    closed = texts.str.replace_all(r"\b" + _SPACES + r"(\d{3})\b", "$1")
     commas = closed.str.contains(_COMMAS)
     if commas.any() and (commas | closed.str.contains(r"^\d+(\.\d+)?$")).all():
         return closed.str.replace_all(",", "")

@@ -76,7 +76,7 @@ class ClickModel(Shown):
     attraction = OldAttribute("item_attraction_")
 
     def learn(self, cells: Cells, progress: FitProgress) -> None:
-        """Learn from numbered cells; must set `self.item_attraction_`, one number an item of a query."""
+        """Learn from numbered cells; must set `self.item_attraction_`, one number per item of a query."""
         raise TypeError(f"{type(self).__name__} must define learn(cells, progress)")
 
     def predict(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
@@ -99,7 +99,7 @@ class ClickModel(Shown):
 
     @property
     def n_parameters_(self) -> int:
-        """How many numbers were learned: one an item, unless the model says otherwise."""
+        """How many numbers were learned: one per item, unless the model says otherwise."""
         self._check_fitted()
         return self.cells_.n_items
 

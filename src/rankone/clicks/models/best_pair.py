@@ -40,8 +40,10 @@ def best_pairs(model: ProductModel, level: float) -> pl.DataFrame:
 
 
 def _of_query(model: ProductModel, group: GroupProfile, items: Ints, level: float) -> dict[str, Any]:
-    seen = np.where(group.labels >= 0, group.g, -1.0)
-    top, place = int(items[group.a[items].argmax()]), int(seen.argmax())
+    references = group.references()  # items and positions of two components cannot be joined
+    reference = np.array([references[label] for label in group.label_of_item[items].tolist()])
+    best = int((group.a[items] * group.g[reference]).argmax())
+    top, place = int(items[best]), int(reference[best])
     careful = 1.0 - (1.0 - level) / len(items)  # the best of many is overrated
     one, where = np.array([top]), np.array([place])
     high = group.rates(one, where, level).high[0]

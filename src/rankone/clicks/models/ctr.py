@@ -13,6 +13,7 @@ from rankone.clicks.models.intervals import binomial_ends, with_ends
 from rankone.clicks.models.pbm import check_prior
 from rankone.clicks.models.product import ProductModel
 from rankone.deprecation import old_positions
+from rankone.errors import InputError
 
 
 @old_positions()
@@ -50,15 +51,35 @@ class CTRModel(ProductModel):
             tables.append(with_ends(table, *binomial_ends(clicks, shown, level)))
         return tables[0], tables[1]
 
+    def rates(self, query: str | int, level: float = 0.95) -> pl.DataFrame:
+        """As of every product, but the intervals are those of the shares that the rates are."""
+        number, cells = self._query_number(query), self.cells_
+        items, places = self.intervals(level)
+        first, last = cells.query_items[number : number + 2]
+        own = slice(int(cells.item_cells[first]), int(cells.item_cells[last]))
+        item, place = cells.item[own], cells.position[own]
+        row = np.searchsorted(places["position"].to_numpy(), place + 1)
+        ends = {end: items[end].to_numpy()[item] * places[end].to_numpy()[row] for end in ("low", "high")}  # one is 1
+        return pl.DataFrame(
+            {
+                "item": cells.items["item"].gather(item),
+                "position": place + 1,
+                "impressions": cells.impressions[own].astype(np.int64),
+                "clicks": cells.clicks[own].astype(np.int64),
+                "rate": self.item_attraction_[item] * self.curves_[0, place],
+                **ends,
+            }
+        )
+
+    def best(self, level: float = 0.95) -> pl.DataFrame:
+        """Refused: a rate that ignores the item or the position cannot say which pair is best."""
+        raise InputError("a model of items and positions, to find the best pair", self.name, "fit PBM()")
+
     @property
     def n_parameters_(self) -> int:
-        """Rates that were counted."""
+        """Rates that were counted: one per item, unless the model says otherwise."""
         self._check_fitted()
-        return (
-            len(np.unique(self.item_attraction_))
-            if self._position_counts(self.cells_) is None
-            else self.cells_.n_positions
-        )
+        return self.cells_.n_items
 
     def _item_counts(self, cells: Cells) -> tuple[Floats, Floats] | None:
         """Clicks and impressions behind the attraction of each item; None where it is fixed."""
@@ -69,7 +90,7 @@ class CTRModel(ProductModel):
         return None
 
     def _rates(self, cells: Cells, prior: tuple[float, float]) -> tuple[Floats, Floats]:
-        """Return one attraction an item and one examination a position."""
+        """Return one attraction per item and one examination per position."""
         raise TypeError(f"{type(self).__name__} must define _rates(cells, prior)")
 
 
@@ -78,6 +99,12 @@ class GlobalCTR(CTRModel):
 
     name = "ctr-global"
     title = "global click-through rate"
+
+    @property
+    def n_parameters_(self) -> int:
+        """One rate."""
+        self._check_fitted()
+        return 1
 
     def _rates(self, cells: Cells, prior: tuple[float, float]) -> tuple[Floats, Floats]:
         """Return the rate of the whole log."""
@@ -89,10 +116,16 @@ class GlobalCTR(CTRModel):
 
 
 class RankCTR(CTRModel):
-    """One click-through rate a position."""
+    """One click-through rate per position."""
 
     name = "ctr-rank"
     title = "click-through rate by position"
+
+    @property
+    def n_parameters_(self) -> int:
+        """One rate per position."""
+        self._check_fitted()
+        return self.cells_.n_positions
 
     def _rates(self, cells: Cells, prior: tuple[float, float]) -> tuple[Floats, Floats]:
         """Return the rate of each position."""
@@ -104,7 +137,7 @@ class RankCTR(CTRModel):
 
 
 class DocumentCTR(CTRModel):
-    """One click-through rate an item of a query."""
+    """One click-through rate per item of a query."""
 
     name = "ctr-document"
     title = "click-through rate by item"

@@ -3,7 +3,7 @@
 Chuklin, Markov, de Rijke, "Click Models for Web Search" (2015), section 4.3.3: after a non-click the item was
 attractive with probability a (1 - g) / (1 - a g) and the place examined with g (1 - a) / (1 - a g); after a click
 both were. The M-step averages. On counts, a cell with n impressions and c clicks adds c + (n - c) * posterior, so a
-step costs the number of cells, whatever the length of the log. The position-based model has one g a position, the
+step costs the number of cells, whatever the length of the log. The position-based model has one g per position, the
 user browsing model one a (position, click before): both are a *place* here.
 
 EM is slow along the ridge where a grows and g shrinks, so steps are extrapolated (SQUAREM, Varadhan and Roland 2008,

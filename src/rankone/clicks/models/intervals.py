@@ -97,7 +97,7 @@ def attraction_ends(group: GroupProfile, scale: str, level: float) -> tuple[Floa
             found.low[other] = np.minimum(found.low[other], there.low)
             found.high[other] = np.maximum(found.high[other], there.high)
     error = np.where(group.clicks_of_items() > 0, group.a * found.error, np.nan)
-    return error, factor * np.exp(found.low), np.minimum(factor * np.exp(found.high), np.maximum(1.0, factor))
+    return error, factor * np.exp(found.low), np.minimum(factor * np.exp(found.high), 1.0)
 
 
 def examination_ends(group: GroupProfile, scale: str, level: float) -> tuple[Floats, Floats, Floats]:

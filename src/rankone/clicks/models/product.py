@@ -45,7 +45,7 @@ class ProductModel(ClickModel):
     scale: str = "exam1"
 
     def _learned(self, cells: Cells, attraction: Floats, examination: Floats) -> None:
-        """Take what was learned, one attraction an item and one curve a group, to the scale of the convention."""
+        """Take what was learned, one attraction per item and one curve per group, to the scale of the convention."""
         self._labels = place_components(self._item_starts(cells), cells.item_cells, cells.position, cells.n_positions)
         self.item_attraction_, self.curves_ = attraction.copy(), examination.copy()
         if self.scale != "as-is":
@@ -58,7 +58,7 @@ class ProductModel(ClickModel):
 
     @property
     def n_parameters_(self) -> int:
-        """Items and positions, less one scale a connected component."""
+        """Items and positions, less one scale per connected component."""
         self._check_fitted()
         own = self._labels == np.arange(self._labels.shape[1])
         return self.cells_.n_items + int((self._labels >= 0).sum() - own.sum())
@@ -174,13 +174,15 @@ class ProductModel(ClickModel):
         best_a, best_g = np.maximum.reduceat(self.item_attraction_, starts), np.where(seen, curves, 0.0).max(axis=1)
         mu, p_max = np.minimum(mean_a, mean_g), np.maximum(best_a, best_g)
         own = self._labels[group] == np.arange(self._labels.shape[1])
-        best_items = [
-            int(self.item_attraction_[start:stop].argmax()) + start for start, stop in pairwise(cells.query_items)
-        ]
+        label = self._labels[self._group_of_item(cells), cells.position[cells.item_cells[:-1]]]
+        # An item's best position is one of its own component: others cannot be joined with it.
+        tops = self.item_attraction_ * self._highest()[self._group_of_item(cells), label]
+        best_items = [int(tops[start:stop].argmax()) + start for start, stop in pairwise(cells.query_items)]
+        joined = self._labels[group] == label[best_items][:, None]
         return super().summary().with_columns(
             best_item=cells.items["item"].gather(best_items),
-            best_position=self._named(np.where(seen, curves, -1.0).argmax(axis=1) + 1),
-            best_click_rate=best_a * best_g,
+            best_position=self._named(np.where(joined, curves, -1.0).argmax(axis=1) + 1),
+            best_click_rate=tops[best_items],
             positions=seen.sum(axis=1),
             components=own.sum(axis=1),
             log_likelihood=self._log_likelihoods,
@@ -219,15 +221,21 @@ class ProductModel(ClickModel):
         self._check_fitted()
         return [self.problem(query) for query in self.cells_.queries]
 
+    def _highest(self) -> Floats:
+        """The highest examination of each component, by group and label."""
+        group, place = np.nonzero(self._labels >= 0)
+        highest = np.zeros(self._labels.shape)
+        np.maximum.at(highest, (group, self._labels[group, place]), self.curves_[group, place])
+        return highest
+
     def _rescale(self, cells: Cells) -> None:
         n_places = cells.n_positions
         group = self._group_of_item(cells)
         component = group * n_places + self._labels[group, cells.position[cells.item_cells[:-1]]]
         seen = self._labels >= 0
         component_g = (np.arange(len(self._labels))[:, None] * n_places + self._labels)[seen]
-        best_a, best_g = np.zeros(self._labels.size), np.zeros(self._labels.size)
+        best_a, best_g = np.zeros(self._labels.size), self._highest().ravel()
         np.maximum.at(best_a, component, self.item_attraction_)
-        np.maximum.at(best_g, component_g, self.curves_[seen])
         factor = best_g if self.scale == "exam1" else np.sqrt(best_g / np.where(best_a > 0.0, best_a, 1.0))
         self.item_attraction_ *= factor[component]
         self.curves_[seen] /= factor[component_g]

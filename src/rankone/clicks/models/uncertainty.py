@@ -20,7 +20,7 @@ class Elimination(NamedTuple):
 
     diagonal: Floats  # (items,)
     border: Floats  # (items, places)
-    places: Floats  # (places, places); zero rows and columns for places that are fixed
+    places: Floats  # (places, places); zero rows and columns for places without weight
 
 
 def eliminate(
@@ -29,19 +29,13 @@ def eliminate(
     weight: Floats,
     n_items: int,
     n_places: int,
-    fixed: Ints,
-    more_items: Floats | float = 0.0,
-    more_places: Floats | float = 0.0,
 ) -> Elimination:
-    """Take the items out of the information matrix of one group and invert what is left, but for the fixed places.
-
-    `more_items` and `more_places` are added to the diagonal.
-    """
+    """Take the items out of the information matrix of one group and invert what is left."""
     border = summed(item * n_places + place, weight, n_items * n_places).reshape(n_items, n_places)
-    diagonal = np.maximum(border.sum(axis=1) + more_items, 1e-300)
-    own = border.sum(axis=0) + more_places
+    diagonal = np.maximum(border.sum(axis=1), 1e-300)
+    own = border.sum(axis=0)
     schur = np.diag(own) - border.T @ (border / diagonal[:, None])
-    free = np.setdiff1d(np.flatnonzero(own > 0.0), fixed)
+    free = np.flatnonzero(own > 0.0)
     places = np.zeros((n_places, n_places))
     places[np.ix_(free, free)] = np.linalg.pinv(schur[np.ix_(free, free)], rcond=1e-14, hermitian=True)
     return Elimination(diagonal, border, places)

@@ -202,7 +202,7 @@ def _visible(law: Floats, pulls: Floats, rates: Floats) -> float | None:
     row, col = np.nonzero(pulls)
     misses = np.maximum(1.0 - rates, 0.5 / (pulls + 1.0))  # a fit of 1 does not mean that a miss is impossible
     weight = (pulls * rates / misses)[row, col]
-    parts = eliminate(row, col, weight, pulls.shape[0], pulls.shape[1], np.zeros(0, np.int64))
+    parts = eliminate(row, col, weight, pulls.shape[0], pulls.shape[1])
     slopes = parts.border / parts.diagonal[:, None]
     own = 1.0 / parts.diagonal + np.einsum("ij,jk,ik->i", slopes, parts.places, slopes)
     variance = own[:, None] - 2.0 * slopes @ parts.places + np.diag(parts.places)

@@ -36,7 +36,7 @@ class PerFactorState(NamedTuple):
 
 @dataclass(frozen=True)
 class PerFactor(CombinationPolicy):
-    """One Thompson sampler a factor, each for itself: best at first, and some runs never recover.
+    """One Thompson sampler per factor, each for itself: best at first, and some runs never recover.
 
     >>> PerFactor().label
     'per-factor'

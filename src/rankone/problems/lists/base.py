@@ -31,7 +31,7 @@ class ListProblem(Problem):
     Args:
         attraction: ``(n_items,)`` probability that a visitor who looks at the item is attracted.
         positions: length of the list, K.
-        item_names: optional texts, one an item.
+        item_names: optional texts, one per item.
         name: what tables and charts call the problem.
     """
 

@@ -57,7 +57,7 @@ class Cascade(AlikePositions):
     Args:
         attraction: ``(n_items,)`` probability that an item is clicked when it is looked at.
         positions: length of the list, K.
-        item_names: optional texts, one an item.
+        item_names: optional texts, one per item.
         name: what tables and charts call the problem.
 
     >>> problem = Cascade([0.5, 0.4, 0.1], positions=2)

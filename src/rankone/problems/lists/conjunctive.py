@@ -54,7 +54,7 @@ class Conjunctive(AlikePositions):
     Args:
         attraction: ``(n_items,)`` probability that an item works.
         positions: length of the list, K.
-        item_names: optional texts, one an item.
+        item_names: optional texts, one per item.
         name: what tables and charts call the problem.
 
     >>> problem = Conjunctive([0.9, 0.8, 0.5], positions=2)

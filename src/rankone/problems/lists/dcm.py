@@ -64,7 +64,7 @@ class DCM(ListProblem):
     Args:
         attraction: ``(n_items,)`` probability that an item is clicked when it is looked at.
         termination: ``(n_positions,)`` probability to leave satisfied after a click there; in (0, 1], in any order.
-        item_names: optional texts, one an item.
+        item_names: optional texts, one per item.
         name: what tables and charts call the problem.
 
     >>> problem = DCM([0.5, 0.4, 0.1], termination=[0.2, 0.9])

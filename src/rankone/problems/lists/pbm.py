@@ -58,7 +58,7 @@ class PBM(ListProblem):
     Args:
         attraction: ``(n_items,)`` probability that an item is clicked when it is looked at.
         examination: ``(n_positions,)`` probability that a position is looked at; in (0, 1], in any order.
-        item_names: optional texts, one an item.
+        item_names: optional texts, one per item.
         name: what tables and charts call the problem.
 
     >>> problem = PBM([0.1, 0.4, 0.5], examination=[0.5, 1.0])
