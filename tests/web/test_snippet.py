@@ -248,6 +248,32 @@ def test_a_slow_answer_is_not_shown_but_voided_and_holds_up_nothing(visit):
     assert told == [{"token": "rk_...", "id": DECISION["id"], "void": True}]
 
 
+def test_what_was_shown_once_is_not_voided_by_a_later_view(visit, browser):  # noqa: F811
+    told, asked, ids = [], [], ["0-" + letter * 32 for letter in "aaab"]
+
+    def answer(what, body):
+        if what == "beacon":
+            told.append(json.loads(body))
+        if what == "visit":
+            asked.append(body)
+            return of_json({"decisions": [DECISION | {"id": ids[len(asked) - 1]}]})
+        return None if what == "snippet" else of_json({})
+
+    other = PATIENT.replace("data-level", "data-other")
+    context = browser.new_context()
+    with fake(answer) as url:
+        first = visit(url, context)
+        until(lambda: seen(first) == ["headline B", "image 2"])
+        for count, page in enumerate((other, PATIENT.replace("60000", "0"), other), start=2):
+            view = visit(url, context, page=page)
+            until(lambda count=count: len(asked) == count)
+            view.wait_for_load_state("networkidle")
+        until(lambda: told)  # another decision, which no view has shown
+        first.click("a")
+        until(lambda: len(told) > 1)
+    assert [(each["id"], each.get("void")) for each in told] == [(ids[-1], True), (ids[0], None)]
+
+
 NONSENSE = [
     b"", b"<html>502 Bad Gateway</html>", b"null", b"[]", b'{"decisions": []}', b'{"decisions": [null]}',
     b'{"decisions": [{"id": 7}]}', b'{"decisions": [{"id": "x", "levels": "headline B"}]}',

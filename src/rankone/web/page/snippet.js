@@ -2,26 +2,27 @@
 // Whatever the service does, the page stays as it was written: nothing is hidden before everything to show is known.
 (() => {
   const script = document.currentScript;
-  const { experiment, token, visitor, within, wait = 300 } = script.dataset;
+  let { experiment, token, visitor, within, wait = 300 } = script.dataset;
   const base = new URL(`v1/experiments/${encodeURIComponent(experiment)}/`, script.src);
   const began = performance.now();
   const ignore = () => {};
 
   // A text without a declared type: browsers send it to another site without asking that site first.
-  const post = (path, body) => fetch(base + path, { method: "POST", keepalive: true, body });
+  const post = (path, body) => fetch(base + path, { body, method: "POST", keepalive: true });
   const beacon = (what) => {
     const body = JSON.stringify({ token, ...what });
     navigator.sendBeacon?.(base + "beacon", body) || post("beacon", body).catch(ignore);
   };
 
   // The same visitor gets the same decision; where nothing may be kept, a view is a visitor.
-  const who = () => {
-    let kept;
-    try {
-      kept = localStorage.rankone ||= [...crypto.getRandomValues(new Uint32Array(4))].join("-");
-    } catch {}
-    return kept;
-  };
+  let kept;
+  try {
+    kept = localStorage;
+    visitor ??= kept.rankone ||= [...crypto.getRandomValues(new Uint32Array(4))].join("-");
+  } catch {}
+
+  // The last decision that this browser showed: no later view may void it, or only what was not clicked would go missing.
+  const shown = "rankone " + experiment;
 
   const show = (levels) => {
     const detail = { experiment, levels };
@@ -40,7 +41,7 @@
     const { id, levels, row_name: row, col_name: col } = (await answer.json()).decisions[0];
     const late = performance.now() - began > wait;
     if (document.readyState === "loading") await new Promise((go) => addEventListener("DOMContentLoaded", go));
-    if (late || !show(levels ?? { row, col })) return beacon({ id, void: true });
+    if (late || !show(levels ?? { row, col })) return kept?.[shown] === id || beacon({ id, void: true });
     const clicked = ({ target }) => {
       const part = target.closest?.("[data-rankone-click]");
       if (!part || (within && !part.closest(within))) return;
@@ -48,7 +49,9 @@
       for (const kind of ["click", "auxclick"]) removeEventListener(kind, clicked, true);
     };
     for (const kind of ["click", "auxclick"]) addEventListener(kind, clicked, true);
+    // Last, because it fails where nothing may be kept.
+    kept[shown] = id;
   };
 
-  post("visit", JSON.stringify({ token, visitor: visitor ?? who() })).then(answered).catch(ignore);
+  post("visit", JSON.stringify({ token, visitor })).then(answered).catch(ignore);
 })();
