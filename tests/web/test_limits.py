@@ -63,6 +63,16 @@ def test_create_body_bytes(usual):
     assert usual("POST", "/v1/experiments", raw=padded(limit + 1, body)).code == "body-too-large"
 
 
+def test_visit_body_bytes(usual):
+    """Strangers' bodies are read, so they must be small; the largest that may be meant fits."""
+    largest = {"visitor": "\U0001f600" * 100, "token": "t" * 256}
+    assert len(json.dumps(largest)) < Limits().visit_body_bytes
+    for path, body in (("/visit", {}), ("/beacon", {"id": "x"})):
+        assert usual.on("homepage", "POST", path, raw=padded(2_048, body)).status != 413
+        for size in (2_049, 200_000):
+            assert usual.on("homepage", "POST", path, raw=padded(size, body)).code == "body-too-large"
+
+
 class Client:
     """One that sends a body part by part."""
 

@@ -1,5 +1,6 @@
 """How an operator runs the service: sockets, paths, proxies, TLS, configuration, logs, workers, waiting."""
 
+import asyncio
 import contextlib
 import http.client
 import io
@@ -157,6 +158,19 @@ def test_each_request_is_a_line_of_json_without_any_token(tmp_path, monkeypatch)
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", lines[0]["time"])
     assert "secret" not in stream.getvalue()
     assert lines[0]["client"] == "127.0.0.1"
+
+
+def test_an_address_that_a_proxy_passes_on_cannot_forge_a_line():
+    async def write(client):
+        stream = Lines()
+        log = RequestLog(stream)
+        log.write(0.0, "1", "ask", 200, 0.001, client)
+        log.flush()
+        return stream.found()
+
+    for client in ('x", "status": 500, "y": "', 'x"}\n{"id": "2', "x\\", ""):
+        (line,) = asyncio.run(write(client))
+        assert (line["client"], line["status"]) == (client, 200)
 
 
 def test_a_log_that_nobody_reads_harms_nobody():

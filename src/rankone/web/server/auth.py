@@ -1,4 +1,6 @@
-"""Who comes in: every request passes here before its body is read.
+"""Who comes in: every request passes here before its body is read, but for a visit or a beacon of a page.
+
+Those have the token in their body, so it is read first; it must be small (`Limits.visit_body_bytes`).
 
 Without tokens the service is open to this machine alone: it answers only requests that come from a loopback address,
 name a loopback host, carry no sign of a proxy and were sent by no foreign page. A proxy on this machine that leaves no

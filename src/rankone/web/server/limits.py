@@ -28,6 +28,9 @@ class Limits:
     )
     body_bytes: int = _limit(256 * 1024, "bytes of a request's body", "413")
     create_body_bytes: int = _limit(1024 * 1024, "bytes of the body that creates an experiment", "413")
+    visit_body_bytes: int = _limit(
+        2 * 1024, "bytes of the body of a visit or a beacon, which has the token in it", "413"
+    )
     bodies_bytes: int = _limit(32 * 1024 * 1024, "bytes of all bodies that are being read at once", "503")
     body_seconds: int = _limit(30, "seconds that a body may take to arrive", "408")
     batch: int = _limit(MAX_BATCH, "decisions of one ask, outcomes of one tell", "422")

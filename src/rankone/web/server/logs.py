@@ -1,8 +1,9 @@
 """The log of the service, for people or for programs: with JSON, a line is an object, whoever wrote it.
 
-A request is one line: when, its id, what it was, how it was answered and how long that took. Neither headers nor bodies
-nor addresses of requests are written, so no token can be. Lines are gathered for a moment and written together: a line
-costs 2 us of the 300 or more that a pair of ask and tell takes.
+A request is one line: when, its id, what it was, how it was answered and how long that took. Apart from the request's
+id and the client's address, which a proxy may give, nothing that a caller sends is written, so a token in its place
+is not. Lines are gathered for a moment and written together: a line costs 2 us of the 300 or more that a pair of ask
+and tell takes.
 """
 
 from __future__ import annotations
@@ -82,7 +83,8 @@ class RequestLog:
             asyncio.get_running_loop().call_later(_PAUSE, self.flush)
         self._lines.append(
             f'{{"time": "{self._text}.{int(1e6 * (now - second)):06d}Z", "level": "info", "id": "{id}", '
-            f'"operation": "{operation}", "status": {status}, "ms": {1000.0 * seconds:.3f}, "client": "{client}"}}\n'
+            f'"operation": "{operation}", "status": {status}, "ms": {1000.0 * seconds:.3f}, '
+            f'"client": {json.dumps(client)}}}\n'
         )
 
     def flush(self) -> None:

@@ -119,6 +119,8 @@ class Endpoint:
         self._operation, self._service = operation, service
         limits = service.limits
         self._body_limit = limits.create_body_bytes if operation.large else limits.body_bytes
+        if operation.simple:  # anybody's is read, before the token in it is known
+            self._body_limit = limits.visit_body_bytes
         self._seconds = limits.export_seconds if operation.slow else limits.answer_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
