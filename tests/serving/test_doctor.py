@@ -28,6 +28,7 @@ def healthy(tmp_path_factory):
     path = tmp_path_factory.mktemp("healthy") / "rankone.db"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rankone.serving.transactions._SNAPSHOT_EVERY", 100)
+        patch.setattr("rankone.serving.transactions._BYTES_PER_EVENT", 10**6)
         for name in ("homepage", "shop <page>"):
             with start(path, name=name, window=1000) as experiment:
                 audience = Audience(void=0.0)
@@ -66,6 +67,7 @@ def test_a_database_in_use_is_found_healthy(db):
 
     with pytest.MonkeyPatch.context() as patch, start(db) as experiment:
         patch.setattr("rankone.serving.transactions._SNAPSHOT_EVERY", 100)
+        patch.setattr("rankone.serving.transactions._BYTES_PER_EVENT", 10**6)
         clients = [threading.Thread(target=client, args=(experiment,)) for _ in range(4)]
         for thread in clients:
             thread.start()
@@ -162,6 +164,7 @@ def test_a_bad_snapshot_is_noticed_set_aside_and_rebuilt(harm, healthy, tmp_path
         return
     database = Database(copy)
     monkeypatch.setattr("rankone.serving.transactions._SNAPSHOT_EVERY", 100)
+    monkeypatch.setattr("rankone.serving.transactions._BYTES_PER_EVENT", 10**6)
     experiment = Experiment("homepage", db=database)
     assert saved(experiment) == expected
     experiment.ask()
@@ -178,7 +181,7 @@ def test_a_newer_journal_is_refused_with_a_sentence(healthy, tmp_path):
     ):
         copy = tmp_path / "newer.db"
         shutil.copy(healthy, copy)
-        with sqlite3.connect(copy) as connection:
+        with contextlib.closing(sqlite3.connect(copy)) as open_file, open_file as connection:
             connection.execute(statement)
             if "note" in statement:
                 _fit_checksums(copy, connection)
