@@ -50,7 +50,7 @@ def analyse(
 
     Args:
         data: a table with a column for each factor and either how often each combination was shown and clicked, or one
-            row an impression: a file (CSV, TSV, Parquet, JSON lines, what `rankone export` wrote), any dataframe, a
+            row per impression: a file (CSV, TSV, Parquet, JSON lines, what `rankone export` wrote), any dataframe, a
             pair of arrays (shown, clicked), counts of `rankone.clicks`; or a database with `experiment`.
         factors: columns of the factors, any number; by default found by what the columns hold.
         shown: column of the impressions; by default found by usual names. A table without one has a row per impression.

@@ -1,4 +1,4 @@
-"""A problem of any number of factors: a combination is clicked with the product of one probability a factor.
+"""A problem of any number of factors: a combination is clicked with the product of one probability per factor.
 
 `RankOne` is the product of two factors: such a `Product` is the same world, has the same digest and is equal to it.
 """
