@@ -11,6 +11,7 @@ from rankone.numerics.seeds import generator
 from rankone.serving import Database, Experiment
 from rankone.serving.doctor import examine
 from rankone.serving.export import decisions_table, write_decisions
+from rankone.serving.journal import of_rows
 from tests import dice as dice  # registers the policy
 from tests.serving.helpers import Clock, error_of, saved
 
@@ -217,6 +218,50 @@ def test_what_is_forbidden_is_never_shown(db):
         assert saved(again) == after
         again.allow(rule)
         assert any(rule.items() <= levels.items() for levels in visit(again, 100, seed=2))
+
+
+@pytest.mark.parametrize(("margin", "place", "spared"), [(0.3, 1, 1.07), (0.05, -1, None)])
+def test_a_new_factor_keeps_what_is_proven_also_with_a_margin(sqlite_db, margin, place, spared):
+    rng = generator(0, "visitors")
+    with open_page(sqlite_db, factors={"a": 2, "b": 2}, policy="uts", seed=7, goal="decide", margin=margin) as page:
+        rates = {"a 1": 0.8, "a 2": 0.2}
+        page.tell_many([(each, rng.random() < rates[each.levels["a"]]) for each in page.ask(200)])
+        before = page._cached.fold.weighing.still()
+        page.add_factor("c", ["x", "y"])
+        weighing = page._cached.fold.weighing
+        assert before.evidence.enough.any()
+        assert before.evidence.proof[0, 1] > before.bar
+        for name in ("proof", "now", "logs"):
+            np.testing.assert_array_equal(
+                getattr(weighing.evidence, name)[:4, :4], getattr(before.evidence, name)[:4, :4]
+            )
+        np.testing.assert_array_equal(weighing.traffic.proof[:4, :4], before.traffic.proof[:4, :4])
+        assert not weighing.evidence.enough.any()
+        assert weighing.evidence.spared[0] == place
+        assert spared is None or weighing.evidence.ratios[place] == spared
+        page.tell_many([(each, rng.random() < rates[each.levels["a"]]) for each in page.ask(200)])
+        assert not page.report().factors[0].levels[1].in_race
+        assert (weighing.evidence.enough[0, 1] > 0.0) == (place >= 0)
+
+
+def test_older_programs_do_not_find_the_levels_of_what_they_would_show(sqlite_db):
+    with Experiment("page", ["A", "B"], ["x", "y"], "uts", sqlite_db, seed=7) as page:
+        page.add_row("C")
+        page.forbid({"row": "A", "col": "y"})
+        page.retire_row("C")
+        assert page.report().are_pair
+        after = saved(page)
+    with Database(sqlite_db) as database:
+        notes = [texts.details() for texts in of_rows(database.use(lambda storage: list(storage.marks(1)))).texts]
+        database.transactions.storage.query("DELETE FROM rankone_snapshots")
+    assert [("rows" in note, bool(note.get("factors"))) for note in notes[1:]] == [
+        (True, False),
+        (False, True),
+        (False, True),
+    ]
+    with Experiment("page", db=sqlite_db) as again:
+        assert saved(again) == after
+        assert again.report().forbidden == ({"row": "A", "col": "y"},)
 
 
 def test_what_is_forbidden_binds_stops_and_levels(sqlite_db):

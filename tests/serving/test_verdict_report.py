@@ -17,7 +17,7 @@ from rankone.numerics.seeds import generator
 from rankone.policies import Policy
 from rankone.serving import Database, Experiment
 from rankone.serving.comparing import shortfalls
-from rankone.serving.report_wording import TRAFFIC_ERROR, between_text, compared_text
+from rankone.serving.report_wording import TRAFFIC_ERROR, between_text, compared_text, condition
 
 from .helpers import Clock, error_of, start
 
@@ -57,7 +57,8 @@ def test_a_winner_is_named_with_what_it_rests_on(reports):
     assert (last.best_row, last.best_col) == ("A", "x")
     assert "'A' with 'x' has won" in last.sentence
     assert "at most 0.05 however often you look and however the click rate of the whole site moves" in last.sentence
-    assert MODEL in last.sentence
+    assert f"{MODEL} come back alike and equally soon" in last.sentence
+    assert "equally soon" not in condition(dataclasses.replace(last, window=60.0))  # then it does not matter
     assert "stay as they are" not in last.sentence
     assert last.explore == 0.0
 

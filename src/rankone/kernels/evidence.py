@@ -36,8 +36,9 @@ That is for "x beats y" alone: silence says nothing about by how much, as it dep
 clicks only.
 
 "Given the past" is in the order of decisions; outcomes are weighed in the order in which they are learned. With a
-window that is the same order. Without one, clicks must come equally soon whatever was shown, or who is clicked sooner
-looks better for a while: statements say so.
+window that is the same order. Without one, outcomes (clicks and, where silence is asked, "no click") must be told
+equally soon whatever was shown, or who is clicked sooner looks better for a while; as what was once proven stays
+proven, a while is enough. So without a window statements name this condition: "and equally soon".
 
 **Good enough.** "x loses at most a factor g to y" is proven the same way, with 1 / g in the place of 1 (`enough`); what
 it denies implies that x is at most as good as y, so silence counts as above.

@@ -59,9 +59,13 @@ class Factors(dict[str, Levels]):
             return cls((factor, Levels(names, live)) for factor, names, live in details["factors"])
         return cls((factor, Levels(*details[f"{factor}s"])) for factor in PAIR)
 
-    def note(self) -> dict[str, Any]:
-        """Return them as the journal keeps them: rows and columns as ever, other factors in a list."""
-        if self.are_pair:
+    def note(self, as_ever: bool = True) -> dict[str, Any]:
+        """Return them as the journal keeps them: rows and columns as ever, other factors in a list.
+
+        Rows and columns are in a list too if not `as_ever`: older programs, which would not know what is forbidden and
+        show it, do not find them then.
+        """
+        if self.are_pair and as_ever:
             return {f"{factor}s": [levels.names, levels.live] for factor, levels in self.items()}
         return {"factors": [[factor, levels.names, levels.live] for factor, levels in self.items()]}
 

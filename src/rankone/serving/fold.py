@@ -384,7 +384,7 @@ class Fold:
         for level, by in zip(levels, (levels[winner] for winner in defeated_by), strict=True):
             if level in places and by in places:
                 defeated[places[level]] = places[by]
-        note = {"why": why} | factors.note()
+        note = {"why": why} | factors.note(as_ever=not more.get("forbidden", self.forbidden))
         note |= {"policy": self.policy.label, "defeats": defeated} | self._stop_after(factors)
         return json.dumps(note | more)
 

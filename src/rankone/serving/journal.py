@@ -25,10 +25,12 @@ CLOCK     the journal's time is ahead of the machine's clock (by so many microse
 A decision is a pair: its row and its column are numbers; where there is only one factor the column is 0. Journals of
 version 2 can hold more, in columns that are null where there is nothing to say: `shown` (any number of choices; of a
 combination of more than two factors, the first two are in `row` and `col`, too), `context` (JSON: what was
-known before), `chance` (the probability with which it was chosen) and `token` (whose request it was). Where a list was
+known before), `chance` (the probability with which it was chosen; where the policy cannot say and exploration or the
+control chose, that of both: that they choose, and choose this) and `token` (whose request it was). Where a list was
 shown, "clicked" is a mask (`rankone.serving.packing`). Journals of version 3 also steer, and a decision has
 `cross_chances`: the probabilities with which it would have been the same but for one level. Those of version 4 have
-factors with names of their own, any number of them.
+factors with names of their own, any number of them, or past counts to begin with; so may one of version 3 once a factor
+was added or something was forbidden, which older programs do not read on from there.
 
 Outcomes repeat what was shown and the tag of their decision, so every row can be read on its own. Events committed
 together form a group; the last event of a group carries the checksum of the group chained to the one before it. The

@@ -3,8 +3,8 @@
 On the basis "any" it is the product model alone: each row changes clicks by a factor of its own, the same with every
 column and at all times, while the click rate of the whole site may move as it likes; and that outcomes of all levels
 come back alike, which is tested (`Shortfall`) where outcomes are told, and with a window as far as decisions are
-voided. On the basis "steady" nothing may move (`rankone.serving.verdict` says
-which basis there is). Plain Python: a client reads a report too.
+voided; without a window also that they come equally soon, which is not tested. On the basis "steady" nothing may move
+(`rankone.serving.verdict` says which basis there is). Plain Python: a client reads a report too.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ _MODEL = (
 _MODEL_OF_FACTORS = _MODEL.replace("each row", "each level").replace("with every column", "whatever it is shown with")
 _ADDED = re.compile(r"(?P<side>row|col|level of '.*'|factor) (?P<name>'.*') added.*")  # why an era began
 _UNTESTED = " (with a window silence is an outcome, so this can be tested by voided decisions only)"
+_UNTIMED = " and equally soon"  # without a window outcomes are weighed as they come, and the sooner looks better
 _SLOW = 0.1  # who explores less than this waits long for a verdict
 _FEW = 5  # names that a sentence lists
 _RATE = len("100.0% (100.0% - 100.0%)")  # characters
@@ -54,7 +55,7 @@ def headline(report: Report) -> str:
 def condition(report: Report) -> str:
     """Return under which condition the statements of a report hold."""
     if report.basis == "any":
-        model = (_MODEL if report.are_pair else _MODEL_OF_FACTORS) + (_UNTESTED if report.window else "")
+        model = (_MODEL if report.are_pair else _MODEL_OF_FACTORS) + (_UNTESTED if report.window else _UNTIMED)
         return f"however often you look and however the click rate of the whole site moves, {model}"
     return "while click rates stay as they are, however often you look"
 

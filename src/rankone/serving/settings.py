@@ -80,7 +80,7 @@ class Settings:
 
     def note(self) -> str:
         """Return the settings as the journal's first event keeps them."""
-        found = dataclasses.asdict(self) | {"version": VERSION if self.factors else PAIRS_VERSION}
+        found = dataclasses.asdict(self) | {"version": VERSION if self.factors or self.past else PAIRS_VERSION}
         if not self.factors:
             del found["factors"]  # older programs read this
         if self.past is None:

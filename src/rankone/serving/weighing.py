@@ -80,10 +80,10 @@ class Weighing:
         self.fits = self.fits and sum(self.sizes) <= MAX_LEVELS
         if not self.fits:
             self._begin_evidence((1,) * len(factors))
-        elif self._settings.margin and len(factors) > before:
-            self._begin_evidence(self.sizes)  # each factor may lose less than before: "good enough" is weighed anew
         else:
             self._evidence, self._traffic = (resized(each, self.sizes) for each in (self.evidence, self.traffic))
+            if self._settings.margin and len(factors) > before:
+                self._spare_less(len(factors))
         living = [np.array(levels.numbers(), np.int64) for levels in factors]
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
         self.live = np.concatenate([numbers + first for numbers, first in zip(living, self.starts, strict=False)])
@@ -98,6 +98,16 @@ class Weighing:
         # Retiring levels by what one has seen picks the comparisons that are left: then all there were are charged.
         kept = sizes == self.sizes
         self.statements = sum(size - 1 if kept else size * (size - 1) // 2 for size in self.sizes)
+
+    def _spare_less(self, n_factors: int) -> None:
+        """Prove "good enough" anew: each of more factors may lose less. All else that is known stays known.
+
+        Of a ratio that was not looked at so far nothing is known, so it is the next smaller one that was; if there is
+        none, nothing is called good enough any more.
+        """
+        less = spared_by_each(self._settings.margin, n_factors)
+        self._evidence.spared[0] = np.searchsorted(self._evidence.ratios, less, side="right") - 1
+        self._evidence.enough[:] = 0.0
 
     def levels_of_each(self) -> list[Ints]:
         """Return the numbers of the living levels of each factor, as evidence numbers them."""

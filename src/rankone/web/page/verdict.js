@@ -55,13 +55,13 @@ export function showVerdict(report) {
 export function raceNote(report) {
   const error = number(100 * report.error_rate);
   if (report.basis === "any") {
-    const untested = report.window ? " (with a window, only voided decisions can test that)" : "";
+    const returned = report.window ? " (with a window, only voided decisions can test that)" : " and equally soon";
     const model = report.factors ? "if each level changes clicks by the same factor whatever it is shown with at all times "
       : "if each row changes clicks by the same factor with every column at all times ";
     return `Clicks compared with those of the leading level: the tick is the estimate, the bar its interval, the line the leader. All intervals `
       + `together are wrong with probability at most ${error}%, and so are all calls that a level is out of the race, which cut intervals at the `
       + `leader. Both hold however often you look and however the click rate of the whole site moves, ${model}and outcomes of all levels come `
-      + `back alike${untested}.`;
+      + `back alike${returned}.`;
   }
   return `In the race: could still be the best, with an error of at most ${error}% while click rates stay as they are, however often you look. `
     + `That verdict holds for all ${report.factors ? "levels" : "rows and columns"} together and so needs more proof than one interval, which may err on its own: `
