@@ -98,7 +98,7 @@ def environment_variables():
 
 def test_every_setting_of_an_experiment_is_explained():
     explained = re.findall(r"^    (\w+): ", inspect.getdoc(rankone.Experiment), re.MULTILINE)
-    given = {field.name for field in dataclasses.fields(Settings)} - {"past"}  # where the prior comes from: nobody gives it
+    given = {field.name for field in dataclasses.fields(Settings)} - {"past"}  # nobody gives that one
     assert given <= set(explained)
 
 
