@@ -24,7 +24,10 @@ TEXTS = [
 ]
 NAME = re.compile(r"(?<![\w./@-])rankone(?:\.[A-Za-z_]\w*)+")
 FILE = re.compile(r"(?<![\w./-])(?:[a-z_][\w-]*/)+[a-z_][\w-]*\.(?:py|js|md|toml|css|html)\b")
-NOT_NAMES = {"rankone.db", "rankone.example", "rankone.clicks.modle"}  # a database, a host, a slip that is tested
+NOT_NAMES = {  # files and a host, and a slip that is tested
+    *("rankone.db", "rankone.db.before", "rankone.backup", "rankone.toml", "rankone.service", "rankone.example"),
+    "rankone.clicks.modle",
+}
 NOT_FILES = re.compile(r"out/|docs/_build/|(.*/)?my_\w+\.py$")  # what commands write, what a recipe tells to write
 
 

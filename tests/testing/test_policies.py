@@ -73,7 +73,7 @@ def test_a_policy_that_is_right_passes():
 
 def test_choices_out_of_range():
     said = failure(make("outside", choosing=lambda state, rng: (0, state.pulls.shape[1], 0))[0]())
-    assert "a column from 0 to 0 - got 0, 1 - see what `choose` returns" in said
+    assert "a level of each factor, from 0 on and below 1, 1 - got (0, 1) - see what `choose` returns" in said
 
 
 def test_no_update():
@@ -182,10 +182,3 @@ def test_a_state_that_runs_share():
 )  # fmt: skip
 def test_what_is_missing(members, test, said):
     assert said in failure(make("lacking", **members)[0](), test)
-
-
-def test_a_policy_that_plays_something_else():
-    said = failure(make("combiner", plays="combination")[0](), "test_small_problems_are_played_within_bounds")
-    assert said.startswith(
-        "expected a policy that plays pairs or lists - got one that plays combinations - test it in a problem"
-    )

@@ -45,7 +45,7 @@ def model_names(incomplete: str) -> list[str]:
     """Return the click models whose name begins so, for a shell that completes it.
 
     >>> model_names("pb")
-    ['pbm', 'pbm-direct']
+    ['pbm']
     """
     from rankone.clicks import MODELS
 
