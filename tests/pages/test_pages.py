@@ -8,9 +8,9 @@ import re
 import pytest
 
 import rankone
-from tests.web.test_page import CHROMIUM, DESKTOP, HOSTILE, PHONE, REQUIRED, browser, open_page  # noqa: F401 - fixtures
+from tests.web.browser import DESKTOP, HOSTILE, PHONE, needs_chromium
 
-pytestmark = pytest.mark.skipif(not CHROMIUM and not REQUIRED, reason="Chromium is not installed")
+pytestmark = needs_chromium
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def hostile_problem():
 
 
 @pytest.fixture
-def open_told(tmp_path, open_page):  # noqa: F811
+def open_told(tmp_path, open_page):
     """Open the page of an explanation."""
 
     def open_told(told, size=DESKTOP):
@@ -90,7 +90,7 @@ def test_the_last_label_of_time_is_not_cut_off(open_told):
     assert inside
 
 
-def test_explain_without_javascript_tells_the_run_in_sentences(tmp_path, browser):  # noqa: F811
+def test_explain_without_javascript_tells_the_run_in_sentences(tmp_path, browser):
     told = rankone.explain("rank1elim-kl:c=0", horizon=5_000, seed=1)
     path = tmp_path / "explain.html"
     path.write_text(told.html(), encoding="utf-8")
@@ -113,7 +113,7 @@ def test_many_columns_keep_their_figures_apart(open_told):
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_report_draws_its_charts_and_switches_their_axes(tmp_path, open_page, hostile_problem, size):  # noqa: F811
+def test_report_draws_its_charts_and_switches_their_axes(tmp_path, open_page, hostile_problem, size):
     rankone.simulate(
         [hostile_problem, "needle:2x2"], ["uts", "ucb1"], horizon=300, runs=2, workers=1, out=tmp_path, checkpoints=20
     )

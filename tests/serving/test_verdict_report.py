@@ -4,7 +4,6 @@ import dataclasses
 import itertools
 import math
 import re
-from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
@@ -12,33 +11,15 @@ import pytest
 from rankone.compiling.compiled import compiled
 from rankone.errors import InputError
 from rankone.kernels.evidence import TRAFFIC_RATIOS, start_evidence, weigh
-from rankone.kernels.policy import FILLER, chance, choose, update
 from rankone.numerics.seeds import generator
-from rankone.policies import Policy
-from rankone.serving import Database, Experiment
+from rankone.serving import Experiment
 from rankone.serving.comparing import shortfalls
 from rankone.serving.report_wording import TRAFFIC_ERROR, between_text, compared_text, condition
 
 from .helpers import Clock, error_of, start
+from .visits import COLS, ROWS, live, visit
 
-ROWS, COLS = ["A", "B", "C"], ["x", "y"]
 MODEL = "if each row changes clicks by the same factor with every column at all times and outcomes of all levels"
-
-
-def live(rows=ROWS, cols=COLS, **settings):
-    return Experiment("homepage", rows, cols, db=None, **{"goal": "decide", "seed": 5} | settings)
-
-
-def visit(experiment, rows, cols, visitors, seed=0, lost=lambda decision: False, site=lambda at: 1.0, every=None):
-    """Send visitors, 50 at a time; return the reports in between, or only the last one."""
-    rng, reports = generator(seed, "visitors"), []
-    for at in range(0, visitors, 50):
-        asked = [decision for decision in experiment.ask(50) if not lost(decision)]
-        told = [(one, bool(rng.random() < site(at) * rows[one.row] * cols[one.col])) for one in asked]
-        experiment.tell_many(told)
-        if every and at % every == 0:
-            reports.append(experiment.report())
-    return [*reports, experiment.report()]
 
 
 @pytest.fixture(scope="module")
@@ -301,76 +282,6 @@ def test_bad_settings_are_refused_before_anything_is_written(tmp_path, settings,
     assert isinstance(error, InputError)
     assert error.expected == expected
     assert list(tmp_path.iterdir()) == []
-
-
-class SilentState(NamedTuple):
-    sizes: Any
-
-
-@dataclasses.dataclass(frozen=True)
-class Silent(Policy):
-    """Plays the first pair, and says no probabilities."""
-
-    name: ClassVar[str] = "silent-player"
-    suits: ClassVar[str] = "nothing"
-
-    def start(self, n_rows, n_cols):
-        return SilentState(np.array([n_rows, n_cols]))
-
-
-@choose.register(SilentState)
-def _choose_first(state, rng):
-    return 0, 0, FILLER
-
-
-@update.register(SilentState)
-def _learn_nothing(state, row, col, tag, reward):
-    pass
-
-
-def test_what_explores_can_be_compared_where_the_policy_says_no_probabilities():
-    with live(["A", "B"], ["x"], policy="silent-player", goal="both") as experiment:
-        last = visit(experiment, [0.1, 0.9], [0.9], 800)[-1]
-    assert (last.basis, last.best_row, last.decided) == ("any", "B", True)
-    with live(["A", "B"], ["x"], policy="silent-player", explore=0) as experiment:
-        assert visit(experiment, [0.1, 0.9], [0.9], 200)[-1].basis == "steady"
-
-
-class LiarState(NamedTuple):
-    sizes: Any
-
-
-@dataclasses.dataclass(frozen=True)
-class Liar(Policy):
-    """Says that every pair is as good as certain."""
-
-    name: ClassVar[str] = "liar"
-    suits: ClassVar[str] = "nothing"
-
-    def start(self, n_rows, n_cols):
-        return LiarState(np.array([n_rows, n_cols]))
-
-
-@choose.register(LiarState)
-def _choose(state, rng):
-    return int(rng.random() * state.sizes[0]), 0, FILLER
-
-
-@update.register(LiarState)
-def _update(state, row, col, tag, reward):
-    pass
-
-
-@chance.register(LiarState)
-def _chance(state, shown):
-    return 0.9
-
-
-def test_probabilities_that_do_not_sum_to_1_are_refused():
-    with Database(None) as database:
-        error = error_of(Experiment, "homepage", ROWS, COLS, Liar(), database)
-        assert error.expected == "probabilities of 'liar' of all pairs that sum to 1"
-        assert list(database.names()) == []
 
 
 def test_a_control_cannot_be_retired():

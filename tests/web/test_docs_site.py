@@ -14,7 +14,6 @@ from tests.reader import command
 from tests.test_docs import ROOT, blocks, commands
 
 from .helpers import running
-from .test_page import CHROMIUM, REQUIRED, browser, open_page  # noqa: F401 - fixtures
 
 PAGE = ROOT / "docs" / "run-it-on-your-site.md"
 

@@ -1,102 +1,24 @@
-"""The page in a real Chromium: it comes alive, it is safe, it is honest, it can be read on a phone.
-
-RANKONE_SCREENSHOTS=folder keeps the pictures.
-"""
+"""The page in a real Chromium: it comes alive, it is safe, it is honest, it can be read on a phone."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
 
 from rankone import RankOne
 from rankone.client.client import Client
-from rankone.numerics.seeds import generator
 from rankone.serving import Database, Experiment
 from rankone.web.server.tokens import create_token
 from rankone.web.traffic import simulate_traffic
 from tests.serving.helpers import Clock, damage, start
 
+from .browser import DESKTOP, HOSTILE, PHONE, figure, needs_chromium, shown
 from .helpers import Api, running
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-REQUIRED = os.environ.get("RANKONE_REQUIRE_CHROMIUM") == "1"
-pytestmark = pytest.mark.skipif(not CHROMIUM and not REQUIRED, reason="Chromium is not installed")
-
-ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
-PATIENCE = 600_000  # milliseconds: a busy machine is no failure
-DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
-HOSTILE = [
-    '<img src=x onerror="window.hacked=1">',
-    "<script>window.hacked=1</script>",
-    "'];window.hacked=1;//",
-    "${window.hacked=1}",
-    "{{constructor.constructor('window.hacked=1')()}}",
-    "javascript:window.hacked=1",
-    "__proto__",
-    "constructor",
-    "hasOwnProperty",
-    "datum.value",
-    "&lt;b&gt;bold&lt;/b&gt;",
-    "a" * 256,
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import expect, sync_playwright
-
-    expect.set_options(timeout=PATIENCE)
-    assert CHROMIUM, "RANKONE_REQUIRE_CHROMIUM=1, but Chromium is not installed"
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield found
-        found.close()
-
-
-@pytest.fixture
-def open_page(browser):
-    """Open an address; fail on any error in the page and on any request that leaves the service."""
-    contexts = []
-
-    def open_page(url, size=DESKTOP, allowed=(), **options):
-        context = browser.new_context(viewport=size, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(PATIENCE)
-        page.problems = []
-        page.on("pageerror", lambda error: page.problems.append(str(error)))
-        page.on("console", lambda message: message.type == "error" and page.problems.append(message.text))
-        home = re.match(r"https?://[^/]+|file://.*", url)[0]  # a page in a file is alone with itself
-        page.on(
-            "request", lambda asked: asked.url.startswith((home, "data:", *allowed)) or page.problems.append(asked.url)
-        )
-        page.goto(url)
-        return page
-
-    yield open_page
-    for context in contexts:
-        for page in context.pages:
-            page.screenshot(path=_picture(), full_page=True) if _picture() else None
-            # A test may have asked for these two: a token that is not valid, a service that has ended.
-            assert [text for text in page.problems if not re.search("401|ERR_CONNECTION_REFUSED", text)] == []
-        context.close()
-
-
-def _picture():
-    folder = os.environ.get("RANKONE_SCREENSHOTS")
-    if not folder:
-        return None
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    name = os.environ["PYTEST_CURRENT_TEST"].partition("::")[2].partition(" ")[0]
-    return Path(folder) / f"{name}.png"
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
@@ -112,18 +34,6 @@ def alive(tmp_path_factory):
         client.create("empty", 3, 3, "ucb1")
         yield url, client
         client.close()
-
-
-def shown(page, name):
-    from playwright.sync_api import expect
-
-    page.get_by_role("button", name=name, exact=True).click()
-    expect(page).to_have_title(f"{name} · rankone")
-    page.wait_for_selector("#status:not(.bad)")
-
-
-def figure(page, name):
-    return page.locator("#figures div", has=page.get_by_text(name, exact=True)).locator("dd").inner_text()
 
 
 def test_it_shows_what_leads_and_updates_by_itself(alive, open_page):
@@ -242,70 +152,6 @@ def test_its_figures_mean_what_they_say(tmp_path, open_page):
         assert not re.search(r"\d %", page.inner_text("main"))
         page.wait_for_selector("#rate-chart svg")
         assert re.match(r"Each dot is 200 outcomes or more", page.inner_text("#rate-note"))
-
-
-@pytest.fixture(scope="module")
-def verdicts(tmp_path_factory):
-    """A service with an experiment that is decided, one that is not, with a control, and one that loses visitors."""
-    db, rng = tmp_path_factory.mktemp("verdicts") / "rankone.db", generator(4, "page")
-    rows, cols = ["Save time today", "Work less", "A calmer week"], ["beach", "desk"]
-    clicks = dict(zip(rows + cols, (0.9, 0.5, 0.3, 0.8, 0.4), strict=True)) | dict.fromkeys("ABx", 0.9)
-
-    def visit(experiment, visitors, lost=lambda made: False):
-        for _ in range(0, visitors, 100):
-            asked = [made for made in experiment.ask(100) if not lost(made)]
-            told = [(made, rng.random() < clicks[made.row_name] * clicks[made.col_name]) for made in asked]
-            experiment.tell_many([(made, bool(clicked)) for made, clicked in told])
-
-    with Database(db, durability="off") as database:
-        settings = {"db": database, "goal": "decide", "seed": 1}
-        won = Experiment("decided", rows, cols, control=("Work less", "desk"), **settings)
-        visit(won, 2500)
-        visit(Experiment("open", rows, cols, margin=0.05, control=("Work less", "desk"), **settings), 300)
-        leaky = Experiment("leaky", ["A", "B"], ["x"], "uniform", explore=0, db=database, seed=1)
-        visit(leaky, 1500, lambda made: made.row == 1 and rng.random() < 0.5)
-        visit(Experiment("near tie", ["A", "B"], ["x"], margin=0.4, **settings), 2000)
-    with running(db) as url:
-        yield url
-
-
-@pytest.mark.parametrize("size", [DESKTOP, PHONE])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_shows_the_verdict(verdicts, open_page, size, scheme):
-    page = open_page(verdicts, size, color_scheme=scheme)
-    shown(page, "decided")
-    assert page.inner_text("#sentence strong").startswith("'Save time today' with 'beach' has won")
-    assert "however the click rate of the whole site moves" in page.inner_text("#sentence")
-    assert figure(page, "Verdict").startswith("decided")
-    assert 2.0 < float(re.match(r"([\d.]+) ×", figure(page, "Over the control"))[1]) < 8.0  # 3.6 in truth
-    assert re.search("between .+ and ", figure(page, "Over the control"))
-    assert page.locator("#traffic-warning").is_hidden()
-    assert "control Work less with desk, 10% of decisions" in page.inner_text("#labels")
-    assert "fewer" in page.locator("#rows tbody tr").nth(1).inner_text()
-    assert page.locator("#rows .whisker .leader").count() == 3
-    out = page.locator("#rows tbody tr", has_text="A calmer week")
-    assert out.locator("td").last.inner_text() == "no"
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-def test_it_shows_what_is_not_decided_and_what_is_good_enough(verdicts, open_page):
-    page = open_page(verdicts)
-    shown(page, "open")
-    assert figure(page, "Verdict").startswith("open")
-    assert figure(page, "Exploring").startswith("100%")
-    assert "good enough within 5%" in page.inner_text("#labels")
-    shown(page, "near tie")
-    assert figure(page, "Verdict").startswith("good enough\nwithin 40%")
-    assert "no pair has more than 40% more clicks" in page.inner_text("#sentence")
-
-
-def test_it_warns_of_traffic_that_does_not_match(verdicts, open_page):
-    page = open_page(verdicts)
-    shown(page, "leaky")
-    page.wait_for_selector("#traffic-warning:not([hidden])")
-    assert "row B (" in page.inner_text("#traffic-warning")
-    assert "Check your traffic" in page.inner_text("#sentence")
-    assert figure(page, "Verdict").startswith("in doubt")
 
 
 def test_it_plans(alive, open_page):

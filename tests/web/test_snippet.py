@@ -17,8 +17,10 @@ from rankone.serving import Database
 from rankone.web.server.routes_snippet import _written
 from rankone.web.server.tokens import create_token
 
+from .browser import needs_chromium
 from .helpers import ROOT, Api, free_port, running
-from .test_page import browser, pytestmark  # noqa: F401 - a fixture, and what this file needs
+
+pytestmark = needs_chromium
 
 DOCS = (ROOT / "docs" / "snippet.md").read_text()
 ROWS, COLS = ["headline A", "headline B"], ["image 1", "image 2"]
@@ -97,7 +99,7 @@ def shop():
 
 
 @pytest.fixture
-def visit(browser, shop):  # noqa: F811
+def visit(browser, shop):
     """Open the shop as a new visitor; a page with an error in it fails."""
     contexts = []
 
@@ -137,7 +139,7 @@ def service(tmp_path, shop):
         yield url, client.create("homepage", ROWS, COLS, "ucb1", window=600, seed=3)
 
 
-def test_it_asks_shows_and_tells_and_a_visitor_sees_the_same_again(visit, service, browser):  # noqa: F811
+def test_it_asks_shows_and_tells_and_a_visitor_sees_the_same_again(visit, service, browser):
     url, experiment = service
     found = set()
     for visitor in range(3):
@@ -248,7 +250,7 @@ def test_a_slow_answer_is_not_shown_but_voided_and_holds_up_nothing(visit):
     assert told == [{"token": "rk_...", "id": DECISION["id"], "void": True}]
 
 
-def test_what_was_shown_once_is_not_voided_by_a_later_view(visit, browser):  # noqa: F811
+def test_what_was_shown_once_is_not_voided_by_a_later_view(visit, browser):
     told, asked, ids = [], [], ["0-" + letter * 32 for letter in "aaab"]
 
     def answer(what, body):
@@ -302,7 +304,7 @@ def test_nonsense_leaves_the_page_as_it_is(visit):
                 page.reload(wait_until="commit")
 
 
-def test_a_service_that_is_away_or_blocked_leaves_the_page_as_it_is(visit, browser, service):  # noqa: F811
+def test_a_service_that_is_away_or_blocked_leaves_the_page_as_it_is(visit, browser, service):
     page = visit(f"http://127.0.0.1:{free_port()}")
     page.wait_for_load_state("load")
     assert seen(page) == ["headline A", "image 1"]

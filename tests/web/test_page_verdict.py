@@ -1,0 +1,77 @@
+"""The page in a real Chromium: who has won, what is not decided, and traffic that does not match."""
+
+import re
+
+import pytest
+
+from rankone.numerics.seeds import generator
+from rankone.serving import Database, Experiment
+
+from .browser import DESKTOP, PHONE, figure, needs_chromium, shown
+from .helpers import running
+
+pytestmark = needs_chromium
+
+
+@pytest.fixture(scope="module")
+def verdicts(tmp_path_factory):
+    """A service with an experiment that is decided, one that is not, with a control, and one that loses visitors."""
+    db, rng = tmp_path_factory.mktemp("verdicts") / "rankone.db", generator(4, "page")
+    rows, cols = ["Save time today", "Work less", "A calmer week"], ["beach", "desk"]
+    clicks = dict(zip(rows + cols, (0.9, 0.5, 0.3, 0.8, 0.4), strict=True)) | dict.fromkeys("ABx", 0.9)
+
+    def visit(experiment, visitors, lost=lambda made: False):
+        for _ in range(0, visitors, 100):
+            asked = [made for made in experiment.ask(100) if not lost(made)]
+            told = [(made, rng.random() < clicks[made.row_name] * clicks[made.col_name]) for made in asked]
+            experiment.tell_many([(made, bool(clicked)) for made, clicked in told])
+
+    with Database(db, durability="off") as database:
+        settings = {"db": database, "goal": "decide", "seed": 1}
+        won = Experiment("decided", rows, cols, control=("Work less", "desk"), **settings)
+        visit(won, 2500)
+        visit(Experiment("open", rows, cols, margin=0.05, control=("Work less", "desk"), **settings), 300)
+        leaky = Experiment("leaky", ["A", "B"], ["x"], "uniform", explore=0, db=database, seed=1)
+        visit(leaky, 1500, lambda made: made.row == 1 and rng.random() < 0.5)
+        visit(Experiment("near tie", ["A", "B"], ["x"], margin=0.4, **settings), 2000)
+    with running(db) as url:
+        yield url
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_shows_the_verdict(verdicts, open_page, size, scheme):
+    page = open_page(verdicts, size, color_scheme=scheme)
+    shown(page, "decided")
+    assert page.inner_text("#sentence strong").startswith("'Save time today' with 'beach' has won")
+    assert "however the click rate of the whole site moves" in page.inner_text("#sentence")
+    assert figure(page, "Verdict").startswith("decided")
+    assert 2.0 < float(re.match(r"([\d.]+) ×", figure(page, "Over the control"))[1]) < 8.0  # 3.6 in truth
+    assert re.search("between .+ and ", figure(page, "Over the control"))
+    assert page.locator("#traffic-warning").is_hidden()
+    assert "control Work less with desk, 10% of decisions" in page.inner_text("#labels")
+    assert "fewer" in page.locator("#rows tbody tr").nth(1).inner_text()
+    assert page.locator("#rows .whisker .leader").count() == 3
+    out = page.locator("#rows tbody tr", has_text="A calmer week")
+    assert out.locator("td").last.inner_text() == "no"
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_it_shows_what_is_not_decided_and_what_is_good_enough(verdicts, open_page):
+    page = open_page(verdicts)
+    shown(page, "open")
+    assert figure(page, "Verdict").startswith("open")
+    assert figure(page, "Exploring").startswith("100%")
+    assert "good enough within 5%" in page.inner_text("#labels")
+    shown(page, "near tie")
+    assert figure(page, "Verdict").startswith("good enough\nwithin 40%")
+    assert "no pair has more than 40% more clicks" in page.inner_text("#sentence")
+
+
+def test_it_warns_of_traffic_that_does_not_match(verdicts, open_page):
+    page = open_page(verdicts)
+    shown(page, "leaky")
+    page.wait_for_selector("#traffic-warning:not([hidden])")
+    assert "row B (" in page.inner_text("#traffic-warning")
+    assert "Check your traffic" in page.inner_text("#sentence")
+    assert figure(page, "Verdict").startswith("in doubt")
