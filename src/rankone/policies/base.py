@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import typing
 from collections.abc import Mapping
@@ -55,7 +56,7 @@ class Policy:
             got = f"{self.label}, which plays {KINDS[self.plays]}"
             raise InputError(f"a policy that plays {KINDS[asked]}, as {whose} asks for", got, "choose another policy")
 
-    @property
+    @functools.cached_property  # asked for at every live decision
     def label(self) -> str:
         """Canonical string: the name and the parameters that differ from their defaults."""
         changed = [

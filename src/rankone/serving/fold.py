@@ -207,20 +207,8 @@ class Fold:
             what[asks] = NOTHING
             self._note_shown(events, (fresh & asks).nonzero()[0], np.array(stopped), FILLER)
         shown, tags = self._places[events.shown(len(self.factors)), self._each], numbers[:, TAG].copy()
-        fillers = tags < 0
-        if np.count_nonzero(fillers):
-            what[fillers & (what != ASK)] = NOTHING  # their outcomes
-        explored = (tags == EXPLORED) & (
-            what != ASK
-        )  # not the policy's choice; it learns from their outcomes all the same
-        if np.count_nonzero(explored):
-            what[explored & (what == VOID)] = NOTHING
-            what[explored & (what == LEARN)], tags[explored] = RECALL, 1
-        if self.era_first:
-            earlier = (numbers[:, DECISION] < self.era_first) & (what != ASK)  # their tags mean nothing to this state
-            known = earlier & ((what == LEARN) | (what == RECALL)) & (shown >= 0).all(axis=1)
-            what[earlier] = NOTHING
-            what[known], tags[known] = RECALL, 1
+        if np.count_nonzero(what != ASK):
+            self._sort_outcomes(numbers, what, shown, tags)
         chosen = (fresh & (what == ASK)).nonzero()[0]
         stretch = Stretch.of(what, shown, tags, numbers[:, VALUE : VALUE + 1].copy())
         unknown = self._without_chances(events, what) if self.weighing.fits else []
@@ -238,8 +226,21 @@ class Fold:
                 )
                 events.texts[place] = events.texts[place]._replace(chance=chance, cross_chances=packed)
         if len(chosen):
-            levels = np.stack([live[shown[chosen, factor]] for factor, live in enumerate(self.live)], axis=1)
-            self._note_shown(events, chosen, levels, tags[chosen])
+            self._note_shown(events, chosen, self._numbers[shown[chosen], self._each], tags[chosen])
+
+    def _sort_outcomes(self, numbers: Ints, what: Ints, shown: Ints, tags: Ints) -> None:
+        """Change what outcomes mean to the policy, in place, where it did not choose what was shown, or not now."""
+        outcomes = what != ASK
+        what[outcomes & (tags < 0)] = NOTHING  # of fillers
+        explored = outcomes & (tags == EXPLORED)  # not the policy's choice; it learns from their outcomes all the same
+        if np.count_nonzero(explored):
+            what[explored & (what == VOID)] = NOTHING
+            what[explored & (what == LEARN)], tags[explored] = RECALL, 1
+        if self.era_first:
+            earlier = outcomes & (numbers[:, DECISION] < self.era_first)  # their tags mean nothing to this state
+            known = earlier & ((what == LEARN) | (what == RECALL)) & (shown >= 0).all(axis=1)
+            what[earlier] = NOTHING
+            what[known], tags[known] = RECALL, 1
 
     def _note_shown(self, events: Events, places: Ints, levels: Ints, tags: Any) -> None:
         """Write down what decisions show: the first two levels as numbers, and all of them where they are more."""
@@ -352,8 +353,10 @@ class Fold:
         self.live, self._each = self.factors.living(), np.arange(len(self.factors))
         # The place of each level of each factor among the living ones; -1: retired, or (at -1, the last) none yet.
         self._places = np.full((1 + max(self.factors.sizes), len(self.factors)), -1)
+        self._numbers = np.zeros((max(len(live) for live in self.live), len(self.factors)), np.int64)  # and back
         for factor, live in enumerate(self.live):
             self._places[live, factor] = np.arange(len(live))
+            self._numbers[: len(live), factor] = live
 
     def _advance_by(self, stretch: Stretch) -> int:
         module = type(self.policy).__module__
