@@ -18,7 +18,7 @@ PAIRS = list(itertools.product(ROWS, COLS))
 PRODUCT = np.outer([0.6, 0.4, 0.2], [0.9, 0.5]).ravel()
 CROSSED = np.array([0.1, 0.6, 0.5, 0.1, 0.3, 0.3])  # no product at all
 CHANCES = np.array([0.3, 0.1, 0.2, 0.15, 0.05, 0.2])
-ALL = {"snips", "ips", "dm", "dr", "switch-dr", "shrunk-dr", "replay"}
+ALL = {"snips", "ips", "dm", "dr", "switch-dr", "shrunk-dr", "replay", "adaptive"}
 
 
 def simulated(seed, rates=PRODUCT, chances=CHANCES, decisions=4_000):
@@ -84,7 +84,9 @@ def test_estimates_are_within_their_errors_and_the_model_only_where_it_holds(rat
             assert z > 6.0, "a product is the wrong model"
         elif name not in ("switch-dr", "shrunk-dr") or rates is PRODUCT:  # these give up a little bias for variance
             assert z < 4.0, name
-    assert min(held["ips"], held["snips"], held["dr"]) >= 33, "95 % intervals: 38 expected, 33 is 3.6 errors below"
+    assert min(held["ips"], held["snips"], held["dr"], held["adaptive"]) >= 33, (
+        "95 % intervals: 38 expected, 33 is 3.6 errors below"
+    )
     assert np.std(errors["dr"]) < np.std(errors["ips"])
 
 
@@ -97,7 +99,9 @@ def test_a_log_that_cannot_say_says_so():
     part = rankone.evaluate(simulated(3), target)
     assert part.unsupported == 0.25
     assert "25% of what the target shows is not in the log at all: 25% are levels that it never shows" in repr(part)
-    assert [name for name, value in values(part).items() if value is None] == ["dm", "dr", "switch-dr", "shrunk-dr"]
+    assert [name for name, value in values(part).items() if value is None] == [
+        "dm", "dr", "switch-dr", "shrunk-dr", "adaptive",
+    ]  # fmt: skip
     assert values(part)["snips"] == pytest.approx(0.54, abs=0.06)
     named = rankone.evaluate(simulated(3), target.drop("col"), factors=["row", "col"])
     assert (named.unsupported, named.unknown) == (0.25, 0.25)

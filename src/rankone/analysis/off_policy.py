@@ -10,10 +10,12 @@ a with probability q(a). With w_t = q(a_t) / p_t and a model m(a) of the outcome
     dr           dm + mean of w (r - m(a_t))
     switch-dr    the same, without the decisions whose weight is above tau
     shrunk-dr    the same, with w replaced by w lambda / (w^2 + lambda)
+    adaptive     the scores of dr, m from earlier decisions, in a mean that keeps their spread (`adaptive_weights`)
 
 Horvitz, Thompson (1952); Li et al. (2011); Swaminathan, Joachims (2015); Dudik et al. (2011); Wang, Agarwal, Dudik
-(2017), switch; Su et al. (2020), shrinkage. m comes from other decisions than those that it corrects (cross-fitting).
-tau and lambda are those with the smallest estimated squared error: variance, and the bias that leaving out may cost.
+(2017), switch; Su et al. (2020), shrinkage; Hadad et al. (2021), adaptive. m comes from other decisions than those that
+it corrects (cross-fitting). tau and lambda are those with the smallest estimated squared error: variance, and the bias
+that leaving out may cost.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import dataclasses
 
 import numpy as np
 
+from rankone.analysis.adaptive_weights import fitted_before, stabilising_weights
 from rankone.analysis.product_fit import Design
 from rankone.clicks.counts.count_arrays import Floats, Ints
 from rankone.numerics.seeds import generator
@@ -44,11 +47,22 @@ class Logged:
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
-    """One estimate and its standard error; NaN where there is none."""
+    """One estimate, its standard error and how many of the target's own decisions it is worth; NaN: there is none."""
 
     estimator: str
     value: float
     se: float
+    effective: float
+
+
+def effective_size(weight: Floats) -> float:
+    """How many decisions of the target's own weighted ones are worth (Kish 1965): sum squared, over sum of squares.
+
+    >>> effective_size(np.array([2.0, 2.0, 0.0]))
+    2.0
+    """
+    squares = float((weight * weight).sum())
+    return float(weight.sum()) ** 2 / squares if squares > 0.0 else 0.0
 
 
 def estimates(log: Logged, seed: int = 0) -> list[Estimate]:
@@ -62,28 +76,38 @@ def estimates(log: Logged, seed: int = 0) -> list[Estimate]:
     model, by_model = cross_fitted(log, seed)
     if log.unknown > 0.0:
         by_model = np.full(len(r), np.nan)
-    scores = w * (r - model) + by_model
+    worth = effective_size(w)
     return [
         _replay(log, seed),
-        _mean("ips", w * r),
-        _self_normalised(w, r),
-        Estimate("dm", float(by_model.mean()), float("nan")),
-        _mean("dr", scores),
-        _chosen("switch-dr", by_model, r - model, w, [np.where(w <= cap, w, 0.0) for cap in _caps(w)]),
-        _chosen("shrunk-dr", by_model, r - model, w, [w * cap / (w * w + cap) for cap in _caps(w) ** 2]),
+        _mean("ips", w * r, worth),
+        _weighted("snips", w, r, worth),
+        Estimate("dm", float(by_model.mean()), np.nan, np.nan),
+        _mean("dr", w * (r - model) + by_model, worth),
+        _chosen("switch-dr", by_model, r - model, w, [np.where(w <= cap, w, 0.0) for cap in _caps(w)], worth),
+        _chosen("shrunk-dr", by_model, r - model, w, [w * cap / (w * w + cap) for cap in _caps(w) ** 2], worth),
+        _adaptive(log),
     ]
 
 
-def _mean(name: str, scores: Floats) -> Estimate:
-    return Estimate(name, float(scores.mean()), float(scores.std(ddof=1) / np.sqrt(len(scores))))
+def _mean(name: str, scores: Floats, effective: float) -> Estimate:
+    return Estimate(name, float(scores.mean()), float(scores.std(ddof=1) / np.sqrt(len(scores))), effective)
 
 
-def _self_normalised(w: Floats, r: Floats) -> Estimate:
-    total = float(w.sum())
+def _weighted(name: str, weight: Floats, scores: Floats, effective: float) -> Estimate:
+    """Weighted mean, its spread as found in the scores."""
+    total = float(weight.sum())
     if total <= 0.0:
-        return Estimate("snips", float("nan"), float("nan"))
-    value = float((w * r).sum() / total)
-    return Estimate("snips", value, float(np.sqrt((w * w * (r - value) ** 2).sum()) / total))
+        return Estimate(name, np.nan, np.nan, 0.0)
+    value = float((weight * scores).sum() / total)
+    return Estimate(name, value, float(np.sqrt((weight**2 * (scores - value) ** 2).sum()) / total), effective)
+
+
+def _adaptive(log: Logged) -> Estimate:
+    """Mean of scores, weighted so that each has the same spread: for logs of a policy that learned meanwhile."""
+    steady = stabilising_weights(log.action, log.weight, log.target)
+    model, by_model = fitted_before(log.action, log.reward, log.target, lambda *counts: _product(log, *counts))
+    scores = log.weight * (log.reward - model) + (by_model if log.unknown == 0.0 else np.nan)
+    return _weighted("adaptive", steady, scores, effective_size(steady * log.weight))
 
 
 def _replay(log: Logged, seed: int) -> Estimate:
@@ -91,8 +115,8 @@ def _replay(log: Logged, seed: int) -> Estimate:
     top = float(log.weight.max(initial=0.0))
     kept = generator(seed, "replay").random(len(log.weight)) * top < log.weight
     if top <= 0.0 or kept.sum() < 2:
-        return Estimate("replay", float("nan"), float("nan"))
-    return _mean("replay", log.reward[kept])
+        return Estimate("replay", np.nan, np.nan, float(kept.sum()))
+    return _mean("replay", log.reward[kept], float(kept.sum()))
 
 
 def cross_fitted(log: Logged, seed: int) -> tuple[Floats, Floats]:
@@ -129,7 +153,7 @@ def _caps(w: Floats) -> Floats:
     return np.unique(np.append(np.quantile(positive, [0.5, 0.75, 0.9, 0.95, 0.99]), positive.max()))
 
 
-def _chosen(name: str, by_model: Floats, residual: Floats, w: Floats, weights: list[Floats]) -> Estimate:
+def _chosen(name: str, by_model: Floats, residual: Floats, w: Floats, weights: list[Floats], worth: float) -> Estimate:
     """Take the weights with the smallest squared error: variance, and squared, what they leave out of w."""
     n, best, least = len(w), w, np.inf
     for each in [*weights, w]:
@@ -139,4 +163,4 @@ def _chosen(name: str, by_model: Floats, residual: Floats, w: Floats, weights: l
         error = float(scores.var() / n) + max(bias * bias - noise, 0.0)
         if error < least:
             best, least = each, error
-    return Estimate(name, float((by_model + best * residual).mean()), float("nan"))
+    return Estimate(name, float((by_model + best * residual).mean()), np.nan, worth)

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import typer
 
 from rankone.cli._commands import DATA, command
+from rankone.cli._experiments import experiment_of
+
+if TYPE_CHECKING:
+    from rankone.analysis import WhatIf
+    from rankone.serving import Experiment
 
 
 @command("what-if", example="decisions.csv --target row_name=A,col_name=1", topic=DATA)
@@ -22,6 +28,12 @@ def what_if(
     chance: str | None = typer.Option(
         None, help="Column of the decision's probability. Default: chance, propensity_score, ..."
     ),
+    time: str | None = typer.Option(
+        None, help="Column that orders decisions. Default: the number of an export, asked_at, timestamp, as they stand."
+    ),
+    experiment: str | None = typer.Option(
+        None, help="Name of a live experiment; the log is then its database, a SQLite file or postgresql:// address."
+    ),
     uniform: bool = typer.Option(
         False, "--uniform", help="The log has no probabilities: every combination in it was equally likely."
     ),
@@ -32,7 +44,15 @@ def what_if(
     """Say what another combination would have earned per decision, from decisions that were made."""
     import rankone
 
-    found = rankone.evaluate(
-        log, target, factors=factor or (), clicked=clicked, chance=chance, uniform=uniform, level=confidence, seed=seed
-    )  # fmt: skip
+    def ask(source: str | Experiment) -> WhatIf:
+        return rankone.evaluate(
+            source, target, factors=factor or (), clicked=clicked, chance=chance, time=time, uniform=uniform,
+            level=confidence, seed=seed,
+        )  # fmt: skip
+
+    if experiment is None:
+        found = ask(log)
+    else:
+        with experiment_of(log, experiment) as live:
+            found = ask(live)
     print(json.dumps(found.to_dict(), indent=1) if as_json else found)

@@ -1,0 +1,64 @@
+"""Logs whose truth is known, for `benchmarks evaluation` and the tests of `rankone.evaluate`."""
+
+from __future__ import annotations
+
+import tempfile
+
+import numpy as np
+import polars as pl
+from scipy.stats import beta
+
+import rankone
+from rankone.numerics.seeds import generator
+from rankone.serving.export import decisions_table
+
+ROWS, COLS = ["A", "B", "C"], ["1", "2"]
+TRUTH = rankone.RankOne([0.3, 0.22, 0.15], [0.9, 0.6])
+RATES = TRUTH.means.ravel()
+# Targets of two kinds: always one pair, and all alike.
+TARGETS = {"best": np.eye(6)[0], "second": np.eye(6)[2], "worst": np.eye(6)[5], "uniform": np.full(6, 1 / 6)}
+FLOORS = {"5 %": lambda _: 0.05, "1 %": lambda _: 0.01, "t^-1/2": lambda t: t**-0.5, "6/t": lambda t: min(1.0, 6 / t)}
+_GRID = np.linspace(0.0, 1.0, 1_001)
+
+
+def as_target(probabilities) -> pl.DataFrame:
+    names = [(row, col) for row in ROWS for col in COLS]
+    row, col = zip(*names, strict=True)
+    return pl.DataFrame({"row_name": row, "col_name": col, "probability": probabilities})
+
+
+def draws_won(shown, clicked):
+    """Probability of each pair to have the largest of independent Beta draws, by summing over a grid."""
+    below = beta.cdf(_GRID, (clicked + 1.0)[:, None], (shown - clicked + 1.0)[:, None])
+    middle = np.maximum((below[:, 1:] + below[:, :-1]) / 2.0, 1e-300)
+    won = (np.diff(below) * middle.prod(axis=0) / middle).sum(axis=1)
+    return won / won.sum()
+
+
+def thompson_log(seed, decisions, floor, batch=50) -> pl.DataFrame:
+    """Thompson sampling on pairs that learns after each batch; a share `floor(t)` is spread evenly."""
+    rng = generator(seed, "thompson log")
+    shown, clicked, logged = np.zeros(6), np.zeros(6), []
+    for first in range(0, decisions, batch):
+        share = floor(first + batch)
+        chances = (1.0 - share) * draws_won(shown, clicked) + share / 6.0
+        pairs = rng.choice(6, batch, p=chances)
+        clicks = rng.random(batch) < RATES[pairs]
+        shown += np.bincount(pairs, minlength=6)
+        clicked += np.bincount(pairs, clicks, minlength=6)
+        logged.append((pairs, clicks, chances[pairs]))
+    pairs, clicks, chances = (np.concatenate(each) for each in zip(*logged, strict=True))
+    names = {"row_name": np.array(ROWS)[pairs // 2], "col_name": np.array(COLS)[pairs % 2]}
+    return pl.DataFrame({**names, "clicked": clicks, "chance": chances})
+
+
+def live_log(seed, decisions, policy="uts", batch=20, **settings) -> pl.DataFrame:
+    """Decisions of a live experiment, as its journal has them."""
+    rng = generator(seed, "live log")
+    with tempfile.TemporaryDirectory() as folder, rankone.Database(f"{folder}/live.db", durability="off") as database:
+        page = rankone.Experiment("page", ROWS, COLS, policy, db=database, seed=seed, **settings)
+        for _ in range(decisions // batch):
+            asked = page.ask(batch)
+            clicks = [bool(rng.random() < TRUTH.means[each.row, each.col]) for each in asked]
+            page.tell_many(list(zip(asked, clicks, strict=True)))
+        return decisions_table(database, "page")

@@ -1,0 +1,214 @@
+"""Logged decisions as numbers: from a table of any origin and a target to `Logged`, with what had to be left out."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from rankone.analysis.off_policy import Logged
+from rankone.clicks.counts.count_arrays import Floats
+from rankone.clicks.counts.frames import known_frame, to_polars
+from rankone.clicks.counts.table_files import read_table
+from rankone.errors import InputError
+from rankone.serving.experiment import Experiment
+from rankone.serving.export import decisions_table
+
+CHANCES = ("chance", "propensity_score", "propensity", "pscore", "probability")
+OUTCOMES = ("clicked", "click", "reward", "outcome")
+TIMES = ("asked_at", "timestamp")
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """Decisions that can be used, numbered and weighed, and what was found on the way."""
+
+    logged: Logged
+    rows: int  # of the table, used or not
+    unsupported: float  # share of the target that the log does not have
+    without_chance: int
+    uniform: bool
+    changing: bool  # whether one combination had several probabilities
+
+
+def table_of(log: Any) -> pl.DataFrame:
+    """Return a file, a dataframe or the decisions of an experiment as a table."""
+    if isinstance(log, Experiment):
+        return decisions_table(log.database, log.name)
+    return read_table(log) if isinstance(log, str | os.PathLike) else to_polars(known_frame(log))
+
+
+def read_decisions(
+    table: pl.DataFrame,
+    wanted: pl.DataFrame,
+    names: Sequence[str],
+    clicked: str | None,
+    chance: str | None,
+    time: str | None,
+    uniform: bool,
+) -> Reading:
+    """Take the decisions of a table that can be used, in the order of time; `wanted` is the target."""
+    outcome = clicked or found_column(table, OUTCOMES, "the outcome", "clicked")
+    probability = (
+        None if uniform else (chance or found_column(table, CHANCES, "the probability of a decision", "chance"))
+    )
+    check_columns(table, [*names, outcome, *([probability] if probability else []), *([time] if time else [])])
+    exported = "learned" in table.columns  # what `rankone export` wrote: outcomes that do not count are in it, too
+    rows = _in_time(table, time, exported)
+    if exported:
+        rows = rows.filter(number_column("learned").eq(1.0).fill_null(value=False))
+    numbers = [number_column(outcome).alias("reward")]
+    numbers += [number_column(probability).alias("chance")] if probability else []
+    rows = rows.select(*(pl.col(name).cast(pl.String) for name in names), *numbers)
+    rows = rows.drop_nulls([*names, "reward"] if exported else None)
+    without_chance = rows["chance"].null_count() if probability else 0
+    if exported and 0 < without_chance == rows.height:
+        raise InputError(
+            "decisions with a probability", "none in this export: its policy says none, or it has too many levels",
+            "run the experiment with a policy that says them, such as thompson",
+        )  # fmt: skip
+    if rows.is_empty():
+        raise InputError("decisions with outcome and probability", "none", "check the columns, or say uniform")
+    check_outcomes(rows["reward"])
+    if not probability:
+        rows = rows.with_columns(chance=pl.lit(1.0 / rows.select(pl.struct(names).n_unique()).item()))
+    check_probabilities(rows["chance"])
+    logged, unsupported = _logged(rows, wanted, names)
+    _check_average(logged.weight, 1.0 - unsupported, names)
+    return Reading(logged, table.height, unsupported, without_chance, not probability, _changing(rows, logged))
+
+
+def check_columns(table: pl.DataFrame, names: Sequence[str]) -> None:
+    """Refuse the first column that is not there."""
+    for name in names:
+        if name not in table.columns:
+            raise InputError(f"a column '{name}'", f"the columns {', '.join(table.columns)}", "name another one")
+
+
+def check_outcomes(reward: pl.Series) -> None:
+    """Refuse outcomes below 0 or above 1."""
+    if not reward.is_between(0.0, 1.0).all():
+        raise InputError("outcomes from 0 to 1", _range(reward), "divide by the largest that is possible")
+
+
+def check_probabilities(chance: pl.Series) -> None:
+    """Refuse probabilities of what happened that are no probabilities, or 0."""
+    if not (chance.is_between(0.0, 1.0) & (chance > 0.0)).all():
+        raise InputError("probabilities above 0 and up to 1", _range(chance), "check the column")
+
+
+def _range(numbers: pl.Series) -> str:
+    found = numbers.drop_nulls().to_numpy()
+    return f"{found.min():g} to {found.max():g}"
+
+
+def _in_time(table: pl.DataFrame, time: str | None, exported: bool) -> pl.DataFrame:
+    """Sort decisions by the time they were made, where a column says it; those of an export are numbered."""
+    known = (*(["number"] if exported else []), *TIMES)
+    column = time or next((name for name in known if name in table.columns), None)
+    if column is None:
+        return table
+    # Numbers in a text file are texts: 10 must not come before 9.
+    return table.sort(number_column(column) if column == "number" else pl.col(column), maintain_order=True)
+
+
+def _changing(rows: pl.DataFrame, logged: Logged) -> bool:
+    """Whether the same combination was shown with different probabilities, as a policy does that learns."""
+    chance = rows.select("chance", action=logged.action).drop_nulls().group_by("action")
+    apart = chance.agg((pl.col("chance").max() > pl.col("chance").min() * (1.0 + 1e-6)).alias("apart"))["apart"]
+    return bool(apart.any())
+
+
+def _check_average(weight: Floats, expected: float, names: Sequence[str]) -> None:
+    """Refuse weights that average to more than what the log supports: then the probabilities are of other decisions."""
+    average, error = float(weight.mean()), float(weight.std() / np.sqrt(len(weight)))
+    if average - expected > max(6.0 * error, 0.2):
+        raise InputError(
+            f"weights of {expected:.2g} on average, as probabilities of {' and '.join(names)} together would give",
+            f"{average:.3g}", "name every factor that the probability is of, in factors, and check that column",
+        )  # fmt: skip
+
+
+def read_target(target: Any) -> pl.DataFrame:
+    """Return the target as a table of combinations with their probabilities."""
+    if isinstance(target, str):
+        parts = [part.partition("=") for part in target.split(",")]
+        if not all(equals for _, equals, _ in parts):
+            raise InputError("a target written factor=level,factor=level", target, "try headline=A,image=1")
+        target = {name.strip(): level.strip() for name, _, level in parts}
+    if isinstance(target, Mapping):
+        if not target:
+            raise InputError("a target", "nothing", "name a level: headline=A")
+        return pl.DataFrame({**{name: [str(level)] for name, level in target.items()}, "probability": [1.0]})
+    table = to_polars(known_frame(target))
+    if "probability" not in table.columns:
+        raise InputError("a column 'probability' in the target", f"the columns {', '.join(table.columns)}", "add it")
+    total = float(table["probability"].sum())
+    if abs(total - 1.0) > 1e-6 or (table["probability"] < 0.0).any():
+        raise InputError("probabilities of the target that add up to 1", f"{total:g}", "divide them by their sum")
+    return table.with_columns(pl.exclude("probability").cast(pl.String))
+
+
+def _logged(rows: pl.DataFrame, wanted: pl.DataFrame, names: Sequence[str]) -> tuple[Logged, float]:
+    """Number combinations and weigh decisions; also the share of the target that the log does not have."""
+    missing = [name for name in wanted.columns if name != "probability" and name not in names]
+    if missing:
+        raise InputError(
+            f"the factors {', '.join(names)} in the target", ", ".join(missing), "name them in factors, too"
+        )
+    keys = [name for name in names if name in wanted.columns]
+    target = wanted.group_by(keys).agg(pl.col("probability").sum())
+    combinations = pl.concat([rows.select(names), _whole(target, rows, names)]).unique(maintain_order=True)
+    levels = {name: combinations[name].unique().sort().to_list() for name in names}
+    places = np.column_stack(
+        [combinations[name].replace_strict(levels[name], list(range(len(levels[name])))).to_numpy() for name in names]
+    ).astype(np.int64)
+    numbered = combinations.with_row_index("number")
+    action = rows.join(numbered, on=names, how="left", maintain_order="left")["number"].to_numpy().astype(np.int64)
+    # Factors that the target does not name are chosen as in the log: in these shares, given the ones that it names.
+    q = numbered.join(target, on=keys, how="left", maintain_order="left")["probability"].fill_null(0.0).to_numpy()
+    seen = np.bincount(action, minlength=len(q)).astype(float)
+    named = numbered.select(pl.struct(keys).rank("dense").alias("group"))["group"].to_numpy().astype(np.int64) - 1
+    inside, members = np.bincount(named, seen)[named], np.bincount(named)[named]
+    share = np.where(inside > 0.0, seen / np.maximum(inside, 1.0), 1.0 / members)
+    q = q * share
+    weight = q[action] / rows["chance"].fill_null(np.inf).to_numpy()  # decisions without a probability: weight 0
+    never = target.filter(pl.any_horizontal(~pl.col(name).is_in(rows[name].unique().implode()) for name in keys))
+    log = Logged(
+        action, rows["reward"].to_numpy(), weight, q, places, tuple(len(each) for each in levels.values()),
+        unknown=float(never["probability"].sum()),
+    )  # fmt: skip
+    return log, max(0.0, round(1.0 - float(q[seen > 0].sum()), 9))
+
+
+def _whole(target: pl.DataFrame, rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Combinations of the target that name every factor; others exist only as far as the log has them."""
+    if all(name in target.columns for name in names):
+        return target.select(names)
+    return rows.select(names).head(0)
+
+
+def told_target(target: Any, wanted: pl.DataFrame) -> str:
+    """Name the target in words."""
+    if wanted.height > 1:
+        return f"{wanted.height:,} combinations with their probabilities"
+    return ", ".join(f"{name} {wanted[name][0]}" for name in wanted.columns if name != "probability")
+
+
+def found_column(table: pl.DataFrame, known: Sequence[str], what: str, argument: str) -> str:
+    """Return the first known name that the table has a column of."""
+    for name in known:
+        if name in table.columns:
+            return name
+    more = ", or say uniform" if argument == "chance" else ""
+    raise InputError(f"a column of {what}", f"the columns {', '.join(table.columns)}", f"name it with {argument}{more}")
+
+
+def number_column(name: str) -> pl.Expr:
+    """A column as numbers; true and false are 1 and 0, and what is no number is missing."""
+    text = pl.col(name).cast(pl.String).str.to_lowercase()
+    return text.replace({"true": "1", "false": "0"}).cast(pl.Float64, strict=False).fill_nan(None)
