@@ -7,8 +7,11 @@ from rankone.clicks.ab_tests.upworthy import read_upworthy
 from rankone.clicks.counts.counts import Counts
 from rankone.clicks.counts.frames import count
 from rankone.clicks.counts.pair_counts import PairCounts, as_pair_counts, read_pair_counts
+from rankone.clicks.examination.curve import ExaminationCurve, examination_curve
+from rankone.clicks.examination.propensities import Propensities, propensities
 from rankone.clicks.formats.base import FORMATS, Format
-from rankone.clicks.logs.reading import read, read_split
+from rankone.clicks.logs.reading import read, read_lists, read_split
+from rankone.clicks.logs.rows import log_rows
 from rankone.clicks.models.base import MODELS, ClickModel, as_model
 from rankone.clicks.models.cascade import Cascade
 from rankone.clicks.models.ccm import CCM
@@ -38,10 +41,12 @@ __all__ = [
     "CrossedTests",
     "DocumentCTR",
     "Evaluation",
+    "ExaminationCurve",
     "Format",
     "GeneratedLog",
     "GlobalCTR",
     "PairCounts",
+    "Propensities",
     "Rank1Check",
     "Rank1Report",
     "RankCTR",
@@ -51,8 +56,12 @@ __all__ = [
     "count",
     "crossed_tests",
     "evaluate",
+    "examination_curve",
     "generate_log",
+    "log_rows",
+    "propensities",
     "read",
+    "read_lists",
     "read_pair_counts",
     "read_split",
     "read_upworthy",

@@ -100,6 +100,8 @@ class Collector:
         """Choose what to hold out by a hash of the session (or list), so that the choice needs no memory."""
         if self.rules.holdout <= 0.0 or self.report["lists held out"] >= self.rules.holdout_lists:
             return np.zeros(len(keys), np.bool_)
+        if self.rules.holdout >= 1.0:
+            return np.ones(len(keys), np.bool_)
         mixed = keys.astype(np.uint64) + np.uint64((0x9E3779B97F4A7C15 * (self.rules.seed + 1)) % 2**64)
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
             mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)

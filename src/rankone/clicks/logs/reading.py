@@ -88,6 +88,38 @@ def read_split(
     return counts, lists
 
 
+def read_lists(
+    paths: Paths,
+    format: str | None = None,
+    *,
+    positions: int = 10,
+    strict: bool = False,
+    max_bad: float = 0.01,
+    progress: Progress | bool | None = None,
+    **options: Any,
+) -> pl.DataFrame:
+    """Read a log as a long table in memory, one row per impression: list, query, item, position, clicked.
+
+    The arguments are those of `read`; what `count` and `propensities` do with dataframes can then be done with any log.
+
+    >>> import pathlib, tempfile
+    >>> log = pathlib.Path(tempfile.mkdtemp(), "log.tsv")
+    >>> _ = log.write_text("7\\t0\\tQ\\t15\\t2\\t101\\t102\\n7\\t9\\tC\\t102\\n")
+    >>> read_lists(log).rows()
+    [(0, '15_2', '101', 1, False), (0, '15_2', '102', 2, True)]
+    """
+    everything = Rules(positions, strict, max_bad, holdout=1.0, holdout_lists=2**62)
+    collector = _read(paths, format, everything, progress, options)
+    if not collector.held_out:
+        raise InputError("at least one result list or impression", "none in the log", "check the file and its format")
+    return pl.concat(collector.held_out)
+
+
+def format_of(paths: Paths, format: str | None = None) -> type[Format]:
+    """Return the one format that all files of a log have."""
+    return _format_of([Source(path) for path in find_files(paths)], format)
+
+
 def _read(
     paths: Paths, format: str | None, rules: Rules, progress: Progress | bool | None, options: dict[str, Any]
 ) -> Collector:

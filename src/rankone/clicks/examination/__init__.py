@@ -1,0 +1,1 @@
+"""What the examination curve is good for: which positions the data link, and weights that undo position bias."""
