@@ -4,16 +4,18 @@ import os
 import signal
 import time
 
+import numpy as np
 import pytest
 
 from rankone.numerics.seeds import generator
 from rankone.serving import Experiment
 from rankone.serving.doctor import examine
-from rankone.serving.journal import COL, DECISION, KIND, ROW, VALUE, Kind
+from rankone.serving.journal import COL, COLUMNS, DECISION, KIND, ROW, VALUE, Kind
 
 from .helpers import start
 from .workers import CONTEXT, serve_until_killed
 
+CONTEXT_COLUMN = COLUMNS.index("context")
 KILLS = int(os.environ.get("RANKONE_KILLS", "60"))
 POINTS = ("before apply", "before append", "after append", "after commit", "during snapshot")
 
@@ -23,7 +25,9 @@ def check_history(db, acknowledgements):
     with Experiment("homepage", db=db) as experiment:
         rows = experiment.database.transactions.storage.tail(1, 0, 10**9)
         counts = experiment.report().outcomes
-        state_clicks = experiment.look(lambda fold: int(fold.clicks.sum()))
+        state_clicks, by_segment = experiment.look(
+            lambda fold: (int(fold.clicks.sum()), sum(fold.segments.counts, np.zeros((3, 1, 1), int)).sum(axis=(1, 2)))
+        )
     asked, told = {}, {}
     for row in rows:
         if row[KIND] == Kind.ASK:
@@ -39,12 +43,16 @@ def check_history(db, acknowledgements):
         row = asked[int(number)]
         assert bytes(row[8]).hex() == secret
         if what == "asked":
-            assert details == [str(row[ROW]), str(row[COL])]
+            assert details[:2] == [str(row[ROW]), str(row[COL])]
+            assert row[CONTEXT_COLUMN] == (None if details[2] == "0" else f'{{"device":"device {details[2]}"}}')
         else:
             assert told[int(number)][VALUE] == int(details[0])
         acknowledged += 1
     assert counts["clicked"] == state_clicks == sum(row[VALUE] for row in told.values())
     assert counts["clicked"] + counts["not_clicked"] == len(told)
+    said = [number for number, row in asked.items() if row[CONTEXT_COLUMN]]
+    of_segments = [told[number][VALUE] for number in said if number in told]
+    assert by_segment.tolist() == [len(said), len(of_segments), sum(of_segments)]
     return acknowledged
 
 

@@ -58,8 +58,9 @@ def serve_until_killed(db, acknowledgements, point, after, threads=4):
 
     def client(number):
         while True:
-            decision = experiment.ask()
-            os.write(log, f"asked {decision.id} {decision.row} {decision.col}\n".encode())
+            said = {"device": f"device {number}"} if number % 2 else None
+            decision = experiment.ask(segment=said)
+            os.write(log, f"asked {decision.id} {decision.row} {decision.col} {number % 2 and number}\n".encode())
             clicked = hash(decision.id) % 3 == 0
             experiment.tell(decision.id, clicked)
             os.write(log, f"told {decision.id} {int(clicked)}\n".encode())

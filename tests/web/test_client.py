@@ -49,6 +49,17 @@ def test_rewards_are_told_at_a_distance(client):
         shop.tell(shop.ask(), reward=-1)
 
 
+def test_segments_are_said_at_a_distance(client):
+    experiment = client.create("segments", 2, 2)
+    experiment.ask(segment={"device": "phone", "returning": True})
+    experiment.ask(2, segment={"returning": "true", "device": "phone"})
+    with pytest.raises(InputError, match="a segment with device, returning, as this experiment was first asked"):
+        experiment.ask(segment={"device": "phone"})
+    with pytest.raises(InputError, match="as text or a whole number - got nan"):
+        experiment.ask(segment={"device": float("nan"), "returning": True})
+    assert experiment.report().decisions == 3
+
+
 def test_a_plan_is_that_of_the_library(client):
     wishes = {"rows": 2, "cols": 2, "rate": 0.2, "lift": 0.5, "visitors_a_day": 1000, "goal": "decide"}
     found = client.plan(**wishes)

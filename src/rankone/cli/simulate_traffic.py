@@ -22,6 +22,7 @@ def simulate_traffic(
     visits: int | None = typer.Option(None, parser=whole_number, help="Stop after this many visits.", metavar="N"),
     batch: int = typer.Option(10, help="Visits that come together.", min=1, max=1000),
     seed: int = typer.Option(0, help="Seed of the clicks."),
+    segment: str | None = typer.Option(None, help="What is said of all these visitors: device=phone,country=DE."),
     token: str = typer.Option(None, envvar="RANKONE_TOKEN", help="Token with the scopes ask, tell, read and admin."),
 ) -> None:
     """Send simulated visitors to an experiment, labelled as simulated in all they store; watch it on the page."""
@@ -30,10 +31,12 @@ def simulate_traffic(
     import rankone
     from rankone.client.client import Client
     from rankone.serving.names import combination_text
+    from rankone.serving.segment_names import segment_in_line
     from rankone.specs import amount
     from rankone.web.traffic import simulate_traffic as run
 
     found = rankone.as_problem(problem)
+    said = None if segment is None else segment_in_line(segment)
     pair = isinstance(found, rankone.RankOne)
     named = {"row": found.row_names, "col": found.col_names} if pair else found.level_names
     console = Console(stderr=True, markup=False, highlight=False)
@@ -53,8 +56,9 @@ def simulate_traffic(
             status.update(f"{amount(visits, 'visit')}, {amount(clicks, 'click')} ({clicks / max(1, visits):.1%})")
 
         total, clicks = run(
-            client, name, found, policy=policy, rate=rate, visits=visits, batch=batch, seed=seed, progress=progress
-        )
+            client, name, found, policy=policy, rate=rate, visits=visits, batch=batch, seed=seed, segment=said,
+            progress=progress,
+        )  # fmt: skip
         sentence = client.experiment(name).report().sentence
     print(f"{amount(total, 'visit')}, {amount(clicks, 'click')}.", file=sys.stderr)
     print(sentence)

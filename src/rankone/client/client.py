@@ -19,6 +19,7 @@ from rankone.serving.level_changes import LevelChanges
 from rankone.serving.messages import Ask, Decision, Outcome, Tell, Void, checked_request, each_answered, id_of, tells
 from rankone.serving.names import PAIR, checked_factors, checked_levels
 from rankone.serving.report import Report
+from rankone.serving.segment_names import Segment
 
 if TYPE_CHECKING:
     from rankone.policies import Policy
@@ -138,21 +139,42 @@ class RemoteExperiment(LevelChanges):
         return self.report().to_pandas()
 
     @overload
-    def ask(self, count: None = None, *, key: str | None = None, source: str | None = None) -> Decision: ...
-    @overload
-    def ask(self, count: int, *, key: str | None = None, source: str | None = None) -> list[Decision]: ...
     def ask(
-        self, count: int | None = None, *, key: str | None = None, source: str | None = None
+        self,
+        count: None = None,
+        *,
+        key: str | None = None,
+        source: str | None = None,
+        segment: Segment | Mapping[str, Any] | None = None,
+    ) -> Decision: ...
+    @overload
+    def ask(
+        self,
+        count: int,
+        *,
+        key: str | None = None,
+        source: str | None = None,
+        segment: Segment | Mapping[str, Any] | None = None,
+    ) -> list[Decision]: ...
+    def ask(
+        self,
+        count: int | None = None,
+        *,
+        key: str | None = None,
+        source: str | None = None,
+        segment: Segment | Mapping[str, Any] | None = None,
     ) -> Decision | list[Decision]:
         """Return the next decision, or a list of `count` of them.
 
+        `segment` says what is known of the visitor, as in `rankone.Experiment.ask`.
         `TooManyOpen` is raised at once: a visitor waits for this answer, and waiting rarely makes room.
         """
-        asked = _checked(Ask(1 if count is None else count, key, source))
+        asked = _checked(Ask(1 if count is None else count, key, source, segment=segment))
         if key is not None and not key.isascii():
             raise InputError("a key of plain characters, to go into a header", key, "use the characters of ASCII")
         headers = {"Idempotency-Key": secrets.token_hex(16) if key is None else key}
-        body = _given(count=asked.count, source=source)
+        said = None if asked.segment is None else dict(zip(asked.segment.attributes, asked.segment.levels, strict=True))
+        body = _given(count=asked.count, source=source, segment=said)
         found = self._transport.send("POST", f"{self._path}/ask", body, headers)["decisions"]
         decisions = [Decision.of_dict(decision) for decision in found]
         return decisions[0] if count is None else decisions

@@ -29,6 +29,7 @@ from rankone.serving.messages import Ask, Decision, Outcome, Tell, Void, each_an
 from rankone.serving.names import checked_name, named_levels
 from rankone.serving.prior import WEIGHT, levels_of_past, read_prior, weighted
 from rankone.serving.report import Report
+from rankone.serving.segment_names import Segment
 from rankone.serving.settings import (
     Settings,
     checked_number,
@@ -168,17 +169,38 @@ class Experiment(LevelChanges):
         refuse_contradictions(asked, settings, living)
 
     @overload
-    def ask(self, count: None = None, *, key: str | None = None, source: str | None = None) -> Decision: ...
-    @overload
-    def ask(self, count: int, *, key: str | None = None, source: str | None = None) -> list[Decision]: ...
     def ask(
-        self, count: int | None = None, *, key: str | None = None, source: str | None = None
+        self,
+        count: None = None,
+        *,
+        key: str | None = None,
+        source: str | None = None,
+        segment: Segment | Mapping[str, Any] | None = None,
+    ) -> Decision: ...
+    @overload
+    def ask(
+        self,
+        count: int,
+        *,
+        key: str | None = None,
+        source: str | None = None,
+        segment: Segment | Mapping[str, Any] | None = None,
+    ) -> list[Decision]: ...
+    def ask(
+        self,
+        count: int | None = None,
+        *,
+        key: str | None = None,
+        source: str | None = None,
+        segment: Segment | Mapping[str, Any] | None = None,
     ) -> Decision | list[Decision]:
         """Return the next decision, or a list of `count` of them. They are stored before they are returned.
 
-        The same `key` again returns the same decisions: pass one to make a retry safe.
+        The same `key` again returns the same decisions, whatever is said of the visitor by then: pass one to make a
+        retry safe. `segment` says what is known of the visitor, such as ``{"device": "phone", "country": "DE"}``: the
+        same attributes every time, a few levels of each. The report tells whether what is best depends on it.
         """
-        (answer,) = self.do([Ask(1 if count is None else count, key, source)])
+        (answer,) = self.do([Ask(1 if count is None else count, key, source, segment=segment)])
         if isinstance(answer, Exception):
             raise answer
         return answer[0] if count is None else answer

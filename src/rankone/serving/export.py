@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ _OUTCOME = {
 }
 _TIME = "%Y-%m-%dT%H:%M:%S%.6f%:z"  # as in JSON lines
 _MORE = ("asked_at", "source", "outcome", "clicked", "learned", "outcome_at", "token", "chance", "reward")
+_SEGMENT = "segment_"  # before the names of attributes
 _FORMULA = r"""((?:^|;)[" ]*)([=+\-@\t\r])"""
 
 
@@ -41,7 +42,8 @@ def decisions_table(database: Database, name: str) -> pl.DataFrame:
     token that asked a service for the decision, `chance` the probability with which it was chosen, where that is known;
     of a decision that explores under a policy which says none, that it explores and shows this.
     `reward` is what was told where that was a reward; `clicked` is what it was rounded to. There is a column for each
-    factor with the names of its levels; rows and columns have their numbers, too.
+    factor with the names of its levels; rows and columns have their numbers, too. Where something was said of visitors,
+    there is a column for each attribute, named `segment_` and the attribute.
     """
     import polars as pl
 
@@ -71,7 +73,18 @@ def decisions_table(database: Database, name: str) -> pl.DataFrame:
         "token",
         "chance",
         "reward",
+        *_attributes(fold.segments.attributes or ()),
     )
+
+
+def _attributes(attributes: Sequence[str]) -> list[pl.Expr]:
+    """Return a column for each attribute of visitors."""
+    import polars as pl
+
+    if not attributes:
+        return []
+    said = pl.col("segment").str.json_decode(pl.Struct(dict.fromkeys(attributes, pl.String)))
+    return [said.struct.field(attribute).alias(f"{_SEGMENT}{attribute}") for attribute in attributes]
 
 
 def _most_factors(storage: Storage, number: int) -> int:
@@ -152,6 +165,7 @@ def _asks(events: Events, n_factors: int) -> pl.DataFrame:
             "source": pl.Series([text.source for text in texts], dtype=pl.String),
             "token": pl.Series([text.token for text in texts], dtype=pl.String),
             "chance": pl.Series([text.chance for text in texts], dtype=pl.Float64),
+            "segment": pl.Series([text.context for text in texts], dtype=pl.String),
         }
     )
 

@@ -46,6 +46,7 @@ from rankone.serving.journal import (
 from rankone.serving.names import called, combination_text
 from rankone.serving.open_decisions import Held, Open
 from rankone.serving.packing import pack_cross, pack_shown
+from rankone.serving.segments import ASKED, CLICKS, PULLS, UNSAID, Segments
 from rankone.serving.settings import Settings
 from rankone.serving.unknown_policy import UnknownPolicy, policy_of
 from rankone.serving.weighing import Weighing
@@ -70,6 +71,7 @@ class Fold:
     """The state of one experiment. `marks` are the rare events of the whole journal, known before it is read."""
 
     weighing: Weighing
+    segments: Segments
     factors: Factors
     live: list[Ints]  # the numbers of the living levels of each factor
     prior: Ints  # pulls and clicks of each combination from before the experiment, (2, *sizes)
@@ -144,6 +146,7 @@ class Fold:
     def _apply_plain(self, events: Events) -> None:
         numbers = events.numbers
         kinds = numbers[:, KIND]
+        segments = self._segments_of(events)
         if self.state is not None:
             self._advance(events)
         tallies = np.bincount(kinds, minlength=len(self.tallies))
@@ -151,17 +154,20 @@ class Fold:
         counts: list[int] = tallies.tolist()  # most commits hold one or two events: NumPy's small steps count here
         if counts[_ASK]:
             asks = kinds == _ASK
-            np.add.at(self.asked, tuple(events.shown(len(self.factors))[asks].T), 1)
+            shown = events.shown(len(self.factors))[asks]
+            np.add.at(self.asked, tuple(shown.T), 1)
+            if segments is not None:
+                self.segments.count(ASKED, segments[asks], shown)
             self.fillers += int(np.count_nonzero(numbers[asks, TAG] < 0))
         if any(counts[kind] for kind in LEARNED):
-            self._learn(events)
+            self._learn(events, segments)
         if counts[_VOID]:
             self.voided_by_age += int(np.count_nonzero((kinds == _VOID) & (numbers[:, VALUE] == BY_AGE)))
         if counts[_CLOCK]:
             noted = numbers[kinds == _CLOCK, VALUE]
             self.clock_ahead = max(0, int(noted[-1]))
             self.clock_jumped = -int(noted[noted < 0][-1]) if (noted < 0).any() else self.clock_jumped
-        self._follow_decisions(events, counts)
+        self._follow_decisions(events, counts, segments)
         self.decisions += counts[_ASK]
         self.seq, self.at = int(numbers[-1, SEQ]), int(numbers[-1, AT])
 
@@ -169,7 +175,21 @@ class Fold:
         """Return for each of the events that were just applied whether it is an outcome that counts."""
         return self.exclusions.sift(events, _LEARNED[events.numbers[:, KIND]])[0]
 
-    def _learn(self, events: Events) -> None:
+    def _segments_of(self, events: Events) -> Ints | None:
+        """Return the segment of the visitor of each event; None: nobody ever said anything of one."""
+        said = [texts.context for texts in events.texts]
+        if self.segments.attributes is None and said.count(None) == len(said):
+            return None
+        found = np.array([self.segments.number(text) for text in said], np.int64)
+        asks = events.numbers[:, KIND] == _ASK
+        asked = dict(zip(events.numbers[asks, DECISION].tolist(), found[asks].tolist(), strict=True))
+        for place in (~asks).nonzero()[0].tolist():
+            decision = int(events.numbers[place, DECISION])
+            opened = self.open.get(decision)
+            found[place] = asked.get(decision, UNSAID) if opened is None else opened.segment
+        return found
+
+    def _learn(self, events: Events, segments: Ints | None) -> None:
         counted, taken = self.exclusions.sift(events, _LEARNED[events.numbers[:, KIND]])
         for seq, count in taken.items():
             self.exclusions.taken[seq] += count
@@ -183,7 +203,11 @@ class Fold:
             hidden = self.exclusions.hidden(events, counted, self.weighing.sizes)
             crosses = self._crosses(events, outcomes[:, DECISION].tolist())
             drawn = sum(tag >= 0 or cross is not None for tag, cross in zip(outcomes[:, TAG], crosses, strict=True))
-            self.weighing.weigh(shown, outcomes[:, VALUE], crosses, hidden, int(drawn))
+            whose = None if segments is None else segments[counted]
+            self.weighing.weigh(shown, outcomes[:, VALUE], crosses, hidden, int(drawn), whose)
+            if whose is not None:
+                self.segments.count(PULLS, whose, shown)
+                self.segments.count(CLICKS, whose, shown, outcomes[:, VALUE])
 
     def _crosses(self, events: Events, decisions: list[int]) -> list[bytes | None]:
         """Return the probabilities of decisions, made before these events or among them."""
@@ -257,7 +281,7 @@ class Fold:
         asks = (what == ASK).nonzero()[0].tolist()
         return [place for place in asks if events.texts[place].cross_chances is None]
 
-    def _follow_decisions(self, events: Events, counts: list[int]) -> None:
+    def _follow_decisions(self, events: Events, counts: list[int], segments: Ints | None) -> None:
         numbers, kinds = events.numbers, events.numbers[:, KIND]
         closed: set[int] = set()
         if any(counts[kind] for kind in CLOSING):
@@ -272,9 +296,9 @@ class Fold:
             asked = zip(asks.tolist(), numbers[asks, DECISION].tolist(), strict=True)
             still = [place for place, decision in asked if decision not in closed]  # reading a journal, few are
             for place, (_, _, at, decision, row, col, tag, _) in zip(still, numbers[still].tolist(), strict=True):
-                texts = events.texts[place]
+                texts, segment = events.texts[place], UNSAID if segments is None else int(segments[place])
                 self.open[decision] = Open(
-                    row, col, tag, at, texts.secret or b"", texts.token, texts.cross_chances, texts.shown
+                    row, col, tag, at, texts.secret or b"", texts.token, texts.cross_chances, texts.shown, segment
                 )
                 if self.settings.window:
                     self.due.append(decision)
@@ -302,7 +326,8 @@ class Fold:
             self.factors = Factors.new(self.settings.levels)
             self.asked, self.pulls, self.clicks = (np.zeros(self.factors.sizes, np.int64) for _ in range(3))
             self.prior = np.array(self.settings.prior or np.zeros((2, *self.asked.shape)), np.int64)
-            self.weighing = Weighing(self.settings, self.factors.each)
+            self.segments = Segments(self.factors.sizes)
+            self.weighing = Weighing(self.settings, self.factors.each, segments=self.segments)
             self._begin_era("created", [])
             return
         if "exclude" in details and not self.exclusions.known(self.seq):

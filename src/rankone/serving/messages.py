@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from rankone.errors import InputError
 from rankone.serving.names import checked_name
+from rankone.serving.segment_names import checked_segment
 from rankone.specs import is_number, whole_number
 
 T = TypeVar("T")
@@ -58,13 +59,15 @@ class Outcome(NamedTuple):
 class Ask:
     """Ask for `count` decisions; the same `key` again gets the same decisions.
 
-    `token` is the id of the token with which a service was asked, here and below.
+    `token` is the id of the token with which a service was asked, here and below. `segment` says what is known of the
+    visitor, such as ``{"device": "phone"}``.
     """
 
     count: int = 1
     key: str | None = None
     source: str | None = None
     token: str | None = None
+    segment: Any = None
 
 
 @dataclasses.dataclass
@@ -131,6 +134,8 @@ def checked_request(request: Any) -> Request | InputError:
         if isinstance(request, Ask):
             if request.key is not None:
                 checked_name(request.key, "key")
+            if request.segment is not None:
+                request = dataclasses.replace(request, segment=checked_segment(request.segment))
             if type(request.count) is not int or not 0 < request.count <= MAX_BATCH:
                 request = dataclasses.replace(request, count=whole_number("count", request.count, most=MAX_BATCH))
         elif not isinstance(request, (Tell, Void)):

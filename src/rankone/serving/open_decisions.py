@@ -18,6 +18,7 @@ class Open(NamedTuple):
     token: str | None = None  # that asked
     cross: bytes | None = None  # the probabilities of its cross
     shown: bytes | None = None  # all levels, where they are more than two
+    segment: int = -1  # of the visitor, see `rankone.serving.segments`; -1: nobody said
 
     @property
     def pair(self) -> tuple[int, int, int]:

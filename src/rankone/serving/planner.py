@@ -50,6 +50,7 @@ from rankone.serving.journal import (
 )
 from rankone.serving.messages import Answer, Ask, Decision, Outcome, Request, Tell, Void
 from rankone.serving.packing import unpack_shown
+from rankone.serving.segment_names import check_attributes
 from rankone.serving.settings import Settings
 from rankone.serving.storage import Storage
 from rankone.specs import amount, duration
@@ -104,6 +105,7 @@ class Planner:
         self._new: dict[int, list[tuple[int, int]]] = {}  # outcomes drafted here: decision -> [(kind, value)]
         self._keys: dict[str, tuple[int, int, str | None]] = {}  # keys drafted here -> (first place, count, source)
         self._rewards: dict[int, float | None] = {}  # of outcomes drafted here
+        self._attributes = fold.segments.attributes
         self._asked = self._closed = 0
         self._old, self._aging = deque[int](), self._each_old()  # decisions that may make room: found, to be found
         self._end_windows()
@@ -172,14 +174,19 @@ class Planner:
             before = self._asked_before(request)
             if before is not None:
                 return before
+        segment = request.segment
+        if segment is not None:
+            check_attributes(segment, self._attributes)
         fold, first = self._fold, self._asked
         waiting, most = len(fold.open) + self._asked - self._closed + request.count, fold.settings.max_open
         if waiting > most and not self._make_room(waiting - most):
             raise TooManyOpen(f"at most {most} open decisions", waiting, _advice(fold.settings))
+        self._attributes = self._attributes if segment is None else segment.attributes
+        said = None if segment is None else segment.text
         noise = secrets.token_bytes(16 * request.count)
         for place in range(request.count):
             secret, key = noise[16 * place : 16 * place + 16], None if place else request.key
-            texts = Texts(secret, key, request.source, token=request.token)
+            texts = Texts(secret, key, request.source, context=said, token=request.token)
             number = fold.decisions + first + place
             self.draft.add(Kind.ASK, number, value=0 if place else request.count, texts=texts)
         self._asked += request.count

@@ -19,11 +19,12 @@ from rankone.serving.factors import Factors
 from rankone.serving.fold import Fold
 from rankone.serving.journal import PAIRS_VERSION, Events
 from rankone.serving.open_decisions import Held, Open
+from rankone.serving.segments import UNSAID, Segments
 from rankone.serving.settings import Settings
 from rankone.serving.unknown_policy import policy_of
 from rankone.serving.weighing import Weighing
 
-LAYOUT = 5  # of a snapshot; one of another layout is set aside
+LAYOUT = 6  # of a snapshot; one of another layout is set aside
 _WEIGHED = ("evidence", "traffic", "steering")
 _COUNTS = ("asked", "pulls", "clicks", "tallies", "prior")
 
@@ -34,6 +35,7 @@ def contents(fold: Fold) -> dict[str, Any]:
     arrays: dict[str, Any] = {name: getattr(fold, name) for name in _COUNTS}
     for what in _WEIGHED:
         arrays |= {f"{what}_{name}": array for name, array in getattr(fold.weighing, what)._asdict().items()}
+    arrays |= fold.segments.arrays()
     arrays |= {f"state_{name}": getattr(fold.state, name) for name in fold.state._fields}
     facts = {
         "version": [PAIRS_VERSION, LAYOUT],
@@ -52,6 +54,8 @@ def contents(fold: Fold) -> dict[str, Any]:
         "clock": [fold.clock_ahead, fold.clock_jumped],
         "eras": fold.eras,
         "era_first": fold.era_first,
+        "segments": [fold.segments.texts, fold.segments.attributes],
+        "visitors": {number: opened.segment for number, opened in fold.open.items() if opened.segment != UNSAID},
         "settings": fold.settings.note(),
         "policy": fold.policy.label,
         **fold.factors.note(),
@@ -100,7 +104,11 @@ def load(body: bytes, seq: int, marks: Events, chain_at: Callable[[int], bytes |
         fold.factors = Factors.of_note(facts)
         fold.forbidden = facts.get("forbidden", [])
         fold.place_levels()
-        fold.weighing = Weighing(fold.settings, fold.factors.each, fold.rules)
+        fold.segments = Segments(fold.factors.sizes)
+        fold.weighing = Weighing(fold.settings, fold.factors.each, fold.rules, fold.segments)
+        texts, attributes = facts["segments"]
+        if not fold.segments.restore(texts, attributes, arrays):
+            return None
         loaded = []
         for what in _WEIGHED:
             fresh = getattr(fold.weighing, what)
@@ -121,10 +129,11 @@ def load(body: bytes, seq: int, marks: Events, chain_at: Callable[[int], bytes |
         fold.rng = np.random.Generator(np.random.PCG64())
         fold.rng.bit_generator.state = facts["rng"]
         secrets, tokens, crosses = arrays["secrets"].tobytes(), facts["tokens"], facts["crosses"]
+        visitors = facts["visitors"]
         for place, (number, row, col, tag, at) in enumerate(arrays["open"].tolist()):
             secret, token = secrets[16 * place : 16 * place + 16], tokens.get(str(number))
             cross, packed = (_bytes(found.get(str(number))) for found in (crosses, facts.get("shown", {})))
-            fold.open[number] = Open(row, col, tag, at, secret, token, cross, packed)
+            fold.open[number] = Open(row, col, tag, at, secret, token, cross, packed, visitors.get(str(number), UNSAID))
         fold.held = {number: Held(*held) for number, *held in facts["held"]}
         fold.due = deque(fold.open) if fold.settings.window else deque()
     return fold

@@ -31,6 +31,7 @@ from rankone.kernels.steering import (
 from rankone.problems.visitors_left import visitors_left
 from rankone.serving.factors import Levels, margins
 from rankone.serving.packing import unpack_crosses
+from rankone.serving.segments import UNSAID, Segments
 from rankone.serving.settings import Settings
 
 MAX_LEVELS = 256  # of all factors together; evidence about each two of more would not fit
@@ -53,15 +54,23 @@ class _Outcomes(NamedTuple):
     clicked: Ints
     packed: list[bytes | None]
     hidden: Any
+    segments: Any
 
 
 class Weighing:
     """What clicks have shown so far, and how decisions are drawn from here on."""
 
-    def __init__(self, settings: Settings, factors: Sequence[Levels], forbidden: Ints | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        factors: Sequence[Levels],
+        forbidden: Ints | None = None,
+        segments: Segments | None = None,
+    ) -> None:
         self._settings, self.sizes = settings, tuple(len(levels.names) for levels in factors)
         self.fits = sum(self.sizes) <= MAX_LEVELS
         sizes = self.sizes if self.fits else (1,) * len(factors)
+        self._segments = segments or Segments(sizes)
         self._goal = goal_of(settings.goal, settings.explore)
         self._begin_evidence(sizes)
         self.weighed = 0  # outcomes that count
@@ -78,6 +87,7 @@ class Weighing:
         self._settle()
         before, self.sizes = len(self.sizes), tuple(len(levels.names) for levels in factors)
         self.fits = self.fits and sum(self.sizes) <= MAX_LEVELS
+        self._segments.resize(self.sizes)
         if not self.fits:
             self._begin_evidence((1,) * len(factors))
         else:
@@ -147,7 +157,15 @@ class Weighing:
         self.steering.shares[EXPLORE] = details["explore"]
         measure_allowed(self.steering)
 
-    def weigh(self, numbers: Ints, clicked: Ints, packed: list[bytes | None], hidden: Any, drawn: int) -> None:
+    def weigh(
+        self,
+        numbers: Ints,
+        clicked: Ints,
+        packed: list[bytes | None],
+        hidden: Any,
+        drawn: int,
+        segments: Ints | None = None,
+    ) -> None:
         """Learn from outcomes that count.
 
         Args:
@@ -156,10 +174,11 @@ class Weighing:
             packed: the probabilities of its cross, None: not known.
             hidden: (n, levels) levels that were left out by hand for what they are: they are not compared there.
             drawn: how many are of decisions that a policy made; those after a stop say nothing about it.
+            segments: of the visitors; None: nobody said anything of any of them.
         """
         self.weighed += drawn
         if self.fits and packed:
-            self._waiting.append(_Outcomes(numbers, clicked, packed, hidden))
+            self._waiting.append(_Outcomes(numbers, clicked, packed, hidden, segments))
             if len(self._waiting) == _MOST_WAITING:
                 self._settle()
 
@@ -177,6 +196,9 @@ class Weighing:
         clicked = np.concatenate([some.clicked for some in waiting])
         self._compared += int(np.count_nonzero(np.count_nonzero(crosses, axis=1) > len(self.sizes)))
         compiled(weigh, weigh.__module__)(self._evidence, self._traffic, shown, clicked, crosses)
+        if any(some.segments is not None for some in waiting):
+            each = [some.segments if some.segments is not None else [UNSAID] * len(some.packed) for some in waiting]
+            self._segments.weigh(np.concatenate(each).astype(np.int64), shown, clicked, crosses)
 
     @property
     def evidence(self) -> Evidence:
@@ -191,9 +213,15 @@ class Weighing:
         return self._traffic
 
     @property
+    def segments(self) -> Segments:
+        """What is known of each segment."""
+        self._settle()
+        return self._segments
+
+    @property
     def arrays(self) -> tuple[Any, ...]:
         """All that is known, to see how large it is."""
-        return (*self._evidence, *self._traffic, *self.steering)
+        return (*self._evidence, *self._traffic, *self.steering, self._segments)
 
     @property
     def compared(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from rankone.errors import InputError
 from rankone.kernels.world import respond
 from rankone.numerics.seeds import generator
 from rankone.problems import Product, RankOne
+from rankone.serving.segment_names import Segment
 from rankone.web.page.timeline import SIMULATED
 
 
@@ -27,6 +28,7 @@ def simulate_traffic(
     batch: int = 10,
     workers: int = 2,
     seed: int = 0,
+    segment: Segment | Mapping[str, str] | None = None,
     progress: Callable[[int, int], None] = lambda visits, clicks: None,
 ) -> tuple[int, int]:
     """Send visitors to an experiment, which is made if it is missing; return (visits, clicks).
@@ -41,6 +43,7 @@ def simulate_traffic(
         batch: visits that come together.
         workers: connections.
         seed: seed of the clicks.
+        segment: what is said of all these visitors; run it again, with another problem, for those of another one.
         progress: called with visits and clicks so far.
     """
     names = [found["name"] for found in client.experiments()]
@@ -57,7 +60,7 @@ def simulate_traffic(
     sizes, wanted = (" x ".join(map(str, shape)) for shape in (map(len, factors), problem.shape))
     if sizes != wanted:
         raise InputError(f"a problem of {sizes}, as experiment '{name}' is", wanted, "change --problem")
-    audience = _Audience(experiment, problem, factors, rate, visits, batch, seed, progress)
+    audience = _Audience(experiment, problem, factors, rate, visits, batch, seed, segment, progress)
     threads = [threading.Thread(target=audience.visit, args=(number,), daemon=True) for number in range(workers)]
     for thread in threads:
         thread.start()
@@ -86,8 +89,10 @@ class _Audience:
         limit: int | None,
         batch: int,
         seed: int,
+        segment: Segment | Mapping[str, str] | None,
         progress: Callable[[int, int], None],
     ) -> None:
+        self._segment = segment
         self._experiment, self._rate, self._limit = experiment, rate, limit
         self._problem, self._world = problem, problem.start()
         self._places = [{name: place for place, name in enumerate(names)} for names in factors]
@@ -106,7 +111,7 @@ class _Audience:
         rng = generator(self._seed, "audience", worker)
         try:
             while (count := self._next()) and not self._over.is_set():
-                decisions = self._experiment.ask(count, source=SIMULATED)
+                decisions = self._experiment.ask(count, source=SIMULATED, segment=self._segment)
                 clicks = [self._clicks(made.levels.values(), rng) for made in decisions]
                 told = zip((decision.id for decision in decisions), clicks, strict=True)
                 for answer in self._experiment.tell_many(told, source=SIMULATED):

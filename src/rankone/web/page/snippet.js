@@ -2,16 +2,15 @@
 // Whatever the service does, the page stays as it was written: nothing is hidden before everything to show is known.
 (() => {
   const script = document.currentScript;
-  let { experiment, token, visitor, within, wait = 300 } = script.dataset;
+  let { experiment, token, visitor, segment, within, wait = 300 } = script.dataset;
   const base = new URL(`v1/experiments/${encodeURIComponent(experiment)}/`, script.src);
   const began = performance.now();
-  const ignore = () => {};
 
   // A text without a declared type: browsers send it to another site without asking that site first.
   const post = (path, body) => fetch(base + path, { body, method: "POST", keepalive: true });
   const beacon = (what) => {
     const body = JSON.stringify({ token, ...what });
-    navigator.sendBeacon?.(base + "beacon", body) || post("beacon", body).catch(ignore);
+    navigator.sendBeacon?.(base + "beacon", body) || post("beacon", body).catch(() => {});
   };
 
   // The same visitor gets the same decision; where nothing may be kept, a view is a visitor.
@@ -53,5 +52,5 @@
     kept[shown] = id;
   };
 
-  post("visit", JSON.stringify({ token, visitor })).then(answered).catch(ignore);
+  post("visit", JSON.stringify({ token, visitor, segment })).then(answered).catch(() => {});
 })();

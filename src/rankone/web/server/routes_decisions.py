@@ -21,7 +21,7 @@ async def ask(call: Call) -> Response:
 
     The same Idempotency-Key with the same body is answered by the same decisions; with another body it is an error.
     """
-    return await answer_ask(call, Ask(call.body.count, call.key, call.body.source, call.token))
+    return await answer_ask(call, Ask(call.body.count, call.key, call.body.source, call.token, call.body.segment))
 
 
 @operation("PUT", f"{_DECISION}/outcome", "tell", body=OutcomeBody, answers=_OUTCOME, problems=(409,))

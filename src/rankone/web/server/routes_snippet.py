@@ -15,6 +15,7 @@ from pathlib import Path
 from starlette.responses import Response
 
 from rankone.serving import Ask, Tell, Void
+from rankone.serving.segment_names import segment_in_line
 from rankone.web.server.operations import Call, operation
 from rankone.web.server.routes_decisions import answer_ask, answer_tell
 from rankone.web.server.schemas import BeaconBody, Decisions, OutcomeAnswer, VisitBody
@@ -39,10 +40,11 @@ async def visit(call: Call) -> Response:
     something new to choose.
     """
     served = await call.service.experiment(call.name)
+    said = None if call.body.segment is None else segment_in_line(call.body.segment)
     key = None
     if call.body.visitor is not None:
         key = f"visitor {call.body.visitor} {await served.stretch.get()}"
-    return await answer_ask(call, Ask(key=key, token=call.token))
+    return await answer_ask(call, Ask(key=key, token=call.token, segment=said))
 
 
 @operation(

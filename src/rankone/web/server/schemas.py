@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from rankone.errors import InputError
 from rankone.serving.messages import MAX_BATCH
 from rankone.serving.names import MAX_FACTORS, MAX_LEVELS, MAX_NAME, checked_name
+from rankone.serving.segment_names import MAX_ATTRIBUTE, MAX_ATTRIBUTES, MAX_LINE
 from rankone.serving.settings import MAX_SECONDS
 
 
@@ -31,6 +32,13 @@ Count = Annotated[int, Field(ge=1, le=MAX_BATCH)]
 Seconds = Annotated[float, Field(gt=0, le=MAX_SECONDS)]
 Levels = Annotated[list[Text], Field(min_length=1, max_length=MAX_LEVELS)]
 LevelsOrCount = Levels | Annotated[int, Field(ge=1, le=MAX_LEVELS)]
+Attribute = Annotated[Text, Field(max_length=MAX_ATTRIBUTE)]
+Segment = Annotated[
+    dict[Attribute, Attribute | bool | int],
+    Field(
+        min_length=1, max_length=MAX_ATTRIBUTES, description="what is known of the visitor; always the same attributes"
+    ),
+]
 ByFactor = Annotated[dict[Text, Text], Field(min_length=1, max_length=MAX_FACTORS)]
 
 
@@ -108,6 +116,7 @@ class AskBody(Body):
 
     count: Count = 1
     source: Text | None = Field(None, description="who asks; kept with the decision")
+    segment: Segment | None = None
 
     @property
     def weight(self) -> int:
@@ -151,6 +160,9 @@ class VisitBody(Body):
 
     visitor: Annotated[Text, Field(max_length=100)] | None = Field(
         None, description="who it is, such as a random number that the browser keeps; left out: nobody seen before"
+    )
+    segment: Annotated[Text, Field(max_length=MAX_LINE)] | None = Field(
+        None, description="what is known of the visitor: device=phone,country=DE"
     )
     token: str | None = _TOKEN
 

@@ -1,0 +1,134 @@
+"""What an experiment knows of each segment of its visitors: what was shown, what came of it, what clicks say.
+
+Segments need no declaration: the first ask settles the attributes, and each new combination of their levels is a
+segment of its own, numbered in the order in which they came. There is room for `most` of them; visitors of later ones
+are counted together, as others, while the journal keeps what was said of each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.compiling.compiled import compiled
+from rankone.kernels.evidence import TRAFFIC_RATIOS, Evidence, Floats, resized, start_evidence, weigh
+from rankone.serving.factors import widened
+from rankone.serving.segment_names import segment_of
+
+Ints = npt.NDArray[np.int64]
+MOST = 64  # segments that are told apart
+_CELLS, _PAIRS = 2_000_000, 65_536  # combinations, and pairs of levels, of all segments together
+UNSAID, OTHERS = -1, -2  # who said nothing of a visitor; segments that came when there was no room
+ASKED, PULLS, CLICKS = range(3)
+
+
+class Segments:
+    """The segments of an experiment; `sizes` are those of its factors."""
+
+    def __init__(self, sizes: tuple[int, ...]) -> None:
+        self.attributes: tuple[str, ...] | None = None  # None: nobody said anything so far
+        self.texts: list[str] = []  # as the journal has them, by number
+        self.counts: list[Ints] = []  # of each: decisions, outcomes and clicks of each combination, (3, *sizes)
+        self.evidence: list[Evidence] = []
+        self.others, self.unsaid = np.zeros((2, 3), np.int64)  # decisions, outcomes and clicks
+        self._numbers: dict[str, int] = {}
+        self._sizes = sizes
+
+    @property
+    def most(self) -> int:
+        """How many can be told apart."""
+        levels, cells = sum(self._sizes), math.prod(self._sizes)
+        return min(MOST, _PAIRS // levels**2, _CELLS // cells)
+
+    def resize(self, sizes: tuple[int, ...]) -> None:
+        """Make room for new levels and factors; segments for which there is none then are among the others."""
+        if sizes != self._sizes:
+            self._sizes = sizes
+            for gone in range(len(self.texts) - 1, self.most - 1, -1):
+                self.others += self.totals(gone)
+                for known in (self.texts, self.counts, self.evidence):
+                    known.pop()
+            self._numbers = {text: number for number, text in enumerate(self.texts)}
+            self.counts = [np.stack([widened(each, sizes) for each in counts]) for counts in self.counts]
+            self.evidence = [resized(evidence, sizes) for evidence in self.evidence]
+
+    def number(self, text: str | None) -> int:
+        """Return the number of a segment, a new one if it is new."""
+        if text is None:
+            return UNSAID
+        found = self._numbers.get(text)
+        if found is None:
+            if self.attributes is None:
+                self.attributes = segment_of(text).attributes
+            found = OTHERS
+            if len(self.texts) < self.most:
+                self.add(text)
+                found = self._numbers[text]
+        return found
+
+    def add(self, text: str) -> None:
+        """Note a new segment."""
+        self._numbers[text] = len(self.texts)
+        self.attributes = segment_of(text).attributes
+        self.texts.append(text)
+        self.counts.append(np.zeros((3, *self._sizes), np.int64))
+        self.evidence.append(start_evidence(self._sizes))
+
+    def count(self, what: int, numbers: Ints, shown: Ints, each: Any = 1) -> None:
+        """Count decisions, outcomes or clicks: `each` of what is `shown` to a visitor of segment `numbers`."""
+        each, numbers = np.broadcast_to(each, len(numbers)), self._known(numbers)
+        for number in np.unique(numbers).tolist():
+            fits = numbers == number
+            if number >= 0:
+                np.add.at(self.counts[number][what], tuple(shown[fits].T), each[fits])
+            else:
+                (self.unsaid if number == UNSAID else self.others)[what] += int(each[fits].sum())
+
+    def _known(self, numbers: Ints) -> Ints:
+        """Return numbers as they are by now: of decisions from before a change of levels some are no longer known."""
+        return np.where(numbers >= len(self.texts), OTHERS, numbers)
+
+    def weigh(self, numbers: Ints, shown: Ints, clicked: Ints, crosses: Floats) -> None:
+        """Learn from outcomes, as `rankone.kernels.evidence.weigh` does, each for its own segment."""
+        numbers = self._known(numbers)
+        nothing = start_evidence((0,) * len(self._sizes), TRAFFIC_RATIOS)
+        for number in np.unique(numbers[numbers >= 0]).tolist():
+            fits = numbers == number
+            compiled(weigh, weigh.__module__)(self.evidence[number], nothing, shown[fits], clicked[fits], crosses[fits])
+
+    def totals(self, number: int) -> Sequence[int]:
+        """Return decisions, outcomes and clicks of a segment."""
+        return [int(each.sum()) for each in self.counts[number]]
+
+    @property
+    def nbytes(self) -> int:
+        """How large all this is."""
+        return sum(sum(array.nbytes for array in each) for each in (self.counts, *self.evidence))
+
+    def arrays(self) -> dict[str, Any]:
+        """Return all that is counted as plain arrays."""
+        found: dict[str, Any] = {"segment_others": self.others, "segment_unsaid": self.unsaid}
+        if self.texts:
+            found["segment_counts"] = np.stack(self.counts)
+            for name in Evidence._fields:
+                found[f"segment_{name}"] = np.stack([getattr(evidence, name) for evidence in self.evidence])
+        return found
+
+    def restore(self, texts: Sequence[str], attributes: Sequence[str] | None, arrays: Any) -> bool:
+        """Go on from what `arrays` returned; False: this program weighs evidence otherwise."""
+        for text in texts:
+            self.add(text)
+        self.attributes = None if attributes is None else tuple(attributes)
+        self.others, self.unsaid = arrays["segment_others"], arrays["segment_unsaid"]
+        stored = {name: arrays[f"segment_{name}"] for name in ("counts", *Evidence._fields) if texts}
+        for number, fresh in enumerate(self.evidence):
+            self.counts[number] = stored["counts"][number]
+            loaded = Evidence(*(stored[name][number] for name in Evidence._fields))
+            if any(old.shape != new.shape for old, new in zip(fresh, loaded, strict=True)):
+                return False
+            self.evidence[number] = loaded
+        return True

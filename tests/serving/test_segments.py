@@ -1,0 +1,158 @@
+"""What is said of visitors: kept in the journal and in exports, counted by segment, the same after a restart."""
+
+import numpy as np
+import pytest
+
+from rankone.errors import InputError
+from rankone.serving import Ask, Experiment
+from rankone.serving.export import decisions_table
+from rankone.serving.journal_reading import begin, from_snapshot, replay
+from rankone.serving.segments import OTHERS, UNSAID
+
+from .helpers import Audience, error_of, known, saved, start
+
+PHONE, DESK = {"device": "phone", "country": "DE"}, {"country": "DE", "device": "desk"}
+
+
+def visit(experiment, visits, seed=0, said=(PHONE, DESK, None)):
+    """Let visitors of several segments come; some decisions stay open."""
+    rng = np.random.default_rng(seed)
+    for number in range(visits):
+        decision = experiment.ask(segment=said[number % len(said)])
+        if rng.random() < 0.9:
+            experiment.tell(decision, bool(rng.random() < 0.3))
+
+
+def test_segments_are_counted_apart_and_add_up_to_the_whole(sqlite_db):
+    with start(sqlite_db, "uts") as experiment:
+        visit(experiment, 60)
+        segments, asked, pulls, clicks = experiment.look(
+            lambda fold: (fold.weighing.segments, fold.asked.copy(), fold.pulls.copy(), fold.clicks.copy())
+        )
+        assert segments.attributes == ("country", "device")
+        assert segments.texts == ['{"country":"DE","device":"phone"}', '{"country":"DE","device":"desk"}']
+        whole = sum(segments.counts)
+        assert next(each.sum() for each in segments.counts[0]) == 20
+        unsaid = np.array([asked.sum(), pulls.sum(), clicks.sum()]) - whole.sum(axis=(1, 2))
+        assert unsaid.tolist() == segments.unsaid.tolist()
+        assert segments.unsaid[0] == 20
+        assert not segments.others.any()
+
+
+def test_exports_have_a_column_for_each_attribute(sqlite_db):
+    with start(sqlite_db, "uts") as experiment:
+        experiment.ask()
+        assert "segment_device" not in decisions_table(experiment.database, "homepage").columns
+        experiment.ask(2, segment=PHONE)
+        experiment.ask(segment={"device": "=1+1", "country": True})
+        table = decisions_table(experiment.database, "homepage")
+        assert table["segment_device"].to_list() == [None, "phone", "phone", "=1+1"]
+        assert table["segment_country"].to_list() == [None, "DE", "DE", "true"]
+
+
+def test_a_restart_a_replay_and_a_snapshot_know_the_same(db, monkeypatch):
+    monkeypatch.setattr("rankone.serving.transactions._SNAPSHOT_EVERY", 50)
+    monkeypatch.setattr("rankone.serving.transactions._BYTES_PER_EVENT", 10**6)
+    with start(db, "uts", goal="both") as experiment:
+        visit(experiment, 120)
+        before, number = saved(experiment), experiment._cached.number
+        storage = experiment.database.transactions.storage
+        assert known(replay(storage, number)) == before
+        (seq, body), *_ = storage.snapshots(number)
+        fold, again = from_snapshot(storage, number, seq, body), begin(storage, number)
+        assert fold.segments.texts
+        assert any(opened.segment >= 0 for opened in fold.open.values())
+        from rankone.serving.journal import read_groups
+
+        events, _ = read_groups(storage.tail(number, 0, 10_000), 0, b"")
+        again.apply(events[:seq])
+        again.chain = fold.chain
+        assert known(fold) == known(again)
+    with Experiment("homepage", db=db) as experiment:
+        assert saved(experiment) == before
+
+
+def test_saying_it_changes_no_decision(sqlite_db):
+    with start(sqlite_db, "uts", name="said") as said, start(sqlite_db, "uts", name="unsaid") as unsaid:
+        for audience, experiment in ((Audience(), said), (Audience(), unsaid)):
+            if experiment is said:
+                experiment.ask = lambda ask=experiment.ask: ask(segment=PHONE)
+            for _ in range(100):
+                audience.step(experiment)
+        counts = [each.look(lambda fold: fold.asked.tolist()) for each in (said, unsaid)]
+        assert counts[0] == counts[1]
+
+
+def test_excluded_outcomes_and_new_levels_reach_the_segments(sqlite_db):
+    with start(sqlite_db, "uts") as experiment:
+        decisions = [experiment.ask(segment=PHONE) for _ in range(20)]
+        for decision in decisions:
+            experiment.tell(decision, True, source="robot" if decision.number % 2 else "page")
+        assert experiment.exclude(source="robot") == 10
+        assert experiment.look(lambda fold: fold.segments.totals(0)) == [20, 10, 10]
+        experiment.add_row("new")
+        waiting = experiment.ask(segment=DESK)
+        experiment.tell(waiting, False)
+        segments = experiment.look(lambda fold: fold.weighing.segments)
+        assert segments.counts[0].shape == (3, 4, 2)
+        assert segments.totals(0) == [20, 10, 10]
+        assert len(segments.evidence[0].now) == 6
+        assert segments.totals(1) == [1, 1, 0]
+
+
+def test_there_is_room_for_some_segments_and_the_others_are_counted_together(sqlite_db):
+    with start(sqlite_db, "uts", n_rows=60, n_cols=60, max_open=1000) as experiment:
+        experiment.do([Ask(segment={"visitor": number}) for number in range(10)])
+        experiment.tell(experiment.ask(segment={"visitor": 9}), True)
+        segments = experiment.look(lambda fold: fold.weighing.segments)
+        assert len(segments.texts) == segments.most == 65_536 // 120**2 == 4
+        assert segments.others.tolist() == [7, 1, 1]
+        assert segments.number('{"visitor":"9"}') == OTHERS
+        assert segments.number(None) == UNSAID
+        assert (
+            decisions_table(experiment.database, "homepage")["segment_visitor"].to_list()[-1] == "9"
+        )  # nothing is lost
+
+
+@pytest.mark.parametrize(
+    ("segment", "sentence"),
+    [
+        ("phone", "a segment as a dictionary of attributes and their levels"),
+        ({}, "a segment of 1 to 8 attributes - got 0"),
+        ({str(number): "x" for number in range(9)}, "a segment of 1 to 8 attributes - got 9"),
+        ({"age": float("nan")}, "the level of 'age' as text or a whole number - got nan - say 'unknown'"),
+        ({"age": None}, "got nothing - say 'unknown' where it is not known"),
+        ({"age": 33.5}, "got 33.5 - say which part of the range it is in"),
+        ({"where": {"country": "DE"}}, "got several levels in one - give each its own attribute"),
+        ({"where": ["DE", "AT"]}, "got several levels in one"),
+        ({"agent": "x" * 65}, "the level of 'agent' as printable text of 1 to 64 characters - got 65 characters"),
+        ({"agent": "\ud800"}, "printable text"),
+        ({"agent": ""}, "printable text"),
+        ({3: "x"}, "attributes with names - got 3"),
+        ({"device": "phone"}, "a segment with country, device, as this experiment was first asked - got device"),
+        ({"device": "phone", "country": "DE", "hour": 3}, "leave out hour"),
+    ],
+)
+def test_what_is_no_segment_is_refused_in_a_sentence(segment, sentence, sqlite_db):
+    with start(sqlite_db, "uts") as experiment:
+        experiment.ask(segment=PHONE)
+        error = error_of(experiment.ask, segment=segment)
+        assert isinstance(error, InputError)
+        assert sentence in str(error)
+        assert experiment.look(lambda fold: fold.decisions) == 1
+        answers = experiment.do([Ask(segment=segment), Ask(segment=DESK)])  # nothing to those who wait together with it
+        assert isinstance(answers[0], InputError)
+        assert len(answers[1]) == 1
+
+
+def test_attributes_are_settled_within_one_commit_and_a_key_counts_more(sqlite_db):
+    with start(sqlite_db, "uts") as experiment:
+        first, second, third = experiment.do(
+            [Ask(segment={"device": "phone"}, key="anna"), Ask(segment={"os": "x"}), Ask(segment={"device": "desk"})]
+        )
+        assert isinstance(second, InputError)
+        assert "with device" in str(second)
+        assert len(third) == 1
+        assert (
+            experiment.ask(key="anna", segment={"device": "desk"}) == first[0]
+        )  # the visitor travels, the decision stays
