@@ -9,18 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from rankone.testing import PolicySuite, StorageSuite
 from tests.test_docs import ROOT, blocks
 
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 WRITTEN = Path(__file__).parent / "recipes"
 COPIED = (".ci", "src", "tests", "docs", "benchmarks")
 ROW = re.compile(r"^\| an? ([^|]+) \| `(src/[^`]+)` \| [^|]+ \| ([^|]+) \|$", re.MULTILINE)
-# Tests of whole folders of classes: of these only the tests of what is new, the others are as they were.
-ONLY = {
-    "tests/policies/test_conformance.py": ("TestEveryPolicy", PolicySuite, "epsilon-greedy"),
-    "tests/serving/test_storages.py": ("TestEveryStorage", StorageSuite, "my-database"),
-}
+# What a recipe adds, as the names of its tests have it: the others are as they were.
+NEW = ("epsilon-greedy", "my-family", "my-model", "my-format", "my-database", "my_chart", "my-command")
 # What else looks at every class of a kind, and is quick. A newcomer's file must not fail there either.
 ALSO = (
     "tests/simulation/test_recommend.py::test_every_policy_says_what_it_suits[epsilon-greedy]",
@@ -47,16 +43,6 @@ def recipes():
     return found
 
 
-def named(tests):
-    """The tests of what is new, by the names that pytest has for them."""
-    for file in tests:
-        if file in ONLY:
-            group, suite, new = ONLY[file]
-            yield from (f"{file}::{group}::{name}[{new}]" for name in suite.names())
-        else:
-            yield file
-
-
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
     """The project with one more file for every recipe."""
@@ -77,6 +63,7 @@ def run(copy, *command):
     environment = os.environ | {"PYTHONPATH": f"{copy / 'src'}{os.pathsep}{copy}"}
     done = subprocess.run([sys.executable, "-m", *command], cwd=copy, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, f"{command[:2]}:\n{done.stdout[-6_000:]}\n{done.stderr[-3_000:]}"
+    return done.stdout
 
 
 def test_there_is_a_recipe_for_everything():
@@ -87,10 +74,15 @@ def test_there_is_a_recipe_for_everything():
 
 
 def test_what_the_recipes_tell_to_write_passes_its_tests(copy):
-    tests = [test for _, _, tests in recipes().values() for test in named(tests)]
+    tests = dict.fromkeys(test for _, _, tests in recipes().values() for test in tests)
     assert "`python -m tests.test_public_api` writes it down" in CONTRIBUTING.read_text()
     run(copy, "tests.test_public_api")
-    run(copy, "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *dict.fromkeys(tests), *ALSO)
+    pytest_alone = ("pytest", "-n", "0", "-p", "no:cacheprovider")
+    passed = re.findall(
+        r"^(\S+\.py)::.* PASSED", run(copy, *pytest_alone, "-v", "-k", " or ".join(NEW), *tests), re.MULTILINE
+    )
+    assert set(passed) == set(tests), "a file has no test of what its recipe adds"
+    run(copy, *pytest_alone, "-q", *ALSO)
 
 
 def test_what_the_recipes_tell_to_write_is_in_style(copy):

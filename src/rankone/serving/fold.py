@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 
 from rankone.compiling.compiled import compile_errors_explained, compiled
-from rankone.kernels.advance import ASK, LEARN, NOTHING, RECALL, VOID, Stretch, advance
+from rankone.kernels.advance import ASK, NOTHING, Stretch, advance
 from rankone.kernels.policy import FILLER, adopt, check_relearns, defeats, with_room
-from rankone.kernels.steering import EXPLORED
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy
 from rankone.serving.exclusions import Exclusion, Exclusions
@@ -43,6 +42,7 @@ from rankone.serving.journal import (
     Texts,
     each_mark,
 )
+from rankone.serving.meaning import MEANING, sort_outcomes
 from rankone.serving.names import called, combination_text
 from rankone.serving.open_decisions import Held, Open
 from rankone.serving.packing import pack_cross, pack_shown
@@ -52,9 +52,7 @@ from rankone.serving.unknown_policy import UnknownPolicy, policy_of
 from rankone.serving.weighing import Weighing
 
 _ASK, _HOLD, _EXPIRE, _VOID, _CLOCK = (int(Kind[name]) for name in ("ASK", "HOLD", "EXPIRE", "VOID", "CLOCK"))
-# What each kind of event means to the policy, and which kinds close a decision or are learned.
-MEANING = np.full(max(Kind) + 1, NOTHING)
-MEANING[[Kind.ASK, Kind.TELL, Kind.LEARN, Kind.EXPIRE, Kind.VOID]] = ASK, LEARN, LEARN, LEARN, VOID
+# Which kinds of events are learned, and which close a decision.
 _LEARNED = np.isin(np.arange(max(Kind) + 1), LEARNED)
 _CLOSES = np.isin(np.arange(max(Kind) + 1), CLOSING)
 
@@ -232,7 +230,7 @@ class Fold:
             self._note_shown(events, (fresh & asks).nonzero()[0], np.array(stopped), FILLER)
         shown, tags = self._places[events.shown(len(self.factors)), self._each], numbers[:, TAG].copy()
         if np.count_nonzero(what != ASK):
-            self._sort_outcomes(numbers, what, shown, tags)
+            sort_outcomes(numbers, what, shown, tags, self.era_first)
         chosen = (fresh & (what == ASK)).nonzero()[0]
         stretch = Stretch.of(what, shown, tags, numbers[:, VALUE : VALUE + 1].copy())
         unknown = self._without_chances(events, what) if self.weighing.fits else []
@@ -251,20 +249,6 @@ class Fold:
                 events.texts[place] = events.texts[place]._replace(chance=chance, cross_chances=packed)
         if len(chosen):
             self._note_shown(events, chosen, self._numbers[shown[chosen], self._each], tags[chosen])
-
-    def _sort_outcomes(self, numbers: Ints, what: Ints, shown: Ints, tags: Ints) -> None:
-        """Change what outcomes mean to the policy, in place, where it did not choose what was shown, or not now."""
-        outcomes = what != ASK
-        what[outcomes & (tags < 0)] = NOTHING  # of fillers
-        explored = outcomes & (tags == EXPLORED)  # not the policy's choice; it learns from their outcomes all the same
-        if np.count_nonzero(explored):
-            what[explored & (what == VOID)] = NOTHING
-            what[explored & (what == LEARN)], tags[explored] = RECALL, 1
-        if self.era_first:
-            earlier = outcomes & (numbers[:, DECISION] < self.era_first)  # their tags mean nothing to this state
-            known = earlier & ((what == LEARN) | (what == RECALL)) & (shown >= 0).all(axis=1)
-            what[earlier] = NOTHING
-            what[known], tags[known] = RECALL, 1
 
     def _note_shown(self, events: Events, places: Ints, levels: Ints, tags: Any) -> None:
         """Write down what decisions show: the first two levels as numbers, and all of them where they are more."""

@@ -23,9 +23,9 @@ from rankone.numerics.seeds import generator
 from rankone.policies import Policy
 from rankone.policies.scheduled_play import Schedule, rehearse
 from rankone.serving.database import Database
-from rankone.serving.fold import MEANING
 from rankone.serving.journal import DECISION, KIND, Kind
 from rankone.serving.journal_reading import begin, each_stretch
+from rankone.serving.meaning import MEANING
 from rankone.specs import whole_number
 
 PLAYED_AGAIN = "the experiment played again by its policy in a rank-1 world"
