@@ -7,8 +7,10 @@ from rankone import policies as policies
 from rankone._version import __version__ as __version__
 from rankone.analysis import Analysis as Analysis
 from rankone.analysis import WhatIf as WhatIf
+from rankone.analysis import WhatIfLists as WhatIfLists
 from rankone.analysis import analyse as analyse
 from rankone.analysis import evaluate as evaluate
+from rankone.analysis import evaluate_lists as evaluate_lists
 from rankone.clicks.rank1_test.check import check_rank1 as check_rank1
 from rankone.client.client import Client as Client
 from rankone.pages import Explanation as Explanation

@@ -3,5 +3,6 @@
 from rankone.analysis.analyse import analyse
 from rankone.analysis.result import Analysis
 from rankone.analysis.what_if import WhatIf, evaluate
+from rankone.analysis.what_if_lists import WhatIfLists, evaluate_lists
 
-__all__ = ["Analysis", "WhatIf", "analyse", "evaluate"]
+__all__ = ["Analysis", "WhatIf", "WhatIfLists", "analyse", "evaluate", "evaluate_lists"]

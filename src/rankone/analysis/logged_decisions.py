@@ -60,9 +60,9 @@ def read_decisions(
     exported = "learned" in table.columns  # what `rankone export` wrote: outcomes that do not count are in it, too
     rows = _in_time(table, time, exported)
     if exported:
-        rows = rows.filter(number_column("learned").eq(1.0).fill_null(value=False))
-    numbers = [number_column(outcome).alias("reward")]
-    numbers += [number_column(probability).alias("chance")] if probability else []
+        rows = rows.filter(number_column(table, "learned").eq(1.0).fill_null(value=False))
+    numbers = [number_column(table, outcome).alias("reward")]
+    numbers += [number_column(table, probability).alias("chance")] if probability else []
     rows = rows.select(*(pl.col(name).cast(pl.String) for name in names), *numbers)
     rows = rows.drop_nulls([*names, "reward"] if exported else None)
     without_chance = rows["chance"].null_count() if probability else 0
@@ -78,7 +78,7 @@ def read_decisions(
         rows = rows.with_columns(chance=pl.lit(1.0 / rows.select(pl.struct(names).n_unique()).item()))
     check_probabilities(rows["chance"])
     logged, unsupported = _logged(rows, wanted, names)
-    _check_average(logged.weight, 1.0 - unsupported, names)
+    check_average(logged.weight, 1.0 - unsupported, " and ".join(names))
     return Reading(logged, table.height, unsupported, without_chance, not probability, _changing(rows, logged))
 
 
@@ -113,7 +113,7 @@ def _in_time(table: pl.DataFrame, time: str | None, exported: bool) -> pl.DataFr
     if column is None:
         return table
     # Numbers in a text file are texts: 10 must not come before 9.
-    return table.sort(number_column(column) if column == "number" else pl.col(column), maintain_order=True)
+    return table.sort(number_column(table, column) if column == "number" else pl.col(column), maintain_order=True)
 
 
 def _changing(rows: pl.DataFrame, logged: Logged) -> bool:
@@ -123,13 +123,13 @@ def _changing(rows: pl.DataFrame, logged: Logged) -> bool:
     return bool(apart.any())
 
 
-def _check_average(weight: Floats, expected: float, names: Sequence[str]) -> None:
+def check_average(weight: Floats, expected: float, of: str) -> None:
     """Refuse weights that average to more than what the log supports: then the probabilities are of other decisions."""
     average, error = float(weight.mean()), float(weight.std() / np.sqrt(len(weight)))
     if average - expected > max(6.0 * error, 0.2):
         raise InputError(
-            f"weights of {expected:.2g} on average, as probabilities of {' and '.join(names)} together would give",
-            f"{average:.3g}", "name every factor that the probability is of, in factors, and check that column",
+            f"weights of {expected:.2g} on average, as probabilities of {of} together would give", f"{average:.3g}",
+            "name every factor that the probability is of, and check the columns of probabilities",
         )  # fmt: skip
 
 
@@ -208,7 +208,10 @@ def found_column(table: pl.DataFrame, known: Sequence[str], what: str, argument:
     raise InputError(f"a column of {what}", f"the columns {', '.join(table.columns)}", f"name it with {argument}{more}")
 
 
-def number_column(name: str) -> pl.Expr:
+def number_column(table: pl.DataFrame, name: str) -> pl.Expr:
     """A column as numbers; true and false are 1 and 0, and what is no number is missing."""
+    kind = table.schema[name]
+    if kind.is_numeric() or kind == pl.Boolean:
+        return pl.col(name).cast(pl.Float64).fill_nan(None)
     text = pl.col(name).cast(pl.String).str.to_lowercase()
     return text.replace({"true": "1", "false": "0"}).cast(pl.Float64, strict=False).fill_nan(None)

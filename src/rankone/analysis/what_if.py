@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import polars as pl
@@ -12,6 +12,7 @@ import polars as pl
 from rankone.analysis.estimate_table import LEAST, estimate_table
 from rankone.analysis.logged_decisions import read_decisions, read_target, table_of, told_target
 from rankone.analysis.off_policy import effective_size, estimates
+from rankone.analysis.what_if_lists import WhatIfLists, evaluate_lists
 from rankone.clicks.models.uncertainty import checked_level
 from rankone.notebook import Shown
 from rankone.specs import amount
@@ -115,7 +116,11 @@ class WhatIf(Shown):
         return values | {"estimates": self.table.to_dicts()}
 
 
-def evaluate(
+@overload
+def evaluate(log: Any, target: list[Any] | tuple[Any, ...], **settings: Any) -> WhatIfLists: ...
+@overload
+def evaluate(log: Any, target: Any, **settings: Any) -> WhatIf: ...
+def evaluate(  # type: ignore[misc]  # the settings are those below in either case
     log: Any,
     target: Any,
     *,
@@ -126,7 +131,7 @@ def evaluate(
     uniform: bool = False,
     level: float = 0.95,
     seed: int = 0,
-) -> WhatIf:
+) -> WhatIf | WhatIfLists:
     """Estimate what a target would have earned per decision, from logged decisions with their probabilities.
 
     Args:
@@ -136,6 +141,7 @@ def evaluate(
             whose policy says no probability are kept with weight 0.
         target: a combination, ``{"row_name": "A", "col_name": "1"}`` or ``"row_name=A,col_name=1"`` (factors that are
             not named, but are in `factors`, are chosen as in the log), or a table with the factors and ``probability``.
+            The items of a list from the top, ``["A", "B"]``, go to `evaluate_lists`, which has more to set.
         factors: columns of all factors that the probability is of; by default those of the target.
         clicked: column of the outcome, 0 to 1; by default ``clicked``, ``click`` or ``reward``.
         chance: column of the probability; by default ``chance``, ``propensity_score`` and the like.
@@ -150,6 +156,8 @@ def evaluate(
     >>> found.effective, found.table.filter(estimator="snips")["value"].round(3).to_list()
     (200.0, [0.5])
     """
+    if isinstance(target, list | tuple):
+        return evaluate_lists(log, target, clicked=clicked, chance=chance, uniform=uniform, level=level, seed=seed)
     checked_level(level)
     table, wanted = table_of(log), read_target(target)
     names = [factors] if isinstance(factors, str) else list(factors)

@@ -11,7 +11,7 @@ from rankone.cli._commands import DATA, command
 from rankone.cli._experiments import experiment_of
 
 if TYPE_CHECKING:
-    from rankone.analysis import WhatIf
+    from rankone.analysis import WhatIf, WhatIfLists
     from rankone.serving import Experiment
 
 
@@ -20,7 +20,11 @@ def what_if(
     log: str = typer.Argument(
         ..., help="A row per decision, with its probability: what `rankone export` wrote, the Open Bandit Dataset, ..."
     ),
-    target: str = typer.Option(..., help="What would have been shown: headline=A,image=1."),
+    target: str | None = typer.Option(None, help="What would have been shown: headline=A,image=1."),
+    items: str | None = typer.Option(
+        None, "--list", help="The list that would have been shown, from the top: A,B,C. The log has a row per position."
+    ),
+    of: str = typer.Option("clicks", help="Of a list: clicks, their number, or any, whether there is one."),
     factor: list[str] | None = typer.Option(
         None, "--factor", help="A factor that the probability is of; repeat it for each. Default: those of --target."
     ),
@@ -43,8 +47,17 @@ def what_if(
 ) -> None:
     """Say what another combination would have earned per decision, from decisions that were made."""
     import rankone
+    from rankone.errors import InputError
 
-    def ask(source: str | Experiment) -> WhatIf:
+    if (target is None) == (items is None):
+        raise InputError("one of --target and --list", "both" if target else "neither", "say what would be shown")
+
+    def ask(source: str | Experiment) -> WhatIf | WhatIfLists:
+        if items is not None:
+            wanted = [item.strip() for item in items.split(",")]
+            return rankone.evaluate_lists(
+                source, wanted, of=of, clicked=clicked, chance=chance, uniform=uniform, level=confidence, seed=seed
+            )
         return rankone.evaluate(
             source, target, factors=factor or (), clicked=clicked, chance=chance, time=time, uniform=uniform,
             level=confidence, seed=seed,
