@@ -27,7 +27,12 @@ INDEPENDENT = {  # (problem, policy): regret at 100,000 decisions, its standard 
     ("needle:4x4x4", "mvt"): (87, 3),
     ("needle:10x10x10", "mvt"): (280, 12),
     ("needle:4x4x4", "per-factor"): (67, 4),
+    ("needle:4x4x4", "glm-thompson"): (160, 4),
+    ("needle:10x10x10", "glm-thompson"): (542, 17),
+    ("needle:10x10x10x10", "glm-thompson"): (756, 27),
+    ("needle:2x2x2x2x2x2x2x2", "glm-thompson"): (237, 8),
 }
+ELIMINATION = {"needle:4x4": 3_280, "needle:4x4x4": 16_652, "needle:4x4x4x4": 50_746}  # regret at 4,000,000 decisions
 SPEED = {"needle:10x10x10x10": 0.3, "needle:100x100x100x100": 0.1}  # of the steps a second on 32 x 32, at the least
 STEPS = 5_000_000
 POLICIES = ("uts", "pooled", "mvt", "per-factor")
@@ -109,6 +114,17 @@ def regret(runs: int) -> list[str]:
     return lines
 
 
+def elimination(runs: int) -> list[str]:
+    """Regret of elimination, which grows with every factor, beside that of `uts`."""
+    lines = ["| problem, 4,000,000 decisions | `rank1elim-kl:c=0` | independent | `uts` |", "|---|---|---|---|"]
+    for problem, independent in ELIMINATION.items():
+        policies = ["rank1elim-kl:c=0", "uts"]
+        found = rankone.simulate(problem, policies, horizon=4_000_000, runs=runs, seed=3, workers=1).summary()
+        own, uts = (f"{row['regret_mean']:,.0f} ± {row['regret_se']:,.0f}" for row in found.iter_rows(named=True))
+        lines.append(f"| {problem} | {own} | {independent:,} | {uts} |")
+    return lines
+
+
 def steps_a_second(spec: str) -> float:
     """Steps a second of `uts`, the better of two runs."""
     problem, policy, taken = rankone.as_problem(spec), rankone.as_policy("uts"), []
@@ -137,4 +153,4 @@ def speed() -> list[str]:
 
 def report() -> str:
     """Regret, the arena and speed, in Markdown."""
-    return "\n".join([*regret(40), *arena(40), "", *speed()])
+    return "\n".join([*regret(40), "", *elimination(10), *arena(40), "", *speed()])

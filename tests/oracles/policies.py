@@ -81,6 +81,29 @@ def rank1elim(n_rows: int, n_cols: int, n: int, rng, first_length: float, bounds
                     h[x] = winner
 
 
+def rank1elim_factors(sizes: list[int], n: int, rng, first_length: float, bounds) -> Generator:
+    """The same for any number of factors: partners of a sweep are drawn from every other factor."""
+    factors = range(len(sizes))
+    h = [list(range(size)) for size in sizes]
+    clicks = [[0] * size for size in sizes]
+    previous = 0
+    for stage in count():
+        n_l = math.ceil(first_length * 4**stage * math.log(n))
+        active = [sorted(set(defeat)) for defeat in h]
+        while all(len(levels) == 1 for levels in active):
+            yield tuple(levels[0] for levels in active)
+        for _ in range(n_l - previous):
+            for factor in factors:
+                shown = [0 if other == factor else h[other][int(rng.random() * sizes[other])] for other in factors]
+                for level in active[factor]:
+                    clicks[factor][level] += yield (*shown[:factor], level, *shown[factor + 1 :])
+        previous = n_l
+        for factor in factors:
+            intervals = {level: bounds(clicks[factor][level] / n_l, n_l) for level in active[factor]}
+            winner = best_at_random({level: low for level, (low, _) in intervals.items()}, rng)
+            h[factor] = [winner if intervals[to][1] <= intervals[winner][0] else to for to in h[factor]]
+
+
 def rank1elim_kl_bounds(n: int, c: float):
     level = math.log(n) + c * math.log(max(1.0, math.log(n)))
     return lambda mean, pulls: (lower(mean, level / pulls), upper(mean, level / pulls))

@@ -11,10 +11,7 @@ import rankone
 from rankone.numerics.kl import kl_lower, kl_upper
 from rankone.numerics.seeds import generator
 from rankone.policies.engines.elimination import (
-    SWEEP_COLS_LEFT,
-    SWEEP_N_ROWS,
     SWEEP_OPEN,
-    SWEEP_ROWS_LEFT,
     SWEEP_STAGE,
     SWEEP_TO_GO,
 )
@@ -24,10 +21,8 @@ lines = st.lists(probabilities, min_size=1, max_size=5)
 
 
 def remaining_lines(state):
-    n_rows, clock = state.clock[SWEEP_N_ROWS], state.clock
-    return np.concatenate(
-        [state.remaining[: clock[SWEEP_ROWS_LEFT]], state.remaining[n_rows : n_rows + clock[SWEEP_COLS_LEFT]]]
-    )
+    spans = zip(state.first, state.left, strict=False)
+    return np.concatenate([state.remaining[first : first + left] for first, left in spans])
 
 
 def stage_ends(agent, rows, cols, rng, stages):

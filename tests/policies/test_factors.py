@@ -12,7 +12,14 @@ from rankone.numerics.seeds import generator
 from rankone.policies.chances import chance_table
 from rankone.policies.combination_policy import allowed_mask
 from rankone.policies.engines.combinations import gather_reach, number_of, on_cross, place_on_cross, room_to_reach
-from tests.oracles.policies import kl, ucb1_index, upper
+from tests.oracles.policies import (
+    kl,
+    rank1elim_factors,
+    rank1elim_hoeffding_bounds,
+    rank1elim_kl_bounds,
+    ucb1_index,
+    upper,
+)
 
 SIZES = np.array([3, 2, 4])
 RULES = np.array([[0, 1, -1], [2, -1, 3], [-1, 1, 2]])
@@ -137,6 +144,39 @@ def test_an_index_policy_chooses_as_its_slow_twin_with_three_factors():
         reward = int(rng.random() < rates[wanted])
         agent.tell(decision, reward)
         chosen[wanted], pulls[wanted], clicks[wanted] = t, pulls[wanted] + 1, clicks[wanted] + reward
+
+
+@pytest.mark.parametrize(("name", "length"), [("rank1elim-kl:c=0", 16), ("rank1elim", 4)])
+@pytest.mark.parametrize("sizes", [[3, 2, 4], [2, 1, 3, 2], [4]], ids=str)
+def test_elimination_chooses_as_its_slow_twin(name, length, sizes):
+    """From the same random numbers, until one combination is left and beyond the horizon."""
+    horizon = 2_000
+    bounds = rank1elim_kl_bounds(horizon, 0.0) if length == 16 else rank1elim_hoeffding_bounds(horizon)
+    agent = rankone.as_policy(name).with_horizon(horizon).agent(*sizes, seed=3)
+    twin = rank1elim_factors(sizes, horizon, generator(3, "agent", agent.policy.label), length, bounds)
+    levels = [np.linspace(0.95, 0.1, size) for size in sizes]
+    wanted, rng, stages = next(twin), generator(4, name), set()
+    for _ in range(6_000):
+        decision = agent.ask()
+        assert decision.shown == wanted
+        stages.add(agent.state.clock[0])
+        reward = int(rng.random() < np.prod([levels[place][level] for place, level in enumerate(wanted)]))
+        agent.tell(decision, reward)
+        wanted = twin.send(reward)
+    assert len(stages) > 1, "levels were eliminated"
+
+
+def test_elimination_shows_every_level_with_the_same_partners():
+    """So it cannot leave combinations out, and says so in studies, to an agent and at its start."""
+    rules, said = [(0, 1, -1)], "a policy that can leave .* - got rank1elim.* - choose 'uts'"
+    page = rankone.Product({"a": [0.5, 0.4], "b": [0.5, 0.4]}, forbidden=[{"a": "a 1", "b": "b 2"}])
+    for call in (
+        lambda: rankone.as_policy("rank1elim:horizon=9").start(2, 2, 2, forbidden=rules),
+        lambda: rankone.Agent("rank1elim-kl:horizon=9", 2, 2, 2, forbidden=rules),
+        lambda: rankone.simulate(page, "rank1elim-kl", horizon=9, runs=1, workers=1),
+    ):
+        with pytest.raises(InputError, match=said):
+            call()
 
 
 @pytest.mark.parametrize("name", ["uts:coin=true", "thompson", "top-two:coin=true", "uniform"])

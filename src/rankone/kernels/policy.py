@@ -303,11 +303,20 @@ def view(state: Any) -> View | None:
 
 
 class Race(NamedTuple):
-    """The stage (from 0), and which rows and columns are not eliminated."""
+    """The stage (from 0), and which levels of each factor are not eliminated."""
 
     stage: int
-    rows: Mask  # (K,)
-    cols: Mask  # (L,)
+    left: tuple[Mask, ...]  # a mask for each factor
+
+    @property
+    def rows(self) -> Mask:
+        """Of pairs: which rows are not eliminated."""
+        return self.left[0]
+
+    @property
+    def cols(self) -> Mask:
+        """Of pairs: which columns are not eliminated."""
+        return self.left[1]
 
 
 @optional
@@ -316,6 +325,6 @@ def race(state: Any) -> Race | None:
 
     >>> from rankone import as_policy
     >>> race(as_policy("rank1elim-kl:horizon=1000").start(2, 3))
-    Race(stage=0, rows=array([ True,  True]), cols=array([ True,  True,  True]))
+    Race(stage=0, left=(array([ True,  True]), array([ True,  True,  True])))
     """
     return None

@@ -269,4 +269,4 @@ def _estimate(seen: View, place: int, truth: float | None) -> Estimate:
 
 
 def _same(was: Race, now: Race) -> bool:
-    return was.stage == now.stage and bool((was.rows == now.rows).all()) and bool((was.cols == now.cols).all())
+    return was.stage == now.stage and all(map(np.array_equal, was.left, now.left))

@@ -15,6 +15,7 @@ from rankone.charts.chart import Chart
 from rankone.charts.spread import spread_chart
 from rankone.errors import InputError
 from rankone.pages import recipes
+from rankone.problems import Product
 from rankone.simulation.arena import Arena
 from rankone.simulation.provenance import read_about
 from rankone.simulation.store import finished_runs
@@ -22,6 +23,7 @@ from rankone.simulation.study import TITLES, Study
 from rankone.simulation.sweep import Sweep
 from rankone.specs import amount
 
+_MOST_SECONDS, _MOST_PROBLEMS = 60.0, 6  # of runs that are played again; with factors to draw
 _MOST_POINTS = 20_000  # a curve is drawn on two kinds of axes only where that does not make the file large
 
 
@@ -64,6 +66,7 @@ def study_part(directory: Path) -> Part:
         warnings.append("Runs of several versions of the policies are mixed in this directory.")
     feedback = study.feedback.label
     finals = study.table.filter(pl.col("step") == study.horizon)
+    factors, remarks = _factor_charts(study)
     titles = {problem.name: problem.title for problem in study.problems}
     return Part(
         title=_meeting(len(study.policies), len(study.problems)),
@@ -76,6 +79,7 @@ def study_part(directory: Path) -> Part:
         charts={
             "Regret against time: mean over runs, band of two standard errors": _specs(curves),
             "Every run: its final regret, and the median": _specs({"": spread_chart(finals, titles=titles)}),
+            **factors,
         },
         tables={"Final regret": _summary_for_people(summary), "Problems": _problems(study)},
         code=code,
@@ -85,7 +89,28 @@ def study_part(directory: Path) -> Part:
             **recipes.problem_files(study.problems),
         },
         warning=" ".join(warnings),
+        remarks=remarks,
     )  # fmt: skip
+
+
+def _factor_charts(study: Study) -> tuple[dict[str, Any], list[str]]:
+    """Draw the factors of each problem that has some, a chart for each policy, as far as that takes no long time."""
+    charts: dict[str, Any] = {}
+    problems = [problem for problem in study.problems if isinstance(problem, Product)]
+    if not problems or study.seed is None:
+        return charts, []
+    seconds = sum(run.seconds for run in study.runs if run.run == 0)
+    if seconds > _MOST_SECONDS:
+        do = 'study.chart("factors") does it'
+        return charts, [f"Factors are not drawn: a run of each policy would be played again, {seconds:,.0f} s; {do}."]
+    try:
+        for problem in problems[:_MOST_PROBLEMS]:
+            drawn = {policy: study.only([policy]).chart("factors", problem=problem.name) for policy in study.policies}
+            charts[f"Levels, and who was shown when, in one run: {problem.title}"] = _specs(drawn)
+    except InputError as error:  # a policy of the user's own that is not here
+        return {}, [f"Factors are not drawn: {error}."]
+    more = len(problems) - _MOST_PROBLEMS
+    return charts, [f"Factors of {amount(more, 'more problem')} are not drawn."] if more > 0 else []
 
 
 def sweep_part(directory: Path) -> Part:

@@ -19,11 +19,8 @@ from rankone.kernels.world import respond
 from rankone.numerics.kl import kl_lower, kl_upper
 from rankone.numerics.seeds import generator
 from rankone.policies.engines.elimination import (
-    SWEEP_COLS_LEFT,
     SWEEP_CONFIDENCE,
-    SWEEP_N_ROWS,
     SWEEP_OPEN,
-    SWEEP_ROWS_LEFT,
     SWEEP_STAGE,
     SWEEP_TO_GO,
 )
@@ -61,7 +58,7 @@ def play_stages(problem: RankOne, policy: Rank1ElimKL, seed: int, run: int) -> S
     rng = generator(seed, "stages", problem.digest, policy.label, run)
     play, scratch = compiled(finish_stage, type(policy).__module__), Scratch.new(problem.layout)
     clock, log, sides = state.clock, StageLog(), _Sides(problem)
-    while horizon > 0 and clock[SWEEP_ROWS_LEFT] + clock[SWEEP_COLS_LEFT] > 2:
+    while horizon > 0 and state.left.sum() > 2:
         remaining = _remaining(state)
         stage_before = int(clock[SWEEP_STAGE])
         horizon -= play(state, problem.start(), horizon, rng, scratch)
@@ -84,7 +81,7 @@ class _Sides:
 
     def misses(self, state: Any) -> int:
         """Number of sides (0, 1 or 2) on which an interval misses its conditional mean at the end of this stage."""
-        n_rows, sweeps = int(state.clock[SWEEP_N_ROWS]), int(state.pulls[state.remaining[0]])
+        n_rows, sweeps = int(state.sizes[0]), int(state.pulls[state.remaining[0]])
         partners = self._means[state.defeated_by]
         self._weighted += (sweeps - self._sweeps) * np.array([partners[n_rows:].mean(), partners[:n_rows].mean()])
         self._sweeps = sweeps
@@ -104,9 +101,8 @@ def promised_stage(problem: RankOne, gap: float) -> int:
 
 
 def _remaining(state: Any) -> set[int]:
-    n_rows, clock = int(state.clock[SWEEP_N_ROWS]), state.clock
-    rows, cols = state.remaining[: clock[SWEEP_ROWS_LEFT]], state.remaining[n_rows : n_rows + clock[SWEEP_COLS_LEFT]]
-    return {int(level) for level in (*rows, *cols)}
+    levels = np.arange(len(state.defeated_by))
+    return set(levels[state.defeated_by == levels].tolist())
 
 
 def _note_eliminations(log: StageLog, before: set[int], after: set[int], stage: int, n_rows: int) -> None:

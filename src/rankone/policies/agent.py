@@ -88,7 +88,7 @@ class Agent(Shown):
             warn("a seed after n_rows and n_cols", "seed=")
             *shape, seed = shape  # type: ignore[assignment]
         self.shape = _sizes(self.policy, shape, sizes)
-        if len(forbidden) and self.policy.plays != "combination":
+        if len(forbidden) and not self.policy.leaves_out:
             raise InputError("a policy that can leave combinations out", self.policy.label, "choose 'uts'")
         rules = {"forbidden": forbidden} if len(forbidden) else {}
         self.state = self.policy.start(*self.shape, **rules)

@@ -28,6 +28,7 @@ class CombinationPolicy(Policy):
     """
 
     plays: ClassVar[Plays] = "combination"
+    leaves_out: ClassVar[bool] = True
 
     def start(self, *sizes: int, forbidden: Any = (), **named: int) -> Any:
         """Return the state before the first decision.
@@ -38,6 +39,9 @@ class CombinationPolicy(Policy):
             named: see `sizes`.
         """
         shape = checked_sizes(sizes, named)
+        if len(forbidden) and not self.leaves_out:
+            got = f"{self.label}, which shows all levels of a factor with the same partners"
+            raise InputError("a policy that can leave combinations out", got, "choose 'uts'")
         return self.begin(np.array(shape, np.int64), checked_rules(forbidden, shape))
 
     def begin(self, sizes: Ints, forbidden: Ints) -> Any:

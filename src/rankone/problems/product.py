@@ -214,6 +214,17 @@ class Product(Problem, Shown):
         """Return the best combination, the first of several."""
         return self._best
 
+    def allows(self, levels: Sequence[int]) -> bool:
+        """Tell whether no rule forbids a combination, by the places of its levels.
+
+        >>> problem = Product({"a": [0.5, 0.4], "b": [0.3, 0.2]}, forbidden=[{"a": "a 1", "b": "b 2"}])
+        >>> problem.allows([0, 1]), problem.allows([1, 1])
+        (False, True)
+        """
+        return not any(
+            all(own in (-1, level) for own, level in zip(rule, levels, strict=True)) for rule in self.rules.tolist()
+        )
+
     @functools.cached_property
     def peaks(self) -> int | None:
         """Combinations that no single change makes better; of more than one, local policies may miss the best.

@@ -6,7 +6,6 @@ What visitors ask and tell is in `rankone.serving.planner`. Here as there the fo
 from __future__ import annotations
 
 import copy
-import inspect
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -202,7 +201,7 @@ def _check_forbidden(fold: Fold, levels: Mapping[str, str], rule: list[int], bef
         raise InputError("levels of two factors or more to forbid together", combination_text(levels) or "none", do)
     if rule in before:
         raise InputError("what is not forbidden yet", combination_text(levels), "nothing is to be done")
-    if "forbidden" not in inspect.signature(fold.policy.start).parameters:
+    if not fold.policy.leaves_out:
         got = f"{fold.policy.label}, which does not"
         raise InputError("a policy that can be told what is forbidden", got, "make an experiment with uts")
     control, shown = fold.control or {}, fold.shown or {}

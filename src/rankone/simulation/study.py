@@ -6,7 +6,7 @@ import functools
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
@@ -14,6 +14,7 @@ import polars as pl
 from rankone.charts.chart import Chart
 from rankone.errors import InputError
 from rankone.notebook import Shown
+from rankone.policies import as_policy
 from rankone.problems import Problem
 from rankone.problems.base import problem_from_dict
 from rankone.simulation.feedback import AT_ONCE, Feedback, as_feedback
@@ -33,6 +34,7 @@ TITLES = {
     "regret_median": "median", "regret_p95": "p95", "sync_points": "sync points", "seconds": "s per run",
     "steps_per_second": "steps/s",
 }  # fmt: skip
+_MOST_DRAWN = 3  # policies side by side
 _SHOWN = ("problem", "policy", "runs", "regret_mean", "regret_se", "regret_median", "regret_p95")
 
 
@@ -176,14 +178,74 @@ class Study(Shown):
         kept = [run for run in self.runs if run.policy in policies]
         return Study(self.problems, policies, self.checkpoints, kept, self.feedback, seed=self.seed)
 
-    def chart(self, *, log_steps: bool = False, log_regret: bool = False, lower_bound: bool = True) -> Chart:
-        """Return the picture: mean regret against time with a band of two standard errors, a panel per problem."""
+    def chart(
+        self,
+        of: Literal["regret", "factors"] = "regret",
+        *,
+        problem: str | None = None,
+        log_steps: bool = False,
+        log_regret: bool = False,
+        lower_bound: bool = True,
+    ) -> Chart:
+        """Return the picture.
+
+        Args:
+            of: "regret" against time, the mean with a band of two standard errors, a panel per problem; or "factors":
+                of each factor how good its levels are, and which share of the decisions each had over time (`traffic`).
+            problem: the name of the problem whose factors are drawn; default: the first.
+            log_steps: logarithmic time; of regret.
+            log_regret: logarithmic regret.
+            lower_bound: whether the lower bound is drawn where there is one; of regret.
+        """
+        if of == "factors":
+            return self._factor_chart(self._problem(problem))
+        if of != "regret":
+            raise InputError("a chart of 'regret' or of 'factors'", of, "leave it out for regret")
         from rankone.charts.regret import regret_chart
 
         constants = {problem.name: problem.lower_bound_constant() for problem in self.problems if lower_bound}
         bounds = {name: constant for name, constant in constants.items() if constant is not None}
         titles = {problem.name: problem.title for problem in self.problems}
         return regret_chart(self.table, bounds, log_steps=log_steps, log_regret=log_regret, titles=titles)
+
+    def traffic(self, problem: str | None = None, *, run: int = 0) -> pl.DataFrame:
+        """Return who was shown when, in one run: policy, factor, level, step and share, of the decisions since the step
+        before.
+
+        A study keeps regret alone; so the run is played once more, by the same random numbers.
+
+        Args:
+            problem: the name of a problem of the study; default: the first.
+            run: which run of each policy.
+
+        >>> import rankone
+        >>> study = rankone.simulate("needle:2x2x2", "uts", horizon=100, runs=1, workers=1, checkpoints=2)
+        >>> study.traffic().columns, study.traffic().height
+        (['policy', 'factor', 'level', 'step', 'share'], 12)
+        """
+        from rankone.simulation.traffic import traffic_table
+
+        if self.seed is None:
+            raise InputError("the seed of the study", "none", "simulate it again")
+        players = [as_policy(label) for label in self.policies]
+        return traffic_table(players, self._problem(problem), self.checkpoints, self.seed, run, self.feedback)
+
+    def _problem(self, name: str | None) -> Problem:
+        if name is None:
+            return self.problems[0]
+        if name not in self._problem_names:
+            raise InputError(f"a problem of the study: {', '.join(self._problem_names)}", name, "name one of these")
+        return self.problems[self._problem_names.index(name)]
+
+    def _factor_chart(self, problem: Problem) -> Chart:
+        from rankone.charts.factors import factor_chart
+        from rankone.simulation.traffic import level_ratios
+
+        most = self.policies[:_MOST_DRAWN]
+        title = problem.title
+        if len(most) < len(self.policies):
+            title += f" (the first {len(most)} of {len(self.policies)} policies)"
+        return factor_chart(level_ratios(problem), self.only(most).traffic(problem.name), title)
 
     def save(self, directory: str | Path, *, log_steps: bool = False, log_regret: bool = False) -> None:
         """Write ``table.parquet``, ``summary.csv``, ``summary.json`` and ``regret.png`` into a directory.

@@ -21,7 +21,6 @@ from rankone.kernels.play import play_through
 from rankone.kernels.policy import syncs
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy
-from rankone.policies.combination_policy import CombinationPolicy
 from rankone.problems import Problem
 from rankone.simulation.feedback import AT_ONCE, Feedback
 
@@ -81,7 +80,7 @@ def ready_for(policy: Policy, problem: Problem, horizon: int) -> Policy:
     Refuses a policy that does not play what the problem asks for.
     """
     policy.check_plays(problem.asks_for, problem.shape, f"the problem {problem.name}")
-    if len(problem.forbidden) and not isinstance(policy, CombinationPolicy):
+    if len(problem.forbidden) and not policy.leaves_out:
         expected = f"a policy that can leave out what {problem.name} forbids"
         raise InputError(expected, policy.label, "choose 'uts'")
     ready, best = policy.with_horizon(horizon).with_known(problem.known()), problem.best_decision()
@@ -125,16 +124,20 @@ def do(unit: Unit) -> list[Run]:
 
     with compile_errors_explained(type(policy).__module__):
         timed(checkpoints[:1] * 0 + 1, generator(0))  # one step, to compile or load the loop before any run is timed
-    name = () if late.is_immediate else (late.label,)
     return [
         Run(
             problem.name,
             policy.label,
             run,
-            *timed(checkpoints, generator(unit.seed, problem.digest, policy.label, run, *name)),
+            *timed(checkpoints, generator(*run_name(unit.seed, problem, policy, run, late))),
         )
         for run in unit.runs
     ]
+
+
+def run_name(seed: int, problem: Problem, policy: Policy, run: int, late: Feedback) -> tuple[Any, ...]:
+    """Return what names the random numbers of a run."""
+    return (seed, problem.digest, policy.label, run, *(() if late.is_immediate else (late.label,)))
 
 
 def _check_versions(unit: Unit) -> None:

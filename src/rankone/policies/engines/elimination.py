@@ -5,12 +5,17 @@ and plays every remaining column with it. At the end of a stage, rows and column
 best lower bound are eliminated: the defeat maps h point them at the winner, so that a later draw of an eliminated
 partner plays the winner instead. The two policies differ only in the lengths of the stages and in `bounds`.
 
+The papers have two factors. With more, a sweep does the same for each factor in turn: it draws one partner from every
+other factor, through their defeat maps, and plays every remaining level with these. Levels of a factor are compared on
+equal terms as before, but at the rate of average partners, which shrinks with every factor
+(`docs/more-than-two-factors.md`).
+
 Where the pseudo-code is silent:
 
 * a stage closes at the first `choose` after all its outcomes are in (or void); until then `choose` plays the leading
-  pair, tagged as filler;
-* when one row and one column remain the choice is settled; at the horizon nothing special happens (sweeping goes on);
-* ties for the best lower bound are broken at random; a void decision leaves its row or column with one pull less.
+  levels, tagged as filler;
+* when one level of each factor remains the choice is settled; at the horizon nothing special happens: sweeps go on;
+* ties for the best lower bound are broken at random; a void decision leaves its level with one pull less.
 """
 
 from __future__ import annotations
@@ -29,67 +34,69 @@ from rankone.kernels.policy import (
     Race,
     View,
     adopt,
-    choose,
+    decide,
     defeats,
+    learn,
     race,
-    recall,
+    relearn,
     settled,
     syncs,
-    update,
     view,
-    void,
+    withdraw,
 )
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 State = TypeVar("State")
 
-ROWS, COLS = 0, 1
 # Fields of `SweepState.clock`.
-SWEEP_STAGE, SWEEP_TO_GO, SWEEP_SIDE, SWEEP_POSITION, SWEEP_PARTNER, SWEEP_OPEN = range(6)
-SWEEP_N_ROWS, SWEEP_ROWS_LEFT, SWEEP_COLS_LEFT = range(6, 9)
-SWEEP_HOW, SWEEP_LAST_ROW, SWEEP_LAST_COL = range(9, 12)
-# How the last decision came about: nothing was drawn; the leading row and column, ties at random; a column for this row
-# was drawn; a row for this column was drawn.
-SURE, LEADING, ANY_COL, ANY_ROW = range(4)
+SWEEP_STAGE, SWEEP_TO_GO, SWEEP_FACTOR, SWEEP_POSITION, SWEEP_OPEN, SWEEP_HOW, SWEEP_LAST = range(7)
+# How the last decision came about: nothing was drawn; the leading levels, ties at random; the partners of the factor
+# SWEEP_LAST were drawn.
+SURE, LEADING, DRAWN = range(3)
 # Fields of `SweepState.level`.
 SWEEP_LOG_HORIZON, SWEEP_FIRST_LENGTH, SWEEP_CONFIDENCE = range(3)
 
 
 class SweepState(NamedTuple):
-    """State of a sweeping policy. A *level* is a row (levels 0 to K - 1) or a column (levels K to K + L - 1)."""
+    """State of a sweeping policy. Levels are numbered factor by factor: rows 0 to K - 1, then columns."""
 
-    defeated_by: Ints  # (K + L,) the maps h^U and h^V: where a draw of this level leads
-    remaining: Ints  # (K + L,) remaining rows from place 0, remaining columns from place K
-    pulls: Ints  # (K + L,) outcomes of each row in row sweeps, of each column in column sweeps
-    clicks: Ints  # (K + L,) clicks among them
-    clock: Ints  # (12,) where in the stage we are, and the last decision
+    defeated_by: Ints  # (levels,) the maps h^U and h^V: where a draw of this level leads
+    remaining: Ints  # (levels,) remaining levels of a factor, from the place of its first on
+    pulls: Ints  # (levels,) outcomes of each level in the sweeps of its factor
+    clicks: Ints  # (levels,) clicks among them
+    clock: Ints  # (7,) where in the stage we are, and how the last decision came about
     level: Floats  # (3,) constants of the policy
+    sizes: Ints  # (D,) levels of each factor
+    first: Ints  # (D + 1,) the first level of each factor; all levels
+    left: Ints  # (D,) how many levels of each factor remain
+    shown_last: Ints  # (D,) what the last decision shows, as levels; partners of the sweep
 
 
-def start_clock(n_rows: int, n_cols: int) -> Ints:
-    """Return the clock before anything happened: every row and every column remains."""
-    clock = np.zeros(12, np.int64)
-    clock[SWEEP_N_ROWS], clock[SWEEP_ROWS_LEFT], clock[SWEEP_COLS_LEFT] = n_rows, n_rows, n_cols
-    return clock
+def start_levels(sizes: Ints) -> dict[str, Ints]:
+    """Return the fields of a state before anything happened: every level remains."""
+    first = np.concatenate([[0], np.cumsum(sizes)])
+    pulls, clicks = np.zeros((2, first[-1]), np.int64)
+    return {
+        "defeated_by": np.arange(first[-1]),
+        "remaining": np.arange(first[-1]),
+        "pulls": pulls,
+        "clicks": clicks,
+        "sizes": sizes,
+        "first": first,
+        "left": sizes.copy(),
+        "shown_last": first[:-1].copy(),
+    }
 
 
 def start_sweeps(
-    state_class: Callable[..., State], n_rows: int, n_cols: int, horizon: int, first_length: float, confidence: float
+    state_class: Callable[..., State], sizes: Ints, horizon: int, first_length: float, confidence: float
 ) -> State:
     """Return the state before stage 0; stage l ends at ``ceil(first_length * 4^l * log(horizon))`` sweeps in all."""
     log_horizon = math.log(horizon)
-    levels = n_rows + n_cols
-    clock = start_clock(n_rows, n_cols)
+    clock = np.zeros(7, np.int64)
     clock[SWEEP_TO_GO] = max(1, math.ceil(first_length * log_horizon))  # horizon 1: a stage still has a sweep
-    return state_class(
-        defeated_by=np.arange(levels),
-        remaining=np.arange(levels),
-        pulls=np.zeros(levels, np.int64),
-        clicks=np.zeros(levels, np.int64),
-        clock=clock,
-        level=np.array([log_horizon, first_length, confidence]),
-    )
+    return state_class(clock=clock, level=np.array([log_horizon, first_length, confidence]), **start_levels(sizes))
 
 
 @dispatched
@@ -99,18 +106,21 @@ def bounds(state: Any, level: int) -> tuple[float, float]:
 
 
 @noalloc
-def one_pair_left(state: Any) -> bool:
-    """Tell whether one row and one column remain."""
-    return state.clock[SWEEP_ROWS_LEFT] + state.clock[SWEEP_COLS_LEFT] == 2
+def one_combination_left(state: Any) -> bool:
+    """Tell whether one level of each factor remains."""
+    more = 0
+    for factor in range(len(state.left)):
+        more += state.left[factor] - 1
+    return more == 0
 
 
 @noalloc
 def eliminate(state: Any, rng: Any) -> None:
-    """Eliminate rows, then columns, by their bounds (lines 23-48)."""
-    clock, remaining, defeated_by = state.clock, state.remaining, state.defeated_by
-    for side in range(2):
-        first = clock[SWEEP_N_ROWS] * side
-        last = first + clock[SWEEP_ROWS_LEFT + side]
+    """Eliminate levels by their bounds, factor by factor (lines 23-48: rows, then columns)."""
+    remaining, defeated_by = state.remaining, state.defeated_by
+    for factor in range(len(state.sizes)):
+        first = state.first[factor]
+        last = first + state.left[factor]
         best, ties, winner = -math.inf, 0, 0
         for place in range(first, last):
             level = remaining[place]
@@ -118,16 +128,16 @@ def eliminate(state: Any, rng: Any) -> None:
             ties = 1 if lower > best else ties + (lower == best)
             if lower >= best and rng.random() * ties < 1.0:
                 best, winner = lower, level
-        for level in range(first, clock[SWEEP_N_ROWS] if side == ROWS else len(defeated_by)):
+        for level in range(first, state.first[factor + 1]):
             _, upper = bounds(state, defeated_by[level])
             if upper <= best:
                 defeated_by[level] = winner
-        clock[SWEEP_ROWS_LEFT + side] = 0
+        state.left[factor] = 0
         for place in range(first, last):
             level = remaining[place]
             if defeated_by[level] == level:
-                remaining[first + clock[SWEEP_ROWS_LEFT + side]] = level
-                clock[SWEEP_ROWS_LEFT + side] += 1
+                remaining[first + state.left[factor]] = level
+                state.left[factor] += 1
 
 
 @noalloc
@@ -145,77 +155,74 @@ def close_stage(state: SweepState, rng: Any) -> None:
 
 
 @noalloc
-def leading_pair(state: Any, rng: Any) -> tuple[int, int]:
-    """Return the remaining row and the remaining column with the best empirical means, ties at random."""
-    clock = state.clock
-    found_row = found = 0
-    for side in range(2):
-        found_row = found
-        first = clock[SWEEP_N_ROWS] * side
+def find_leading(state: Any, rng: Any) -> None:
+    """Fill in, as what is shown, the remaining level of each factor with the best empirical mean, ties at random."""
+    for factor in range(len(state.sizes)):
+        first = state.first[factor]
         best, ties = -1.0, 0
-        for place in range(first, first + clock[SWEEP_ROWS_LEFT + side]):
+        for place in range(first, first + state.left[factor]):
             level = state.remaining[place]
             mean = state.clicks[level] / (state.pulls[level] + (state.pulls[level] == 0))
             ties = 1 if mean > best else ties + (mean == best)
             if mean >= best and rng.random() * ties < 1.0:
-                best, found = mean, level
-    return found_row, found - clock[SWEEP_N_ROWS]
+                best, state.shown_last[factor] = mean, level
 
 
 @inlined
-def note(state: Any, how: int, row: int, col: int, tag: int) -> tuple[int, int, int]:
-    """Note how a decision came about, for `chances`; return it."""
-    clock = state.clock
-    clock[SWEEP_HOW], clock[SWEEP_LAST_ROW], clock[SWEEP_LAST_COL] = how, row, col
-    return row, col, tag
+def show(state: Any, how: int, shown: Any) -> None:
+    """Note how a decision came about, for `chance`; fill it in."""
+    state.clock[SWEEP_HOW] = how
+    for factor in range(len(state.sizes)):
+        shown[factor] = state.shown_last[factor] - state.first[factor]
 
 
-@inlined
-def note_pair(state: Any, drawn: bool, side: int, level: int, partner: int, tag: int) -> tuple[int, int, int]:
-    """Return the decision that plays a level of one side with a partner of the other, drawn for it or before."""
-    n_rows = state.clock[SWEEP_N_ROWS]
-    if side == ROWS:
-        return note(state, ANY_COL if drawn else SURE, level, partner - n_rows, tag)
-    return note(state, ANY_ROW if drawn else SURE, partner, level - n_rows, tag)
-
-
-@choose.register(SweepState)
-def _choose(state: SweepState, rng: Any) -> tuple[int, int, int]:
-    clock, n_rows = state.clock, state.clock[SWEEP_N_ROWS]
+@decide.register(SweepState)
+def _decide(state: SweepState, context: Any, rng: Any, shown: Any) -> int:
+    clock, levels = state.clock, state.shown_last
     if clock[SWEEP_TO_GO] == 0 and clock[SWEEP_OPEN] == 0:
         close_stage(state, rng)
-    if one_pair_left(state):
-        return note(state, SURE, state.remaining[0], state.remaining[n_rows] - n_rows, FILLER)
+    if one_combination_left(state):
+        for factor in range(len(state.sizes)):
+            levels[factor] = state.remaining[state.first[factor]]
+        show(state, SURE, shown)
+        return FILLER
     if clock[SWEEP_TO_GO] == 0:  # outcomes of this stage are still missing
-        row, col = leading_pair(state, rng)
-        return note(state, LEADING, row, col, FILLER)
-    side, place = clock[SWEEP_SIDE], clock[SWEEP_POSITION]
-    tag = 2 * clock[SWEEP_STAGE] + side
-    if place == 0:  # lines 12-13 and 17-18: one partner for the whole sweep
-        n_partners = len(state.pulls) - n_rows if side == ROWS else n_rows
-        draw = int(rng.random() * n_partners) + (n_rows if side == ROWS else 0)
-        clock[SWEEP_PARTNER] = state.defeated_by[draw]
-    level = state.remaining[place if side == ROWS else n_rows + place]
+        find_leading(state, rng)
+        show(state, LEADING, shown)
+        return FILLER
+    factor, place = clock[SWEEP_FACTOR], clock[SWEEP_POSITION]
+    tag = len(state.sizes) * clock[SWEEP_STAGE] + factor
+    if place == 0:  # lines 12-13 and 17-18: the same partners for the whole sweep
+        for other in range(len(state.sizes)):
+            if other != factor:
+                drawn = state.first[other] + int(rng.random() * state.sizes[other])
+                levels[other] = state.defeated_by[drawn]
+    levels[factor] = state.remaining[state.first[factor] + place]
+    clock[SWEEP_LAST] = factor
     clock[SWEEP_OPEN] += 1
     clock[SWEEP_POSITION] += 1
-    if clock[SWEEP_POSITION] == clock[SWEEP_ROWS_LEFT + side]:
+    if clock[SWEEP_POSITION] == state.left[factor]:
         clock[SWEEP_POSITION] = 0
-        clock[SWEEP_SIDE] = 1 - side
-        clock[SWEEP_TO_GO] -= side
-    return note_pair(state, place == 0, side, level, clock[SWEEP_PARTNER], tag)
+        clock[SWEEP_FACTOR] += 1
+        if clock[SWEEP_FACTOR] == len(state.sizes):
+            clock[SWEEP_FACTOR] = 0
+            clock[SWEEP_TO_GO] -= 1
+    show(state, DRAWN if place == 0 else SURE, shown)
+    return tag
 
 
-@update.register(SweepState)
-def _update(state: SweepState, row: int, col: int, tag: int, reward: int) -> None:
+@learn.register(SweepState)
+def _learn(state: SweepState, shown: Any, tag: int, outcome: Any) -> None:
     if tag >= 0:
-        level = row if tag % 2 == ROWS else state.clock[SWEEP_N_ROWS] + col
+        factor = tag % len(state.sizes)
+        level = state.first[factor] + shown[factor]
         state.pulls[level] += 1
-        state.clicks[level] += reward
+        state.clicks[level] += outcome[0]
         state.clock[SWEEP_OPEN] -= 1
 
 
-@void.register(SweepState)
-def forget(state: Any, row: int, col: int, tag: int) -> None:
+@withdraw.register(SweepState)
+def forget(state: Any, shown: Any, tag: int) -> None:
     """Close a decision without an outcome."""
     if tag >= 0:
         state.clock[SWEEP_OPEN] -= 1
@@ -223,11 +230,11 @@ def forget(state: Any, row: int, col: int, tag: int) -> None:
 
 @settled.register(SweepState)
 def _settled(state: SweepState) -> bool:
-    return one_pair_left(state)
+    return one_combination_left(state)
 
 
-@recall.register(SweepState)
-def join_nothing(state: Any, row: int, col: int, pulls: int, clicks: int) -> None:
+@relearn.register(SweepState)
+def join_nothing(state: Any, shown: Any, pulls: int, clicks: int) -> None:
     """Take in nothing of what is known from before."""
     # sums are comparable only between levels that met the same partners: earlier outcomes cannot join them
 
@@ -239,13 +246,12 @@ def _defeats(state: SweepState, n_levels: int) -> Ints:
 
 @adopt.register(SweepState)
 def _adopt(state: SweepState, defeated_by: Ints) -> None:
-    clock = state.clock
     state.defeated_by[:] = defeated_by
-    levels = np.arange(len(defeated_by))
-    for side, span in ((ROWS, levels[: clock[SWEEP_N_ROWS]]), (COLS, levels[clock[SWEEP_N_ROWS] :])):
-        left = span[defeated_by[span] == span]
-        state.remaining[span[0] : span[0] + len(left)] = left
-        clock[SWEEP_ROWS_LEFT + side] = len(left)
+    for factor, first in enumerate(state.first[:-1]):
+        levels = np.arange(first, state.first[factor + 1])
+        left = levels[defeated_by[levels] == levels]
+        state.remaining[first : first + len(left)] = left
+        state.left[factor] = len(left)
 
 
 @syncs.register(SweepState)
@@ -256,8 +262,8 @@ def _syncs(state: SweepState) -> int:
 @race.register(SweepState)
 def race_of_sweeps(state: Any) -> Race:
     """Return the stage and the levels that no other has defeated."""
-    left, n_rows = state.defeated_by == np.arange(len(state.defeated_by)), state.clock[SWEEP_N_ROWS]
-    return Race(int(state.clock[SWEEP_STAGE]), left[:n_rows], left[n_rows:])
+    left = state.defeated_by == np.arange(len(state.defeated_by))
+    return Race(int(state.clock[SWEEP_STAGE]), tuple(np.split(left, state.first[1:-1])))
 
 
 @view.register(SweepState)

@@ -10,9 +10,10 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rankone.policies.base import Policy, check_sizes, needed_horizon
+from rankone.policies.base import needed_horizon
+from rankone.policies.combination_policy import CombinationPolicy
 from rankone.policies.engines import sweep_chances  # noqa: F401  registers its probabilities
-from rankone.policies.engines.elimination import SWEEP_CONFIDENCE, SweepState, bounds, start_sweeps
+from rankone.policies.engines.elimination import SWEEP_CONFIDENCE, Ints, SweepState, bounds, start_sweeps
 
 
 class Rank1ElimState(SweepState):
@@ -20,8 +21,8 @@ class Rank1ElimState(SweepState):
 
 
 @dataclass(frozen=True)
-class Rank1Elim(Policy):
-    """Eliminate rows and columns by Hoeffding bounds, in stages (the paper's predecessor).
+class Rank1Elim(CombinationPolicy):
+    """Eliminate levels by Hoeffding bounds, in stages (the paper's predecessor).
 
     Args:
         horizon: number of decisions n the stages are laid out for; a study fills it in.
@@ -32,13 +33,13 @@ class Rank1Elim(Policy):
 
     name: ClassVar[str] = "rank1elim"
     suits: ClassVar[str] = "a baseline to compare with: the method before rank1elim-kl"
+    leaves_out: ClassVar[bool] = False
     horizon: int | None = None
 
-    def start(self, n_rows: int, n_cols: int) -> Rank1ElimState:
+    def begin(self, sizes: Ints, forbidden: Ints) -> Rank1ElimState:
         """Return the state before stage 0."""
-        check_sizes(n_rows, n_cols)
         horizon = needed_horizon(self, self.horizon)
-        return start_sweeps(Rank1ElimState, n_rows, n_cols, horizon, 4.0, math.log(horizon))
+        return start_sweeps(Rank1ElimState, sizes, horizon, 4.0, math.log(horizon))
 
 
 @bounds.register(Rank1ElimState)

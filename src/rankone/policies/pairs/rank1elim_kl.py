@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rankone.numerics.kl import kl_lower, kl_upper
-from rankone.policies.base import Policy, check_c, check_sizes, needed_horizon
+from rankone.policies.base import check_c, needed_horizon
+from rankone.policies.combination_policy import CombinationPolicy
 from rankone.policies.engines import sweep_chances  # noqa: F401  registers its probabilities
-from rankone.policies.engines.elimination import SWEEP_CONFIDENCE, SweepState, bounds, start_sweeps
+from rankone.policies.engines.elimination import SWEEP_CONFIDENCE, Ints, SweepState, bounds, start_sweeps
 
 
 class Rank1ElimKLState(SweepState):
@@ -22,8 +23,8 @@ class Rank1ElimKLState(SweepState):
 
 
 @dataclass(frozen=True)
-class Rank1ElimKL(Policy):
-    """Eliminate rows and columns by KL confidence bounds, in stages (the paper's algorithm).
+class Rank1ElimKL(CombinationPolicy):
+    """Eliminate levels by KL confidence bounds, in stages (the paper's algorithm).
 
     Args:
         horizon: number of decisions n the stages are laid out for; a study fills it in.
@@ -36,18 +37,18 @@ class Rank1ElimKL(Policy):
 
     name: ClassVar[str] = "rank1elim-kl"
     suits: ClassVar[str] = "a handful of synchronisation points, a finite-time guarantee; horizon known"
+    leaves_out: ClassVar[bool] = False
     horizon: int | None = None
     c: float = 3.0
 
     def __post_init__(self) -> None:
         check_c(self.c)
 
-    def start(self, n_rows: int, n_cols: int) -> Rank1ElimKLState:
+    def begin(self, sizes: Ints, forbidden: Ints) -> Rank1ElimKLState:
         """Return the state before stage 0."""
-        check_sizes(n_rows, n_cols)
         horizon = needed_horizon(self, self.horizon)
         confidence = math.log(horizon) + self.c * math.log(max(1.0, math.log(horizon)))
-        return start_sweeps(Rank1ElimKLState, n_rows, n_cols, horizon, 16.0, confidence)
+        return start_sweeps(Rank1ElimKLState, sizes, horizon, 16.0, confidence)
 
 
 @bounds.register(Rank1ElimKLState)

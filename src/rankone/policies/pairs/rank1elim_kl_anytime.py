@@ -28,40 +28,39 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
-from rankone.kernels.policy import FILLER, chances, choose, race, recall, syncs, update, view, void
+from rankone.kernels.policy import FILLER, chance, decide, learn, race, relearn, syncs, view, withdraw
 from rankone.policies.base import Policy, check_c, check_sizes
 from rankone.policies.engines.elimination import (
-    COLS,
+    DRAWN,
     LEADING,
-    ROWS,
-    SWEEP_COLS_LEFT,
+    SURE,
     SWEEP_CONFIDENCE,
-    SWEEP_N_ROWS,
+    SWEEP_FACTOR,
+    SWEEP_LAST,
     SWEEP_OPEN,
-    SWEEP_PARTNER,
     SWEEP_POSITION,
-    SWEEP_ROWS_LEFT,
-    SWEEP_SIDE,
     SWEEP_STAGE,
     Floats,
     Ints,
     bounds,
     eliminate,
+    find_leading,
     forget,
     join_nothing,
-    leading_pair,
-    note,
-    note_pair,
-    one_pair_left,
+    one_combination_left,
     race_of_sweeps,
-    start_clock,
+    show,
+    start_levels,
     view_of_levels,
 )
-from rankone.policies.engines.sweep_chances import partner_share, sweep_chances
+from rankone.policies.engines.sweep_chances import partner_share, sweep_chance
 from rankone.policies.pairs.rank1elim_kl import kl_bounds
 
 # More fields of the clock, after those of `rankone.policies.engines.elimination`.
-ANYTIME_OPENED, ANYTIME_REPEAT, ANYTIME_TO_PLAY, ANYTIME_ASKED, ANYTIME_GUESS, ANYTIME_SYNCS = range(12, 18)
+ANYTIME_OPENED, ANYTIME_REPEAT, ANYTIME_TO_PLAY, ANYTIME_ASKED, ANYTIME_GUESS, ANYTIME_SYNCS, ANYTIME_PARTNER = range(
+    7, 14
+)
+ROWS, COLS = range(2)  # the two factors
 ANYTIME_C = 0  # field of `level` before SWEEP_CONFIDENCE
 _FIRST_LENGTH, _MAX_STAGES = 16, 40
 
@@ -73,8 +72,12 @@ class AnytimeState(NamedTuple):
     remaining: Ints  # (K + L,) remaining rows from place 0, remaining columns from place K
     pulls: Ints  # (K + L,) outcomes of each level in the stages that this round has closed
     clicks: Ints  # (K + L,) clicks among them
-    clock: Ints  # (18,) where in the round we are
+    clock: Ints  # (14,) where in the round we are
     level: Floats  # (3,) c; unused; confidence of this round
+    sizes: Ints  # (2,) rows and columns
+    first: Ints  # (3,) 0, K, K + L
+    left: Ints  # (2,) how many rows and columns remain
+    shown_last: Ints  # (2,) the last decision, as levels
     behind: Ints  # (K + L,) levels that play the current stage: rows from place 0, columns from place K
     behind_left: Ints  # (2,) how many rows and columns these are
     played: Ints  # (K + L,) number of stages the level has played
@@ -107,11 +110,8 @@ class Rank1ElimKLAnytime(Policy):
         levels = n_rows + n_cols
         none, table = np.zeros(levels, np.int64), np.zeros((_MAX_STAGES, levels), np.int64)
         return AnytimeState(
-            defeated_by=np.arange(levels),
-            remaining=np.arange(levels),
-            pulls=none.copy(),
-            clicks=none.copy(),
-            clock=np.concatenate([start_clock(n_rows, n_cols), np.zeros(6, np.int64)]),
+            **start_levels(np.array([n_rows, n_cols])),
+            clock=np.zeros(14, np.int64),
             level=np.array([self.c, 0.0, 0.0]),
             behind=none.copy(),
             behind_left=np.zeros(2, np.int64),
@@ -123,8 +123,9 @@ class Rank1ElimKLAnytime(Policy):
 
 
 bounds.register(AnytimeState)(kl_bounds)
-void.register(AnytimeState)(forget)
-recall.register(AnytimeState)(join_nothing)
+withdraw.register(AnytimeState)(forget)
+relearn.register(AnytimeState)(join_nothing)
+chance.register(AnytimeState)(sweep_chance)
 race.register(AnytimeState)(race_of_sweeps)
 view.register(AnytimeState)(view_of_levels)
 
@@ -138,7 +139,7 @@ def stage_length(stage: int) -> int:
 @noalloc
 def other_side(state: AnytimeState, side: int) -> tuple[int, int]:
     """Return the first level of the side whose levels are partners, and the level after its last."""
-    return (state.clock[SWEEP_N_ROWS], len(state.pulls)) if side == ROWS else (0, state.clock[SWEEP_N_ROWS])
+    return state.first[1 - side], state.first[2 - side]
 
 
 @noalloc
@@ -153,33 +154,32 @@ def begin_round(state: AnytimeState) -> None:
     for level in range(levels):
         state.defeated_by[level] = state.remaining[level] = level
         state.pulls[level] = state.clicks[level] = 0
-    clock[SWEEP_STAGE], clock[SWEEP_ROWS_LEFT], clock[SWEEP_COLS_LEFT] = (
-        0,
-        clock[SWEEP_N_ROWS],
-        levels - clock[SWEEP_N_ROWS],
-    )
+    clock[SWEEP_STAGE] = 0
+    for side in range(2):
+        state.left[side] = state.sizes[side]
 
 
 @noalloc
 def open_stage(state: AnytimeState, rng: Any) -> None:
     """Draw the partners of a new stage; find the remaining levels that have not played it."""
-    clock, n_rows, stage = state.clock, state.clock[SWEEP_N_ROWS], state.clock[SWEEP_STAGE]
+    clock, stage = state.clock, state.clock[SWEEP_STAGE]
     for side in range(2):
         first, last = other_side(state, side)
         if stage == clock[ANYTIME_OPENED]:
             for _ in range(stage_length(stage)):
                 state.partners[stage, state.defeated_by[first + int(rng.random() * (last - first))]] += 1
+        own = state.first[side]
         state.behind_left[side] = 0
-        for place in range(n_rows * side, n_rows * side + clock[SWEEP_ROWS_LEFT + side]):
+        for place in range(own, own + state.left[side]):
             level = state.remaining[place]
             if state.played[level] == stage:
-                state.behind[n_rows * side + state.behind_left[side]] = level
+                state.behind[own + state.behind_left[side]] = level
                 state.behind_left[side] += 1
                 state.played[level] += 1
     clock[ANYTIME_OPENED] = max(clock[ANYTIME_OPENED], stage + 1)
     clock[ANYTIME_TO_PLAY] = stage_length(stage) * (state.behind_left[ROWS] + state.behind_left[COLS])
     clock[ANYTIME_SYNCS] += clock[ANYTIME_TO_PLAY] > 0
-    clock[SWEEP_SIDE] = ROWS if state.behind_left[ROWS] > 0 else COLS
+    clock[SWEEP_FACTOR] = ROWS if state.behind_left[ROWS] > 0 else COLS
     if clock[ANYTIME_TO_PLAY] > 0:
         begin_side(state, rng)
 
@@ -188,9 +188,9 @@ def open_stage(state: AnytimeState, rng: Any) -> None:
 def begin_side(state: AnytimeState, rng: Any) -> None:
     """Start one side's sweeps at a random partner."""
     clock = state.clock
-    first, last = other_side(state, clock[SWEEP_SIDE])
+    first, last = other_side(state, clock[SWEEP_FACTOR])
     clock[SWEEP_POSITION] = clock[ANYTIME_REPEAT] = 0
-    clock[SWEEP_PARTNER] = first + int(rng.random() * (last - first))
+    clock[ANYTIME_PARTNER] = first + int(rng.random() * (last - first))
     find_partner(state)
 
 
@@ -198,10 +198,10 @@ def begin_side(state: AnytimeState, rng: Any) -> None:
 def find_partner(state: AnytimeState) -> None:
     """Move on, around the other side, to a partner that the stage still has to play."""
     clock = state.clock
-    first, last = other_side(state, clock[SWEEP_SIDE])
-    while clock[ANYTIME_REPEAT] == state.partners[clock[SWEEP_STAGE], clock[SWEEP_PARTNER]]:
+    first, last = other_side(state, clock[SWEEP_FACTOR])
+    while clock[ANYTIME_REPEAT] == state.partners[clock[SWEEP_STAGE], clock[ANYTIME_PARTNER]]:
         clock[ANYTIME_REPEAT] = 0
-        clock[SWEEP_PARTNER] = first if clock[SWEEP_PARTNER] + 1 == last else clock[SWEEP_PARTNER] + 1
+        clock[ANYTIME_PARTNER] = first if clock[ANYTIME_PARTNER] + 1 == last else clock[ANYTIME_PARTNER] + 1
 
 
 @noalloc
@@ -215,25 +215,29 @@ def close_stage(state: AnytimeState, rng: Any) -> None:
     state.clock[SWEEP_STAGE] += 1
 
 
-@choose.register(AnytimeState)
-def _choose(state: AnytimeState, rng: Any) -> tuple[int, int, int]:
-    clock, n_rows, opened = state.clock, state.clock[SWEEP_N_ROWS], False
+@decide.register(AnytimeState)
+def _decide(state: AnytimeState, context: Any, rng: Any, shown: Any) -> int:
+    clock, opened = state.clock, False
     while clock[ANYTIME_TO_PLAY] == 0 and clock[SWEEP_OPEN] == 0:
         if clock[ANYTIME_ASKED] >= clock[ANYTIME_GUESS]:
             begin_round(state)
-        elif one_pair_left(state):
+        elif one_combination_left(state):
             break
         else:
             close_stage(state, rng)
-        if not one_pair_left(state):
+        if not one_combination_left(state):
             open_stage(state, rng)
             opened = True
     clock[ANYTIME_ASKED] += 1
     if clock[ANYTIME_TO_PLAY] == 0:  # one pair remains, or outcomes of this stage are still missing
-        row, col = leading_pair(state, rng)
-        return note(state, LEADING, row, col, FILLER)
-    side, partner, tag = clock[SWEEP_SIDE], clock[SWEEP_PARTNER], 2 * clock[SWEEP_STAGE] + clock[SWEEP_SIDE]
-    level = state.behind[n_rows * side + clock[SWEEP_POSITION]]
+        find_leading(state, rng)
+        show(state, LEADING, shown)
+        return FILLER
+    side = clock[SWEEP_FACTOR]
+    tag = 2 * clock[SWEEP_STAGE] + side
+    state.shown_last[side] = state.behind[state.first[side] + clock[SWEEP_POSITION]]
+    state.shown_last[1 - side] = clock[ANYTIME_PARTNER]
+    clock[SWEEP_LAST] = side
     clock[SWEEP_OPEN] += 1
     clock[ANYTIME_TO_PLAY] -= 1
     clock[SWEEP_POSITION] += 1
@@ -241,19 +245,18 @@ def _choose(state: AnytimeState, rng: Any) -> tuple[int, int, int]:
         clock[SWEEP_POSITION] = 0
         clock[ANYTIME_REPEAT] += 1
         if side == ROWS and clock[ANYTIME_TO_PLAY] == stage_length(clock[SWEEP_STAGE]) * state.behind_left[COLS]:
-            clock[SWEEP_SIDE] = COLS
+            clock[SWEEP_FACTOR] = COLS
             begin_side(state, rng)
         else:
             find_partner(state)
-    return note_pair(state, opened, side, level, partner, tag)
+    show(state, DRAWN if opened else SURE, shown)
+    return tag
 
 
 @partner_share.register(AnytimeState)
-def _partner_share(state: AnytimeState, level: int) -> float:
+def _partner_share(state: AnytimeState, factor: int, level: int) -> float:
     """Return the share of starting points from which `find_partner` gets to this level."""
-    stage, first, last = state.clock[SWEEP_STAGE], 0, state.clock[SWEEP_N_ROWS]
-    if level >= last:
-        first, last = last, len(state.pulls)
+    stage, first, last = state.clock[SWEEP_STAGE], state.first[factor], state.first[factor + 1]
     if state.partners[stage, level] == 0:
         return 0.0
     starts, before = 1, level
@@ -265,15 +268,12 @@ def _partner_share(state: AnytimeState, level: int) -> float:
     return starts / (last - first)
 
 
-chances.register(AnytimeState)(sweep_chances)
-
-
-@update.register(AnytimeState)
-def _update(state: AnytimeState, row: int, col: int, tag: int, reward: int) -> None:
+@learn.register(AnytimeState)
+def _learn(state: AnytimeState, shown: Any, tag: int, outcome: Any) -> None:
     if tag >= 0:
-        level = row if tag % 2 == ROWS else state.clock[SWEEP_N_ROWS] + col
+        level = state.first[tag % 2] + shown[tag % 2]
         state.stage_pulls[tag // 2, level] += 1
-        state.stage_clicks[tag // 2, level] += reward
+        state.stage_clicks[tag // 2, level] += outcome[0]
         state.clock[SWEEP_OPEN] -= 1
 
 

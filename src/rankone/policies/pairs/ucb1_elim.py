@@ -213,7 +213,7 @@ def _race(state: UCB1ElimState) -> Race:
     n_cols, left = state.clock[ROUNDS_N_COLS], state.remaining[: state.clock[ROUNDS_LEFT]]
     rows, cols = np.zeros(len(state.pulls) // n_cols, bool), np.zeros(n_cols, bool)
     rows[left // n_cols], cols[left % n_cols] = True, True
-    return Race(max(0, int(state.clock[ROUNDS_NOW])), rows, cols)
+    return Race(max(0, int(state.clock[ROUNDS_NOW])), (rows, cols))
 
 
 @view.register(UCB1ElimState)

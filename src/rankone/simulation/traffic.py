@@ -1,0 +1,121 @@
+"""Who was shown when: a run of a study played once more, by the same random numbers, while what is shown is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankone.compiling.compiled import compile_errors_explained
+from rankone.errors import InputError
+from rankone.kernels.feedback import Scratch
+from rankone.kernels.play import play_through
+from rankone.kernels.world import loss, respond, steady
+from rankone.numerics.seeds import generator
+from rankone.policies import Policy
+from rankone.problems import Problem, Product, RankOne
+from rankone.simulation.feedback import AT_ONCE, Feedback
+from rankone.simulation.work_unit import ready_for, run_name, start_on
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+class CountingWorld(NamedTuple):
+    """A world that counts what it is shown."""
+
+    world: Any
+    counts: Ints  # (checkpoints, levels of all factors) decisions since the checkpoint before
+    first: Ints  # (D,) where the levels of each factor begin
+    steps: Ints  # (checkpoints,)
+    clock: Ints  # (2,) decisions so far; the next checkpoint
+
+
+@respond.register(CountingWorld)
+def _respond(world: CountingWorld, shown: Any, outcome: Any, rng: Any) -> bool:
+    clock = world.clock
+    while clock[0] >= world.steps[clock[1]]:
+        clock[1] += 1
+    for factor in range(len(shown)):
+        world.counts[clock[1], world.first[factor] + shown[factor]] += 1
+    clock[0] += 1
+    return respond(world.world, shown, outcome, rng)
+
+
+@loss.register(CountingWorld)
+def _loss(world: CountingWorld, shown: Any) -> float:
+    return loss(world.world, shown)
+
+
+def count_traffic(
+    policy: Policy, problem: Problem, checkpoints: Ints, seed: int, run: int = 0, feedback: Feedback = AT_ONCE
+) -> tuple[Ints, Floats]:
+    """Return how often each level was shown up to each checkpoint since the one before, and the regret of that run.
+
+    Levels are counted factor by factor: rows, then columns.
+    """
+    world = problem.start()
+    if problem.asks_for == "list" or not steady(world):
+        raise InputError("a problem of factors that does not change", problem.name, "choose a Product or a RankOne")
+    state = start_on(ready_for(policy, problem, int(checkpoints[-1])), problem)
+    first = np.cumsum([0, *problem.shape])
+    counts = np.zeros((len(checkpoints), first[-1]), np.int64)
+    counting = CountingWorld(world, counts, first[:-1], checkpoints, np.zeros(2, np.int64))
+    scratch, rng = Scratch.new(problem.layout), generator(*run_name(seed, problem, policy, run, feedback))
+    with compile_errors_explained(type(policy).__module__):
+        regret, _ = play_through(state, counting, feedback.start(scratch), rng, checkpoints, scratch)
+    missing = np.diff(checkpoints, prepend=0) - counts[:, : first[1]].sum(axis=1)  # settled: it was not played on
+    for factor, level in enumerate(scratch.shown):
+        counts[:, first[factor] + level] += missing
+    return counts, regret
+
+
+def as_product(problem: Problem) -> Product:
+    """Return a problem of rows and columns as one of factors; refuse what has none."""
+    if isinstance(problem, Product):
+        return problem
+    if type(problem) is not RankOne:
+        raise InputError("a problem of factors", problem.name, "choose a Product or a RankOne")
+    names = {"rows": problem.row_names, "columns": problem.col_names}
+    return Product({"rows": problem.rows, "columns": problem.cols}, level_names=names, name=problem.name)
+
+
+def level_ratios(problem: Problem) -> pl.DataFrame:
+    """Return of each level the click rate of the best combination with it instead, as a share of the best rate.
+
+    >>> level_ratios(RankOne([0.5, 0.4], [0.5]))["ratio"].to_list()
+    [1.0, 0.8, 1.0]
+    """
+    product, rows = as_product(problem), []
+    best = product.best_decision()
+    for place, (factor, names) in enumerate(product.level_names.items()):
+        for level, name in enumerate(names):
+            changed = (*best[:place], level, *best[place + 1 :])
+            ratio = product.rate(*changed) / product.best_mean if product.best_mean > 0.0 else 1.0
+            rows.append((factor, name, ratio if product.allows(changed) else None))
+    return pl.DataFrame(rows, {"factor": pl.String, "level": pl.String, "ratio": pl.Float64}, orient="row")
+
+
+def traffic_table(
+    policies: Sequence[Policy], problem: Problem, checkpoints: Ints, seed: int, run: int, feedback: Feedback
+) -> pl.DataFrame:
+    """Return the share of the decisions that each level had since the checkpoint before, in one run of each policy."""
+    names = as_product(problem).level_names
+    levels = pl.DataFrame(
+        [(factor, level) for factor, own in names.items() for level in own], ["factor", "level"], orient="row"
+    )
+    found, lengths = [], np.diff(checkpoints, prepend=0)
+    for policy in policies:
+        counts, _ = count_traffic(policy, problem, checkpoints, seed, run, feedback)
+        found += [
+            levels.with_columns(
+                policy=pl.lit(policy.label),
+                step=pl.lit(int(step), pl.Int64),
+                share=pl.Series(row / length, dtype=pl.Float64),
+            )
+            for step, row, length in zip(checkpoints, counts, lengths, strict=True)
+        ]
+    return pl.concat(found).select("policy", "factor", "level", "step", "share")

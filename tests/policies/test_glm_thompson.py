@@ -1,0 +1,95 @@
+"""Thompson sampling in a logistic regression, beside the regression as written down."""
+
+import numpy as np
+import pytest
+
+import rankone
+from rankone.compiling.compiled import compiled
+from rankone.errors import InputError
+from rankone.kernels.advance import Stretch, advance
+from rankone.numerics.seeds import generator
+from rankone.policies.combination_policy import allowed_mask
+from rankone.policies.pairs import glm_thompson
+from tests.oracles.logistic import Logistic
+
+SIZES = (3, 2, 4)
+RULES = [(0, 1, -1), (2, -1, 3), (-1, 1, 2)]
+
+
+@pytest.mark.parametrize("rules", [(), RULES], ids=["all", "some forbidden"])
+@pytest.mark.parametrize("pairs", [False, True], ids=["levels", "pairs"])
+def test_the_posterior_and_the_choice_are_those_of_the_slow_twin(pairs, rules):
+    """The choice is the best of all that may be shown, given the drawn weights; with pairs one that no single change
+    makes better, and mostly the best of all."""
+    twin, rng = Logistic(SIZES, pairs, 0.2), generator(1)
+    agent = rankone.policies.GLMThompson(pairs=pairs, base=0.2).agent(*SIZES, seed=4, forbidden=rules)
+    allowed = allowed_mask(np.array(SIZES), np.array(rules, np.int64).reshape(-1, 3)).reshape(SIZES)
+    found = 0
+    for _ in range(200):
+        decision = agent.ask()
+        worth = {shown: each for shown, each in twin.worth(agent.state.drawn).items() if allowed[shown]}
+        best, own = max(worth.values()), worth[decision.shown]
+        near = [each for shown, each in worth.items() if np.sum(np.array(shown) != decision.shown) == 1]
+        assert own >= max(near) - 1e-9
+        assert pairs or own == pytest.approx(best, abs=1e-9)
+        found += own >= best - 1e-9
+        clicked = rng.random() < 0.1 + 0.2 * decision.shown[0]
+        agent.tell(decision, bool(clicked))
+        twin.learn(decision.shown, 1, int(clicked))
+        np.testing.assert_allclose(agent.state.mean, twin.mean, atol=1e-8)
+        np.testing.assert_allclose(agent.state.root @ agent.state.root.T, twin.covariance, atol=1e-8)
+    assert found >= 180
+
+
+def test_weights_are_drawn_from_the_posterior():
+    agent, times = rankone.as_policy("glm-thompson:base=0.2").agent(2, 3), 4_000
+    for reward in (True, False, False, True, False):
+        agent.tell(agent.ask(), reward)
+    draws = []
+    for _ in range(times):
+        agent.ask()
+        draws.append(agent.state.drawn.copy())
+    covariance = agent.state.root @ agent.state.root.T
+    off = np.mean(draws, axis=0) - agent.state.mean
+    assert (np.abs(off) < 5 * np.sqrt(np.diag(covariance) / times)).all()
+    found, spread = np.cov(np.transpose(draws)), np.sqrt(np.diag(covariance))
+    error = np.outer(spread, spread) * np.sqrt(2 / times)  # of a sample covariance, at the most
+    assert (np.abs(found - covariance) < 5 * error).all()
+
+
+def test_outcomes_known_from_before_are_taken_in_at_once():
+    """Counts of each combination, as a live experiment gives them when levels come and go."""
+    pulls = np.arange(24).reshape(SIZES) * 50
+    clicks = pulls // np.arange(2, 26).reshape(SIZES)
+    agent, twin = rankone.as_policy("glm-thompson").agent(*SIZES), Logistic(SIZES, False, 0.05)
+    compiled(advance, glm_thompson.__name__)(agent.state, None, agent.rng, Stretch.known(pulls, clicks))
+    for shown in np.ndindex(*SIZES):
+        if pulls[shown]:
+            twin.learn(shown, pulls[shown], clicks[shown])
+    np.testing.assert_allclose(agent.state.mean, twin.mean, atol=1e-7)
+    np.testing.assert_allclose(agent.state.root @ agent.state.root.T, twin.covariance, atol=1e-9)
+
+
+def test_wrong_where_products_are_clicked_often_and_right_where_they_are_not():
+    """Row 2 is nearly as good as row 1, and is seen only with the good column: a logit cannot say both."""
+    high = rankone.RankOne([0.9, 0.8, 0.1, 0.1, 0.1, 0.1], [0.9, 0.05, 0.05, 0.05, 0.05, 0.05])
+    low = rankone.RankOne(high.rows / 10, high.cols)
+    for problem, sure in ((high, False), (low, True)):
+        study = rankone.simulate(problem, ["glm-thompson", "uts"], horizon=20_000, runs=6, workers=1, seed=2)
+        ours, uts = study.summary().sort("policy")["regret_mean"]
+        assert (ours < 2.0 * uts) is sure
+
+
+def test_bad_input():
+    for label, said in (
+        ("glm-thompson:base=0", "expected base as a click rate between 0 and 1"),
+        ("glm-thompson:pairs=2", "pairs"),
+    ):
+        with pytest.raises(InputError, match=said):
+            rankone.as_policy(label)
+    with pytest.raises(InputError, match="expected pairs as true or false - got 2"):
+        rankone.policies.GLMThompson(pairs=2)
+    with pytest.raises(InputError, match=r"expected at most 2,000 effects for glm-thompson - got 2,601 - "):
+        rankone.policies.GLMThompson(pairs=True).start(50, 50)
+    with pytest.raises(InputError, match="choose 'uts'"):
+        rankone.policies.GLMThompson().start(3_000, 5)
