@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import operator
+import re
 import secrets
 import typing
 from collections.abc import Iterable, Mapping
@@ -144,6 +145,18 @@ def duration(seconds: float, rounded: bool = False) -> str:
     unit, size = next(fits, _UNITS[-1])
     count = f"{seconds / size:,.{1 if rounded else 6}f}".rstrip("0").rstrip(".")
     return f"{count} {unit}{'' if count == '1' else 's'}"
+
+
+def parse_duration(where: str, text: str) -> float:
+    """Return the seconds of a time such as 90d, 36h, 10m or 45s; a number alone is seconds.
+
+    >>> parse_duration("--older-than", "1.5d"), parse_duration("--older-than", "600")
+    (129600.0, 600.0)
+    """
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([smhd]?)", text.strip())
+    if found is None:
+        raise InputError(f"a time for {where}", text, f"try {where} 30d, 36h, 10m or 45s")
+    return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}[found[2]]
 
 
 def value_text(value: Any) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,8 @@ def analyse(
     simulations: int = 999,
     seed: int = 0,
     progress: CheckProgress | bool | None = None,
+    archive: str | os.PathLike[str] | None = None,
+    rest: bool = False,
 ) -> Analysis:
     """Say which combination is clicked most, how sure that is, and what to do next.
 
@@ -65,6 +68,8 @@ def analyse(
         simulations: tables to simulate for the rank-1 test, at most.
         seed: of those simulations.
         progress: True for a bar, or a function, called with simulations done and simulations in all.
+        archive: the folder with the archives of the experiment, if it has any.
+        rest: take only what is not archived.
 
     >>> import rankone
     >>> shown, clicked = [[4000, 4000], [4000, 4000]], [[200, 300], [160, 245]]
@@ -77,7 +82,8 @@ def analyse(
     whole_number("simulations", simulations, least=20)
     whole_number("seed", seed, least=0)
     names = (factors,) if isinstance(factors, str) else tuple(factors)
-    counts = _counts(data, experiment, names, shown, clicked, slice)
+    read = functools.partial(_experiment_counts, experiment=experiment, archive=archive, rest=rest)
+    counts = _counts(data, experiment, read, names, shown, clicked, slice)
     if sum(counts.sizes) > _MOST_LEVELS:
         got = f"{sum(counts.sizes):,}"
         raise InputError(f"at most {_MOST_LEVELS:,} levels", got, "name fewer factors; logs are for `rankone fit`")
@@ -87,20 +93,28 @@ def analyse(
 
 
 def _counts(
-    data: Any, experiment: str | None, factors: Sequence[str], shown: str | None, clicked: str | None, slice: str | None
+    data: Any,
+    experiment: str | None,
+    read: Callable[[str | os.PathLike[str]], FactorCounts],
+    factors: Sequence[str],
+    shown: str | None,
+    clicked: str | None,
+    slice: str | None,
 ) -> FactorCounts:
     if isinstance(data, str | os.PathLike):
         from rankone.serving.recognise import is_database
 
         if is_database(data):
-            return _experiment_counts(data, experiment)
+            return read(data)
         data = read_table(Path(data) if not isinstance(data, str) else data)
     if experiment is not None:
         raise InputError("a database beside experiment=", type(data).__name__, "leave experiment out, or name its file")
     return as_factor_counts(data, factors=factors, shown=shown, clicked=clicked, slice=slice)
 
 
-def _experiment_counts(database: str | os.PathLike[str], experiment: str | None) -> FactorCounts:
+def _experiment_counts(
+    database: str | os.PathLike[str], experiment: str | None, archive: str | os.PathLike[str] | None, rest: bool
+) -> FactorCounts:
     """The outcomes of a live experiment that count."""
     from rankone.serving import Database
     from rankone.serving.export import decisions_table
@@ -109,7 +123,8 @@ def _experiment_counts(database: str | os.PathLike[str], experiment: str | None)
         do = "name one behind it (experiment=); `rankone experiments` lists them"
         raise InputError("the name of an experiment", f"the database {os.fspath(database)} alone", do)
     with Database(os.fspath(database), read_only=True) as opened:
-        return as_factor_counts(decisions_table(opened, experiment))
+        folder = None if archive is None else Path(archive)
+        return as_factor_counts(decisions_table(opened, experiment, archive=folder, rest=rest))
 
 
 def _control(control: Mapping[str, str] | str, counts: FactorCounts) -> dict[str, str]:

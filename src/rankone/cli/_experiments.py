@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 DB = typer.Argument(..., help="SQLite file or postgresql:// address.")
 NAME = typer.Argument(..., help="Name of the experiment.")
+ARCHIVE = typer.Option(None, help="Folder with the archives of the experiment, if it has any.")
+REST = typer.Option(False, "--rest", help="Only what is not archived.")
 LEVEL_HELP = "A level of a factor, where these are not rows and columns, such as image=2; repeatable."
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from rankone.cli._commands import DATA, command
+from rankone.cli._experiments import ARCHIVE, REST
 from rankone.cli._wording import told_as_table_options
 from rankone.errors import InputError
 
@@ -35,6 +36,8 @@ def analyse(
     confidence: float = typer.Option(0.95, help="Confidence of the intervals."),
     simulations: int = typer.Option(999, help="Tables to simulate for the rank-1 test, at most."),
     seed: int = typer.Option(0, help="Seed of those simulations."),
+    archive: Path | None = ARCHIVE,
+    rest: bool = REST,
     out: Path | None = typer.Option(None, help="Report to write, one HTML file that opens without a network."),
     chart: Path | None = typer.Option(None, help="Picture of the levels (.png .svg .pdf .html)."),
     heatmap: Path | None = typer.Option(None, help="Picture of how far pairs are from a product."),
@@ -56,7 +59,7 @@ def analyse(
         found = rankone.analyse(
             source[0], experiment=source[1] if len(source) == 2 else None, factors=factor or (), shown=shown,
             clicked=clicked, slice=slice, control=control, dispersion=dispersion, confidence=confidence,
-            simulations=simulations, seed=seed, progress=progress,
+            simulations=simulations, seed=seed, progress=progress, archive=archive, rest=rest,
         )  # fmt: skip
     written = [found.chart().save(chart)] if chart is not None else []
     written += [found.heatmap().save(heatmap)] if heatmap is not None else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import typer
 
@@ -13,6 +14,7 @@ from rankone.cli._experiments import DB
 @command("doctor", example="rankone.db", topic=SERVICE)
 def doctor(
     db: str = DB,
+    archive: Path | None = typer.Option(None, help="Folder with archives of this database, to check them too."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
 ) -> None:
     """Check pages, checksums and snapshots of a database and replay its journals; exit code 1 if something is wrong."""
@@ -21,7 +23,7 @@ def doctor(
     from rankone.cli._tables import show_table
     from rankone.serving.doctor import examine
 
-    findings = examine(db)
+    findings = examine(db, archive)
     if as_json:
         print(json.dumps([finding._asdict() for finding in findings], indent=1))
     else:

@@ -30,3 +30,5 @@ def exclude(
     with experiment_of(db, name) as experiment:
         taken = experiment.exclude(**fits, since=since, until=until, why=why)
         print(f"{amount(taken, 'outcome')} of '{name}' excluded.")
+        if experiment.look(lambda fold: fold.archived):
+            print("What is in its archives still counts.")

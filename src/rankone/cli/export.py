@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from rankone.cli._commands import LIVE, command
-from rankone.cli._experiments import DB, NAME
+from rankone.cli._experiments import ARCHIVE, DB, NAME, REST
 
 
 @command("export", example="rankone.db homepage --out decisions.csv", topic=LIVE)
@@ -19,6 +19,8 @@ def export(
     out: Path | None = typer.Option(
         None, "--out", help="File to write: .parquet, .csv or .jsonl; default: CSV on standard output."
     ),
+    archive: Path | None = ARCHIVE,
+    rest: bool = REST,
 ) -> None:
     """Write one row per decision: pair, time, outcome, and whether the policy learned from it."""
     from rankone.serving import Database
@@ -28,8 +30,8 @@ def export(
     with Database(db, read_only=True) as database:
         if out is None:
             text = io.BytesIO()  # written by Python, which knows a reader that has had enough, as `head` does
-            write_csv(decisions_table(database, name), text)
+            write_csv(decisions_table(database, name, archive=archive, rest=rest), text)
             sys.stdout.buffer.write(text.getbuffer())
             return
-        written = write_decisions(database, name, out)
+        written = write_decisions(database, name, out, archive=archive, rest=rest)
     print(f"{amount(written, 'decision')} of '{name}' written to {out}", file=sys.stderr)

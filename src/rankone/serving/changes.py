@@ -107,6 +107,8 @@ def draft_exclusion(
         note = fold.era_note(why, forget=True, prior=False)
         draft.add(Kind.ERA, -1, texts=Texts(note=note))
         return 0
+    if fold.archived:
+        fits["after"] = fold.archived
     # Told, but their windows are still open: they will not be learned either.
     exclusion = Exclusion(2**62, **fits)
     held = [number for number in fold.held if fold.held_fits(number, exclusion)]

@@ -1,4 +1,4 @@
-"""Is everything as it was written? Pages, names, checksums, a full replay, a recount, snapshots.
+"""Is everything as it was written? Pages, names, checksums, a full replay, a recount, snapshots, archives.
 
 All of an experiment is read as of one moment, so that a service may go on writing meanwhile.
 """
@@ -6,17 +6,20 @@ All of an experiment is read as of one moment, so that a service may go on writi
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from rankone.errors import RankoneError
 from rankone.serving import snapshot
+from rankone.serving.archive_checks import examine_archives
+from rankone.serving.factors import widened
+from rankone.serving.finding import Finding
 from rankone.serving.fold import Diverged, Fold
 from rankone.serving.forks import at_work
-from rankone.serving.journal_reading import from_snapshot, read_tail, replay
+from rankone.serving.journal_reading import begin, from_snapshot, read_tail, replay
 from rankone.serving.packing import shown_levels
 from rankone.serving.report_wording import NOT_KNOWN
 from rankone.serving.storage import Storage, open_storage
@@ -31,33 +34,18 @@ _COPIED = (
 _PATIENCE = 3600.0  # seconds for one statement: a recount of a long journal takes its time
 
 
-class Finding(NamedTuple):
-    """The result of one check."""
-
-    experiment: str  # "" for the database as a whole
-    check: str
-    ok: bool  # nothing wrong was found
-    detail: str
-    checked: bool = True  # False: it could not be checked, and the detail says why
-
-    @property
-    def verdict(self) -> str:
-        """The result in a word."""
-        return "left out" if not self.checked else "good" if self.ok else "WRONG"
-
-
-def examine(db: str | Path) -> list[Finding]:
-    """Check a database and everything in it; nothing is changed, and nobody has to wait."""
+def examine(db: str | Path, archive: str | Path | None = None) -> list[Finding]:
+    """Check a database and everything in it, and the archives in a folder; nothing is changed, and nobody waits."""
     with at_work:
         try:
             storage = open_storage(db, patience=_PATIENCE, read_only=True)
         except RankoneError as error:
             return [Finding("", "open", False, str(error))]
         with contextlib.closing(storage):
-            return list(_examine(storage))
+            return list(_examine(storage, None if archive is None else Path(archive)))
 
 
-def _examine(storage: Storage) -> Iterator[Finding]:
+def _examine(storage: Storage, archive: Path | None) -> Iterator[Finding]:
     try:
         yield Finding("", "schema", True, _of_schema(storage.schema))
         if storage.copied_in_use:
@@ -73,7 +61,9 @@ def _examine(storage: Storage) -> Iterator[Finding]:
     for name, number in names.items():
         try:
             storage.hold_still()
-            for finding in _examine_one(storage, name, number):
+            for finding in itertools.chain(
+                _examine_one(storage, name, number), examine_archives(storage, name, number, archive)
+            ):
                 yield _not_all(finding) if damage and finding.ok and finding.checked else finding
         except RankoneError as error:
             yield Finding(name, "journal", False, str(error))
@@ -117,7 +107,11 @@ def _examine_one(storage: Storage, name: str, number: int) -> Iterator[Finding]:
 def _recount(storage: Storage, name: str, number: int, fold: Fold) -> Finding:
     """Count outcomes once more, by the database itself and not by the fold."""
     pulls, clicks = np.zeros_like(fold.pulls), np.zeros_like(fold.clicks)
-    counted = storage.recount(number, [each._asdict() for each in fold.exclusions])
+    after = storage.base_seq(number)
+    if after:
+        begun = begin(storage, number, with_policy=False)
+        pulls, clicks = (widened(each, fold.factors.sizes) for each in (begun.pulls, begun.clicks))
+    counted = storage.recount(number, [each._asdict() for each in fold.exclusions], after)
     pairs = np.array([(row, col) for row, col, *_ in counted], np.int64).reshape(-1, 2)
     packed = [None if shown is None else bytes(shown) for _, _, shown, *_ in counted]
     for cell, (*_, count, clicked) in zip(shown_levels(pairs, packed, pulls.ndim).tolist(), counted, strict=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ _LAST = 2**62
 
 
 class Exclusion(NamedTuple):
-    """Outcomes not to count: those of events before `seq` that fit everything that is given."""
+    """Outcomes not to count: those of events behind `after` and before `seq` that fit everything that is given."""
 
     seq: int
     first: int = 0
@@ -23,6 +23,7 @@ class Exclusion(NamedTuple):
     col: int | None = None
     source: str | None = None
     token: str | None = None  # that told the outcome, or asked for its decision
+    after: int = 0  # events up to this one count: they were in an archive by then
     levels: Mapping[str, int] | None = None  # by the number of their factor, as text; those of rows and columns above
 
     def of_factors(self) -> dict[int, int]:
@@ -30,10 +31,14 @@ class Exclusion(NamedTuple):
         named = {0: self.row, 1: self.col} | {int(factor): level for factor, level in (self.levels or {}).items()}
         return {factor: level for factor, level in named.items() if level is not None}
 
+    def among(self, numbers: Any) -> Any:
+        """Return for each event whether the exclusion can speak of it at all."""
+        return (numbers[:, SEQ] < self.seq) & (numbers[:, SEQ] > self.after)
+
     def fits(self, events: Events, asked: set[int]) -> Any:
         """Return for each event whether its outcome is excluded; `asked` are the decisions that its token asked for."""
         numbers = events.numbers
-        fits = (numbers[:, SEQ] < self.seq) & (numbers[:, DECISION] >= self.first) & (numbers[:, DECISION] <= self.last)
+        fits = self.among(numbers) & (numbers[:, DECISION] >= self.first) & (numbers[:, DECISION] <= self.last)
         named = self.of_factors()
         if named:
             shown = events.shown(max(2, 1 + max(named)))
@@ -88,6 +93,12 @@ class Exclusions:
             if token is not None and token in self._asked:
                 self._asked[token].add(int(events.numbers[place, DECISION]))
 
+    def remember(self, asked: Iterable[tuple[int, str | None]]) -> None:
+        """Note who asked for decisions that are open where a journal begins to be read."""
+        for decision, token in asked:
+            if token is not None and token in self._asked:
+                self._asked[token].add(decision)
+
     def hidden(self, events: Events, counted: Any, sizes: Sequence[int]) -> Any:
         """Return, for each of the events that count, levels whose outcomes were left out for being theirs.
 
@@ -104,7 +115,8 @@ class Exclusions:
             if some and len(events):
                 others = exclusion._replace(row=None, col=None, levels=None)
                 fits = others.fits(events, self._asked.get(exclusion.token or "", set()))
-                fits |= events.numbers[:, DECISION] < self._before.get(exclusion.seq, 0)  # the level's were voided
+                earlier = events.numbers[:, DECISION] < self._before.get(exclusion.seq, 0)  # the level's were voided
+                fits |= earlier & (events.numbers[:, SEQ] > exclusion.after)
                 fits = fits[counted]
                 found = np.zeros((int(counted.sum()), sum(sizes)), bool) if found is None else found
                 found[np.ix_(fits, some)] = True

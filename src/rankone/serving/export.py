@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankone.errors import InputError
+from rankone.serving.archive import kept_rows, whole_journal
 from rankone.serving.database import Database
 from rankone.serving.factors import Factors
 from rankone.serving.fold import Fold
@@ -34,7 +35,9 @@ _SEGMENT = "segment_"  # before the names of attributes
 _FORMULA = r"""((?:^|;)[" ]*)([=+\-@\t\r])"""
 
 
-def decisions_table(database: Database, name: str) -> pl.DataFrame:
+def decisions_table(
+    database: Database, name: str, *, archive: str | Path | None = None, rest: bool = False
+) -> pl.DataFrame:
     """Return the decisions of an experiment; outcomes are open, held, told, expired, late or void.
 
     `learned` says whether the outcome counts: not if it is open, held, late, void or excluded.
@@ -44,15 +47,27 @@ def decisions_table(database: Database, name: str) -> pl.DataFrame:
     `reward` is what was told where that was a reward; `clicked` is what it was rounded to. There is a column for each
     factor with the names of its levels; rows and columns have their numbers, too. Where something was said of visitors,
     there is a column for each attribute, named `segment_` and the attribute.
+
+    Args:
+        database: where the experiment is.
+        name: its name.
+        archive: the folder with its archives, if it has any.
+        rest: take only the decisions that are not archived, and those that were open when others were.
     """
     import polars as pl
 
     asks, outcomes = [], []
     with database.reader() as storage:
         number = storage.number(name)
-        fold = begin(storage, number, with_policy=False)
+        storage.hold_still()  # or an archive could take away what is about to be read
+        journal = whole_journal(storage, number, archive, rest)
+        fold = begin(journal, number, with_policy=False)
         factors = _most_factors(storage, number)
-        for events in each_to_end(storage, number, fold):
+        if fold.open:  # where the rest begins
+            kept = kept_rows(storage.upto(number, fold.seq), fold.open)
+            asks.append(_asks(of_rows(kept), factors))
+            outcomes.append(_outcomes(of_rows(kept), fold))
+        for events in each_to_end(journal, number, fold):
             asks.append(_asks(events, factors))
             outcomes.append(_outcomes(events, fold))
     # A late outcome replaces the expiry or the void that it follows.
@@ -132,14 +147,16 @@ _WRITERS: dict[str, Callable[[pl.DataFrame, Any], None]] = {
 }
 
 
-def write_decisions(database: Database, name: str, out: Path) -> int:
+def write_decisions(
+    database: Database, name: str, out: Path, *, archive: str | Path | None = None, rest: bool = False
+) -> int:
     """Write the decisions of an experiment to a file whose ending says how; return how many there are."""
     writer = _WRITERS.get(out.suffix)
     if writer is None:
         raise InputError(f"a file that ends in {', '.join(_WRITERS)}", str(out), "try --out decisions.parquet")
     if not out.absolute().parent.is_dir():
         raise InputError(f"a folder for {out}", f"no folder {out.parent}", "make it")
-    table = decisions_table(database, name)
+    table = decisions_table(database, name, archive=archive, rest=rest)
     with whole_file(out) as part:
         writer(table, part)
     return len(table)

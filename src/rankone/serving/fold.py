@@ -30,6 +30,7 @@ from rankone.serving.journal import (
     BY_AGE,
     CLOSING,
     DECISION,
+    ERAS,
     KIND,
     LEARNED,
     ROW,
@@ -91,9 +92,19 @@ class Fold:
         self.eras: list[str] = []  # why each began
         self.forbidden: list[list[int]] = []  # a level of each factor, -1: any; all that fits is never shown
         self.exclusions = Exclusions(marks)
-        starts = marks.numbers[marks.numbers[:, KIND] != Kind.STOP, SEQ]
+        self.archives: list[dict[str, Any]] = []  # what each moved to a file, see `rankone.serving.archive`
+        starts = marks.numbers[np.isin(marks.numbers[:, KIND], ERAS), SEQ]
         self._last_era = int(starts.max()) if with_policy and len(starts) else 2**62
         self.state: Any = None
+
+    @property
+    def archived(self) -> int:
+        """The last event that was moved to a file; 0: none was."""
+        return int(self.archives[-1]["upto"]) if self.archives else 0
+
+    def runs_at(self, seq: int) -> bool:
+        """Return whether the policy is replayed over an event: its last era has begun there."""
+        return self._last_era <= seq
 
     @property
     def shown(self) -> dict[str, str] | None:
@@ -302,6 +313,9 @@ class Fold:
             return
         if kind is Kind.STOP:
             self.stopped, self.resumed = details, None
+            return
+        if kind is Kind.ARCHIVE:
+            self.archives.append(details)
             return
         if kind is Kind.CREATE:
             self.began = self.at

@@ -20,6 +20,7 @@ VOID      closed, nothing learned (0: never shown, says who asked; 1: for its ag
 STEER     from here on decisions are drawn with the probabilities in `note` (`rankone.kernels.steering`)
 CLOCK     the journal's time is ahead of the machine's clock (by so many microseconds); below zero: it jumped ahead
           with the machine's clock
+ARCHIVE   all events up to one that `note` names were moved to a file, which it names too (`rankone.serving.archive`)
 ========  ==============================================================================================
 
 A decision is a pair: its row and its column are numbers; where there is only one factor the column is 0. Journals of
@@ -70,10 +71,11 @@ COLUMNS = (*NUMBERS, *TEXTS, "chain")
 class Kind(enum.IntEnum):
     """What an event is. The numbers are stored: never change one."""
 
-    CREATE, ERA, STOP, ASK, TELL, HOLD, LEARN, EXPIRE, LATE, VOID, CLOCK, STEER = range(1, 13)
+    CREATE, ERA, STOP, ASK, TELL, HOLD, LEARN, EXPIRE, LATE, VOID, CLOCK, STEER, ARCHIVE = range(1, 14)
 
 
-MARKS = (Kind.CREATE, Kind.ERA, Kind.STOP)  # rare events that change what the others mean
+MARKS = (Kind.CREATE, Kind.ERA, Kind.STOP, Kind.ARCHIVE)  # rare events that change what the others mean
+ERAS = (Kind.CREATE, Kind.ERA)  # with which the policy starts afresh
 OUTCOMES = (Kind.TELL, Kind.HOLD, Kind.LEARN, Kind.EXPIRE, Kind.LATE, Kind.VOID)
 LEARNED = (Kind.TELL, Kind.LEARN, Kind.EXPIRE)  # outcomes that the policy learns
 CLOSING = (*LEARNED, Kind.VOID)  # events that close a decision

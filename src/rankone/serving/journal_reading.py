@@ -5,15 +5,19 @@ Nothing here takes a lock or writes: it sees what is committed, whoever committe
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import gc
 import threading
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
 
+from rankone.errors import JournalError
 from rankone.serving import snapshot
 from rankone.serving.fold import Diverged, Fold, Stale
 from rankone.serving.journal import Events, damaged, of_rows, read_groups
 from rankone.serving.storage import Storage
+from rankone.serving.storage.driver import Row
 from rankone.serving.unknown_policy import PolicyNotKnown
 
 _CHUNK = 50_000  # events read at a time
@@ -26,6 +30,28 @@ class WholeJournal(NamedTuple):
     snapshot_seq: int  # of the snapshot it was read from; 0: from the beginning
     bad: list[int]  # snapshots that are damaged or belong to another journal
     diverged: Diverged | None  # where the policy's code chooses otherwise by now: it is folded without its policy
+
+
+class Journal(Protocol):
+    """What is read of a journal: a database has it, or a database and the files to which its first part was moved."""
+
+    def tail(self, experiment: int, after: int, limit: int) -> list[Row]:
+        """Return the events behind event `after`, oldest first."""
+
+    def marks(self, experiment: int) -> list[Row]:
+        """Return the rare events that change what the others mean."""
+
+    def base(self, experiment: int) -> tuple[int, Any] | None:
+        """Return (seq, body) of what is known where the journal begins; None: it has all its events."""
+
+    def base_seq(self, experiment: int) -> int:
+        """Return the last event that was moved to a file."""
+
+    def last_event(self, experiment: int) -> int:
+        """Return the number of the last event."""
+
+    def last_decision(self, experiment: int) -> int:
+        """Return the number of the last decision."""
 
 
 def read_whole(storage: Storage, number: int) -> WholeJournal:
@@ -52,25 +78,27 @@ def read_whole(storage: Storage, number: int) -> WholeJournal:
             with_policy, diverged = False, where
 
 
-def replay(storage: Storage, number: int, with_policy: bool = True) -> Fold:
-    """Fold a whole journal; without its policy, only what is counted."""
+def replay(storage: Journal, number: int, with_policy: bool = True) -> Fold:
+    """Fold a whole journal, or all of it that is there; without its policy, only what is counted."""
     with _cycles_ignored:
         return read_tail(storage, number, begin(storage, number, with_policy))
 
 
-def begin(storage: Storage, number: int, with_policy: bool = True) -> Fold:
-    """Return the fold of an experiment before its first event."""
-    return Fold(_marks(storage, number), with_policy)
+def begin(storage: Journal, number: int, with_policy: bool = True) -> Fold:
+    """Return the fold of an experiment before its first event, or before the first that is still there."""
+    base = storage.base(number)
+    fold = Fold(_marks(storage, number), with_policy)
+    return fold if base is None else snapshot.load_base(fold, *base)
 
 
-def read_tail(storage: Storage, number: int, fold: Fold) -> Fold:
+def read_tail(storage: Journal, number: int, fold: Fold) -> Fold:
     """Apply the events behind those a fold has seen, to the end."""
     for _ in each_to_end(storage, number, fold):
         pass
     return fold
 
 
-def each_to_end(storage: Storage, number: int, fold: Fold) -> Iterator[Events]:
+def each_to_end(storage: Journal, number: int, fold: Fold) -> Iterator[Events]:
     """Apply all events behind those a fold has seen, and yield them stretch by stretch.
 
     At a damaged page a database may stop and say nothing: a journal whose end cannot be reached is refused.
@@ -81,23 +109,49 @@ def each_to_end(storage: Storage, number: int, fold: Fold) -> Iterator[Events]:
         if storage.last_event(number) <= fold.seq and storage.last_decision(number) < fold.decisions:
             return
         if fold.seq == before:  # otherwise others may be writing
-            raise damaged(fold.seq + 1, "events missing from number")
+            with _moved(storage, number, fold):
+                raise damaged(fold.seq + 1, "events missing from number")
 
 
-def each_stretch(storage: Storage, number: int, fold: Fold, limit: int = _CHUNK) -> Iterator[Events]:
-    """Apply the events behind those a fold has seen, and yield them stretch by stretch of about `limit` events."""
-    while rows := storage.tail(number, fold.seq, limit):
-        events, chain = read_groups(rows, fold.seq, fold.chain)
-        if len(events):
+def each_stretch(storage: Journal, number: int, fold: Fold, limit: int = _CHUNK) -> Iterator[Events]:
+    """Apply the events behind those a fold has seen, and yield them stretch by stretch of about `limit` events.
+
+    Raises `Stale` where they are in an archive by now.
+    """
+    groups = each_checked(functools.partial(storage.tail, number), fold.seq, fold.chain, limit)
+    with _moved(storage, number, fold):
+        for _, events, chain in groups:
             fold.apply(events)
             fold.chain = chain
             yield events
+
+
+def each_checked(
+    tail: Callable[[int, int], list[Row]], seq: int, chain: bytes, limit: int = _CHUNK
+) -> Iterator[tuple[list[Row], Events, bytes]]:
+    """Yield what follows event `seq` with checksum `chain`: rows and events of whole groups, and their checksum."""
+    while rows := tail(seq, limit):
+        events, chain = read_groups(rows, seq, chain)
+        if len(events):
+            seq += len(events)
+            yield rows[: len(events)], events, chain
         elif len(rows) < limit:
-            raise damaged(fold.seq + 1)  # the end of a group is missing
+            raise damaged(seq + 1)  # the end of a group is missing
         else:
             limit *= 2
         if len(rows) < limit and len(events) == len(rows):
             break
+
+
+@contextlib.contextmanager
+def _moved(storage: Journal, number: int, fold: Fold) -> Iterator[None]:
+    """Tell events that are missing because they were archived meanwhile from those that should be there."""
+    try:
+        yield
+    except JournalError:
+        if storage.base_seq(number) > fold.seq:
+            raise Stale from None
+        raise
 
 
 def from_snapshot(storage: Storage, number: int, seq: int, body: bytes) -> Fold | None:
@@ -105,7 +159,7 @@ def from_snapshot(storage: Storage, number: int, seq: int, body: bytes) -> Fold 
     return snapshot.load(body, seq, _marks(storage, number), lambda at: _chain_at(storage, number, at))
 
 
-def _marks(storage: Storage, number: int) -> Events:
+def _marks(storage: Journal, number: int) -> Events:
     """Return the rare events of a journal."""
     return of_rows(storage.marks(number))
 

@@ -249,6 +249,9 @@ class Planner:
                     return KnownDecision(number, opened.pair, opened.shown, True, so_far + self._new.get(number, []))
             elif number < self._fold.decisions:
                 events = self._storage.of_decision(self._experiment, number)
+                if self._fold.archives and not (events and events[0][KIND] == _ASK):
+                    do = "nothing is to be done: what became of it is in its archive"
+                    raise UnknownDecision("a decision that is not archived yet", id, do)
                 if events and hmac.compare_digest(events[0][_SECRET] or b"", secret):
                     so_far = [(event[KIND], event[VALUE]) for event in events if event[KIND] in OUTCOMES]
                     pair, shown = events[0][ROW : TAG + 1], events[0][_SHOWN]
@@ -293,7 +296,12 @@ class Planner:
             raise KeyReused(before, now, "use a new key for a new request")
         if key in self._keys:
             return PromisedDecisions(first, count)
-        events = [self._storage.of_decision(self._experiment, number)[0] for number in range(first, first + count)]
+        numbers = range(first, first + count)
+        firsts = [event for number in numbers for event in self._storage.of_decision(self._experiment, number)[:1]]
+        events = [event for event in firsts if event[KIND] == _ASK]
+        if len(events) < count:
+            got = f"key '{key}', of whose {amount(count, 'decision')} some are archived"
+            raise KeyReused("a key whose decisions are all there", got, "use a new key for a new request")
         return [decision_of(self._fold, event, event[_SECRET], event[_SHOWN]) for event in events]
 
 

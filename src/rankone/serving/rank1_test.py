@@ -5,7 +5,8 @@ counts taken as if they had been fixed beforehand, a test at 5 % rejects from al
 (kl-ucb). So every simulated experiment is played by the same policy, asked and told in the order of the
 journal, in a world with the fitted rank-1 rates. After a stop the pair with most outcomes gets the rest.
 
-Experiments that were changed on the way (levels, policy, exclusions) are tested as if their counts had been fixed.
+Experiments that were changed on the way (levels, policy, exclusions), or archived in part, are tested as if their
+counts had been fixed.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ def check_experiment(
     checked_level(level)
     with database.reader() as storage:
         number = storage.number(name)
+        storage.hold_still()  # or an archive could take away what is about to be read
         fold = begin(storage, number, with_policy=False)
         parts = [events.numbers for events in each_stretch(storage, number, fold)]
     if len(fold.factors) != 2:
@@ -64,7 +66,11 @@ def check_experiment(
         raise InputError("an experiment with two factors", f"{len(fold.factors)}: {', '.join(fold.factors)}", do)
     rows, cols = (levels.names for levels in fold.factors.values())
     table = as_pair_counts(fold.pulls, fold.clicks, row_names=rows, col_names=cols, name=name)
-    redraw = played_again(fold.policy, *_schedule(np.concatenate(parts))) if len(fold.eras) == 1 else None
+    redraw = (
+        played_again(fold.policy, *_schedule(np.concatenate(parts)))
+        if len(fold.eras) == 1 and not fold.archives
+        else None
+    )
     rng = generator(whole_number("seed", seed, least=0), "check-rank1", name)
     method = FIXED if redraw is None else PLAYED_AGAIN
     scatter = BINOMIAL if dispersion is None else given_dispersion(dispersion)

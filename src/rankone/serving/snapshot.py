@@ -2,6 +2,9 @@
 
 A snapshot is a convenience and can be deleted at any time. It is used only if its own checksum is right and the
 journal's checksum at its place is the one it was made with; otherwise it is set aside and the journal is read instead.
+
+Where a journal begins behind what was archived, such a snapshot is its *base*, and that is needed. So those of older
+layouts must still be read: `load_base` takes over what it knows, and `tests/serving/journals` keeps some.
 """
 
 from __future__ import annotations
@@ -16,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from rankone.serving.factors import Factors
-from rankone.serving.fold import Fold
-from rankone.serving.journal import PAIRS_VERSION, Events
+from rankone.serving.fold import Diverged, Fold
+from rankone.serving.journal import PAIRS_VERSION, Events, Kind, damaged
 from rankone.serving.open_decisions import Held, Open
 from rankone.serving.segments import UNSAID, Segments
 from rankone.serving.settings import Settings
@@ -36,7 +39,8 @@ def contents(fold: Fold) -> dict[str, Any]:
     for what in _WEIGHED:
         arrays |= {f"{what}_{name}": array for name, array in getattr(fold.weighing, what)._asdict().items()}
     arrays |= fold.segments.arrays()
-    arrays |= {f"state_{name}": getattr(fold.state, name) for name in fold.state._fields}
+    if fold.state is not None:
+        arrays |= {f"state_{name}": getattr(fold.state, name) for name in fold.state._fields}
     facts = {
         "version": [PAIRS_VERSION, LAYOUT],
         "seq": fold.seq,
@@ -59,8 +63,9 @@ def contents(fold: Fold) -> dict[str, Any]:
         "settings": fold.settings.note(),
         "policy": fold.policy.label,
         **fold.factors.note(),
-        "rng": fold.rng.bit_generator.state,
     }
+    facts |= {} if fold.state is None else {"rng": fold.rng.bit_generator.state}
+    facts |= {"archives": fold.archives} if fold.archives else {}
     shown = {number: opened.shown.hex() for number, opened in fold.open.items() if opened.shown is not None}
     facts |= {"shown": shown} if shown else {}
     facts |= {"forbidden": fold.forbidden} if fold.forbidden else {}
@@ -94,49 +99,97 @@ def load(body: bytes, seq: int, marks: Events, chain_at: Callable[[int], bytes |
         fold = Fold(marks)
         if fold.exclusions.after(facts["seq"]):
             return None  # it counts outcomes that were excluded since
-        fold.seq, fold.at, fold.chain = facts["seq"], facts["at"], bytes.fromhex(facts["chain"])
-        fold.decisions, fold.stopped, fold.resumed = facts["decisions"], facts["stopped"], facts["resumed"]
-        (fold.clock_ahead, fold.clock_jumped), fold.exclusions.taken = facts["clock"], dict(facts["excluded"])
-        fold.fillers, fold.learned, fold.expired, fold.voided_by_age = facts["amounts"]
-        fold.eras, fold.era_first = facts["eras"], facts["era_first"]
-        fold.settings = Settings.of_note(json.loads(facts["settings"]))
-        fold.policy = policy_of(facts["policy"])
-        fold.factors = Factors.of_note(facts)
-        fold.forbidden = facts.get("forbidden", [])
-        fold.place_levels()
-        fold.segments = Segments(fold.factors.sizes)
-        fold.weighing = Weighing(fold.settings, fold.factors.each, fold.rules, fold.segments)
-        texts, attributes = facts["segments"]
-        if not fold.segments.restore(texts, attributes, arrays):
-            return None
-        loaded = []
-        for what in _WEIGHED:
-            fresh = getattr(fold.weighing, what)
-            loaded.append(fresh._replace(**{name: arrays[f"{what}_{name}"] for name in fresh._fields}))
-            if any(old.shape != new.shape for old, new in zip(fresh, loaded[-1], strict=True)):
-                return None  # this program weighs evidence otherwise
-        fold.weighing.restore(*loaded, *facts["weighed"])
-        for name in _COUNTS:
-            setattr(fold, name, arrays[name])
-        fresh = fold.started()
-        names = {f"state_{name}" for name in fresh._fields}
-        if names != {name for name in arrays.files if name.startswith("state_")}:
-            return None  # the policy's state has other parts by now
-        stored = [arrays[f"state_{name}"] for name in fresh._fields]
-        if any(new.dtype != old.dtype or new.ndim != old.ndim for new, old in zip(fresh, stored, strict=True)):
-            return None
-        fold.state = type(fresh)(*stored)
-        fold.rng = np.random.Generator(np.random.PCG64())
-        fold.rng.bit_generator.state = facts["rng"]
-        secrets, tokens, crosses = arrays["secrets"].tobytes(), facts["tokens"], facts["crosses"]
-        visitors = facts["visitors"]
-        for place, (number, row, col, tag, at) in enumerate(arrays["open"].tolist()):
-            secret, token = secrets[16 * place : 16 * place + 16], tokens.get(str(number))
-            cross, packed = (_bytes(found.get(str(number))) for found in (crosses, facts.get("shown", {})))
-            fold.open[number] = Open(row, col, tag, at, secret, token, cross, packed, visitors.get(str(number), UNSAID))
-        fold.held = {number: Held(*held) for number, *held in facts["held"]}
-        fold.due = deque(fold.open) if fold.settings.window else deque()
+        _fill(fold, facts, arrays)
+        return fold if _fill_weighing(fold, facts, arrays) and _fill_state(fold, facts, arrays) else None
+
+
+def load_base(fold: Fold, seq: int, body: bytes) -> Fold:
+    """Let a fold begin where its journal does, behind event `seq`: with what was known there, in whatever version.
+
+    A base cannot be set aside, as what came before is in a file. So what this program would keep otherwise begins
+    again: evidence with nothing, and the policy on what is known (`Diverged` tells that to who wants it replayed).
+    """
+    body = bytes(body)
+    if not _intact(body):
+        raise damaged(seq, "what is known where the journal begins damaged, behind event")
+    with np.load(io.BytesIO(body[32:]), allow_pickle=False) as arrays:
+        facts = json.loads(arrays["facts"].tobytes())
+        if facts["seq"] != seq:
+            raise damaged(seq, "what is known at another event where the journal begins, behind event")
+        _fill(fold, facts, arrays)
+        fold.exclusions.remember((number, opened.token) for number, opened in fold.open.items())
+        _fill_weighing(fold, facts, arrays)
+        if fold.runs_at(seq) and not ("rng" in facts and _fill_state(fold, facts, arrays)):
+            raise Diverged(seq)
     return fold
+
+
+def digest(body: bytes) -> str:
+    """Return the checksum of a snapshot, for others to name it by."""
+    return bytes(body[:32]).hex()
+
+
+def _fill(fold: Fold, facts: dict[str, Any], arrays: Any) -> None:
+    """Take over all that is counted, and the decisions that are open."""
+    fold.seq, fold.at, fold.chain = facts["seq"], facts["at"], bytes.fromhex(facts["chain"])
+    fold.decisions, fold.stopped, fold.resumed = facts["decisions"], facts["stopped"], facts["resumed"]
+    fold.clock_ahead, fold.clock_jumped = facts["clock"]
+    fold.exclusions.taken |= dict(facts["excluded"])
+    fold.fillers, fold.learned, fold.expired, fold.voided_by_age = facts["amounts"]
+    fold.eras, fold.era_first, fold.archives = facts["eras"], facts["era_first"], facts.get("archives", [])
+    fold.settings = Settings.of_note(json.loads(facts["settings"]))
+    fold.policy = policy_of(facts["policy"])
+    fold.factors = Factors.of_note(facts)
+    fold.forbidden = facts.get("forbidden", [])
+    fold.place_levels()
+    for name in _COUNTS:
+        setattr(fold, name, _long_enough(arrays[name]) if name == "tallies" else arrays[name])
+    secrets, tokens, crosses = arrays["secrets"].tobytes(), facts["tokens"], facts["crosses"]
+    visitors = facts["visitors"]
+    for place, (number, row, col, tag, at) in enumerate(arrays["open"].tolist()):
+        secret, token = secrets[16 * place : 16 * place + 16], tokens.get(str(number))
+        cross, packed = (_bytes(found.get(str(number))) for found in (crosses, facts.get("shown", {})))
+        fold.open[number] = Open(row, col, tag, at, secret, token, cross, packed, visitors.get(str(number), UNSAID))
+    fold.held = {number: Held(*held) for number, *held in facts["held"]}
+    fold.due = deque(fold.open) if fold.settings.window else deque()
+
+
+def _long_enough(tallies: Any) -> Any:
+    """Return counts by kind with a place for kinds that came later."""
+    return np.concatenate([tallies, np.zeros(max(0, max(Kind) + 1 - len(tallies)), np.int64)])
+
+
+def _fill_weighing(fold: Fold, facts: dict[str, Any], arrays: Any) -> bool:
+    """Take over evidence; return False, with evidence that begins, where this program weighs it otherwise."""
+    fold.segments = Segments(fold.factors.sizes)
+    fold.weighing = Weighing(fold.settings, fold.factors.each, fold.rules, fold.segments)
+    texts, attributes = facts["segments"]
+    if not fold.segments.restore(texts, attributes, arrays):
+        return False
+    loaded = []
+    for what in _WEIGHED:
+        fresh = getattr(fold.weighing, what)
+        if any(f"{what}_{name}" not in arrays.files for name in fresh._fields):
+            return False
+        loaded.append(fresh._replace(**{name: arrays[f"{what}_{name}"] for name in fresh._fields}))
+        if any(old.shape != new.shape for old, new in zip(fresh, loaded[-1], strict=True)):
+            return False
+    fold.weighing.restore(*loaded, *facts["weighed"])
+    return True
+
+
+def _fill_state(fold: Fold, facts: dict[str, Any], arrays: Any) -> bool:
+    """Take over the policy's state; return False where it has other parts by now."""
+    fresh = fold.started()
+    if {f"state_{name}" for name in fresh._fields} != {name for name in arrays.files if name.startswith("state_")}:
+        return False
+    stored = [arrays[f"state_{name}"] for name in fresh._fields]
+    if any(new.dtype != old.dtype or new.ndim != old.ndim for new, old in zip(fresh, stored, strict=True)):
+        return False
+    fold.state = type(fresh)(*stored)
+    fold.rng = np.random.Generator(np.random.PCG64())
+    fold.rng.bit_generator.state = facts["rng"]
+    return True
 
 
 def of_another_version(body: bytes) -> bool:

@@ -14,9 +14,9 @@ _COURSE = f"""SELECT at / {{}}, kind, count(*), sum(value), sum(CASE WHEN source
     FROM rankone_journal WHERE experiment = {{}} AND seq > {{}} AND seq <= {{}}
     AND kind IN ({as_sql((Kind.ASK, *LEARNED))}) GROUP BY 1, 2"""  # noqa: S608 - constants
 _END = "(SELECT max(seq) FROM rankone_journal WHERE experiment = {})"
-_SPAN = f"SELECT min(at), max(at) FROM rankone_journal WHERE experiment = {{}} AND seq IN (1, {_END})"  # noqa: S608 - constants
+_SPAN = f"SELECT min(at), max(at) FROM rankone_journal WHERE experiment = {{}} AND seq IN ({{}}, {_END})"  # noqa: S608 - constants
 _RECOUNT = f"""SELECT row, col, shown, count(*), sum(value) FROM rankone_journal
-    WHERE experiment = {{}} AND kind IN ({as_sql(LEARNED)})"""  # noqa: S608 - constants
+    WHERE experiment = {{}} AND seq > {{}} AND kind IN ({as_sql(LEARNED)})"""  # noqa: S608 - constants
 _RECOUNT_1 = _RECOUNT.replace("shown", "NULL")  # before version 2 there were pairs only
 _ASKED_BY = (
     f"""SELECT decision FROM rankone_journal WHERE experiment = {{}} AND kind = {int(Kind.ASK)} AND token = {{}}"""  # noqa: S608 - constants
@@ -37,27 +37,30 @@ class Counting(Driver):
         found = self.query("SELECT max(decision) FROM rankone_journal WHERE experiment = {}", (experiment,))[0][0]
         return -1 if found is None else int(found)
 
-    def span(self, experiment: int) -> tuple[int, int]:
-        """Return when the first event happened and when the last one did."""
-        first, last = self.query(_SPAN, (experiment, experiment))[0]
+    def span(self, experiment: int, after: int = 0) -> tuple[int, int]:
+        """Return when the first event behind event `after` happened, and when the last one did."""
+        first, last = self.query(_SPAN, (experiment, after + 1, experiment))[0]
         return first or 0, last or 0
 
     def course(self, experiment: int, after: int, upto: int, width: int, source: str) -> list[Row]:
         """Count events `after` to `upto` by time and kind: (stretch of `width`, kind, count, clicks, of `source`)."""
         return self.query(_COURSE, (width, source, experiment, after, upto))
 
-    def recount(self, experiment: int, exclusions: Sequence[Mapping[str, Any]]) -> list[Row]:
-        """Count (row, col, shown, outcomes that count, clicks), but for those that fit all that an exclusion names."""
+    def recount(self, experiment: int, exclusions: Sequence[Mapping[str, Any]], after: int = 0) -> list[Row]:
+        """Count (row, col, shown, outcomes that count, clicks), but for those that fit all that an exclusion names.
+
+        Only events behind event `after` are counted.
+        """
         conditions = [_excluded(experiment, exclusion) for exclusion in exclusions]
         counted, cells = (_RECOUNT, "row, col, shown") if self.schema > 1 else (_RECOUNT_1, "row, col")
         statement = "".join([counted, *(f" AND NOT ({text})" for text, _ in conditions), f" GROUP BY {cells}"])
-        return self.query(statement, (experiment, *(value for _, values in conditions for value in values)))
+        return self.query(statement, (experiment, after, *(value for _, values in conditions for value in values)))
 
 
 def _excluded(experiment: int, exclusion: Mapping[str, Any]) -> tuple[str, list[Any]]:
     """Return the condition under which the database finds an outcome excluded, and its values."""
-    parts = ["seq < {}", "decision >= {}", "decision <= {}"]
-    values = [exclusion["seq"], exclusion["first"], exclusion["last"]]
+    parts = ["seq < {}", "seq > {}", "decision >= {}", "decision <= {}"]
+    values = [exclusion["seq"], exclusion["after"], exclusion["first"], exclusion["last"]]
     for column in ("row", "col", "source"):
         if exclusion[column] is not None:
             parts.append(f"{column} IS NOT NULL AND {column} = {{}}")

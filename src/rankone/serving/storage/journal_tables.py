@@ -123,6 +123,45 @@ class JournalTables(Driver):
         found = self.query(f"{_LAST_ASKED} AND at < {{}}", (experiment, int(Kind.ASK), at))
         return int(found[0][0]) + 1
 
+    def base(self, experiment: int) -> tuple[int, Any] | None:
+        """Return (seq, body) of what is known where the journal begins; None: it has all its events."""
+        if self.schema < SCHEMA and not self.has("rankone_bases"):
+            return None
+        found = self.query("SELECT seq, body FROM rankone_bases WHERE experiment = {}", (experiment,))
+        return (int(found[0][0]), found[0][1]) if found else None
+
+    def base_seq(self, experiment: int) -> int:
+        """Return the last event that was moved to a file; 0: none was."""
+        if self.schema < SCHEMA and not self.has("rankone_bases"):
+            return 0
+        found = self.query("SELECT seq FROM rankone_bases WHERE experiment = {}", (experiment,))
+        return int(found[0][0]) if found else 0
+
+    def put_base(self, experiment: int, seq: int, body: bytes) -> None:
+        """Let the journal begin behind event `seq`. Snapshots of earlier events have nothing to be checked against."""
+        self.query("DELETE FROM rankone_bases WHERE experiment = {}", (experiment,))
+        self.query("INSERT INTO rankone_bases VALUES ({}, {}, {})", (experiment, seq, body))
+        self.query("DELETE FROM rankone_snapshots WHERE experiment = {} AND seq <= {}", (experiment, seq))
+
+    def upto(self, experiment: int, last: int) -> list[Row]:
+        """Return the events up to event `last` that are there."""
+        return self._events("seq <= {} ORDER BY seq", (experiment, last))
+
+    def heads(self, experiment: int, after: int, last: int, limit: int) -> list[Row]:
+        """Return (seq, kind, decision) of events behind `after`, up to `last`."""
+        statement = "SELECT seq, kind, decision FROM rankone_journal WHERE experiment = {} AND seq > {} AND seq <= {}"
+        return self.query(f"{statement} ORDER BY seq LIMIT {{}}", (experiment, after, last, limit))
+
+    def group_end(self, experiment: int, last: int) -> int:
+        """Return the last event, up to event `last`, with which a commit ended."""
+        statement = "SELECT coalesce(max(seq), 0) FROM rankone_journal WHERE experiment = {} AND seq <= {}"
+        return int(self.query(f"{statement} AND chain IS NOT NULL", (experiment, last))[0][0])
+
+    def remove(self, experiment: int, events: Sequence[int]) -> None:
+        """Take out events, by their numbers."""
+        statement = "DELETE FROM rankone_journal WHERE experiment = {} AND seq = {}"
+        self.insert_many(statement, [(experiment, seq) for seq in events])
+
     def snapshots(self, experiment: int) -> list[tuple[int, Any]]:
         """Return (seq, body) of the snapshots, newest first."""
         statement = "SELECT seq, body FROM rankone_snapshots WHERE experiment = {} ORDER BY seq DESC"

@@ -46,6 +46,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (  # 3: journals of version 3
         "ALTER TABLE rankone_journal ADD COLUMN cross_chances {bytes}",
     ),
+    (  # 4: archives; what is known where the journal begins since its first part was moved to files
+        """CREATE TABLE rankone_bases (
+            experiment {integer} PRIMARY KEY REFERENCES rankone_experiments (id), seq {integer} NOT NULL,
+            body {bytes} NOT NULL)""",
+    ),
 )
 SCHEMA = len(MIGRATIONS)
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from rankone.errors import InputError, StorageError
+from rankone.serving.journal import Kind
 
 COMPLETE = 0x524B  # the mark of a file that `copy` made: all is in it
 
@@ -126,18 +127,25 @@ def cut(path: Path, upto: Mapping[str, int], until: int | None) -> None:
                 raise InputError(f"an event of '{name}' that the backup has, up to {end}", last, "take a newer backup")
         for name, number in known.items():
             if name in upto:
-                _cut_one(connection, number, "seq <= ?", upto[name])
+                _cut_one(connection, name, number, "seq <= ?", upto[name])
             elif until is not None:
-                _cut_one(connection, number, "at <= ?", until)
+                _cut_one(connection, name, number, "at <= ?", until)
         connection.execute("COMMIT")
 
 
-def _cut_one(connection: sqlite3.Connection, number: int, condition: str, value: int) -> None:
+def _cut_one(connection: sqlite3.Connection, name: str, number: int, condition: str, value: int) -> None:
     statement = "SELECT coalesce(max(seq), 0) FROM rankone_journal WHERE experiment = ? AND chain IS NOT NULL"
     ((end,),) = connection.execute(f"{statement} AND {condition}", (number, value)).fetchall()
+    archive = "SELECT coalesce(max(seq), 0) FROM rankone_journal WHERE experiment = ? AND kind = ?"
+    ((archived,),) = connection.execute(archive, (number, int(Kind.ARCHIVE))).fetchall()
+    if 0 < end < archived:
+        do = f"take a backup from before that, or restore '{name}' to event {archived} or later"
+        raise InputError(f"an event of '{name}' behind its last archive, event {archived}", f"event {end}", do)
     for table in ("rankone_journal", "rankone_snapshots"):
         connection.execute(f"DELETE FROM {table} WHERE experiment = ? AND seq > ?", (number, end))  # noqa: S608 - constants
     if not end:  # it was made later
+        if archived:
+            connection.execute("DELETE FROM rankone_bases WHERE experiment = ?", (number,))
         connection.execute("DELETE FROM rankone_experiments WHERE id = ?", (number,))
 
 

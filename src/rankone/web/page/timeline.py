@@ -1,7 +1,8 @@
 """The course of an experiment: decisions, outcomes and clicks over time, from the journal.
 
 The journal is read once; later looks read only what came since. Counting is left to the database, which neither holds
-up this program nor its writers meanwhile. Outcomes excluded later stay in the picture: they did happen.
+up this program nor its writers meanwhile. Outcomes excluded later stay in the picture: they did happen. What is in an
+archive when this begins is not in it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import functools
 from typing import Any
 
 from rankone.serving.database import Database
-from rankone.serving.journal import Kind
+from rankone.serving.journal import Kind, of_rows
 from rankone.serving.storage import Storage
 
 MAX_POINTS = 240
@@ -24,7 +25,8 @@ class Timeline:
     def __init__(self, database: Database, name: str) -> None:
         self._database, self._number = database, database.number(name)
         self._width = 1_000_000  # microseconds
-        self._seq = 0
+        self._seq = 0  # counted up to here
+        self._begun = False
         self._points: dict[int, list[int]] = {}  # stretch -> [decisions, outcomes, clicks]
         self.simulated = 0
 
@@ -35,8 +37,10 @@ class Timeline:
             self._database.use(functools.partial(self._count, min(end, self._seq + _STRETCH)))
 
     def _count(self, upto: int, storage: Storage) -> None:
-        if self._seq == 0:
-            first, last = storage.span(self._number)
+        if not self._begun:
+            self._begun = True
+            self._seq, self.simulated = _archived(storage, self._number)
+            first, last = storage.span(self._number, self._seq)
             while last // self._width - first // self._width >= MAX_POINTS:
                 self._width *= 2
         counted = storage.course(self._number, self._seq, upto, self._width, SIMULATED)
@@ -48,7 +52,7 @@ class Timeline:
             else:
                 point[1] += int(count)
                 point[2] += int(value)
-        self._seq = upto
+        self._seq = max(self._seq, upto)
         while self._points and max(self._points) - min(self._points) >= MAX_POINTS:
             self._coarsen()
 
@@ -65,3 +69,10 @@ class Timeline:
         for stretch, counts in points.items():
             merged = self._points.setdefault(stretch // 2, [0, 0, 0])
             merged[:] = [old + new for old, new in zip(merged, counts, strict=True)]
+
+
+def _archived(storage: Storage, number: int) -> tuple[int, int]:
+    """Return the last event that is in an archive, and how many decisions in archives were asked by simulation."""
+    marks = of_rows(storage.marks(number))
+    notes = [texts.details() for texts in marks.texts]
+    return storage.base_seq(number), sum(int(note.get("simulated", 0)) for note in notes)

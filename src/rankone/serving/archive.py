@@ -1,0 +1,315 @@
+"""Archives: the first part of a journal moved to Parquet files, so that a database does not grow for ever.
+
+An archive takes all events up to one of a given age, whole commits, and does four things in this order:
+
+1. The events are written to a file, which is read back and checked against the journal's checksums before it counts.
+2. What the experiment knows at that event (counts, evidence, the policy's state, the decisions still open) becomes the
+   *base* of its journal, and an event ARCHIVE names the file, its checksum and its totals: one commit, or nothing.
+3. What is in the file is taken out of the database, a little at a time. Rare events stay, and so do decisions that were
+   open at the base: they can still be told.
+4. An archive that finds some of this left over by one that was interrupted goes on with it.
+
+From the base on everything is as before: whoever opens the experiment folds what is left of the journal onto it, bit
+for bit what all of the journal gives (`rankone doctor --archive` proves that). With the files beside it the whole
+journal can be read (`WithArchive`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import re
+from collections.abc import Container, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankone.errors import InputError, StorageError
+from rankone.serving import snapshot
+from rankone.serving.archive_files import ArchiveFile, write_rows
+from rankone.serving.database import Database
+from rankone.serving.fold import Diverged, Fold
+from rankone.serving.fold_cache import CachedFold
+from rankone.serving.journal import (
+    AT,
+    DECISION,
+    ERAS,
+    KIND,
+    LEARNED,
+    MARKS,
+    SEQ,
+    VALUE,
+    Draft,
+    Events,
+    Kind,
+    Texts,
+    of_rows,
+)
+from rankone.serving.journal_reading import Journal, begin, each_checked
+from rankone.serving.settings import Settings
+from rankone.serving.storage import Storage
+from rankone.serving.storage.driver import Row
+from rankone.specs import is_number
+
+SIMULATED = "simulated"  # the source that a simulated audience gives
+_IN_A_FILE = 500_000  # events, about
+_LONGEST = 1e10  # seconds
+_AT_ONCE = 2_000  # events taken out in one commit: others shall not wait long
+
+
+@dataclasses.dataclass(frozen=True)
+class Archived:
+    """What one archive moved to a file."""
+
+    experiment: str
+    file: Path
+    first: int  # event
+    upto: int
+    decisions: int  # asked in these events
+    outcomes: int  # learned
+    clicks: int
+
+
+def archive(database: Database, name: str, to: str | Path, older_than: float) -> Iterator[Archived]:
+    """Move the events of an experiment that are older than so many seconds to files in a folder; yield each file's.
+
+    >>> import tempfile
+    >>> from rankone import Database, Experiment
+    >>> folder = tempfile.mkdtemp()
+    >>> with Database(f"{folder}/rankone.db") as database:
+    ...     homepage = Experiment("homepage", ["A", "B"], ["1", "2"], policy="ucb1", db=database)
+    ...     _ = homepage.tell(homepage.ask().id, clicked=True)
+    ...     [(each.file.name, each.decisions, each.clicks) for each in archive(database, "homepage", folder, 0)]
+    ...     homepage.report().outcomes["clicked"]
+    [('homepage.1.000000001-000000003.parquet', 1, 1)]
+    1
+    """
+    folder = Path(to)
+    if not is_number(older_than) or not 0 <= older_than < _LONGEST:
+        raise InputError("older_than as seconds, from 0 on", older_than, "try older_than=86_400 * 30")
+    if not folder.is_dir():
+        raise InputError("a folder for archives", f"{folder}, which is none", "make it")
+    number = database.number(name)  # it must be there
+    of = database.transactions.enter(name, _never)
+    until = of.time.now() - max(1, round(older_than * 1e6))  # once: what is written meanwhile, by this too, is younger
+    sweep(database, number)
+    while True:
+        found = _archive_some(database, of, name, folder, until)
+        if found is None:
+            return
+        yield found
+        sweep(database, number)
+
+
+def _never() -> Settings:
+    raise AssertionError("an experiment that was there is gone")
+
+
+def _archive_some(database: Database, of: CachedFold, name: str, folder: Path, until: int) -> Archived | None:
+    """Move as much as fits into one file, of what was written up to a time; None: there is nothing."""
+    number = of.number
+    with database.reader() as storage:
+        before = storage.base_seq(number)
+        last = _last_before(storage, number, before, until)
+        if last <= before:
+            return None
+        eras = int(np.isin(of_rows(storage.marks(number)).numbers[:, KIND], ERAS).sum())
+        part = _read(storage, number, last)
+        if all(row[KIND] in MARKS for row in part.rows):  # which stay: an earlier archive, for example
+            return None
+        kept = kept_rows([*storage.upto(number, before), *part.rows], part.fold.open)
+    path = folder / _file_name(name, number, before + 1, last)
+    size, digest = write_rows(path, part.rows, before, part.chain_before)
+    body = snapshot.save(part.fold)
+    note = {"first": before + 1, "upto": last, "since": part.rows[0][AT], "until": part.fold.at, **part.totals}
+    note |= {"file": path.name, "bytes": size, "digest": digest, "base": snapshot.digest(body), "kept": checksum(kept)}
+
+    def plan(fold: Fold, draft: Draft) -> None:
+        storage = database.transactions.storage
+        if storage.base_seq(number) != before or part.fold.seq != last:
+            got = "another archive that was finished meanwhile"
+            raise InputError(f"one archive of '{name}' at a time", got, "nothing was moved twice: start again for more")
+        if len(fold.eras) != eras:
+            got = "one that was changed meanwhile"
+            raise InputError(
+                f"experiment '{name}' as it was when this archive began", got, "start again: nothing was moved"
+            )
+        draft.add(Kind.ARCHIVE, -1, texts=Texts(note=json.dumps(note)))
+        storage.put_base(number, last, body)
+
+    try:
+        database.transactions.change(of, plan)
+    except BaseException:
+        if not _named(database, of, path.name):
+            path.unlink(missing_ok=True)
+        raise
+    totals = part.totals
+    return Archived(name, path, before + 1, last, totals["decisions"], totals["outcomes"], totals["clicks"])
+
+
+def _named(database: Database, of: CachedFold, file: str) -> bool:
+    """Return whether the journal names a file: that of another archive, or of a commit that was not answered."""
+    try:
+        return database.transactions.look(of, lambda fold: any(each["file"] == file for each in fold.archives))
+    except StorageError:
+        return True  # nobody knows
+
+
+@dataclasses.dataclass
+class _Part:
+    """The events that go into a file, and what is known behind them."""
+
+    fold: Fold
+    rows: list[Row]
+    chain_before: bytes
+    totals: dict[str, int]
+
+
+def _read(storage: Storage, number: int, last: int) -> _Part:
+    """Read and check the events up to `last`, and fold them."""
+    try:
+        return fold_upto(storage, number, last)
+    except Diverged:  # the policy starts afresh when it is next used, be it before or after this
+        return fold_upto(storage, number, last, with_policy=False)
+
+
+def fold_upto(storage: Journal, number: int, last: int, with_policy: bool = True) -> _Part:
+    """Fold a journal from where it begins to event `last`."""
+    fold = begin(storage, number, with_policy)
+    part = _Part(fold, [], fold.chain, dict.fromkeys(("decisions", "outcomes", "clicks", "simulated"), 0))
+
+    def tail(after: int, limit: int) -> list[Row]:
+        return storage.tail(number, after, min(limit, last - after)) if after < last else []
+
+    for rows, events, chain in each_checked(tail, fold.seq, fold.chain):
+        fold.apply(events)
+        fold.chain = chain
+        part.rows += rows
+        for what, count in _totals(events).items():
+            part.totals[what] += count
+    return part
+
+
+def _totals(events: Events) -> dict[str, int]:
+    """Count what happened, whether it was excluded later or not."""
+    kinds = events.numbers[:, KIND]
+    asked, learned = np.flatnonzero(kinds == Kind.ASK).tolist(), np.isin(kinds, LEARNED)
+    return {
+        "decisions": len(asked),
+        "outcomes": int(learned.sum()),
+        "clicks": int(events.numbers[learned, VALUE].sum()),
+        "simulated": sum(events.texts[place].source == SIMULATED for place in asked),
+    }
+
+
+def _last_before(storage: Storage, number: int, before: int, until: int) -> int:
+    """Return the last event, at most a file behind event `before`, of a commit that was whole at a time."""
+    low, high = before, min(storage.last_event(number), before + _IN_A_FILE)
+    while low < high:  # times never run backwards
+        middle = (low + high + 1) // 2
+        at = storage.tail(number, middle - 1, 1)[0][AT]
+        low, high = (middle, high) if at <= until else (low, middle - 1)
+    return storage.group_end(number, low)
+
+
+def sweep(database: Database, number: int) -> int:
+    """Take out of the database what is in files and is not needed here any more; return how many events."""
+    with database.reader() as storage:
+        upto, after, swept = storage.base_seq(number), 0, 0
+        still = begin(storage, number, with_policy=False).open if upto else {}
+        while heads := storage.heads(number, after, upto, _AT_ONCE):
+            gone = [seq for seq, kind, decision in heads if not _stays(kind, decision, still)]
+            if gone:
+                database.use(functools.partial(_remove, number, gone))
+            after, swept = heads[-1][0], swept + len(gone)
+    return swept
+
+
+def _remove(number: int, events: Sequence[int], storage: Storage) -> None:
+    with storage.transaction([number]):
+        storage.remove(number, events)
+
+
+def _stays(kind: int, decision: int, still_open: Container[int]) -> bool:
+    return kind in MARKS or decision in still_open
+
+
+def kept_rows(rows: Sequence[Row], still_open: Container[int]) -> list[Row]:
+    """Return the rows that stay in the database: rare events, and decisions that are open at the base."""
+    return [row for row in rows if _stays(row[KIND], row[DECISION], still_open)]
+
+
+def checksum(rows: Sequence[Row]) -> str:
+    """Return a checksum of rows that are not a stretch of their journal any more."""
+    return of_rows(rows).checksum(b"kept").hex()
+
+
+def _file_name(name: str, number: int, first: int, last: int) -> str:
+    """Return a name that any file system takes, whatever the experiment is called.
+
+    >>> _file_name("../Shop: winter", 2, 1, 4000)
+    'Shop-winter.2.000000001-000004000.parquet'
+    """
+    return f"{file_stem(name, number)}.{first:09}-{last:09}.parquet"
+
+
+def file_stem(name: str, number: int) -> str:
+    """Return what the names of an experiment's files begin with."""
+    plain = re.sub(r"[^A-Za-z0-9_]+", "-", name).strip("-")[:40] or "experiment"
+    return f"{plain}.{number}"
+
+
+def archive_notes(storage: Storage, number: int) -> list[dict[str, Any]]:
+    """Return what the journal says of its archives, oldest first."""
+    marks = of_rows(storage.marks(number))
+    kinds = marks.numbers[:, KIND].tolist()
+    places = [place for place, kind in enumerate(kinds) if kind == Kind.ARCHIVE]
+    return [marks.texts[place].details() | {"event": int(marks.numbers[place, SEQ])} for place in places]
+
+
+class WithArchive:
+    """A journal with the part of it that was moved to files, all of which must be in one folder."""
+
+    def __init__(self, storage: Storage, number: int, folder: Path, until: int | None = None) -> None:
+        self._storage, self._until = storage, until  # as the journal was at this event
+        notes = archive_notes(storage, number)
+        self.files = [(int(note["upto"]), ArchiveFile(folder / note["file"])) for note in notes]
+
+    def tail(self, experiment: int, after: int, limit: int) -> list[Row]:
+        """Return the events behind event `after`, oldest first, from where they are."""
+        for upto, file in self.files:
+            if after < upto:
+                rows = file.tail(after, limit)
+                missing = limit - len(rows)
+                return rows + self.tail(experiment, upto, missing) if rows and missing else rows
+        return self._storage.tail(experiment, after, limit)
+
+    def marks(self, experiment: int) -> list[Row]:
+        """Return the rare events, which are all in the database."""
+        return [row for row in self._storage.marks(experiment) if self._until is None or row[SEQ] <= self._until]
+
+    def base(self, experiment: int) -> None:
+        """Nothing is missing."""
+
+    def base_seq(self, experiment: int) -> int:
+        """Nothing is missing."""
+        return 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._storage, name)
+
+
+def whole_journal(storage: Storage, number: int, folder: str | Path | None = None, rest: bool = False) -> Journal:
+    """Return all of a journal, with its archives in a folder; or, where that is wanted in so many words, the rest.
+
+    Raises InputError where archives would be left out silently.
+    """
+    last = storage.base_seq(number)
+    if not last or rest:
+        return storage
+    if folder is None:
+        do = "pass --archive FOLDER for all of it, --rest for what is left (in Python: archive=, rest=True)"
+        raise InputError("all of the journal", f"one whose events up to {last:,} are archived", do)
+    return WithArchive(storage, number, Path(folder))
