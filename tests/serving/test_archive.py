@@ -367,8 +367,8 @@ def test_the_command_moves_all_experiments_or_those_named(tmp_path):
     for name in ("homepage", "shop/../=1+1"):
         with Experiment(name, db=db, policy="ucb1", **LEVELS) as experiment:
             experiment.tell(experiment.ask().id, True)
-    assert "make it" in refused("archive", db, "--to", folder, "--older-than", "0s")
-    folder.mkdir()
+    assert "No such file" in refused("archive", db, "--to", folder / "deeper", "--older-than", "0s")
+    assert "File exists" in refused("archive", db, "--to", db, "--older-than", "0s")
     assert "try --older-than 30d" in refused("archive", db, "--to", folder, "--older-than", "soon")
     assert "an experiment of this database" in refused(
         "archive", db, "--to", folder, "--older-than", "0", "--experiment", "shp"
@@ -381,4 +381,4 @@ def test_the_command_moves_all_experiments_or_those_named(tmp_path):
     doctor = run("doctor", db, "--archive", folder)
     assert doctor.exit_code == 0
     assert "bit for bit" in doctor.stdout
-    assert error_of(lambda: list(archive(Database(db), "homepage", db, 0))) is not None
+    assert "from 0 on" in str(error_of(lambda: list(archive(Database(db), "homepage", folder, -1))))

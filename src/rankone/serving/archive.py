@@ -89,9 +89,11 @@ def archive(database: Database, name: str, to: str | Path, older_than: float) ->
     folder = Path(to)
     if not is_number(older_than) or not 0 <= older_than < _LONGEST:
         raise InputError("older_than as seconds, from 0 on", older_than, "try older_than=86_400 * 30")
-    if not folder.is_dir():
-        raise InputError("a folder for archives", f"{folder}, which is none", "make it")
     number = database.number(name)  # it must be there
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise InputError(f"a folder for archives at {folder}", error.strerror or str(error), "name another") from error
     of = database.transactions.enter(name, _never)
     until = of.time.now() - max(1, round(older_than * 1e6))  # once: what is written meanwhile, by this too, is younger
     sweep(database, number)
