@@ -57,6 +57,7 @@ _HOMES = {
     "save_problems": "rankone.problems",
     "simulate": "rankone.simulation",
     "sweep": "rankone.simulation",
+    "to_obp": "rankone.analysis",
     "upper_bound": "rankone.problems",
 }
 _MODULES = ("clicks", "errors", "lists", "policies")

@@ -11,6 +11,7 @@ from rankone.analysis import WhatIfLists as WhatIfLists
 from rankone.analysis import analyse as analyse
 from rankone.analysis import evaluate as evaluate
 from rankone.analysis import evaluate_lists as evaluate_lists
+from rankone.analysis import to_obp as to_obp
 from rankone.clicks.rank1_test.check import check_rank1 as check_rank1
 from rankone.client.client import Client as Client
 from rankone.pages import Explanation as Explanation

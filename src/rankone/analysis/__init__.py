@@ -1,8 +1,9 @@
 """Counts in, answer out: which combination is best, how sure that is, and what to do next."""
 
 from rankone.analysis.analyse import analyse
+from rankone.analysis.obp_feedback import to_obp
 from rankone.analysis.result import Analysis
 from rankone.analysis.what_if import WhatIf, evaluate
 from rankone.analysis.what_if_lists import WhatIfLists, evaluate_lists
 
-__all__ = ["Analysis", "WhatIf", "WhatIfLists", "analyse", "evaluate", "evaluate_lists"]
+__all__ = ["Analysis", "WhatIf", "WhatIfLists", "analyse", "evaluate", "evaluate_lists", "to_obp"]

@@ -42,29 +42,38 @@ def table_of(log: Any) -> pl.DataFrame:
     return read_table(log) if isinstance(log, str | os.PathLike) else to_polars(known_frame(log))
 
 
-def read_decisions(
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """Decisions that can be used, in the order of time: a column for each factor, `reward` and `chance`."""
+
+    table: pl.DataFrame
+    without_chance: int
+    uniform: bool
+
+
+def usable_rows(
     table: pl.DataFrame,
-    wanted: pl.DataFrame,
     names: Sequence[str],
     clicked: str | None,
     chance: str | None,
     time: str | None,
     uniform: bool,
-) -> Reading:
-    """Take the decisions of a table that can be used, in the order of time; `wanted` is the target."""
+    more: Sequence[str] = (),
+) -> Rows:
+    """Take the decisions of a table that can be used; `more` columns are kept as they are."""
     outcome = clicked or found_column(table, OUTCOMES, "the outcome", "clicked")
     probability = (
         None if uniform else (chance or found_column(table, CHANCES, "the probability of a decision", "chance"))
     )
-    check_columns(table, [*names, outcome, *([probability] if probability else []), *([time] if time else [])])
+    check_columns(table, [*names, *more, outcome, *([probability] if probability else []), *([time] if time else [])])
     exported = "learned" in table.columns  # what `rankone export` wrote: outcomes that do not count are in it, too
     rows = _in_time(table, time, exported)
     if exported:
         rows = rows.filter(number_column(table, "learned").eq(1.0).fill_null(value=False))
     numbers = [number_column(table, outcome).alias("reward")]
     numbers += [number_column(table, probability).alias("chance")] if probability else []
-    rows = rows.select(*(pl.col(name).cast(pl.String) for name in names), *numbers)
-    rows = rows.drop_nulls([*names, "reward"] if exported else None)
+    rows = rows.select(*(pl.col(name).cast(pl.String) for name in names), *numbers, *more)
+    rows = rows.drop_nulls([*names, "reward", *([] if exported or not probability else ["chance"])])
     without_chance = rows["chance"].null_count() if probability else 0
     if exported and 0 < without_chance == rows.height:
         raise InputError(
@@ -77,9 +86,15 @@ def read_decisions(
     if not probability:
         rows = rows.with_columns(chance=pl.lit(1.0 / rows.select(pl.struct(names).n_unique()).item()))
     check_probabilities(rows["chance"])
-    logged, unsupported = _logged(rows, wanted, names)
+    return Rows(rows, without_chance, not probability)
+
+
+def read_decisions(rows: Rows, wanted: pl.DataFrame, names: Sequence[str], read: int) -> Reading:
+    """Number decisions and weigh them for a target; `read` is how many rows the log had."""
+    logged, unsupported = _logged(rows.table, wanted, names)
     check_average(logged.weight, 1.0 - unsupported, " and ".join(names))
-    return Reading(logged, table.height, unsupported, without_chance, not probability, _changing(rows, logged))
+    changing = _changing(rows.table, logged)
+    return Reading(logged, read, unsupported, rows.without_chance, rows.uniform, changing)
 
 
 def check_columns(table: pl.DataFrame, names: Sequence[str]) -> None:

@@ -21,6 +21,7 @@ that leaving out may cost.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 
@@ -53,6 +54,7 @@ class Estimate:
     value: float
     se: float
     effective: float
+    cap: float = np.inf  # of the weights: tau of switch-dr, the square root of shrunk-dr's lambda
 
 
 def effective_size(weight: Floats) -> float:
@@ -83,8 +85,8 @@ def estimates(log: Logged, seed: int = 0) -> list[Estimate]:
         _weighted("snips", w, r, worth),
         Estimate("dm", float(by_model.mean()), np.nan, np.nan),
         _mean("dr", w * (r - model) + by_model, worth),
-        _chosen("switch-dr", by_model, r - model, w, [np.where(w <= cap, w, 0.0) for cap in _caps(w)], worth),
-        _chosen("shrunk-dr", by_model, r - model, w, [w * cap / (w * w + cap) for cap in _caps(w) ** 2], worth),
+        _chosen("switch-dr", by_model, r - model, w, lambda cap: np.where(w <= cap, w, 0.0), worth),
+        _chosen("shrunk-dr", by_model, r - model, w, lambda cap: w * cap**2 / (w * w + cap**2), worth),
         _adaptive(log),
     ]
 
@@ -119,18 +121,21 @@ def _replay(log: Logged, seed: int) -> Estimate:
     return _mean("replay", log.reward[kept], float(kept.sum()))
 
 
+def fold_rates(log: Logged, seed: int) -> tuple[Ints, Floats]:
+    """Return the fold of each decision, and for each fold the click rates of all combinations by the other folds."""
+    size = len(log.target)
+    fold = generator(seed, "folds").integers(FOLDS, size=len(log.reward))
+    cells = fold * size + log.action
+    shown = np.bincount(cells, minlength=FOLDS * size).astype(float).reshape(FOLDS, size)
+    clicked = np.bincount(cells, log.reward, FOLDS * size).reshape(FOLDS, size)
+    others = [(shown.sum(axis=0) - shown[own], clicked.sum(axis=0) - clicked[own]) for own in range(FOLDS)]
+    return fold, np.array([_product(log, *counts) for counts in others])
+
+
 def cross_fitted(log: Logged, seed: int) -> tuple[Floats, Floats]:
     """Return for each decision m(a_t) and the target's mean by m, m fitted to the other folds: a product of levels."""
-    fold = generator(seed, "folds").integers(FOLDS, size=len(log.reward))
-    size = len(log.target)
-    model, mean = np.zeros(len(log.reward)), np.zeros(len(log.reward))
-    for number in range(FOLDS):
-        rest, own = fold != number, fold == number
-        shown = np.bincount(log.action[rest], minlength=size).astype(float)
-        clicked = np.bincount(log.action[rest], log.reward[rest], minlength=size).astype(float)
-        rates = _product(log, shown, clicked)
-        model[own], mean[own] = rates[log.action[own]], float(log.target @ rates)
-    return model, mean
+    fold, rates = fold_rates(log, seed)
+    return rates[fold, log.action], (rates @ log.target)[fold]
 
 
 def _product(log: Logged, shown: Floats, clicked: Floats) -> Floats:
@@ -153,14 +158,17 @@ def _caps(w: Floats) -> Floats:
     return np.unique(np.append(np.quantile(positive, [0.5, 0.75, 0.9, 0.95, 0.99]), positive.max()))
 
 
-def _chosen(name: str, by_model: Floats, residual: Floats, w: Floats, weights: list[Floats], worth: float) -> Estimate:
+def _chosen(
+    name: str, by_model: Floats, residual: Floats, w: Floats, capped: Callable[[float], Floats], worth: float
+) -> Estimate:
     """Take the weights with the smallest squared error: variance, and squared, what they leave out of w."""
-    n, best, least = len(w), w, np.inf
-    for each in [*weights, w]:
+    n, best, chosen, least = len(w), w, np.inf, np.inf
+    for cap in [*_caps(w).tolist(), np.inf]:
+        each = capped(cap) if np.isfinite(cap) else w
         scores = by_model + each * residual
         bias = float(((w - each) * residual).mean())
         noise = float(((w - each) * residual).var() / n)
         error = float(scores.var() / n) + max(bias * bias - noise, 0.0)
         if error < least:
-            best, least = each, error
-    return Estimate(name, float((by_model + best * residual).mean()), np.nan, worth)
+            best, chosen, least = each, cap, error
+    return Estimate(name, float((by_model + best * residual).mean()), np.nan, worth, chosen)

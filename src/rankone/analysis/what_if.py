@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankone.analysis.estimate_table import LEAST, estimate_table
-from rankone.analysis.logged_decisions import read_decisions, read_target, table_of, told_target
+from rankone.analysis.logged_decisions import read_decisions, read_target, table_of, told_target, usable_rows
 from rankone.analysis.off_policy import effective_size, estimates
 from rankone.analysis.what_if_lists import WhatIfLists, evaluate_lists
 from rankone.clicks.models.uncertainty import checked_level
@@ -162,7 +162,8 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
     table, wanted = table_of(log), read_target(target)
     names = [factors] if isinstance(factors, str) else list(factors)
     names = names or [name for name in wanted.columns if name != "probability"]
-    found = read_decisions(table, wanted, names, clicked, chance, time, uniform)
+    rows = usable_rows(table, names, clicked, chance, time, uniform)
+    found = read_decisions(rows, wanted, names, table.height)
     logged = found.logged
     yes_or_no = bool(np.isin(logged.reward, (0.0, 1.0)).all())
     answer = estimate_table(estimates(logged, seed), level, yes_or_no)
