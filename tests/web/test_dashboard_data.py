@@ -7,9 +7,10 @@ import numpy as np
 
 from rankone.numerics.seeds import generator
 from rankone.serving import Database, Experiment
+from rankone.serving.even_test import uniform_rate
 from rankone.serving.journal import AT, KIND, Kind
 from rankone.web.page import timeline as timeline_module
-from rankone.web.page.dashboard_data import MAX_SHOWN, DashboardData, uniform_rate
+from rankone.web.page.dashboard_data import MAX_SHOWN, DashboardData
 from rankone.web.page.timeline import SIMULATED, Timeline
 from tests.serving.helpers import Clock, start
 

@@ -1,13 +1,10 @@
 """Experiments with more than two factors over HTTP: the service, its answers, and the client."""
 
-import numpy as np
 import pytest
 
 from rankone import Product
 from rankone.client.client import Client
 from rankone.errors import InputError
-from rankone.numerics.seeds import generator
-from rankone.serving.interactions import strongest
 from rankone.web.traffic import simulate_traffic
 from tests import dice as dice  # registers the policy
 
@@ -36,6 +33,7 @@ def test_the_service_takes_factors_and_answers_with_levels(url):
     assert added["factors"] == PAGE | {"image": ["2", "3", "4"], "badge": ["none", "new"]}
     report = api.on("page", "GET", "/report").json()
     assert [factor["name"] for factor in report["factors"]] == [*PAGE, "badge"]
+    assert (report["interactions"], report["even_clicks"]) == ([], None)
     view = api.on("page", "GET", "/view").json()
     assert (view["heat"], view["combinations"]["total"], view["combinations"]["n_shown"]) == (None, 24, 1)
     stopped = api.on("page", "POST", "/stop", {"levels": {"headline": "B"}}).json()
@@ -98,17 +96,3 @@ def test_a_simulated_audience_of_three_factors(url):
         report = client.experiment("demo").report()
     assert (visits, report.decisions, report.outcomes["clicked"]) == (60, 60, clicks)
     assert report.forbidden == tuple(problem.to_dict()["forbidden"])
-
-
-def test_levels_that_act_together_are_found_and_others_rarely():
-    rng, false = generator(0, "together"), 0
-    levels = [np.array([0.5, 0.3]), np.array([0.9, 0.6, 0.5]), np.array([0.8, 0.7])]
-    means = levels[0][:, None, None] * levels[1][:, None] * levels[2]
-    for _ in range(200):
-        pulls = rng.integers(50, 2000, means.shape)
-        false += strongest(pulls, rng.binomial(pulls, means))[0].p < 0.05
-    assert false <= 200 * 0.05 + 3 * np.sqrt(200 * 0.05 * 0.95)
-    means[0, 1] *= 1.5
-    pulls = np.full(means.shape, 2000)
-    found = strongest(pulls, rng.binomial(pulls, means))[0]
-    assert (found.factors, found.p < 0.001) == ((0, 1), True)

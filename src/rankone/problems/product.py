@@ -106,8 +106,10 @@ class Product(Problem, Shown):
 
     def start(self) -> Any:
         """Return the world before the first decision."""
-        if self.is_rank_one:
-            return RankOne(*self.factors.values()).start()
+        return RankOne(*self.factors.values()).start() if self.is_rank_one else self.world()
+
+    def world(self) -> ProductWorld:
+        """Return the same world as parts of any number of factors, also where there are two."""
         places, tables = np.empty((len(self._together), 4), np.int64), [np.empty(0)]
         for place, ((one, other), table) in enumerate(self._together.items()):
             places[place] = one, other, sum(map(len, tables)), table.shape[1]

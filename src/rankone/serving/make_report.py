@@ -13,11 +13,13 @@ import numpy as np
 from rankone.kernels.policy import race
 from rankone.kernels.steering import EXPLORE
 from rankone.serving.comparing import Compared, against_control, against_leader, shortfalls
+from rankone.serving.even_test import uniform_rate
 from rankone.serving.factors import Levels, margin
 from rankone.serving.fold import Fold
 from rankone.serving.forbidden import names_of
+from rankone.serving.interactions import strongest
 from rankone.serving.journal import Kind
-from rankone.serving.report import FactorReport, LevelReport, Report
+from rankone.serving.report import FactorReport, Interaction, LevelReport, Report
 from rankone.serving.report_wording import against_text
 from rankone.serving.unknown_policy import UnknownPolicy
 from rankone.serving.verdict import verdict_of
@@ -57,6 +59,7 @@ def make_report(fold: Fold) -> Report:
         for place, (factor, levels) in enumerate(fold.factors.items())
     )
     shown, control = fold.shown, fold.control
+    even = uniform_rate(pulls, clicks, fold.rules)
     past = fold.settings.past if fold.prior.any() else None
     return Report(
         name=fold.settings.name,
@@ -108,6 +111,24 @@ def make_report(fold: Fold) -> Report:
         prior_weight=None if past is None else past.weight,
         prior_left_out=() if past is None else past.left_out,
         excluded=sum(fold.exclusions.taken.values()),
+        interactions=_interactions(fold),
+        even_clicks=None if even is None else even * int(fold.pulls.sum()),
+    )
+
+
+def _interactions(fold: Fold) -> tuple[Interaction, ...]:
+    """Return which levels of two factors seem to act together."""
+    names = [(factor, levels.names) for factor, levels in fold.factors.items()]
+    found = strongest(fold.pulls, fold.clicks)
+    each = [[names[factor] for factor in one.factors] for one in found]
+    return tuple(
+        Interaction(
+            {factor: levels[level] for (factor, levels), level in zip(of, one.levels, strict=True)},
+            one.clicks,
+            one.expected,
+            one.p,
+        )
+        for of, one in zip(each, found, strict=True)
     )
 
 

@@ -56,6 +56,16 @@ class Shortfall:
     other_told: float
 
 
+@dataclasses.dataclass(frozen=True)
+class Interaction:
+    """Two levels of different factors that are clicked together more, or less, than the product of levels says."""
+
+    levels: dict[str, str]  # by factor
+    clicks: int
+    expected: float  # by the product
+    p: float  # for all comparisons together, while the click rate of the whole site stays as it is
+
+
 @dataclasses.dataclass(frozen=True, repr=False)
 class Report(Shown):
     """A report on an experiment at one moment. ``str(report)`` is made for reading, `to_dict` for programs."""
@@ -109,6 +119,8 @@ class Report(Shown):
     prior_weight: float | None = None  # how much each of them counts; None: there are none, or nobody noted it
     prior_left_out: tuple[str, ...] = ()  # levels of the past counts that the experiment does not have
     excluded: int = 0  # outcomes that no longer count
+    interactions: tuple[Interaction, ...] = ()  # of three factors and more; the strongest first, striking or not
+    even_clicks: float | None = None  # what an even test of all combinations would have had by now; None: not known
 
     @property
     def best(self) -> dict[str, str]:
@@ -154,6 +166,7 @@ class Report(Shown):
         for key in ("shown", "control") if not factors else ():  # of rows and columns
             pair = {side: given.get(f"{key}_{side}") for side in PAIR}
             given[f"{key}_levels"] = None if None in pair.values() else pair
+        given["interactions"] = tuple(Interaction(**each) for each in given.get("interactions", ()))
         given["shortfalls"] = tuple(Shortfall(**each) for each in given.get("shortfalls", ()))
         lists = {key: tuple(value) for key, value in given.items() if isinstance(value, list)}
         return cls(**given | lists | {"rows": rows, "cols": cols})

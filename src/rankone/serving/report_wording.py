@@ -31,6 +31,7 @@ _MODEL_OF_FACTORS = _MODEL.replace("each row", "each level").replace("with every
 _ADDED = re.compile(r"(?P<side>row|col|level of '.*'|factor) (?P<name>'.*') added.*")  # why an era began
 _UNTESTED = " (with a window silence is an outcome, so this can be tested by voided decisions only)"
 _UNTIMED = " and equally soon"  # without a window outcomes are weighed as they come, and the sooner looks better
+_STRIKING = 0.05  # p-values of levels that seem to act together
 _SLOW = 0.1  # who explores less than this waits long for a verdict
 _FEW = 5  # names that a sentence lists
 _RATE = len("100.0% (100.0% - 100.0%)")  # characters
@@ -40,7 +41,8 @@ def told(report: Report) -> str:
     """Return what a report says, in a few sentences; `headline` is how they begin."""
     unknown = [] if report.policy_known else [f"P{NOT_KNOWN[1:]}; until then nothing can be asked or told."]
     said = [*_reward(report), *_anew(report), *_uplift(report), *_left(report), *_traffic(report), *_waiting(report)]
-    said += [*prior_text(report), *_forbidden(report), *_crowded(report), *_clock(report), *unknown]
+    said += [*_together(report), *_even(report), *prior_text(report), *_forbidden(report), *_crowded(report)]
+    said += [*_clock(report), *unknown]
     return " ".join([headline(report) + _standing(report)[1], *said])
 
 
@@ -163,6 +165,29 @@ def _forbidden(report: Report) -> list[str]:
     more = f" and {len(report.forbidden) - 3} more" if len(report.forbidden) > 3 else ""
     then = "where the best levels are forbidden together, several combinations may look best from all sides"
     return [f"Never shown together: {some}{more}; {then}, and no winner is stated."]
+
+
+def _together(report: Report) -> list[str]:
+    """Say which levels of two factors seem to act together, where chance does not explain it."""
+    sure = [each for each in report.interactions if each.p <= _STRIKING]
+    if not sure:
+        return []
+    first, ratio = sure[0], sure[0].clicks / sure[0].expected
+    more = f" (and {len(sure) - 1} more such)" if len(sure) > 1 else ""
+    chance = f"p {'<' if first.p < 0.001 else '='} {max(first.p, 0.001):.2g} for all such comparisons together"
+    than = "as" if ratio >= 2.0 else "than"
+    said = f"{_listed(list(first.levels))} seem to act together{more}: {combination_text(first.levels)} has "
+    said += f"{compared_text(ratio)} clicks {than} the product of levels says ({chance}, while the click rate of the "
+    said += "whole site stays as it is)"
+    return [f"{said}; where factors act together the best combination may be another."]
+
+
+def _even(report: Report) -> list[str]:
+    """Say what an even test would have earned; of rows and columns the page says it."""
+    if report.even_clicks is None or len(report.factors) < 3:
+        return []
+    had = f"An even test of all combinations would have had about {report.even_clicks:,.0f} clicks by now instead of "
+    return [f"{had}{report.outcomes['clicked']:,}, if click rates are products and stay as they are."]
 
 
 def _uplift(report: Report) -> list[str]:

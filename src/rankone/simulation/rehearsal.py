@@ -4,7 +4,8 @@ One compiled loop over the kernels that a live experiment runs on: decisions are
 weighed with the probabilities of that moment, and at the same looks the mix of exploration is renewed. A rehearsal and
 an `Experiment` with the same seed and the same visitors make the same decisions (`tests/simulation/test_rehearsal.py`).
 
-The world is the one that verdicts hold in, P(click at t) = s_t * u_i * v_j. A visitor is one random number, who clicks
+The world is the one that verdicts hold in, P(click at t) = s_t times a product of one number per factor; interactions
+may be put in, to see what they do to it. A visitor is one random number, who clicks
 if it is below that. Where clicks are rare, visitors who would not even click on the best pair teach the evidence
 nothing, so probabilities are worked out for the others alone.
 """
@@ -46,14 +47,16 @@ from rankone.kernels.steering import (
 )
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy, as_policy
-from rankone.problems.rank_one import RankOne, RankOneWorld
-from rankone.problems.registry import as_rank_one
+from rankone.problems.product import Product
+from rankone.problems.product_world import ProductWorld, rate_of
+from rankone.problems.rank_one import RankOne
+from rankone.problems.registry import as_problem
+from rankone.serving.weighing import spared_by_each
 from rankone.simulation.movements import movement
 
 _renew, _look_due = noalloc(renew), noalloc(look_due)
 _LUCK = "visitors"  # names the visitors of a run in the tree of seeds
-# Fields of `Stage.verdict`.
-_AT, _ROW, _COL = range(3)
+_MOST_COUNTED = 10**6  # combinations of which outcomes are counted
 
 
 class Stage(NamedTuple):
@@ -62,7 +65,7 @@ class Stage(NamedTuple):
     steering: Steering
     evidence: Evidence
     site: Floats  # (n,) factor of the site's click rate at each visitor, again from the first when all have passed
-    world: RankOneWorld  # what visitors do where the factor is 1
+    world: ProductWorld  # what visitors do where the factor is 1
     levels: Ints  # all of them live
     shown: Floats  # how often each level was
     mix: Floats
@@ -72,8 +75,10 @@ class Stage(NamedTuple):
     seen: Ints  # the same choice, numbered factor after factor
     cross: Floats
     context: Floats
-    verdict: Ints  # (3,) decisions until it (0: none), and the pair that won
+    verdict: Ints  # (1 + factors,) decisions until it (0: none), and the levels that won
     lost: Floats  # (1,) clicks at the verdict
+    counts: Ints  # (2, combinations) outcomes and clicks; (2, 0) where there are too many to count
+    strides: Ints  # (factors,) how far apart levels are among the combinations
 
 
 def play(
@@ -90,12 +95,12 @@ def play(
 ) -> None:
     """Rehearse up to the last checkpoint, or up to the verdict (`on` 0); with `on` 2, weigh clicks after it too."""
     steering, world, choice, outcome, cross = stage.steering, stage.world, stage.choice, stage.outcome, stage.cross
-    best, n_rows, lost, place, weighing = world.best[0], len(world.rows), 0.0, 0, True
+    best, lost, place, weighing, counts = world.base[1], 0.0, 0, True, stage.counts.shape[1] > 0
     for step in range(checkpoints[-1]):
         site, luck = stage.site[step % len(stage.site)], visitors.random()
         asks = weighing and (luck < site * best or heeds_silence(stage.evidence))
         tag = steered_decide(state, steering, stage.context, rng, choice, cross[: len(cross) if asks else 0])
-        rate = world.rows[choice[0]] * world.cols[choice[1]]
+        rate = rate_of(world, choice)
         clicked = luck < site * rate
         lost += site * (best - rate)
         outcome[0] = 1 if clicked else 0
@@ -103,9 +108,14 @@ def play(
             relearn(state, choice, 1, outcome[0])
         elif tag >= 0:
             learn(state, choice, tag, outcome)
-        stage.shown[choice[0]] += 1.0
-        stage.shown[n_rows + choice[1]] += 1.0
-        stage.seen[0], stage.seen[1] = choice[0], n_rows + choice[1]
+        combination = 0
+        for factor in range(len(choice)):
+            combination += choice[factor] * stage.strides[factor]
+            stage.seen[factor] = world.first[factor] + choice[factor]
+            stage.shown[stage.seen[factor]] += 1.0
+        if counts:
+            stage.counts[0, combination] += 1
+            stage.counts[1, combination] += outcome[0]
         if asks and cross[0] >= 0.0:
             for level in range(len(cross)):
                 cross[level] = np.float32(cross[level])  # as journals keep them
@@ -114,7 +124,7 @@ def play(
             elif heeds_silence(stage.evidence):
                 weigh_silence(stage.evidence, stage.seen, cross)
         remember(stage.evidence, stage.seen, outcome[0])
-        if stage.verdict[_AT] == 0 and _look_due(step, step + 1):
+        if stage.verdict[0] == 0 and _look_due(step, step + 1):
             turned, share, decided = _renew(
                 stage.evidence, stage.levels, steering, stage.shown, bar, beaten, goal, stage.mix, stage.leaders
             )
@@ -123,8 +133,9 @@ def play(
                 for level in range(len(cross)):
                     steering.mix[level] = stage.mix[level] / PARTS
             if decided:
-                stage.verdict[_AT], stage.lost[0] = step + 1, lost
-                stage.verdict[_ROW], stage.verdict[_COL] = stage.leaders[0], stage.leaders[1] - n_rows
+                stage.verdict[0], stage.lost[0] = step + 1, lost
+                for factor in range(len(choice)):
+                    stage.verdict[factor + 1] = stage.leaders[factor] - world.first[factor]
                 if on == 0:
                     return
                 weighing = on == 2
@@ -137,15 +148,17 @@ class Rehearsal(NamedTuple):
     """What came of one rehearsal. Lost are the clicks that the best pair would have had more, on average."""
 
     verdict: int | None  # decisions until it
-    pair: tuple[int, int] | None  # that won
+    pair: tuple[int, ...] | None  # that won; of more factors, the combination
     wrong: bool  # a pair won that is not the best, or not within the margin of it
     beaten_wrongly: int  # ordered pairs of levels of which the first was said to beat the second, and does not
     lost: float  # at the verdict, or at the end if there was none
     losses: Floats  # at each checkpoint; not a number beyond the verdict, where it ends there
+    pulls: Ints  # outcomes of each combination, an axis a factor; all 0 where there are very many
+    clicks: Ints  # the same of clicks
 
 
 def rehearse(
-    problem: RankOne | str,
+    problem: RankOne | Product | str,
     *,
     policy: Policy | str = "uts",
     goal: str | Goal = "both",
@@ -178,7 +191,7 @@ def rehearse(
     >>> [each.wrong for each in found], all(each.verdict < 5_000 for each in found)
     ([False, False, False], True)
     """
-    problem = as_rank_one(problem, "that can be rehearsed")
+    problem = _product(problem)
     aim = goal if isinstance(goal, Goal) else GOALS[goal]
     chosen = as_policy(policy)
     chosen = (chosen.live() if aim.explore else chosen).with_horizon(visitors)
@@ -200,45 +213,60 @@ def rehearse(
     return found
 
 
-def _bar(problem: RankOne, error: float) -> float:
-    """Return the log evidence that each comparison needs: a winner has to beat K + L - 2 levels."""
-    return math.log(max(1, problem.n_rows + problem.n_cols - 2) / error)
+def _product(problem: RankOne | Product | str) -> Product:
+    """Return any product as one of factors; others cannot be rehearsed."""
+    found = as_problem(problem)
+    if type(found) is RankOne:
+        return Product({"row": found.rows, "col": found.cols}, name=found.name)
+    if not isinstance(found, Product) or found.scale != "product" or len(found.rules):
+        raise InputError("a product that can be rehearsed, nothing forbidden", found.name, "try 'needle:8x8'")
+    return found
 
 
-def _beaten_bar(problem: RankOne, error: float) -> float:
+def _bar(problem: Product, error: float) -> float:
+    """Return the log evidence that each comparison needs: a winner has to beat all other levels of each factor."""
+    return math.log(max(1, sum(problem.shape) - len(problem.shape)) / error)
+
+
+def _beaten_bar(problem: Product, error: float) -> float:
     """Return the log evidence from which on a level is called beaten."""
     return math.log(max(1, comparisons(problem.shape)) / error)
 
 
-def _stage(problem: RankOne, explore: float, margin: float, site: Floats) -> Stage:
-    shape, levels = problem.shape, sum(problem.shape)
+def _stage(problem: Product, explore: float, margin: float, site: Floats) -> Stage:
+    shape, levels, factors = problem.shape, sum(problem.shape), len(problem.shape)
+    counted = problem.n_combinations if problem.n_combinations <= _MOST_COUNTED else 0
     return Stage(
         steering=start_steering(shape, explore),
-        evidence=start_evidence(shape, spared=math.sqrt(1.0 + margin)),
+        evidence=start_evidence(shape, spared=spared_by_each(margin, factors)),
         site=site,
-        world=problem.start(),
+        world=problem.world(),
         levels=np.arange(levels),
         shown=np.zeros(levels),
         mix=np.empty(levels),
-        leaders=np.zeros(2, np.int64),
-        choice=np.zeros(2, np.int64),
+        leaders=np.zeros(factors, np.int64),
+        choice=np.zeros(factors, np.int64),
         outcome=np.zeros(1, np.int64),
-        seen=np.zeros(2, np.int64),
+        seen=np.zeros(factors, np.int64),
         cross=np.zeros(levels),
         context=np.zeros(0),
-        verdict=np.zeros(3, np.int64),
+        verdict=np.zeros(1 + factors, np.int64),
         lost=np.zeros(1),
+        counts=np.zeros((2, counted), np.int64),
+        strides=np.array([math.prod(shape[place + 1 :]) for place in range(factors)], np.int64),
     )
 
 
-def _found(problem: RankOne, stage: Stage, margin: float, error: float, losses: Floats) -> Rehearsal:
-    at, row, col = (int(value) for value in stage.verdict)
-    wrong = bool(at) and problem.means[row, col] * (1.0 + margin) < problem.best_mean * (1.0 - 1e-12)
+def _found(problem: Product, stage: Stage, margin: float, error: float, losses: Floats) -> Rehearsal:
+    at, *won = (int(value) for value in stage.verdict)
+    wrong = bool(at) and problem.rate(*won) * (1.0 + margin) < problem.best_mean * (1.0 - 1e-12)
     bar, beaten, first = _beaten_bar(problem, error), 0, 0
-    for rates in (problem.rows, problem.cols):
+    for rates in problem.factors.values():
         own = slice(first, first + len(rates))
         beaten += int(np.count_nonzero((stage.evidence.proof[own, own] >= bar) & (rates[:, None] <= rates)))
         first += len(rates)
+    shape = problem.shape if stage.counts.size else (0,) * len(won)
+    pulls, clicks = (each.reshape(shape) for each in stage.counts)
     if not at:
-        return Rehearsal(None, None, False, beaten, float(losses[-1]), losses)
-    return Rehearsal(at, (row, col), bool(wrong), beaten, float(stage.lost[0]), losses)
+        return Rehearsal(None, None, False, beaten, float(losses[-1]), losses, pulls, clicks)
+    return Rehearsal(at, tuple(won), bool(wrong), beaten, float(stage.lost[0]), losses, pulls, clicks)

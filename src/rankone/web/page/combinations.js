@@ -81,13 +81,13 @@ $("combinations-search").addEventListener("input", () => last && showCombination
 const told = (p) => (p < 0.001 ? "p < 0.001" : `p = ${p.toPrecision(2)}`);
 
 export function showInteractions(view) {
-  const found = view.interactions;
+  const found = view.report.interactions;
   const sure = found.filter((each) => each.p < 0.05);
   $("interactions-note").textContent = (sure.length
     ? "These levels are clicked together more or less often than the product of their factors says: the product model may not hold, and with it the verdict. "
     : "No two levels differ from the product of their factors by more than chance allows. ")
-    + "p-values are corrected for all comparisons and suppose click rates that stay as they are: a hint, not a verdict. "
-    + "rankone analyse tests every two factors.";
+    + "p-values are for all comparisons together and suppose that the click rate of the whole site stays as it is: a hint, not a verdict. "
+    + "rankone check-rank1 tests every two factors.";
   $("interactions").replaceChildren(...found.map((each) => {
     const [[one, first], [two, second]] = Object.entries(each.levels);
     const ratio = each.clicks / each.expected;

@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rankone.serving import Database, Experiment
-from rankone.serving.factors import Levels, margin, margins
+from rankone.serving.factors import Levels
 from rankone.serving.fold import Fold
-from rankone.serving.interactions import strongest
 from rankone.serving.make_report import exploring, make_report, outcome_counts, survivors
 from rankone.serving.report import Report
 from rankone.serving.unknown_policy import UnknownPolicy
@@ -27,8 +26,6 @@ MAX_SHOWN = 24  # rows, and columns, of a heat map
 MAX_COMBINATIONS = 500  # in the table of combinations
 _FRESH = 1.0  # seconds
 _SHARE = 0.05  # of the time, at most, is spent on views of one experiment
-_ROUNDS = 30
-_ENOUGH = 100  # outcomes of every level before the uniform split is estimated
 
 Ints = npt.NDArray[np.int64]
 
@@ -77,7 +74,6 @@ class DashboardData:
         self._timeline.catch_up()
         report = make_report(fold)
         outcomes = int(fold.pulls.sum())
-        living = np.ix_(*fold.live)
         return {
             "report": report.to_dict(),
             "heat": _heat(fold, report) if len(fold.factors) == 2 else None,
@@ -87,42 +83,28 @@ class DashboardData:
             "rows_left": rows_left,
             "cols_left": cols_left,
             "click_rate": int(fold.clicks.sum()) / outcomes if outcomes else None,
-            "uniform_rate": uniform_rate(fold.pulls[living], fold.clicks[living]),
+            "uniform_rate": None if report.even_clicks is None else report.even_clicks / outcomes,
             "simulated": self._timeline.simulated,
             "window": fold.settings.window / 1e6 or None,
         }
 
 
 def _of_factors(fold: Fold) -> dict[str, Any]:
-    """Return the busiest combinations of other than two factors, and which levels seem to act together."""
+    """Return the busiest combinations of other than two factors."""
     factors = [
         {"name": name, "levels": levels.names, "living": sum(levels.live)} for name, levels in fold.factors.items()
     ]
     if len(factors) == 2:
-        return {"factors": factors, "combinations": None, "interactions": []}
+        return {"factors": factors, "combinations": None}
     cells = np.argwhere(fold.asked)
     asked = fold.asked[tuple(cells.T)]
     busiest = cells[np.argsort(-asked, kind="stable")[:MAX_COMBINATIONS]]
     counts = [each[tuple(busiest.T)] for each in (fold.asked, fold.pulls, fold.clicks)]
-    names = list(fold.factors)
-    together = [
-        {
-            "levels": {
-                names[factor]: fold.factors[names[factor]].names[level]
-                for factor, level in zip(found.factors, found.levels, strict=True)
-            },
-            "clicks": found.clicks,
-            "expected": found.expected,
-            "p": found.p,
-        }
-        for found in strongest(fold.pulls, fold.clicks)
-    ]
     total = math.prod(sum(levels.live) for levels in fold.factors.values())
     rows = np.column_stack([busiest, *counts]).tolist()
     return {
         "factors": factors,
         "combinations": {"rows": rows, "total": total, "n_shown": len(cells)},
-        "interactions": together,
     }
 
 
@@ -187,30 +169,3 @@ def _busiest(levels: Levels, traffic: Ints, leader: str) -> list[int]:
     living = levels.numbers()
     by_traffic = sorted(living, key=lambda level: (levels.names[level] != leader, -traffic[level], level))
     return sorted(by_traffic[:MAX_SHOWN])
-
-
-def uniform_rate(pulls: Ints, clicks: Ints) -> float | None:
-    """Return the click rate to expect had all combinations been shown equally often, by the product model.
-
-    With clicks of pair (i, j) about pulls * u_i * v_j, the likeliest u given v is (clicks of row i) / sum_j pulls v_j,
-    and the same with sides changed, or with more factors (the Poisson likelihood, by coordinate ascent).
-
-    None until every level has 100 outcomes. A policy that earns clicks stops showing what began badly, so what has
-    few outcomes has too low a rate on average, and the advantage over the uniform split would look too large.
-
-    >>> round(uniform_rate(np.full((2, 2), 1000), np.array([[400, 200], [200, 100]])), 3)
-    0.225
-    """
-    if margins(pulls).min() < _ENOUGH:
-        return None
-    if not clicks.any():
-        return 0.0
-    levels = [np.ones(size) for size in pulls.shape]
-    for _ in range(_ROUNDS):
-        for factor in range(pulls.ndim):
-            expected: Any = pulls
-            for other in reversed(range(pulls.ndim)):
-                if other != factor:
-                    expected = np.tensordot(expected, levels[other], axes=(other, 0))
-            levels[factor] = margin(clicks, factor) / np.maximum(expected, 1e-12)
-    return float(min(1.0, math.prod(float(each.mean()) for each in levels)))

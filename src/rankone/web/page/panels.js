@@ -154,7 +154,7 @@ function showRace(view) {
   $("race-title").textContent = named ? "Levels compared, factor by factor" : "Rows and columns compared";
   $("pair-tables").hidden = named;
   $("factor-tables").hidden = !named;
-  $("interactions-section").hidden = !view.interactions.length;
+  $("interactions-section").hidden = !view.report.interactions.length;
   $("combinations-section").hidden = view.heat !== null;
   $("pairs-section").hidden = view.heat === null;
   if (named) {
@@ -163,7 +163,7 @@ function showRace(view) {
     lineTable($("rows"), "row", report.rows, view.rows_left, report, report.best_row);
     lineTable($("cols"), "column", report.cols, view.cols_left, report, report.best_col);
   }
-  if (view.interactions.length) showInteractions(view);
+  if (view.report.interactions.length) showInteractions(view);
   if (view.heat === null) showCombinations(view);
 }
 

@@ -45,6 +45,15 @@ class ShortfallAnswer(BaseModel):
     other_told: float
 
 
+class InteractionAnswer(BaseModel):
+    """Two levels of different factors that are clicked together more, or less, than the product of levels says."""
+
+    levels: dict[str, str]
+    clicks: int
+    expected: float
+    p: float = Field(description="for all comparisons together, while the click rate of the whole site stays as it is")
+
+
 class ReportAnswer(BaseModel):
     """What leads, how sure that is, who got how much traffic, what is still in the race."""
 
@@ -100,6 +109,12 @@ class ReportAnswer(BaseModel):
     shown_levels: dict[str, str] | None = Field(None, description="what every visitor sees since it was stopped")
     control_levels: dict[str, str] | None = Field(None, description="of the control, by factor")
     forbidden: list[dict[str, str]] = Field(description="levels that are never shown together, by factor")
+    interactions: list[InteractionAnswer] = Field(
+        description="of three factors and more, two levels whose clicks differ most from the product; a hint"
+    )
+    even_clicks: float | None = Field(
+        description="clicks that an even test of all combinations would have had, by the product; null: not known"
+    )
     headline: str = Field(description="how the sentence begins: what leads or has won")
     sentence: str
 
@@ -113,9 +128,6 @@ class ViewAnswer(BaseModel):
     combinations: dict[str, Any] | None = Field(
         description="the busiest of other than two factors: rows of levels, decisions, outcomes, clicks; how many "
         "there are, and how many were shown"
-    )
-    interactions: list[dict[str, Any]] = Field(
-        description="of three factors and more, two levels whose clicks differ most from the product; a hint"
     )
     timeline: dict[str, Any]
     stage: int | None

@@ -1,0 +1,63 @@
+"""Levels that seem to act together in a live experiment: how often where none do, and how often where two do.
+
+The p-value of `rankone.serving.interactions` supposes that the click rate of the whole site stays as it is; the other
+movements show what happens where it does not.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import rankone
+from rankone.serving.interactions import Together, strongest
+from rankone.simulation.rehearsal import rehearse
+
+RUNS, VISITORS = 100, 20_000
+PROBLEMS = {
+    "4 x 3 x 2": rankone.Product({"a": [0.3, 0.25, 0.2, 0.2], "b": [0.5, 0.4, 0.35], "c": [0.5, 0.4]}),
+    "2 x 2 x 2": rankone.Product({"a": [0.5, 0.4], "b": [0.5, 0.45], "c": [0.6, 0.5]}),
+    "4 x 4 x 4 x 4": rankone.Product({name: [0.6, 0.5, 0.45, 0.4] for name in "abcd"}),
+}
+WAYS = (("uts", "earn"), ("uts", "both"), ("uts", "decide"), ("thompson", "earn"), ("uniform", "earn"))
+SITES = ("steady", "cycle", "trend", "doubled")
+PLANTED = {"a": [0.5, 0.45], "b": [0.5, 0.45, 0.4], "c": [0.6, 0.5]}
+
+
+def _first(each: object) -> Together:
+    return strongest(each.pulls, each.clicks)[0]  # type: ignore[attr-defined]
+
+
+def nothing() -> list[str]:
+    """How often experiments without any interaction are said to have one, at 5 %."""
+    lines = [f"| no interaction, {RUNS} experiments of {VISITORS:,} visitors | {' | '.join(SITES)} |"]
+    lines.append("|---" * (1 + len(SITES)) + "|")
+    for name, problem in PROBLEMS.items():
+        for policy, goal in WAYS:
+            cells = []
+            for site in SITES if policy == "uts" else SITES[:1]:
+                found = rehearse(problem, policy=policy, goal=goal, site=site, visitors=VISITORS, runs=RUNS)
+                cells.append(f"{sum(_first(each).p < 0.05 for each in found) / RUNS:.0%}")
+            cells += [""] * (len(SITES) - len(cells))
+            lines.append(f"| {name}, `{policy}`, goal {goal} | {' | '.join(cells)} |")
+            print(lines[-1], file=sys.stderr, flush=True)
+    return lines
+
+
+def planted() -> list[str]:
+    """How often two levels that are clicked more together are found."""
+    lines = ["| two levels of 2 x 3 x 2 clicked more together, of 40 experiments | earn | both | decide |"]
+    lines.append("|---|---|---|---|")
+    for more in (1.3, 1.5):
+        problem = rankone.Product(PLANTED, interactions={("a", "b"): {("a 2", "b 2"): more}})
+        for visitors in (20_000, 50_000):
+            cells = []
+            for goal in ("earn", "both", "decide"):
+                found = [_first(each) for each in rehearse(problem, goal=goal, visitors=visitors, runs=40)]
+                cells.append(str(sum(each.p < 0.05 and each.factors == (0, 1) for each in found)))
+            lines.append(f"| by {more - 1.0:.0%}, {visitors:,} visitors | {' | '.join(cells)} |")
+    return lines
+
+
+def report() -> str:
+    """Both tables, in Markdown."""
+    return "\n".join([*nothing(), "", *planted()])
