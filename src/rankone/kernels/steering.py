@@ -369,6 +369,15 @@ def comparisons(sizes: Any) -> int:
     return sum(int(size) * (int(size) - 1) for size in sizes)
 
 
+def spared_by_each(margin: float, n_factors: int) -> float:
+    """Return what each factor may lose so that all of them together lose at most the margin.
+
+    >>> round(spared_by_each(0.21, n_factors=2), 6)
+    1.1
+    """
+    return math.sqrt(1.0 + margin) if n_factors == 2 else (1.0 + margin) ** (1.0 / n_factors)
+
+
 def look_due(before: int, after: int) -> bool:
     """Return whether to look for a winner when the outcomes that count grow from `before` to `after`.
 

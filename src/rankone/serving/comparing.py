@@ -11,13 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from rankone.kernels.evidence import Evidence
-from rankone.kernels.steering import comparisons
+from rankone.kernels.steering import comparisons, spared_by_each
 from rankone.serving.factors import margins
 from rankone.serving.fold import Fold
 from rankone.serving.report import Shortfall
 from rankone.serving.report_wording import TRAFFIC_ERROR
 from rankone.serving.verdict import Ratio, Verdict, ratio_of
-from rankone.serving.weighing import spared_by_each
 
 _NO_BOUND = 99.0  # intervals go no further than ratios of 100
 

@@ -26,6 +26,7 @@ from rankone.kernels.steering import (
     goal_of,
     measure_allowed,
     renew,
+    spared_by_each,
     start_steering,
 )
 from rankone.problems.visitors_left import visitors_left
@@ -36,15 +37,6 @@ from rankone.serving.settings import Settings
 
 MAX_LEVELS = 256  # of all factors together; evidence about each two of more would not fit
 _MOST_WAITING = 64  # commits
-
-
-def spared_by_each(margin: float, n_factors: int) -> float:
-    """Return what each factor may lose so that all of them together lose at most the margin.
-
-    >>> round(spared_by_each(0.21, n_factors=2), 6)
-    1.1
-    """
-    return math.sqrt(1.0 + margin) if n_factors == 2 else (1.0 + margin) ** (1.0 / n_factors)
 
 
 class _Outcomes(NamedTuple):

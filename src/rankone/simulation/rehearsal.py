@@ -42,6 +42,7 @@ from rankone.kernels.steering import (
     comparisons,
     look_due,
     renew,
+    spared_by_each,
     start_steering,
     steered_decide,
 )
@@ -51,7 +52,6 @@ from rankone.problems.product import Product
 from rankone.problems.product_world import ProductWorld, rate_of
 from rankone.problems.rank_one import RankOne
 from rankone.problems.registry import as_problem
-from rankone.serving.weighing import spared_by_each
 from rankone.simulation.movements import movement
 
 _renew, _look_due = noalloc(renew), noalloc(look_due)
