@@ -62,7 +62,7 @@ def test_a_page_runs_from_top_to_bottom(page, tmp_path):
             for words in commands(block, ("rankone", "curl")):
                 own_port = ["--port", str(port)] if words[1] == "serve" else []
                 code += f"command(*{words + own_port})\n"
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
     # Not a file: processes that a page starts would run the file again.
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
