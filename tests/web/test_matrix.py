@@ -72,6 +72,7 @@ NEEDS = {
     "page_page_js": None,
     "page_panels_js": None,
     "page_combinations_js": None,
+    "page_segments_js": None,
     "page_plan_js": None,
     "page_verdict_js": None,
     "page_tables_js": None,

@@ -19,6 +19,7 @@ from rankone.serving.fold import Fold
 from rankone.serving.forbidden import names_of
 from rankone.serving.interactions import strongest
 from rankone.serving.journal import Kind
+from rankone.serving.make_segments import make_segments
 from rankone.serving.report import FactorReport, Interaction, LevelReport, Report
 from rankone.serving.report_wording import against_text
 from rankone.serving.unknown_policy import UnknownPolicy
@@ -111,6 +112,7 @@ def make_report(fold: Fold) -> Report:
         prior_weight=None if past is None else past.weight,
         prior_left_out=() if past is None else past.left_out,
         excluded=sum(fold.exclusions.taken.values()),
+        segments=make_segments(fold, state),
         interactions=_interactions(fold),
         even_clicks=None if even is None else even * int(fold.pulls.sum()),
     )

@@ -9,7 +9,8 @@ from typing import Any, Self
 from rankone.deprecation import OldAttribute
 from rankone.notebook import Shown
 from rankone.serving.names import PAIR
-from rankone.serving.report_wording import called_side, headline, level_columns, level_table, told
+from rankone.serving.report_wording import called_side, condition, headline, level_columns, level_table, told
+from rankone.serving.segment_report import SegmentsReport, segment_table, segments_text
 from rankone.specs import amount
 
 _OF_FACTORS = ("factors", "shown_levels", "control_levels")  # more than rows and columns need
@@ -121,6 +122,7 @@ class Report(Shown):
     excluded: int = 0  # outcomes that no longer count
     interactions: tuple[Interaction, ...] = ()  # of three factors and more; the strongest first, striking or not
     even_clicks: float | None = None  # what an even test of all combinations would have had by now; None: not known
+    segments: SegmentsReport | None = None  # what is known of segments; None: nobody said anything of a visitor
 
     @property
     def best(self) -> dict[str, str]:
@@ -137,6 +139,11 @@ class Report(Shown):
         """What leads, how sure that is and what is still in the race, in one sentence; more where more must be said."""
         return told(self)
 
+    @property
+    def segments_sentence(self) -> str:
+        """Whether what is best depends on the segment; empty if nobody said anything of a visitor."""
+        return segments_text(self, condition(self, "each segment"))
+
     def _sentence(self) -> str:
         return f"{self._head()}\n{self.sentence}"
 
@@ -152,6 +159,10 @@ class Report(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain values; of rows and columns it names no factors."""
         found = dataclasses.asdict(self) | {"headline": headline(self), "sentence": self.sentence}
+        if self.segments is None:
+            del found["segments"]
+        else:
+            found["segments"]["sentence"] = self.segments_sentence
         return {key: value for key, value in found.items() if not self.are_pair or key not in _OF_FACTORS}
 
     @classmethod
@@ -167,6 +178,8 @@ class Report(Shown):
             pair = {side: given.get(f"{key}_{side}") for side in PAIR}
             given[f"{key}_levels"] = None if None in pair.values() else pair
         given["interactions"] = tuple(Interaction(**each) for each in given.get("interactions", ()))
+        if "segments" in given:
+            given["segments"] = SegmentsReport.of_dict(given["segments"])
         given["shortfalls"] = tuple(Shortfall(**each) for each in given.get("shortfalls", ()))
         lists = {key: tuple(value) for key, value in given.items() if isinstance(value, list)}
         return cls(**given | lists | {"rows": rows, "cols": cols})
@@ -182,4 +195,6 @@ class Report(Shown):
 
     def __str__(self) -> str:
         tables = [line for factor in self.factors for line in level_table(self, factor)]
+        if self.segments is not None:
+            tables += [self.segments_sentence, *segment_table(self.segments)]
         return "\n".join([self._head(), self.sentence, *tables])

@@ -41,8 +41,8 @@ def told(report: Report) -> str:
     """Return what a report says, in a few sentences; `headline` is how they begin."""
     unknown = [] if report.policy_known else [f"P{NOT_KNOWN[1:]}; until then nothing can be asked or told."]
     said = [*_reward(report), *_anew(report), *_uplift(report), *_left(report), *_traffic(report), *_waiting(report)]
-    said += [*_together(report), *_even(report), *prior_text(report), *_forbidden(report), *_crowded(report)]
-    said += [*_clock(report), *unknown]
+    said += [*_together(report), *_even(report), *_segments(report), *prior_text(report), *_forbidden(report)]
+    said += [*_crowded(report), *_clock(report), *unknown]
     return " ".join([headline(report) + _standing(report)[1], *said])
 
 
@@ -54,11 +54,13 @@ def headline(report: Report) -> str:
     return " ".join([*stopped, *again, _standing(report)[0]])
 
 
-def condition(report: Report) -> str:
-    """Return under which condition the statements of a report hold."""
+def condition(report: Report, whose: str = "the whole site") -> str:
+    """Return under which condition the statements of a report hold; `whose` click rate may move."""
     if report.basis == "any":
         model = (_MODEL if report.are_pair else _MODEL_OF_FACTORS) + (_UNTESTED if report.window else _UNTIMED)
-        return f"however often you look and however the click rate of the whole site moves, {model}"
+        if whose == "each segment":
+            model = model.replace("if each", "if within a segment each", 1)
+        return f"however often you look and however the click rate of {whose} moves, {model}"
     return "while click rates stay as they are, however often you look"
 
 
@@ -156,6 +158,13 @@ def prior_text(report: Report) -> list[str]:
         return [said]
     others = ", ".join(names) + (f" and {more:,} more" if more else "")
     return [said, f"Past counts of {others} were left out, as the experiment has no such level."]
+
+
+def _segments(report: Report) -> list[str]:
+    """Say that a statement about all visitors needs ratios that they share, where it is proven that they do not."""
+    if report.segments is None or not report.segments.depends:
+        return []
+    return ["What is best depends on the segment, so this is no statement about the visitors of each of them."]
 
 
 def _forbidden(report: Report) -> list[str]:

@@ -7,6 +7,7 @@ are counted together, as others, while the journal keeps what was said of each.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -104,6 +105,14 @@ class Segments:
         """Return decisions, outcomes and clicks of a segment."""
         return [int(each.sum()) for each in self.counts[number]]
 
+    def still(self) -> Segments:
+        """Return a copy that stays as it is while the experiment goes on."""
+        found = copy.copy(self)
+        found.texts, found.counts = list(self.texts), [counts.copy() for counts in self.counts]
+        found.evidence = [evidence._replace(**_copied(evidence)) for evidence in self.evidence]
+        found.others, found.unsaid = self.others.copy(), self.unsaid.copy()
+        return found
+
     @property
     def nbytes(self) -> int:
         """How large all this is."""
@@ -132,3 +141,7 @@ class Segments:
                 return False
             self.evidence[number] = loaded
         return True
+
+
+def _copied(evidence: Evidence) -> dict[str, Any]:
+    return {name: array.copy() for name, array in evidence._asdict().items()}

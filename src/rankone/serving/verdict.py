@@ -145,21 +145,26 @@ def ratio_of(evidence: Evidence, x: int, y: int, error: float) -> Ratio:
     concave, is at most what the lines through neighbouring points say; that bound is used, so the interval is never too
     short.
     """
-    grid = np.log(evidence.ratios)
-    points = np.concatenate([-grid[::-1], [0.0], grid])
-    logs = np.concatenate([evidence.logs[y, x, ::-1], [0.0], evidence.logs[x, y]])
+    points, logs = likelihood(evidence, x, y)
     at = _upper_bound(points, logs, _RANGE)
     bar = math.log(2.0 / error)
     below = _mean_beyond(points, logs, _RANGE) - at >= bar  # all ratios up to here are rejected
     above = _mean_beyond(-points[::-1], logs[::-1], -_RANGE) - at >= bar
     places = np.flatnonzero(~below & ~above)  # an end lies between the last that is kept and the next
     kept = _RANGE[[max(0, places[0] - 1), min(len(_RANGE) - 1, places[-1] + 1)]] if len(places) else np.empty(0)
-    peak = _peak(points, logs)
-    low, high = (math.exp(kept[0]), math.exp(kept[-1])) if len(kept) else (math.exp(peak), math.exp(peak))
-    return Ratio(min(max(math.exp(peak), low), high), 0.0 if low <= math.exp(_RANGE[0]) else low, high)
+    best = peak(points, logs)
+    low, high = (math.exp(kept[0]), math.exp(kept[-1])) if len(kept) else (math.exp(best), math.exp(best))
+    return Ratio(min(max(math.exp(best), low), high), 0.0 if low <= math.exp(_RANGE[0]) else low, high)
 
 
-def _peak(points: Floats, logs: Floats) -> float:
+def likelihood(evidence: Evidence, x: int, y: int) -> tuple[Floats, Floats]:
+    """Return log ratios of two levels, rising, and the log-likelihood of each, by clicks, against that of 0."""
+    grid = np.log(evidence.ratios)
+    points = np.concatenate([-grid[::-1], [0.0], grid])
+    return points, np.concatenate([evidence.logs[y, x, ::-1], [0.0], evidence.logs[x, y]])
+
+
+def peak(points: Floats, logs: Floats) -> float:
     """Return where a parabola through the highest point and its neighbours is highest."""
     best = int(np.argmax(logs))
     if best in (0, len(points) - 1):

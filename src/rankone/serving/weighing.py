@@ -137,7 +137,7 @@ class Weighing:
             each._replace(**{name: array.copy() for name, array in each._asdict().items()})
             for each in (self.evidence, self.traffic)
         )
-        found._compared, found._waiting = self.compared, []
+        found._compared, found._waiting, found._segments = self.compared, [], self._segments.still()
         found.steering = self.steering._replace(
             shares=self.steering.shares.copy(), allowed=self.steering.allowed.copy()
         )

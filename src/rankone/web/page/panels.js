@@ -4,6 +4,7 @@ import { rateChart, trafficChart } from "./charts.js";
 import { showCombinations, showFactors, showInteractions } from "./combinations.js";
 import { $, duration, element, number, percent, plural, shortPercent } from "./dom.js";
 import { raceNote, showVerdict, verdictFigures } from "./verdict.js";
+import { showSegments } from "./segments.js";
 import { heatMap, lineTable } from "./tables.js";
 
 const BARS = 48; // steps of the traffic chart, at most
@@ -175,5 +176,6 @@ export async function show(view) {
   showFigures(view);
   if (view.heat !== null) showPairs(view);
   showRace(view);
+  showSegments(view.report);
   await showCharts(view);
 }

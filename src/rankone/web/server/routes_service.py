@@ -122,6 +122,7 @@ _FILES = (
             "page.js",
             "panels.js",
             "combinations.js",
+            "segments.js",
             "plan.js",
             "verdict.js",
             "tables.js",

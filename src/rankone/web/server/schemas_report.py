@@ -54,6 +54,42 @@ class InteractionAnswer(BaseModel):
     p: float = Field(description="for all comparisons together, while the click rate of the whole site stays as it is")
 
 
+class SegmentLevelAnswer(BaseModel):
+    """A level of a factor among the visitors of a segment."""
+
+    factor: str
+    name: str
+    ratio: float | None = Field(
+        description="clicks for each click of the level that leads overall, drawn towards the ratio of all segments"
+    )
+
+
+class SegmentAnswer(BaseModel):
+    """One segment."""
+
+    name: str
+    attributes: dict[str, str]
+    decisions: int
+    outcomes: int
+    clicks: int
+    best: dict[str, str] = Field(description="by factor, the level that looks best: an estimate")
+    proven: dict[str, str] = Field(description="by factor, the level that is proven the best in this segment")
+    beats: list[tuple[str, str, str]] = Field(description="factor, better level, worse level: proven in this segment")
+    levels: list[SegmentLevelAnswer]
+
+
+class SegmentsAnswer(BaseModel):
+    """What is known of segments; all statements about them together are wrong with the error rate at most."""
+
+    attributes: list[str]
+    answer: Literal["depends", "same", "open", "unknown"] = Field(description="does what is best depend on the segment")
+    depends: list[str] = Field(description="factors of which no level is the best in all segments")
+    segments: list[SegmentAnswer]
+    others: tuple[int, int, int] = Field(description="decisions, outcomes, clicks of those for which there is no room")
+    unsaid: tuple[int, int, int] = Field(description="the same of visitors of whom nothing was said")
+    sentence: str
+
+
 class ReportAnswer(BaseModel):
     """What leads, how sure that is, who got how much traffic, what is still in the race."""
 
@@ -115,6 +151,7 @@ class ReportAnswer(BaseModel):
     even_clicks: float | None = Field(
         description="clicks that an even test of all combinations would have had, by the product; null: not known"
     )
+    segments: SegmentsAnswer | None = Field(None, description="left out where nobody said anything of a visitor")
     headline: str = Field(description="how the sentence begins: what leads or has won")
     sentence: str
 

@@ -1,0 +1,125 @@
+"""What a report says of segments, and how it is told. Plain values: a client reads one without NumPy or Numba."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+from rankone.specs import amount
+
+if TYPE_CHECKING:
+    from rankone.serving.report import Report
+
+_FEW = 4  # statements that a sentence lists
+
+
+@dataclasses.dataclass(frozen=True)
+class SegmentLevel:
+    """A level of a factor among the visitors of a segment."""
+
+    factor: str
+    name: str
+    ratio: float | None  # clicks for each click of the level that leads overall, drawn towards all segments' ratio
+
+
+@dataclasses.dataclass(frozen=True)
+class SegmentReport:
+    """One segment."""
+
+    name: str
+    attributes: dict[str, str]
+    decisions: int
+    outcomes: int
+    clicks: int
+    best: dict[str, str]  # by factor, the level with the largest ratio: an estimate
+    proven: dict[str, str]  # by factor, the level that is proven the best in this segment
+    beats: tuple[tuple[str, str, str], ...]  # factor, level that beats, level that is beaten: proven in this segment
+    levels: tuple[SegmentLevel, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class SegmentsReport:
+    """What is known of segments; all that is proven about any of them is wrong with the report's error rate at most."""
+
+    attributes: tuple[str, ...]
+    answer: str  # does the best level depend on the segment? "depends", "same", "open"; "unknown": nothing to compare
+    depends: tuple[str, ...]  # factors of which no level is the best in all segments
+    segments: tuple[SegmentReport, ...]
+    others: tuple[int, int, int]  # decisions, outcomes and clicks of segments that came when there was no room
+    unsaid: tuple[int, int, int]  # the same of visitors of whom nothing was said
+
+    @classmethod
+    def of_dict(cls, found: Mapping[str, Any]) -> Self:
+        """Return what `dataclasses.asdict` wrote."""
+        segments = tuple(
+            SegmentReport(
+                **each
+                | {
+                    "levels": tuple(SegmentLevel(**level) for level in each["levels"]),
+                    "beats": tuple(tuple(statement) for statement in each["beats"]),
+                }
+            )
+            for each in found["segments"]
+        )
+        lists = {name: tuple(found[name]) for name in ("attributes", "depends", "others", "unsaid")}
+        return cls(answer=found["answer"], segments=segments, **lists)
+
+
+def segments_text(report: Report, condition: str) -> str:
+    """Return the answer to the first question about segments: does what is best depend on them at all?"""
+    found = report.segments
+    if found is None:
+        return ""
+    what = "pair" if report.are_pair else "combination"
+    wrong = f"All that is proven of segments is wrong with probability at most {report.error_rate:g} {condition}."
+    if found.answer == "unknown":
+        return "Whether what is best depends on the segment is not known: the policy left nothing to chance."
+    if found.answer == "depends":
+        said = f"What is best depends on the segment: no {_one_of(found.depends)} is the best in all of them."
+    elif found.answer == "same":
+        said = f"The same {what} is the best in each of {amount(len(found.segments), 'segment')}."
+    else:
+        said = f"Nothing so far shows that what is best depends on the segment: one {what} may be the best for all."
+    against = [
+        f"in {segment.name} '{better}' beats '{worse}'"
+        for segment in found.segments
+        for factor, better, worse in segment.beats
+        if worse == report.best.get(factor)
+    ]
+    if against:
+        some, more = against[:_FEW], len(against) - _FEW
+        said += f" Against what leads overall: {', '.join(some)}{f' and {more} more' if more > 0 else ''}."
+    if report.shortfalls:
+        said += " Outcomes do not come back alike, so that may be wrong."
+    proven = found.answer != "open" or against
+    return " ".join([said, *([wrong] if proven else []), *_left_over(found)])
+
+
+def _one_of(factors: tuple[str, ...]) -> str:
+    named = [{"row": "row", "col": "column"}.get(factor, f"level of '{factor}'") for factor in factors]
+    return " and no ".join(named)
+
+
+def _left_over(found: SegmentsReport) -> list[str]:
+    said = []
+    if found.others[0]:
+        visitors = amount(found.others[0], "visitor")
+        said.append(
+            f"{visitors} of other segments are counted together: there is room for {len(found.segments)}, so say less."
+        )
+    if found.unsaid[0]:
+        said.append(f"Of {amount(found.unsaid[0], 'visitor')} nothing was said.")
+    return said
+
+
+def segment_table(found: SegmentsReport) -> list[str]:
+    """Return the segments as lines of text."""
+    title = ", ".join(found.attributes)
+    width = max(len(title), *(len(segment.name) for segment in found.segments)) if found.segments else len(title)
+    lines = [f"  {title:<{width}}   visitors     clicks    rate  looks best (proven: *)"]
+    for segment in found.segments:
+        best = ", ".join(f"{name}{'*' * (segment.proven.get(factor) == name)}" for factor, name in segment.best.items())
+        rate = f"{segment.clicks / segment.outcomes:.1%}" if segment.outcomes else "-"
+        lines.append(f"  {segment.name:<{width}}  {segment.decisions:>9,}  {segment.clicks:>9,}  {rate:>6}  {best}")
+    return lines

@@ -1,0 +1,32 @@
+// Segments: does what is best depend on them, and what looks best in each.
+
+import { $, element, label, number, percent, shortPercent } from "./dom.js";
+
+// How a level compares with the one that leads overall, in this segment.
+function against(segment, factor, name) {
+  const { ratio } = segment.levels.find((level) => level.factor === factor && level.name === name);
+  return ratio === null || Math.abs(ratio - 1) < 0.0005 ? "" : ` (${shortPercent(Math.abs(ratio - 1))} ${ratio < 1 ? "fewer" : "more"})`;
+}
+
+export function showSegments(report) {
+  const found = report.segments;
+  $("segments-section").hidden = !found;
+  if (!found) return;
+  $("segments-note").textContent = `${found.sentence} What looks best is an estimate, drawn towards what all segments have in `
+    + "common, with its clicks compared with what leads overall; \u2605 marks what is proven the best in that segment.";
+  const factors = report.factors?.map((factor) => factor.name) ?? ["row", "col"];
+  const titles = [...found.attributes, "visitors", "clicks", "click rate", ...factors.map((factor) => `best ${factor === "col" ? "column" : factor}`)];
+  const rows = found.segments.map((segment) => element("tr", {},
+    ...found.attributes.map((attribute, place) => element(place ? "td" : "th", place ? {} : { scope: "row" }, label(segment.attributes[attribute]))),
+    element("td", {}, number(segment.decisions)),
+    element("td", {}, number(segment.clicks)),
+    element("td", {}, segment.outcomes ? percent(segment.clicks / segment.outcomes) : "\u2013"),
+    ...factors.map((factor) => {
+      const name = segment.best[factor];
+      const proven = segment.proven[factor] === name;
+      return element("td", { class: proven ? "leads" : "" }, `${proven ? "\u2605 " : ""}${name}${against(segment, factor, name)}`);
+    })));
+  $("segments").replaceChildren(
+    element("thead", {}, element("tr", {}, ...titles.map((title) => element("th", { scope: "col" }, title)))),
+    element("tbody", {}, ...rows));
+}

@@ -1,0 +1,49 @@
+"""The page in a real Chromium: segments that differ, and an experiment of which nobody says anything."""
+
+import pytest
+
+from rankone.numerics.seeds import generator
+from rankone.serving import Database, Experiment
+
+from .browser import DESKTOP, PHONE, needs_chromium, shown
+from .helpers import running
+
+pytestmark = needs_chromium
+
+
+@pytest.fixture(scope="module")
+def segments(tmp_path_factory):
+    """A service with an experiment whose phones and desks differ in the headline."""
+    db, rng = tmp_path_factory.mktemp("segments") / "rankone.db", generator(4, "page")
+    with Database(db, durability="off") as database:
+        home = Experiment(
+            "home", ["Save time today", "Work less"], ["beach", "desk"], goal="decide", db=database, seed=1
+        )
+        for turn in range(300):
+            device = ("phone", "desktop")[turn % 2]
+            asked = home.ask(16, segment={"device": device, "country": "DE"})
+            liked = [made.row == turn % 2 for made in asked]
+            rates = [(0.8 if like else 0.3) * (0.9, 0.6)[made.col] for like, made in zip(liked, asked, strict=True)]
+            home.tell_many([(made, bool(rng.random() < rate)) for made, rate in zip(asked, rates, strict=True)])
+        Experiment("plain", ["A", "B"], ["x"], db=database, seed=1).ask()
+    with running(db) as url:
+        yield url
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE])
+def test_it_says_whether_the_best_depends_on_the_segment(segments, open_page, size):
+    page = open_page(segments, size)
+    shown(page, "home")
+    assert "What is best depends on the segment: no row is the best" in page.inner_text("#segments-note")
+    assert "What is best depends on the segment" in page.inner_text("#sentence")
+    lines = [line.inner_text().split("\t") for line in page.locator("#segments tbody tr").all()]
+    assert [line[:3] for line in lines] == [["DE", "phone", "2,400"], ["DE", "desktop", "2,400"]]
+    assert "★ Save time today" in lines[0][5]
+    assert "★ Work less" in lines[1][5]
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_it_says_nothing_where_nothing_was_said(segments, open_page):
+    page = open_page(segments, DESKTOP)
+    shown(page, "plain")
+    assert page.locator("#segments-section").is_hidden()
