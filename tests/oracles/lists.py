@@ -128,6 +128,16 @@ def epsilon_greedy(n_items: int, n_positions: int, rng, epsilon: float, until: s
     return counted(n_items, n_positions, score, list(range(n_positions)), rng, until)
 
 
+def swap_neighbours(n_positions: int, rng, rates: Sequence[float] | None = None) -> Lists:
+    rates = [0.1 / max(n_positions - 1, 1)] * (n_positions - 1) if rates is None else rates
+    while True:
+        items, draw = list(range(n_positions)), rng.random()
+        for place in range(n_positions - 1):
+            if sum(rates[:place]) <= draw < sum(rates[: place + 1]):
+                items[place : place + 2] = items[place + 1], items[place]
+        yield tuple(items)
+
+
 def pie(n_items: int, n_positions: int, rng, position: int) -> Lists:
     def score(clicks, looks, t):
         means = [s / n if n else 0.0 for s, n in zip(clicks, looks, strict=True)]

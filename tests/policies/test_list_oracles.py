@@ -49,6 +49,7 @@ TWINS = {
     "gibbs-ts": lambda n, k, rng: slow.gibbs_ts(n, k, factors(rng)),
     "gibbs-ts:every=3": lambda n, k, rng: slow.gibbs_ts(n, k, factors(rng), every=3),
     "ranked-ts": lambda n, k, rng: slow.ranked_ts(n, k, rng, draw_beta.py_func),
+    "swap-neighbours": lambda n, k, rng: slow.swap_neighbours(k, rng),
     "cascade-ucb1": lambda n, k, rng: slow.index_lists(n, range(k), rng, slow.ucb1_index),
     "cascade-ucb1:until=all": lambda n, k, rng: slow.index_lists(n, range(k), rng, slow.ucb1_index, "all"),
 }

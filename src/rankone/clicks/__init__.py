@@ -9,6 +9,7 @@ from rankone.clicks.counts.frames import count
 from rankone.clicks.counts.pair_counts import PairCounts, as_pair_counts, read_pair_counts
 from rankone.clicks.examination.curve import ExaminationCurve, examination_curve
 from rankone.clicks.examination.propensities import Propensities, propensities
+from rankone.clicks.examination.swap_plan import SwapPlan, swap_plan
 from rankone.clicks.formats.base import FORMATS, Format
 from rankone.clicks.logs.reading import read, read_lists, read_split
 from rankone.clicks.logs.rows import log_rows
@@ -50,6 +51,7 @@ __all__ = [
     "Rank1Check",
     "Rank1Report",
     "RankCTR",
+    "SwapPlan",
     "as_model",
     "as_pair_counts",
     "compare_models",
@@ -65,6 +67,7 @@ __all__ = [
     "read_pair_counts",
     "read_split",
     "read_upworthy",
+    "swap_plan",
 ]
 
 if not TYPE_CHECKING:  # to a type checker there are only the new names

@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from rankone.policies.lists.pie_l import PIEL as PIEL
     from rankone.policies.lists.random_list import RandomList as RandomList
     from rankone.policies.lists.ranked_ts import RankedTS as RankedTS
+    from rankone.policies.lists.swap_neighbours import SwapNeighbours as SwapNeighbours
     from rankone.policies.lists.toprank import TopRank as TopRank
     from rankone.policies.lists.unirank import UniRank as UniRank
     from rankone.policies.pairs.best import Best as Best

@@ -41,7 +41,7 @@ REFERENCE, LIST_REFERENCE = "uts", "gibbs-ts"
 _MODEL_HORIZON = 100_000
 _QUICK_SHARE = 10  # a quick arena plays a tenth of each horizon
 # Without regret there is nothing to compare; comb-cascade wants lists of which every item is good.
-_LEFT_OUT = ("best", "best-list", "comb-cascade")
+_LEFT_OUT = ("best", "best-list", "comb-cascade", "swap-neighbours")
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,17 +9,23 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Floats, Ints, summed
+from rankone.clicks.counts.count_arrays import Floats, Ints, cells_of, summed
 from rankone.clicks.counts.counts import Counts, position_title
+from rankone.clicks.examination.all_pairs import Harvest, harvest
 from rankone.clicks.models.intervals import GroupProfile, examination_ends
 from rankone.clicks.models.pbm import PBM
 from rankone.clicks.models.uncertainty import checked_level
+from rankone.errors import InputError
 from rankone.notebook import Shown
 from rankone.specs import amount
+
+METHODS = ("likelihood", "all-pairs")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
@@ -27,10 +33,14 @@ class ExaminationCurve(Shown):
     """Examination by position, with intervals, and what the data link.
 
     `table` has one row per position: examination relative to the most examined position of its component, the ends of
-    its interval, the component (named after its first position), impressions and clicks.
+    its interval, the component (named after its first position), impressions and clicks. `links` has one row per pair
+    of positions at which some item was shown both: how many items, and the ratio of the second's examination to the
+    first's that they say.
     """
 
     table: pl.DataFrame  # position, title, examination, low, high, component, impressions, clicks
+    links: pl.DataFrame  # position, other, items, ratio, low, high
+    method: str
     level: float
     position_names: tuple[str, ...] = ()
 
@@ -64,17 +74,33 @@ class ExaminationCurve(Shown):
         return f"No item links these groups of positions, so nothing compares them: {groups}."
 
     def _tables(self) -> dict[str, pl.DataFrame]:
-        return {"positions": self.table}
+        return {"positions": self.table, "links": self.links}
 
     def _shown(self) -> pl.DataFrame:
-        return self.table.drop("component") if len(self.components) == 1 else self.table
+        shown = self.table.drop("position" if self.position_names else "title")
+        return shown.drop("component") if len(self.components) == 1 else shown
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {
+            "method": self.method, "level": self.level, "components": self.components,
+            "positions": self.table.to_dicts(), "links": self.links.to_dicts(),
+        }  # fmt: skip
 
 
-def examination_curve(counts: Counts, *, level: float = 0.95) -> ExaminationCurve:
-    """Estimate one examination curve from all queries, by maximum likelihood of the position-based model.
+def examination_curve(counts: Counts, *, method: str = "likelihood", level: float = 0.95) -> ExaminationCurve:
+    """Estimate one examination curve from all queries, from items that were shown at several positions.
 
     Every item of a query has an attraction of its own, so an item that was shown at one position only says nothing
-    about examination. The intervals are profile likelihoods.
+    about examination.
+
+    Args:
+        counts: what was shown and clicked.
+        method: "likelihood" for the maximum likelihood of the position-based model, relative to the most examined
+            position of each component, with profile intervals; "all-pairs" for intervention harvesting
+            (`rankone.clicks.examination.all_pairs`), relative to the first position of each component: it shows what
+            each pair of positions says by itself (`links`).
+        level: of the intervals.
 
     >>> counts = Counts(pl.DataFrame({"query": "q", "item": ["a", "a", "b"], "position": [1, 2, 3],
     ...                               "impressions": 1000, "clicks": [400, 100, 50]}))
@@ -83,18 +109,34 @@ def examination_curve(counts: Counts, *, level: float = 0.95) -> ExaminationCurv
     ([[1, 2], [3]], [1.0, 0.25, 1.0])
     """
     checked_level(level)
-    model = PBM(examination="shared", min_impressions=0).fit(counts)
-    _, low, high = examination_ends(GroupProfile(model, 0), "exam1", level)
-    cells = model.cells_
+    if method not in METHODS:
+        raise InputError(f"method as one of {', '.join(METHODS)}", method, "pass method='likelihood'")
+    z = NormalDist().inv_cdf(0.5 + level / 2.0)
+    if method == "likelihood":
+        model = PBM(examination="shared", min_impressions=0).fit(counts)
+        cells, labels, values = model.cells_, model._labels[0], model.curves_[0]
+        _, low, high = examination_ends(GroupProfile(model, 0), "exam1", level)
+        found = harvest(cells)
+    else:
+        cells = cells_of(counts, 0, False)
+        found = harvest(cells)
+        labels, values = found.labels, np.exp(found.log_curve)
+        low, high = np.exp(found.log_curve - z * found.error), np.exp(found.log_curve + z * found.error)
+    totals = [
+        summed(cells.position, numbers, cells.n_positions).astype(np.int64)
+        for numbers in (cells.impressions, cells.clicks)
+    ]
     return ExaminationCurve(
-        table=curve_table(model._labels[0], model.curves_[0], low, high, _totals(cells.position, cells.impressions,
-            cells.n_positions), _totals(cells.position, cells.clicks, cells.n_positions), counts.position_names),
-        level=level, position_names=counts.position_names,
-    )  # fmt: skip
+        table=_table(labels, values, low, high, totals, counts.position_names),
+        links=_links(found, z),
+        method=method,
+        level=level,
+        position_names=counts.position_names,
+    )
 
 
-def curve_table(
-    labels: Ints, values: Floats, low: Floats, high: Floats, impressions: Ints, clicks: Ints, names: tuple[str, ...]
+def _table(
+    labels: Ints, values: Floats, low: Floats, high: Floats, totals: list[Ints], names: tuple[str, ...]
 ) -> pl.DataFrame:
     """Return the table of a curve; positions without impressions (label -1) are left out."""
     seen = np.flatnonzero(labels >= 0)
@@ -106,14 +148,25 @@ def curve_table(
             "low": low[seen],
             "high": high[seen],
             "component": labels[seen] + 1,
-            "impressions": impressions[seen],
-            "clicks": clicks[seen],
+            "impressions": totals[0][seen],
+            "clicks": totals[1][seen],
         }
     )
 
 
-def _totals(place: Ints, numbers: Floats, size: int) -> Ints:
-    return summed(place, numbers, size).astype(np.int64)
+def _links(found: Harvest, z: float) -> pl.DataFrame:
+    """Return what each pair of positions says by itself: items that were at both, and the ratio of examinations."""
+    ratio, reach = found.log_ratio, z * found.pair_error
+    return pl.DataFrame(
+        {
+            "position": found.pairs[:, 0] + 1,
+            "other": found.pairs[:, 1] + 1,
+            "items": found.items,
+            "ratio": pl.Series(np.exp(ratio)).fill_nan(None),
+            "low": pl.Series(np.exp(ratio - reach)).fill_nan(None),
+            "high": pl.Series(np.exp(ratio + reach)).fill_nan(None),
+        }
+    )
 
 
 def spans(numbers: list[int]) -> str:

@@ -34,11 +34,24 @@ def eliminate(
     border = summed(item * n_places + place, weight, n_items * n_places).reshape(n_items, n_places)
     diagonal = np.maximum(border.sum(axis=1), 1e-300)
     own = border.sum(axis=0)
-    schur = np.diag(own) - border.T @ (border / diagonal[:, None])
+    schur = places_information(border)
     free = np.flatnonzero(own > 0.0)
     places = np.zeros((n_places, n_places))
     places[np.ix_(free, free)] = np.linalg.pinv(schur[np.ix_(free, free)], rcond=1e-14, hermitian=True)
     return Elimination(diagonal, border, places)
+
+
+def places_information(border: Floats) -> Floats:
+    """Information about the logarithms of examinations once attractions are free; `border` has a row for each item.
+
+    It tells ratios only: rows and columns add up to 0.
+
+    >>> places_information(np.array([[2.0, 2.0, 0.0]])).tolist()
+    [[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+    diagonal = np.maximum(border.sum(axis=1), 1e-300)
+    information: Floats = np.diag(border.sum(axis=0)) - border.T @ (border / diagonal[:, None])
+    return information
 
 
 def checked_level(level: float) -> float:

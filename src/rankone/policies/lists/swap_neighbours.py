@@ -1,0 +1,114 @@
+"""One list, whose neighbours change places now and then: the cheapest way to learn how positions are looked at.
+
+Joachims, Swaminathan, Schnabel, "Unbiased learning-to-rank with biased feedback" (WSDM 2017), section 5.1, with swaps
+of neighbours (Craswell et al., WSDM 2008): an item that stands at two positions by chance compares them. At most one
+pair of neighbours is swapped in a list, each with a probability that is set beforehand, so the probability of every
+list is known, and so is what swaps cost (`rankone.clicks.swap_plan`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from rankone.errors import InputError
+from rankone.kernels.decision import Plays
+from rankone.kernels.policy import FILLER, Floats, Ints, chance, decide, learn, syncs
+from rankone.policies.base import Policy, check_list_sizes
+from rankone.specs import Numbers, Wholes, whole_number
+
+_USUAL_SHARE = 0.1
+
+
+class SwapNeighboursState(NamedTuple):
+    """The list, and how probable each swap is."""
+
+    items: Ints  # (K,)
+    until: Floats  # (K - 1,) probability that one of the first pairs is swapped, this one included
+
+
+@dataclasses.dataclass(frozen=True)
+class SwapNeighbours(Policy):
+    """Shows one list and swaps one pair of neighbours with a known probability; learns nothing.
+
+    Args:
+        items: the items from the first position to the last, each counted from 0; default: the first ones in order, and
+            in a study the best list.
+        rates: probability of swapping positions 1 and 2, 2 and 3, ...; default: 0.1 in all, the same for each.
+
+    >>> SwapNeighbours(items=(3, 0, 7), rates=(0.02, 0.05)).label
+    'swap-neighbours:items=3x0x7,rates=0.02x0.05'
+    """
+
+    name: ClassVar[str] = "swap-neighbours"
+    suits: ClassVar[str] = "learning how positions are looked at, at a known cost, around a list that stays"
+    plays: ClassVar[Plays] = "list"
+    items: Wholes | None = None
+    rates: Numbers | None = None
+
+    def for_problem(self, *best: int) -> Self:
+        """Go around the best list of a study's problem, where none is given."""
+        return dataclasses.replace(self, items=tuple(best)) if self.items is None else self
+
+    def start(self, n_items: int, n_positions: int) -> SwapNeighboursState:
+        """Return the state before the first list."""
+        check_list_sizes(n_items, n_positions)
+        items = tuple(range(n_positions)) if self.items is None else self.items
+        if len(items) != n_positions or len(set(items)) != n_positions:
+            got = ", ".join(map(str, items))
+            raise InputError(f"{n_positions} different items for the policy '{self.name}'", got, "name each once")
+        for item in items:
+            whole_number(f"an item of the policy '{self.name}'", item, least=0, most=n_items - 1)
+        pairs = n_positions - 1
+        rates = (_USUAL_SHARE / max(pairs, 1),) * pairs if self.rates is None else self.rates
+        if len(rates) != pairs or min(rates, default=0.0) < 0.0 or not sum(rates) <= 1.0:
+            expected = f"{pairs} probabilities that add up to at most 1, one a pair of neighbours"
+            got = ", ".join(f"{rate:g}" for rate in rates) or "none"
+            raise InputError(expected, got, "see rankone.clicks.swap_plan")
+        return SwapNeighboursState(np.array(items, np.int64), np.cumsum(np.array(rates, np.float64)))
+
+
+@decide.register(SwapNeighboursState)
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
+    for place in range(len(shown)):
+        shown[place] = state.items[place]
+    draw = rng.random()
+    for place in range(len(state.until)):
+        if draw < state.until[place]:
+            shown[place], shown[place + 1] = shown[place + 1], shown[place]
+            break
+    return FILLER
+
+
+@learn.register(SwapNeighboursState)
+def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
+    pass
+
+
+@chance.register(SwapNeighboursState)
+def _chance(state: Any, shown: Any) -> float:
+    pairs = len(state.until)
+    swapped = -1
+    for place in range(len(shown)):
+        if shown[place] != state.items[place]:
+            swapped = place
+            break
+    if swapped < 0:
+        return 1.0 - (state.until[pairs - 1] if pairs > 0 else 0.0)
+    for place in range(len(shown)):
+        home = place
+        if place == swapped:
+            home = place + 1
+        elif place == swapped + 1:
+            home = place - 1
+        if home >= len(shown) or shown[place] != state.items[home]:
+            return 0.0
+    before = state.until[swapped - 1] if swapped > 0 else 0.0
+    return state.until[swapped] - before
+
+
+@syncs.register(SwapNeighboursState)
+def _syncs(state: SwapNeighboursState) -> int:
+    return 0
