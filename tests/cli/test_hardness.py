@@ -47,6 +47,14 @@ def test_people_read_the_same_figures() -> None:
     assert "Theorem 1 says nothing yet" not in output("hardness", "needle:32x32", "--horizon", "1e9")
 
 
+def test_more_than_two_factors() -> None:
+    text = output("hardness", "needle:10x10x10x10")
+    for figure in ("10 x 10 x 10 x 10", "10,000", "36", "0.316406", "lost with another C", "883.5", "616,612"):
+        assert figure in text
+    said = json.loads(output("hardness", "needle:3x2x2", "--horizon", "1e5", "--json"))
+    assert said == hardness("needle:3x2x2", 100_000).to_dict()
+
+
 def test_a_problem_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "models.json"
     save_problems([RankOne([0.5, 0.2], [0.4, 0.4], row_names=["red", "blue"], name="shoes"), needle(2, 2)], path)

@@ -70,14 +70,12 @@ def test_outcomes_known_from_before_are_taken_in_at_once():
     np.testing.assert_allclose(agent.state.root @ agent.state.root.T, twin.covariance, atol=1e-9)
 
 
-def test_wrong_where_products_are_clicked_often_and_right_where_they_are_not():
-    """Row 2 is nearly as good as row 1, and is seen only with the good column: a logit cannot say both."""
-    high = rankone.RankOne([0.9, 0.8, 0.1, 0.1, 0.1, 0.1], [0.9, 0.05, 0.05, 0.05, 0.05, 0.05])
-    low = rankone.RankOne(high.rows / 10, high.cols)
-    for problem, sure in ((high, False), (low, True)):
-        study = rankone.simulate(problem, ["glm-thompson", "uts"], horizon=20_000, runs=6, workers=1, seed=2)
-        ours, uts = study.summary().sort("policy")["regret_mean"]
-        assert (ours < 2.0 * uts) is sure
+def test_finds_the_best_also_where_its_model_is_wrong():
+    """A logit cannot say that row 2 is nearly as good as row 1 with every column; what counts is the best column."""
+    trap = rankone.RankOne([0.9, 0.8, 0.1, 0.1, 0.1, 0.1], [0.9, 0.05, 0.05, 0.05, 0.05, 0.05])
+    study = rankone.simulate(trap, "glm-thompson", horizon=20_000, runs=10, workers=1, seed=3, checkpoints=2)
+    late = [run.regret[1] - run.regret[0] for run in study.runs]
+    assert np.mean(late) < 0.005 * 10_000, "always showing row 2 instead would lose 0.09 a decision"
 
 
 def test_bad_input():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import typer
@@ -22,27 +23,37 @@ def hardness(
     horizon: int = typer.Option(2_000_000, parser=whole_number, help="Decisions; 2e6 is fine.", metavar="N"),
     as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
 ) -> None:
-    """Say how hard a problem is: gaps, mu, p_max, gamma, Theorem 1's bound and the lower bound."""
+    """Say how hard a problem is: gaps, mu, p_max, gamma, Theorem 1's bound and the lower bound.
+
+    Of more than two factors: what another level loses, the lower bound, and what showing everything evenly costs.
+    """
+    from rankone.problems import Hardness
     from rankone.problems import hardness as measure
 
     found = measure(problem, horizon)
     if as_json:
         print(json.dumps(found.to_dict(), indent=1))
     else:
-        _show(found)
+        _show(found.problem.name, _facts(found) if isinstance(found, Hardness) else found.facts())
 
 
-def _show(found: Hardness) -> None:
+def _show(name: str, rows: Iterable[tuple[str, str, str]]) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    problem, bound = found.problem, found.upper_bound
-    table = Table(title=escape(problem.name), title_justify="left", box=None, show_header=False, pad_edge=False)
+    table = Table(title=escape(name), title_justify="left", box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold")
     table.add_column(justify="right")
     table.add_column(style="dim")
-    for row in (
+    for row in rows:
+        table.add_row(*map(escape, row))
+    Console().print(table)
+
+
+def _facts(found: Hardness) -> list[tuple[str, str, str]]:
+    problem, bound = found.problem, found.upper_bound
+    return [
         ("rows x columns", f"{problem.n_rows} x {problem.n_cols}", ""),
         ("best pair", *_best_pairs(found)),
         ("best mean", f"{problem.best_mean:.6g}", "its click probability"),
@@ -58,9 +69,7 @@ def _show(found: Hardness) -> None:
         ("  constant", f"{bound.constant:,.0f}", "(6e + 82)(K + L)"),
         ("most regret", f"{found.most_regret:,.0f}", _verdict(found)),
         ("lower bound", f"{found.lower_bound:,.1f}", f"C(u, v) log n with C = {found.lower_bound_constant:.6g}"),
-    ):
-        table.add_row(*map(escape, row))
-    Console().print(table)
+    ]
 
 
 def _best_pairs(found: Hardness) -> tuple[str, str]:

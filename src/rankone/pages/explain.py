@@ -22,7 +22,7 @@ from rankone.pages.narration import sizes
 from rankone.pages.recipes import speaks_for_itself
 from rankone.pages.recording import Frame, Recorder
 from rankone.policies import Policy, as_policy
-from rankone.problems import RankOne
+from rankone.problems import Problem, Product, RankOne
 from rankone.problems.registry import as_problem, as_rank_one
 from rankone.specs import amount, as_seed, as_whole_number
 from rankone.writing import write_file
@@ -154,7 +154,7 @@ class Explanation(Shown):
 @old_positions("horizon", "seed")
 def explain(
     policy: Policy | str = "rank1elim-kl",
-    problem: RankOne | str | None = None,
+    problem: Problem | str | None = None,
     *,
     horizon: int = 20_000,
     seed: int | None = 0,
@@ -163,8 +163,9 @@ def explain(
 
     Args:
         policy: a policy or its name.
-        problem: a problem of at most 16 rows and 16 columns, or its text; default: four headlines and three images. For
-            a policy on lists, one of at most 16 items; default: ``"cascade:8x3"``.
+        problem: a problem of at most 16 rows and 16 columns, or its text; default: four headlines and three images. Or
+            a `Product` of any number of factors. For a policy on lists, one of at most 16 items; default:
+            ``"cascade:8x3"``.
         horizon: number of decisions, at most 1,000,000.
         seed: seed of the policy and of the outcomes; None draws one, and the explanation names it.
 
@@ -182,14 +183,21 @@ def explain(
         return explain_lists(
             player, as_problem("cascade:8x3") if problem is None else as_problem(problem), horizon, seed
         )
-    world = example() if problem is None else as_rank_one(problem, "with rows and columns to draw")
+    given = example() if problem is None else as_problem(problem)
+    text = problem if isinstance(problem, str) else given.name if speaks_for_itself(given) else None
+    if isinstance(given, Product) and given.is_rank_one:
+        given = given.as_rank_one()
+    if isinstance(given, Product):
+        from rankone.pages.explain_factors import explain_factors
+
+        return explain_factors(player, given, horizon, seed, text)
+    world = as_rank_one(given, "with rows and columns to draw")
     if max(world.n_rows, world.n_cols) > MOST_LEVELS:
         size = f"{world.n_rows} x {world.n_cols}"
         raise InputError(f"at most {MOST_LEVELS} rows and columns to explain", size, "choose a smaller problem")
     player.check_plays(world.asks_for, world.shape, "an explanation")
     recorder = Recorder(player.with_horizon(horizon).for_problem(*world.best_pairs[0]), world, horizon, seed)
     frames = recorder.play()
-    text = problem if isinstance(problem, str) else world.name if speaks_for_itself(world) else None
     if problem is None or text is not None:
         named = [] if text is None else ["--problem", text]
         words = ["rankone", "explain", "--policy", player.label, *named, "--horizon", str(horizon), "--seed", str(seed)]

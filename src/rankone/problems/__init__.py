@@ -6,6 +6,7 @@ from rankone.deprecation import old_names
 from rankone.problems.base import Problem
 from rankone.problems.bounds import UpperBound, lower_bound, lower_bound_constant, upper_bound
 from rankone.problems.characteristic_time import characteristic_time
+from rankone.problems.factor_hardness import FactorHardness
 from rankone.problems.files import load_problem, load_problems, save_problem, save_problems
 from rankone.problems.hardness import Hardness, hardness
 from rankone.problems.headlines import headlines
@@ -18,6 +19,7 @@ from rankone.problems.rank_one import RankOne
 from rankone.problems.registry import Family, as_problem, family, known_families
 
 __all__ = [
+    "FactorHardness",
     "Family",
     "Hardness",
     "Means",

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import typing
 from typing import Any
 
 from rankone.notebook import Shown
 from rankone.problems.bounds import UpperBound, lower_bound_constant, upper_bound
+from rankone.problems.factor_hardness import FactorHardness
+from rankone.problems.product import Product
 from rankone.problems.rank_one import RankOne
-from rankone.problems.registry import as_rank_one
+from rankone.problems.registry import as_problem, as_rank_one
+from rankone.specs import as_whole_number
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -80,15 +84,26 @@ class Hardness(Shown):
         }
 
 
-def hardness(problem: RankOne | str, horizon: int = 2_000_000) -> Hardness:
-    """Return everything ``rankone hardness`` prints.
+@typing.overload
+def hardness(problem: RankOne, horizon: int = ...) -> Hardness: ...
+
+
+@typing.overload
+def hardness(problem: Product | str, horizon: int = ...) -> Any: ...
+
+
+def hardness(problem: RankOne | Product | str, horizon: int = 2_000_000) -> Any:
+    """Return everything ``rankone hardness`` prints: a `Hardness` of rows and columns, a `FactorHardness` of factors.
 
     >>> from rankone.problems import needle
     >>> found = hardness(needle(32, 32), horizon=2_000_000)
     >>> round(found.lower_bound_constant, 2), round(found.lower_bound), round(found.most_regret)
     (78.29, 1136, 1000000)
     """
-    problem = as_rank_one(problem, "for which there is theory")
+    found = as_problem(problem)
+    if isinstance(found, Product) and not found.is_rank_one:
+        return FactorHardness(found, as_whole_number("horizon", horizon))
+    problem = as_rank_one(found.as_rank_one() if isinstance(found, Product) else found, "for which there is theory")
     bound = upper_bound(problem, horizon)
     return Hardness(problem, bound.horizon, bound, lower_bound_constant(problem))
 

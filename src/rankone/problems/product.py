@@ -252,6 +252,15 @@ class Product(Problem, Shown):
         rates, allowed = self._rates(kept, np.mean)
         return self.best_mean - float(rates[allowed].mean())
 
+    def worst_mean(self) -> float:
+        """Return the click rate of the worst combination that may be shown.
+
+        >>> Product({"a": [0.5, 0.4], "b": [0.5], "c": [1.0, 0.5]}).worst_mean()
+        0.1
+        """
+        rates, allowed = self._rates(self._involved, np.min)
+        return float(rates[allowed].min())
+
     def lower_bound_constant(self) -> float | None:
         """Return C: no policy that is good on every product has less regret than about C log n."""
         from rankone.problems.bounds import lower_bound_constant

@@ -20,7 +20,8 @@ w = n sigma'(e). A square root R of the covariance, R R' = covariance, is kept i
 as mean + R z, and no rounding can make a variance negative.
 
 A product of factors is a sum of weights on the log scale, not on the logit scale. Below click rates of about a tenth
-these are nearly the same; above, the model is wrong, and the policy may settle on what is not best.
+these are nearly the same; above, the model is wrong, and nothing assures that the policy finds the best
+(`docs/more-than-two-factors.md` says what was measured).
 """
 
 from __future__ import annotations
@@ -78,7 +79,9 @@ class GLMThompson(CombinationPolicy):
     pairs: bool = False
     base: float = 0.05
     name: ClassVar[str] = "glm-thompson"
-    suits: ClassVar[str] = "a baseline: hundreds of combinations clicked below a tenth of the time; wrong at high rates"
+    suits: ClassVar[str] = (
+        "a baseline for many combinations clicked below a tenth of the time; at higher rates its model is wrong"
+    )
 
     def __post_init__(self) -> None:
         if not isinstance(self.pairs, bool):
