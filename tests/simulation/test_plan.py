@@ -7,12 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from rankone import RankOne
+from rankone import Product, RankOne
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
 from rankone.problems.equal_split import equal_split_visitors
 from rankone.simulation.plan import Span, count_text, days_text, plan
 from rankone.simulation.rehearsal import rehearse
+
+OF_FACTORS = {"rows": None, "cols": None}
 
 
 def span(found: object, way: str) -> Span:
@@ -30,6 +32,33 @@ def test_a_plan_that_was_rehearsed_elsewhere_is_right_where_it_is_meant() -> Non
     assert abs(np.median(verdicts) - planned.median) < 3.0 * noise + 0.1 * planned.median  # 10 % for the rate
     losses = np.array([each.lost for each in found])
     assert abs(losses.mean() - planned.lost) < 3.0 * losses.std() * math.sqrt(1 / 40 + 1 / 20) + 0.1 * planned.lost
+
+
+def test_a_plan_of_three_factors_is_right_too() -> None:
+    wishes = {"headline": 2, "image": ["a", "b", "c"], "button": 2}
+    found = plan(factors=wishes, rate=0.05, lift=0.6, goal="decide")
+    planned, classic = found.spans
+    side = 0.08 ** (1 / 3)
+    levels = [side, side / 1.6, side / 1.6]
+    there = Product({"headline": levels[:2], "image": levels, "button": levels[:2]})
+    rehearsed = rehearse(there, goal="decide", visitors=60_000, after="stop", runs=40, seed=100)
+    verdicts = np.array([each.verdict or 60_000 for each in rehearsed], float)
+    noise = verdicts.std() * math.sqrt(1.57 * (1 / 40 + 1 / 20))
+    assert abs(np.median(verdicts) - planned.median) < 3.0 * noise + 0.1 * planned.median
+    losses = np.array([each.lost for each in rehearsed])
+    assert abs(losses.mean() - planned.lost) < 3.0 * losses.std() * math.sqrt(1 / 40 + 1 / 20) + 0.1 * planned.lost
+    assert classic.late == pytest.approx(equal_split_visitors(there, 0.9))
+    assert classic.lost == pytest.approx(classic.median * there.loss_at_random())
+    assert found.factors == {"headline": 2, "image": 3, "button": 2}
+    assert found.meaning.startswith("2 x 3 x 2 = 12 combinations: the best is clicked 8%")
+    assert found.meaning.endswith("and so on down to 1.95%.")
+    assert "against the other 11" in repr(found)
+    assert "a product of one number per level" in repr(found)
+
+
+def test_two_factors_are_rows_and_columns() -> None:
+    named, pair = plan(factors={"a": 2, "b": 2}, rate=0.2, lift=0.5, goal="decide"), plan(2, 2, 0.2, 0.5, goal="decide")
+    assert (named.spans, named.meaning) == (pair.spans, pair.meaning)
 
 
 def test_smaller_lifts_take_longer_and_a_margin_helps() -> None:
@@ -86,6 +115,14 @@ def test_a_plan_shows_itself() -> None:
         ({"rows": 1, "cols": 1}, "at least two pairs"),
         ({"rows": 2.5}, "rows as a whole number"),
         ({"rows": 300}, "at most 256 rows and columns together"),
+        ({"rows": None}, "rows and cols, or factors - got none"),
+        ({"factors": {"a": 2}}, "rows and cols, or factors - got both"),
+        (OF_FACTORS | {"factors": {}}, "factors by name, each with the number of its levels"),
+        (OF_FACTORS | {"factors": {"a": 0}}, "levels of 'a' as a whole number of at least 1"),
+        (OF_FACTORS | {"factors": {"a": 1, "b": 1, "c": 1}}, "at least two combinations"),
+        (OF_FACTORS | {"factors": {"a": 200, "b": 100, "c": 2}}, "at most 256 levels together"),
+        (OF_FACTORS | {"factors": {f"f{place}": 2 for place in range(21)}}, "from 1 to 20 factors"),
+        ({"rate": None}, "rate above 0"),
         ({"visitors_a_day": 0}, "visitors_a_day above 0"),
         ({"goal": "win"}, "a goal: earn, both, decide"),
         ({"margin": 2}, "margin from 0 to 1"),

@@ -165,6 +165,9 @@ def test_it_plans(alive, open_page):
     answer = page.locator("#plan-answer")
     expect(answer).to_contain_text("half of such experiments have a verdict within")
     assert answer.locator("tbody tr").count() == 4
+    page.get_by_label("More factors").fill("2")
+    page.get_by_role("button", name="Plan", exact=True).click()
+    expect(answer).to_contain_text("2 x 2 x 2 = 8 combinations", timeout=120_000)
     page.get_by_label("Click rate, %").fill("90")
     page.get_by_role("button", name="Plan", exact=True).click()
     expect(answer.get_by_role("alert")).to_contain_text("ask for a smaller lift")

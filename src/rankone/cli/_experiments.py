@@ -56,6 +56,19 @@ def levels_of_factors(given: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
+def sizes_of_factors(given: Sequence[str]) -> dict[str, int]:
+    """Return how many levels each factor has, of which there are the number or the names.
+
+    >>> sizes_of_factors(["headline=4", "image=office,dog", "image=cat"])
+    {'headline': 4, 'image': 3}
+    """
+    named = levels_of_factors(given)
+    return {
+        name: int(levels[0]) if len(levels) == 1 and levels[0].isdecimal() else len(levels)
+        for name, levels in named.items()
+    }
+
+
 def level_of_each(given: Sequence[str]) -> dict[str, str] | None:
     """Return a level of each factor that is named, one in each text; None: none is. Names may have commas.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from rankone.cli._commands import LIVE, command
+from rankone.cli._experiments import sizes_of_factors
 from rankone.cli._options import whole_number
 
 if TYPE_CHECKING:
@@ -17,8 +18,14 @@ if TYPE_CHECKING:
 
 @command("plan", example="--rows 4 --cols 5 --rate 0.03 --lift 0.1 --visitors-a-day 5000", topic=LIVE)
 def plan(
-    rows: int = typer.Option(..., parser=whole_number, help="Rows to try.", metavar="N"),
-    cols: int = typer.Option(..., parser=whole_number, help="Columns to try.", metavar="N"),
+    rows: int = typer.Option(None, parser=whole_number, help="Rows to try.", metavar="N"),
+    cols: int = typer.Option(None, parser=whole_number, help="Columns to try.", metavar="N"),
+    factor: list[str] = typer.Option(
+        [],
+        "--factor",
+        help="Any number of factors instead of rows and columns: a name and how many levels there are, such as "
+        "headline=4, or their names, such as headline=A,B,C; repeatable.",
+    ),
     rate: float = typer.Option(..., help="Click rate of a pair one change away from the best, such as 0.03."),
     lift: float = typer.Option(..., help="How much more often the best pair is clicked: 0.1 is 10 % more."),
     visitors_a_day: float = typer.Option(None, help="Visitors per day; the answer is then in days too."),
@@ -34,7 +41,10 @@ def plan(
 
     if chart is not None:
         drawable(chart)
-    found = make(rows, cols, rate, lift, visitors_a_day=visitors_a_day, goal=goal, margin=margin, error=error)
+    found = make(
+        rows, cols, rate, lift, factors=sizes_of_factors(factor) or None, visitors_a_day=visitors_a_day, goal=goal,
+        margin=margin, error=error,
+    )  # fmt: skip
     if as_json:
         print(json.dumps(found.to_dict(), indent=1))
     else:

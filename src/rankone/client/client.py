@@ -88,11 +88,12 @@ class Client:
 
     def plan(
         self,
-        rows: int,
-        cols: int,
-        rate: float,
-        lift: float,
+        rows: int | None = None,
+        cols: int | None = None,
+        rate: float | None = None,
+        lift: float | None = None,
         *,
+        factors: Mapping[str, int | Sequence[str]] | None = None,
         visitors_a_day: float | None = None,
         goal: str | None = None,
         margin: float = 0.0,
@@ -102,7 +103,8 @@ class Client:
 
         ``["sentence"]`` is made for reading, ``["spans"]`` has the visitors until a verdict for each goal.
         """
-        wishes: dict[str, Any] = {"rows": rows, "cols": cols, "rate": rate, "lift": lift}
+        sizes = None if factors is None else {name: _size(levels) for name, levels in factors.items()}
+        wishes = _given(rows=rows, cols=cols, factors=sizes, rate=rate, lift=lift)
         wishes |= _given(visitors_a_day=visitors_a_day, goal=goal, margin=margin, error=error)
         return self.transport.send("POST", "/v1/plan", wishes, timeout=_PLANNING)
 
@@ -332,3 +334,8 @@ def _levels(rows: Any, cols: Any, factors: Any) -> dict[str, Any]:
     if named is None:
         return {"rows": list(rows), "cols": list(cols)}
     return {"factors": {factor: list(levels) for factor, levels in named}}
+
+
+def _size(levels: int | Sequence[str]) -> int:
+    """Return how many levels a factor has, of which there are the names or the number."""
+    return levels if isinstance(levels, int) else len(levels)

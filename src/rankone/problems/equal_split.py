@@ -1,8 +1,9 @@
 """What a classic test would take: all pairs get the same traffic, and the counts are compared once, at the end.
 
 The best pair has to differ from each of the other K L - 1 pairs in a two-sided two-proportion z-test (pooled variance)
-at the level error / (K L - 1), Bonferroni's. Who plans it knows the rates beforehand; it is looked at once, when the
-planned visitors have come: looking earlier would spoil its error.
+at the level error / (K L - 1), Bonferroni's; with more factors, the best combination from all others. Who plans it
+knows the rates beforehand; it is looked at once, when the planned visitors have come: looking earlier would spoil its
+error.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from statistics import NormalDist
 
 import numpy as np
 
+from rankone.errors import InputError
+from rankone.problems.product import Product
 from rankone.problems.rank_one import RankOne
 
 _POINTS = np.linspace(-6.0, 6.0, 241)  # standard deviations of the best pair's own rate
 
 
-def equal_split_visitors(problem: RankOne, power: float, error: float = 0.05) -> float:
+def equal_split_visitors(problem: RankOne | Product, power: float, error: float = 0.05) -> float:
     """Return the visitors, all pairs together, after which the test names the best pair with probability `power`.
 
     Pairs that differ from the best one in one level decide that; the others are worse, and easier to tell.
@@ -26,9 +29,13 @@ def equal_split_visitors(problem: RankOne, power: float, error: float = 0.05) ->
     >>> round(equal_split_visitors(problem, power=0.5)), round(equal_split_visitors(problem, power=0.9))
     (4286, 8752)
     """
-    row, col = problem.best_decision()
-    others = np.concatenate([np.delete(problem.means[:, col], row), np.delete(problem.means[row], col)])
-    pairs = problem.n_rows * problem.n_cols
+    factors = list(problem.factors.values()) if isinstance(problem, Product) else [problem.rows, problem.cols]
+    if isinstance(problem, Product) and not problem.is_plain:
+        raise InputError("a product, without interactions or rules", problem.name, "leave these out")
+    others = np.concatenate(
+        [problem.best_mean * np.delete(each, each.argmax()) / max(each.max(), 1e-300) for each in factors]
+    )
+    pairs = math.prod(len(each) for each in factors)
     if not len(others):
         return 0.0
     if not problem.best_mean > others.max():

@@ -2,7 +2,8 @@
 
 What is meant by `rate` and `lift`: the best pair is clicked with probability rate * (1 + lift). Pairs that differ from
 it in one level, row or column, are clicked with probability `rate`; all others follow from the product, rate / (1 +
-lift). So one level of each factor is better by the lift, and the others are alike: the hardest case for such a lift.
+lift), and with more factors every further change divides by 1 + lift once more. So one level of each factor is better
+by the lift, and the others are alike: the hardest case for such a lift.
 
 The answer is rehearsed (`rankone.simulation.rehearsal`). Evidence rests on clicks, so at low rates the clicks until the
 verdict hardly depend on the rate; and with a small lift they are in proportion to T*
@@ -16,19 +17,19 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rankone.errors import InputError
 from rankone.kernels.evidence import RATIOS
-from rankone.kernels.steering import ERROR_RATE, GOALS
+from rankone.kernels.steering import ERROR_RATE, GOALS, spared_by_each
 from rankone.notebook import Shown
 from rankone.problems.characteristic_time import star_time
 from rankone.problems.equal_split import equal_split_visitors
-from rankone.problems.rank_one import RankOne
+from rankone.problems.product import Product
+from rankone.simulation.plan_wishes import check_plan, combinations_text
 from rankone.simulation.rehearsal import Rehearsal, rehearse
-from rankone.specs import is_number, whole_number
 
 if TYPE_CHECKING:
     from rankone.charts.chart import Chart
@@ -38,7 +39,6 @@ _REHEARSED_RATE = 0.2  # where rarer clicks are rehearsed
 _REHEARSED_LIFT, _LARGEST_LIFT, _FEW_LEVELS = 0.25, 0.8, 9  # where smaller lifts are, with few levels and with many
 _RUNS = {"earn": 10, "both": 20, "decide": 20}
 _LONGEST = {"earn": 10.0, "both": 25.0, "decide": 15.0}  # times T* log(1 / error) until a rehearsal gives up
-_MOST_LEVELS = 256
 _YEAR = 365.0
 # What is proposed instead of the impossible; visitors until a verdict, in times of the bound, where nobody had one.
 _LIFTS = tuple(each / 100.0 for each in (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 500))
@@ -71,8 +71,8 @@ class Span(NamedTuple):
 class Plan(Shown):
     """What an experiment of this size would take, with each goal and as a classic test."""
 
-    rows: int
-    cols: int
+    rows: int | None  # None: they were given as factors
+    cols: int | None
     rate: float
     lift: float
     margin: float
@@ -81,14 +81,26 @@ class Plan(Shown):
     bound: float  # T* log(1 / error)
     spans: tuple[Span, ...]
     advice: tuple[str, ...]
+    factors: dict[str, int]  # the number of levels of each; rows and columns are two factors
 
     @property
     def meaning(self) -> str:
         """What rate and lift say about the pairs."""
-        best, other = self.rate * (1.0 + self.lift), self.rate / (1.0 + self.lift)
-        rest = f", all others {_percent(other)}" if min(self.rows, self.cols) > 1 else ""
-        near = f"pairs one change away from it {_percent(self.rate)}"
-        return f"{self.rows} x {self.cols} pairs: the best is clicked {_percent(best)} of the time, {near}{rest}."
+        best, compared = self.rate * (1.0 + self.lift), sum(size > 1 for size in self.factors.values())
+        others = _percent(best / (1.0 + self.lift) ** compared)
+        rest = f", all others {others}" if compared == 2 else f", and so on down to {others}" if compared > 2 else ""
+        near = f"{self._what}s one change away from it {_percent(self.rate)}"
+        return f"{combinations_text(self.factors)}: the best is clicked {_percent(best)} of the time, {near}{rest}."
+
+    @property
+    def _model(self) -> str:
+        if len(self.factors) == 2:
+            return "a pair's click rate is its row's times its column's"
+        return "a combination's click rate is a product of one number per level"
+
+    @property
+    def _what(self) -> str:
+        return "pair" if len(self.factors) == 2 else "combination"
 
     def _sentence(self) -> str:
         goal = self.main
@@ -100,12 +112,10 @@ class Plan(Shown):
             late = "" if goal.late is None else f", nine of ten within {self._time(goal.late)}"
             took = f"With goal '{goal.way}' half of such experiments have a verdict{close} within "
             took += f"{self._time(goal.median)}{late}. The verdict is wrong with probability at most {self.error:g}, "
-            took += "however the click rate of the whole site moves, if a pair's click rate is its row's times its "
-            took += "column's."
+            took += f"however the click rate of the whole site moves, if {self._model}."
         limit = f"Rules that compare neighbours need at least roughly {count_text(self.bound)} visitors on average."
-        classic = (
-            f"An equal split (two-proportion tests of the best pair against the other {self.rows * self.cols - 1}, "
-        )
+        others = f"{math.prod(self.factors.values()) - 1:,}"
+        classic = f"An equal split (two-proportion tests of the best {self._what} against the other {others}, "
         classic += "Bonferroni) may be looked at only once, when all visitors planned have come."
         return "\n".join([self.meaning, took, *([] if self.margin else [limit]), classic, *self.advice])
 
@@ -151,11 +161,12 @@ class Plan(Shown):
 
 
 def plan(
-    rows: int,
-    cols: int,
-    rate: float,
-    lift: float,
+    rows: int | None = None,
+    cols: int | None = None,
+    rate: float | None = None,
+    lift: float | None = None,
     *,
+    factors: Mapping[str, int | Sequence[str]] | None = None,
     visitors_a_day: float | None = None,
     goal: str | None = None,
     margin: float = 0.0,
@@ -167,8 +178,10 @@ def plan(
     Args:
         rows: how many there are to try.
         cols: how many there are to try.
-        rate: click rate of a pair that differs from the best one in one level.
-        lift: how much more often than that the best pair is clicked: 0.1 is 10 % more.
+        rate: click rate of a pair, or combination, that differs from the best one in one level. Needed.
+        lift: how much more often than that the best one is clicked: 0.1 is 10 % more. Needed.
+        factors: instead of rows and columns any number of factors: how many levels each has (or their names), such as
+            ``{"headline": 4, "image": 5, "button": 3}``.
         visitors_a_day: to have days too.
         goal: "earn", "both" or "decide"; None: all of them.
         margin: a verdict is enough that proves the winner within this part of the best, such as 0.05.
@@ -181,50 +194,56 @@ def plan(
     >>> 500 < found.spans[0].median < 2_000
     True
     """
-    check_plan(rows, cols, rate, lift, visitors_a_day, goal, margin, error)
-    problem, bound = _problem(rows, cols, rate, lift), _time_until(rows, cols, rate, lift, margin, error)
-    spans = [_span(name, rows, cols, rate, lift, margin, error, seed) for name in ([goal] if goal else GOALS)]
+    found = check_plan(rate, lift, visitors_a_day, goal, margin, error, rows, cols, factors)
+    sizes = tuple(found.values())
+    assert rate is not None
+    assert lift is not None
+    problem, bound = _problem(sizes, rate, lift), _time_until(sizes, rate, lift, margin, error)
+    spans = [_span(name, sizes, rate, lift, margin, error, seed) for name in ([goal] if goal else GOALS)]
     late, median = (equal_split_visitors(problem, power, error) for power in (0.9, 0.5))
-    spans.append(Span(CLASSIC, median, late, median * problem.loss_at_random(), late))
-    found = Plan(rows, cols, rate, lift, margin, error, visitors_a_day, bound, tuple(spans), ())
-    return dataclasses.replace(found, advice=_advice(found))
+    at_random = float(np.prod([1.0 - (size - 1) / size * lift / (1.0 + lift) for size in sizes]))
+    spans.append(Span(CLASSIC, median, late, median * rate * (1.0 + lift) * (1.0 - at_random), late))
+    planned = Plan(rows, cols, rate, lift, margin, error, visitors_a_day, bound, tuple(spans), (), found)
+    return dataclasses.replace(planned, advice=_advice(planned))
 
 
-def _problem(rows: int, cols: int, rate: float, lift: float) -> RankOne:
-    side = math.sqrt(rate * (1.0 + lift))
-    lines = [[side] + [side / (1.0 + lift)] * (size - 1) for size in (rows, cols)]
-    return RankOne(*lines)
+def _problem(sizes: Sequence[int], rate: float, lift: float) -> Product:
+    side = spared_by_each(rate * (1.0 + lift) - 1.0, len(sizes))  # the root: each factor has its part of the best rate
+    return Product(
+        {f"factor {place + 1}": [side] + [side / (1.0 + lift)] * (size - 1) for place, size in enumerate(sizes)}
+    )
 
 
-def _time_until(rows: int, cols: int, rate: float, lift: float, margin: float, error: float) -> float:
+def _time_until(sizes: Sequence[int], rate: float, lift: float, margin: float, error: float) -> float:
     """Return T* log(1 / error) of telling the best pair from its neighbours, or that it is not that much worse."""
-    told = rate / math.sqrt(1.0 + margin)
-    return star_time(rate * (1.0 + lift), [told] * (rows + cols - 2)) * math.log(1.0 / error)
+    told = rate / spared_by_each(margin, len(sizes))
+    return star_time(rate * (1.0 + lift), [told] * (sum(sizes) - len(sizes))) * math.log(1.0 / error)
 
 
-def _seen(lift: float, margin: float) -> float:
+def _seen(lift: float, margin: float, n_factors: int) -> float:
     """Return which part of the evidence is left, since only some ratios are looked for: 1 if the lift is one of them.
 
     Where the logarithm of the ratio is x times the true one, the part 2 x - x^2 is left.
     """
-    spared = 0.5 * math.log1p(margin)
+    spared = math.log1p(margin) / n_factors
     looked_for = [math.log(ratio) for ratio in RATIOS] + [0.0, spared] * (margin > 0.0)
     times = [(each + spared) / (math.log1p(lift) + spared) for each in looked_for]
     return max(0.0, *(2.0 * each - each * each for each in times))
 
 
-def _span(goal: str, rows: int, cols: int, rate: float, lift: float, margin: float, error: float, seed: int) -> Span:
+def _span(goal: str, sizes: Sequence[int], rate: float, lift: float, margin: float, error: float, seed: int) -> Span:
     """Rehearse one goal, where clicks are frequent and the lift is large enough, and bring the result back."""
-    longer = max(1.0, math.log1p(_rehearsed_lift(goal, rows + cols)) / (math.log1p(lift) + 0.5 * math.log1p(margin)))
+    spared = math.log1p(margin) / len(sizes)
+    longer = max(1.0, math.log1p(_rehearsed_lift(goal, sum(sizes))) / (math.log1p(lift) + spared))
     large, wide = (1.0 + lift) ** longer - 1.0, (1.0 + margin) ** longer - 1.0
     frequent = max(rate * (1.0 + lift), _REHEARSED_RATE) / (1.0 + large)
-    there = _time_until(rows, cols, frequent, large, wide, error)
-    seen = _seen(lift, margin)
+    there = _time_until(sizes, frequent, large, wide, error)
+    seen = _seen(lift, margin, len(sizes))
     if seen <= _SEEN_LEAST:
         return Span(goal, None, None, None, math.inf)
-    scale = _time_until(rows, cols, rate, lift, margin, error) / there * _seen(large, wide) / seen
+    scale = _time_until(sizes, rate, lift, margin, error) / there * _seen(large, wide, len(sizes)) / seen
     visitors = max(2_000, round(_LONGEST[goal] * there))
-    problem = _problem(rows, cols, frequent, large)
+    problem = _problem(sizes, frequent, large)
     found: list[Rehearsal] = []
     for run in range(_RUNS[goal]):
         more = rehearse(
@@ -256,23 +275,24 @@ def _advice(found: Plan) -> tuple[str, ...]:
         return ()
     times = USUAL_TIMES if goal.median is None else goal.median / found.bound
 
-    def possible(rows: int, cols: int, lift: float, margin: float) -> bool:
-        seen = _seen(lift, margin)
+    def possible(sizes: Sequence[int], lift: float, margin: float) -> bool:
+        seen = _seen(lift, margin, len(sizes))
         if seen <= _SEEN_LEAST or found.rate * (1.0 + lift) > 1.0:
             return False
-        return times * _time_until(rows, cols, found.rate, lift, margin, found.error) / seen <= year
+        return times * _time_until(sizes, found.rate, lift, margin, found.error) / seen <= year
 
-    said, size = [], (found.rows, found.cols)
+    said, sizes = [], tuple(found.factors.values())
+    smaller = dict.fromkeys(found.factors, 2)
     for lift in _LIFTS:
-        if lift > found.lift and possible(*size, lift, found.margin):
+        if lift > found.lift and possible(sizes, lift, found.margin):
             said.append(f"a lift of {lift:.0%}")
             break
     for margin in _MARGINS:
-        if margin > found.margin and possible(*size, found.lift, margin):
+        if margin > found.margin and possible(sizes, found.lift, margin):
             said.append(f"with margin={margin:g}, a winner that is at most {margin:.0%} worse than the best")
             break
-    if sum(size) > 4 and possible(2, 2, found.lift, found.margin):
-        said.append("this lift among 2 x 2 pairs")
+    if sum(sizes) > 2 * len(sizes) and possible(tuple(smaller.values()), found.lift, found.margin):
+        said.append(f"this lift among {combinations_text(smaller)}")
     took = "A verdict would never come" if math.isinf(goal.beyond) else "A verdict would take many years"
     if goal.median is not None:
         took = f"A verdict would take {days_text(goal.median / found.visitors_a_day)}"
@@ -281,31 +301,6 @@ def _advice(found: Plan) -> tuple[str, ...]:
     shown = f"A year with {count_text(year)} visitors would show: {'; or '.join(said)}."
     nothing = "A year brings too few visitors for any verdict: use the goal 'earn', which needs none."
     return (f"{took}{why}. {shown if said else nothing}",)
-
-
-def check_plan(
-    rows: Any, cols: Any, rate: Any, lift: Any, visitors_a_day: Any, goal: Any, margin: Any, error: Any
-) -> None:
-    """Raise what is wrong with the wishes of a plan."""
-    if whole_number("rows", rows) * whole_number("cols", cols) < 2:
-        raise InputError("at least two pairs", "1 x 1", "there is nothing to find out about one")
-    if rows + cols > _MOST_LEVELS:
-        raise InputError(f"at most {_MOST_LEVELS} rows and columns together", rows + cols, "leave out some")
-    for what, value, low, high, example in (
-        ("rate", rate, 0.0, 1.0, 0.03), ("lift", lift, 0.0, math.inf, 0.1), ("error", error, 0.0, 0.5, 0.05),
-    ):  # fmt: skip
-        if not is_number(value) or not low < value <= high or not math.isfinite(value):
-            most = f" and at most {high:g}" if math.isfinite(high) else ""
-            raise InputError(f"{what} above {low:g}{most}", value, f"try {what}={example:g}")
-    if rate * (1.0 + lift) > 1.0:
-        got = f"{rate:g} * (1 + {lift:g}) = {rate * (1.0 + lift):g}"
-        raise InputError("rate * (1 + lift), the best pair's click rate, of at most 1", got, "ask for a smaller lift")
-    if visitors_a_day is not None and (not is_number(visitors_a_day) or not 0.0 < visitors_a_day < math.inf):
-        raise InputError("visitors_a_day above 0", visitors_a_day, "try visitors_a_day=5000")
-    if goal is not None and goal not in GOALS:
-        raise InputError(f"a goal: {', '.join(GOALS)}", goal, "leave it out for all of them")
-    if not is_number(margin) or not 0.0 <= margin <= 1.0:
-        raise InputError("margin from 0 to 1", margin, "try margin=0.05")
 
 
 def _percent(share: float) -> str:

@@ -50,7 +50,7 @@ class Limits:
     export_mebibytes: int = _limit(1_024, "MiB of memory of an export, which is a process of its own", "503")
     export_seconds: int = _limit(600, "seconds until an export or a plan is made", "503")
     plans: int = _limit(1, "plans at the same time; each is a process of its own", "429")
-    plan_lines: int = _limit(64, "rows and columns of a plan together", "422")
+    plan_lines: int = _limit(64, "levels of all factors of a plan together", "422")
 
     def markdown(self) -> str:
         """Return the limits as a Markdown table.

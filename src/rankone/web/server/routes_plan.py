@@ -7,7 +7,7 @@ import tempfile
 from starlette.responses import Response
 
 from rankone.errors import InputError
-from rankone.simulation.plan import check_plan
+from rankone.simulation.plan_wishes import check_plan
 from rankone.web.server.operations import Call, answer, operation
 from rankone.web.server.problem_json import Problem
 from rankone.web.server.schemas import PlanAnswer, PlanBody
@@ -18,11 +18,11 @@ from rankone.web.server.subprocess_tasks import run_in_subprocess
 async def plan(call: Call) -> Response:
     """Say how many visitors an experiment needs until a verdict, and what it loses meanwhile; takes some seconds."""
     service, wishes = call.service, call.body.model_dump()
-    check_plan(**wishes)
-    levels, most = wishes["rows"] + wishes["cols"], service.limits.plan_lines
+    levels, most = sum(check_plan(**wishes).values()), service.limits.plan_lines
     if levels > most:
+        what = "levels" if wishes["factors"] else "rows and columns"
         do = "plan fewer, or use `rankone plan` on a machine of yours"
-        raise InputError(f"at most {most} rows and columns together", levels, do)
+        raise InputError(f"at most {most} {what} together", levels, do)
     if service.planning.locked():
         expected, do = f"at most {service.limits.plans} plans at once", "try again in some seconds"
         raise Problem(429, "plans-busy", expected, "more", do, retry_after=5)

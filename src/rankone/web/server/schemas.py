@@ -99,8 +99,12 @@ class NewExperiment(Body):
 class PlanBody(Body):
     """An experiment to be planned. Left out: as `rankone.plan` has it."""
 
-    rows: Annotated[int, Field(ge=1, le=MAX_LEVELS)]
-    cols: Annotated[int, Field(ge=1, le=MAX_LEVELS)]
+    rows: Annotated[int, Field(ge=1, le=MAX_LEVELS)] | None = None
+    cols: Annotated[int, Field(ge=1, le=MAX_LEVELS)] | None = None
+    factors: (
+        Annotated[dict[Text, Annotated[int, Field(ge=1, le=MAX_LEVELS)]], Field(min_length=1, max_length=MAX_FACTORS)]
+        | None
+    ) = Field(None, description="instead of rows and cols: the number of levels of each factor, by its name")
     rate: Annotated[float, Field(gt=0, le=1)] = Field(description="click rate of a pair one change away from the best")
     lift: Annotated[float, Field(gt=0)] = Field(description="how much more often the best is clicked: 0.1 is 10 % more")
     visitors_a_day: Annotated[float, Field(gt=0)] | None = Field(None, description="to have days too")
@@ -373,8 +377,9 @@ class SpanAnswer(BaseModel):
 class PlanAnswer(BaseModel):
     """What an experiment of this size would take, with each goal and as a classic test."""
 
-    rows: int
-    cols: int
+    rows: int | None = Field(description="null: they were given as factors")
+    cols: int | None
+    factors: dict[str, int] = Field(description="the number of levels of each factor")
     rate: float
     lift: float
     margin: float

@@ -1,0 +1,87 @@
+"""What somebody may wish to plan: sizes, rates and goals, and what is wrong with them in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rankone.errors import InputError
+from rankone.kernels.decision import check_combinations
+from rankone.kernels.steering import GOALS
+from rankone.specs import is_number, whole_number
+
+_MOST_LEVELS = 256
+
+
+def planned_factors(rows: Any, cols: Any, factors: Any) -> dict[str, int]:
+    """Return how many levels each factor has, by its name, whichever way they were given.
+
+    >>> planned_factors(4, 5, None), planned_factors(None, None, {"headline": 4, "button": ["buy", "try"]})
+    ({'row': 4, 'col': 5}, {'headline': 4, 'button': 2})
+    """
+    example = "try factors={'headline': 4, 'image': 5, 'button': 3}"
+    if factors is None:
+        if rows is None or cols is None:
+            raise InputError("rows and cols, or factors", "none", example)
+        return {"row": whole_number("rows", rows), "col": whole_number("cols", cols)}
+    if rows is not None or cols is not None:
+        raise InputError("rows and cols, or factors", "both", "leave out rows and cols: they are two factors")
+    if not isinstance(factors, Mapping) or not factors or not all(isinstance(name, str) and name for name in factors):
+        raise InputError("factors by name, each with the number of its levels", factors, example)
+    found = {}
+    for name, levels in factors.items():
+        named = isinstance(levels, Sequence) and not isinstance(levels, str)
+        found[name] = whole_number(f"levels of '{name}'", len(levels) if named else levels)
+    check_combinations(list(found.values()))
+    return found
+
+
+def combinations_text(factors: Mapping[str, int]) -> str:
+    """Return the sizes in words.
+
+    >>> combinations_text({"row": 4, "col": 5}), combinations_text({"a": 4, "b": 5, "c": 3})
+    ('4 x 5 pairs', '4 x 5 x 3 = 60 combinations')
+    """
+    sizes = " x ".join(map(str, factors.values()))
+    if len(factors) == 2:
+        return f"{sizes} pairs"
+    return f"{sizes} = {math.prod(factors.values()):,} combinations" if len(factors) > 1 else f"{sizes} levels"
+
+
+def check_plan(
+    rate: Any,
+    lift: Any,
+    visitors_a_day: Any,
+    goal: Any,
+    margin: Any,
+    error: Any,
+    rows: Any = None,
+    cols: Any = None,
+    factors: Any = None,
+) -> dict[str, int]:
+    """Raise what is wrong with the wishes of a plan; return the number of levels of each factor."""
+    sizes = planned_factors(rows, cols, factors)
+    pair = "pair" if len(sizes) == 2 else "combination"
+    if math.prod(sizes.values()) < 2:
+        raise InputError(f"at least two {pair}s", combinations_text(sizes), "there is nothing to find out about one")
+    if sum(sizes.values()) > _MOST_LEVELS:
+        what = "rows and columns" if factors is None else "levels"
+        raise InputError(f"at most {_MOST_LEVELS} {what} together", sum(sizes.values()), "leave out some")
+    for what, value, low, high, example in (
+        ("rate", rate, 0.0, 1.0, 0.03), ("lift", lift, 0.0, math.inf, 0.1), ("error", error, 0.0, 0.5, 0.05),
+    ):  # fmt: skip
+        if not is_number(value) or not low < value <= high or not math.isfinite(value):
+            most = f" and at most {high:g}" if math.isfinite(high) else ""
+            raise InputError(f"{what} above {low:g}{most}", value, f"try {what}={example:g}")
+    if rate * (1.0 + lift) > 1.0:
+        got = f"{rate:g} * (1 + {lift:g}) = {rate * (1.0 + lift):g}"
+        what = f"rate * (1 + lift), the best {pair}'s click rate, of at most 1"
+        raise InputError(what, got, "ask for a smaller lift")
+    if visitors_a_day is not None and (not is_number(visitors_a_day) or not 0.0 < visitors_a_day < math.inf):
+        raise InputError("visitors_a_day above 0", visitors_a_day, "try visitors_a_day=5000")
+    if goal is not None and goal not in GOALS:
+        raise InputError(f"a goal: {', '.join(GOALS)}", goal, "leave it out for all of them")
+    if not is_number(margin) or not 0.0 <= margin <= 1.0:
+        raise InputError("margin from 0 to 1", margin, "try margin=0.05")
+    return sizes
