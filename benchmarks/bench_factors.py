@@ -8,11 +8,10 @@ was tuned on the first, the second was looked at before and after.
 from __future__ import annotations
 
 import math
-import sys
 import time
-from typing import Any
 
 import numpy as np
+import polars as pl
 
 import rankone
 from rankone.numerics.seeds import generator
@@ -38,65 +37,22 @@ STEPS = 5_000_000
 POLICIES = ("uts", "pooled", "mvt", "per-factor")
 
 
-def practical(sizes: list[int], seed: int, rate: float = 0.05, spread: float = 0.3, **more: Any) -> rankone.Product:
-    """A problem of random log effects, whose best combination is clicked at a given rate."""
-    drawn = [np.exp(spread * generator(seed, "practical", place).standard_normal(n)) for place, n in enumerate(sizes)]
-    parts = {f"factor {place + 1}": values / values.max() for place, values in enumerate(drawn)}
-    parts["factor 1"] = rate * parts["factor 1"]
-    return rankone.Product(parts, name=f"{rate:.0%} best, {'x'.join(map(str, sizes))}", **more)
-
-
-def trap(extra: float) -> rankone.Product:
-    """Two levels that are second best each, and better than they should be together."""
-    parts = {name: [0.6, 0.5, 0.3, 0.2] for name in "abc"}
-    together = {("a", "b"): {("a 2", "b 2"): extra}}
-    return rankone.Product(parts, interactions=together, name=f"second best together x {extra:g}")
-
-
-def halves() -> dict[str, list[tuple[Any, int]]]:
-    """Problems and horizons."""
-    return {
-        "tuned on": [
-            (rankone.as_problem("needle:4x4x4"), 20_000),
-            (practical([4, 5, 3], 1), 20_000),
-            (rankone.as_problem("product:6x6x6:seed=1"), 20_000),
-            (practical([2] * 8, 1), 20_000),
-            (trap(1.2), 20_000),
-            (rankone.as_problem("random:16x16:seed=5"), 20_000),
-        ],
-        "not tuned on": [
-            (rankone.as_problem("needle:10x10x10"), 20_000),
-            (practical([4, 4, 4, 4], 2), 20_000),
-            (practical([10, 10, 10], 3, rate=0.3), 20_000),
-            (practical([3, 3, 3, 3, 3], 4, rate=0.01), 50_000),
-            (rankone.as_problem("needle:2x2x2x2x2x2x2x2"), 20_000),
-            (trap(1.5), 20_000),
-            (rankone.as_problem("product:8x8:seed=2"), 20_000),
-        ],
-    }
-
-
 def arena(runs: int) -> list[str]:
     """Regret of each policy as a share of that of `uts`, and 99 % quantiles likewise."""
     lines = []
-    for half, problems in halves().items():
-        lines += ["", f"Half {half}, {runs} runs, regret as a share of that of `uts` (99 % quantile likewise):", ""]
+    for half, what in (("tune", "tuned on"), ("report", "not tuned on")):
+        found = rankone.arena(policies=list(POLICIES), factors=True, half=half, runs=runs, seed=17, workers=1)  # type: ignore[arg-type]
+        lines += ["", f"Half {what}, {runs} runs, regret as a share of that of `uts` (99 % quantile likewise):", ""]
         lines += [f"| problem | `uts` | {' | '.join(f'`{name}`' for name in POLICIES[1:])} |", "|---|---|---|---|---|"]
-        shares: dict[str, list[float]] = {name: [] for name in POLICIES[1:]}
-        for problem, horizon in problems:
-            found = rankone.simulate(problem, list(POLICIES), horizon=horizon, runs=runs, seed=17, workers=1).summary()
-            rows = {row["policy"]: row for row in found.iter_rows(named=True)}
-            base, cells = rows["uts"], []
-            for name in POLICIES[1:]:
-                share = rows[name]["regret_mean"] / base["regret_mean"]
-                shares[name].append(share)
-                cells.append(f"{share:.2f} ({rows[name]['regret_p99'] / base['regret_p99']:.2f})")
+        shares = {(row["problem"], row["policy"]): row for row in found.ratios().to_dicts()}
+        for base in found.table.filter(pl.col("policy") == "uts").to_dicts():
+            each = [shares[base["problem"], name] for name in POLICIES[1:]]
+            cells = [f"{row['mean_ratio']:.2f} ({row['p99_ratio']:.2f})" for row in each]
             lines.append(
-                f"| {problem.name} | {base['regret_mean']:,.0f} ± {base['regret_se']:,.0f} | {' | '.join(cells)} |"
+                f"| {base['problem']} | {base['regret_mean']:,.0f} ± {base['regret_se']:,.0f} | {' | '.join(cells)} |"
             )
-            print(lines[-1], file=sys.stderr, flush=True)
-        means = [f"**{math.exp(np.mean(np.log(shares[name]))):.2f}**" for name in POLICIES[1:]]
-        lines.append(f"| **geometric mean** | | {' | '.join(means)} |")
+        means = dict(found.scores().select("policy", "against_mean").iter_rows())
+        lines.append(f"| **geometric mean** | | {' | '.join(f'**{means[name]:.2f}**' for name in POLICIES[1:])} |")
     return lines
 
 

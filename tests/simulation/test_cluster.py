@@ -60,6 +60,13 @@ def loaded_loops():
     return dict(counts)
 
 
+def test_more_than_two_factors_go_to_a_cluster_too(client):
+    settings = {"horizon": 300, "runs": 4, "seed": 5}
+    problem = rankone.Product({"a": [0.9, 0.3], "b": [0.8, 0.3], "c": [0.9, 0.2]}, forbidden=[{"a": "a 1", "c": "c 2"}])
+    alone = rankone.simulate(problem, "uts", workers=1, **settings).table
+    assert rankone.simulate(problem, "uts", executor=client, **settings).table.equals(alone)
+
+
 def test_a_cluster_gives_the_numbers_of_one_process(client, local_table, monkeypatch):
     executor, sent = client.get_executor(), []
     submit = executor.submit

@@ -21,6 +21,9 @@ def arena(
         [], "--problem", "-p", help="A problem of the arena; repeatable. Default: the 22 of both halves."
     ),
     lists: bool = typer.Option(False, "--lists", help="The arena of lists: 16 other problems, and policies that rank."),
+    factors: bool = typer.Option(
+        False, "--factors", help="The arena of two to eight factors: 18 other problems, policies that play any number."
+    ),
     half: str | None = typer.Option(None, help="'tune' or 'report', the two halves, or 'headlines', the third part."),
     models: Path | None = typer.Option(None, help="File of fitted click models that join the named problems."),
     runs: int | None = typer.Option(None, help="Runs of each policy on each problem; default 100, with --quick 10."),
@@ -35,7 +38,7 @@ def arena(
     out: Path = typer.Option(Path("out/arena"), help="Directory for results; a stopped arena continues there."),
     as_json: bool = typer.Option(False, "--json", help="Print the table as JSON and nothing else."),
 ) -> None:
-    """Judge policies on 33 named problems (22 unless you choose), each at its own horizon: table, scores, heat map."""
+    """Judge policies on 22 named problems (others if you choose), each at its own horizon: table, scores, heat map."""
     from rankone.cli._progress import progress_bar
     from rankone.cli._summary import SPARE
     from rankone.cli._tables import show_table
@@ -45,9 +48,9 @@ def arena(
         runs = 10 if quick else 100
     with progress_bar("runs", out=out, compiles=True) as progress:
         found = play(
-            problem or None, policy or None, lists=lists, half=half, models=models, runs=runs, seed=seed,  # type: ignore[arg-type]
-            stretch=stretch, quick=quick, against=against, workers=workers, out=out, progress=progress,
-            feedback=feedback,
+            problem or None, policy or None, lists=lists, factors=factors, half=half, models=models,  # type: ignore[arg-type]
+            runs=runs, seed=seed, stretch=stretch, quick=quick, against=against, workers=workers, out=out,
+            progress=progress, feedback=feedback,
         )  # fmt: skip
     found.save(out)
     if as_json:

@@ -71,7 +71,9 @@ def lower_bound_constant(problem: RankOne | Product | str) -> float:
 
     problem = as_problem(problem)
     if isinstance(problem, Product) and problem.is_plain:
-        means = [problem.best_mean * values / values.max() for values in problem.factors.values() if values.max() > 0.0]
+        means = [
+            problem.best_mean * (values / values.max()) for values in problem.factors.values() if values.max() > 0.0
+        ]
         return _single_changes(np.concatenate(means), problem.best_mean) if means else 0.0
     problem = as_rank_one(problem, "for which there is theory")
     best = problem.best_mean

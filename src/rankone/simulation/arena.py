@@ -1,8 +1,8 @@
 """The arena: every policy on every named problem. It is how a policy is judged, ours included.
 
 Regret is given as mean, standard error, median and upper quantiles, as a multiple of the lower bound C(u, v) log n, and
-against a reference policy: over many problems only ratios can be averaged, by their geometric mean. Pairs and lists
-have an arena each.
+against a reference policy: over many problems only ratios can be averaged, by their geometric mean. Pairs, lists and
+combinations of factors have an arena each.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ import polars as pl
 from rankone.charts.chart import Chart
 from rankone.deprecation import old_order, old_positions
 from rankone.errors import InputError
-from rankone.kernels.decision import Plays, same_kind
+from rankone.kernels.decision import Plays, Shape, same_kind
 from rankone.kernels.policy import needs_context
 from rankone.notebook import Shown
 from rankone.policies import Policy, as_policy, known_policies
 from rankone.problems import Problem, as_problem, load_problems
 from rankone.progress import Progress, as_progress
+from rankone.simulation.arena_factors import FACTOR_PROBLEMS
 from rankone.simulation.arena_lists import LIST_PROBLEMS, WORLDS, random_loss, told_wrongly
 from rankone.simulation.arena_problems import PROBLEMS, ArenaProblem, Half
 from rankone.simulation.executors import local_pool, worker_count
@@ -39,6 +40,7 @@ from rankone.writing import write_table, writing_under
 
 REFERENCE, LIST_REFERENCE = "uts", "gibbs-ts"
 _MODEL_HORIZON = 100_000
+_SHAPES: dict[Plays, Shape] = {"pair": (2, 2), "list": (2, 2), "combination": (2, 2, 2)}  # the smallest
 _QUICK_SHARE = 10  # a quick arena plays a tenth of each horizon
 # Without regret there is nothing to compare; comb-cascade wants lists of which every item is good.
 _LEFT_OUT = ("best", "best-list", "comb-cascade", "swap-neighbours")
@@ -120,11 +122,11 @@ class Arena(Shown):
     def chart(self) -> Chart:
         """Return the heat map: problems down, policies across (best first), multiples of the lower bound.
 
-        Not every world of lists has a bound: there it is multiples of the reference's regret.
+        Not every world of lists or factors has a bound: there it is multiples of the reference's regret.
         """
         from rankone.charts.heatmap import heatmap
 
-        if self.of_lists:
+        if self.of_lists or self.table["times_bound"].has_nulls():
             return heatmap(
                 self.ratios(), x="policy", y="problem", value="mean_ratio", order=self.scores()["policy"].to_list(),
                 title=f"Regret as a multiple of {self.against}'s",
@@ -172,6 +174,7 @@ def arena(
     policies: Policy | str | Sequence[Policy | str] | None = None,
     *,
     lists: bool = False,
+    factors: bool = False,
     half: Half | None = None,
     models: str | Path | None = None,
     runs: int = 100,
@@ -191,6 +194,7 @@ def arena(
         problems: one or several names of problems of the arena; default: those of the two halves.
         policies: policies or their names; default: all but the yardstick `best`. The reference always plays.
         lists: True for the arena of lists, whose problems and policies are others.
+        factors: True for the arena of two to eight factors, for policies that play any number of them.
         half: ``"tune"`` or ``"report"`` for one of the two fixed halves of the named problems, ``"headlines"`` for the
             third part, problems like real tests of headlines and images.
         models: JSON or CSV file of problems (fitted click models, for example) that join the named ones.
@@ -210,12 +214,14 @@ def arena(
     ['uts', 'ucb1']
     """
     late, seed = as_feedback(feedback), as_seed(seed)
-    field = LIST_PROBLEMS if lists else PROBLEMS
+    if lists and factors:
+        raise InputError("an arena of lists or of factors", "both", "leave one of the two out")
+    field = LIST_PROBLEMS if lists else FACTOR_PROBLEMS if factors else PROBLEMS
     against = against if against is not None else LIST_REFERENCE if lists else REFERENCE
     if problems is not None:
         problems = listed(problems, (str,), "problems of the arena", field[0].name)
     entries = _chosen(problems, half, models, field)
-    players = _players(policies, against, "list" if lists else "pair")
+    players = _players(policies, against, "list" if lists else "combination" if factors else "pair")
     whole_number("stretch", stretch)
     worlds = [(entry, entry.problem(), _horizon(entry, stretch, quick)) for entry in entries]
     each = len(players) * whole_number("runs", runs)
@@ -240,6 +246,7 @@ def arena(
         "policies": [player.label for player in players], "problems": problems, "half": half,
         "models": None if models is None else str(models), "runs": runs, "seed": seed, "stretch": stretch,
         "quick": quick, "against": as_policy(against).label, "feedback": late.label, "lists": lists,
+        **({"factors": True} if factors else {}),
     }  # fmt: skip
     return Arena(pl.concat(tables), as_policy(against).label, settings)
 
@@ -299,16 +306,16 @@ def _players(policies: Policy | str | Sequence[Policy | str] | None, against: st
     reference = as_policy(against)
     players = given if reference in given else [reference, *given]
     for player in players:
-        player.check_plays(plays, (2, 2), "the arena")
+        player.check_plays(plays, _SHAPES[plays], "the arena")
     return players
 
 
 def _can_play(policy: Policy, plays: Plays) -> bool:
     """Tell whether a policy can play the arena's problems, which say nothing of a visitor beforehand."""
-    if not same_kind(policy.plays, plays, (2, 2)):
+    if not same_kind(policy.plays, plays, _SHAPES[plays]):
         return False
     told = policy.with_horizon(1_000).with_known({"examination": (1.0, 1.0)})
-    return not needs_context(type(told.start(2, 2)))
+    return not needs_context(type(told.start(*_SHAPES[plays])))
 
 
 def _horizon(entry: ArenaProblem, stretch: int, quick: bool) -> int:

@@ -1,0 +1,62 @@
+"""The table of docs/more-than-two-factors.md: ``python -m benchmarks.which_factor_policy [--runs 20]`` plays and writes it.
+
+The arena of two to eight factors, every policy that plays any number of them. ``--out`` keeps finished runs, so that it
+can be played in pieces.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import polars as pl
+
+import rankone
+from benchmarks.which_list_policy import markdown
+from rankone.simulation.arena import Arena
+
+PAGE = Path(__file__).parents[1] / "docs" / "more-than-two-factors.md"
+BEGIN, END = "<!-- written by python -m benchmarks.which_factor_policy -->\n", "<!-- end of what is written -->\n"
+
+
+def written(found: Arena, runs: int) -> str:
+    """Return the tables: a row per policy, then a row per problem."""
+    halves = {
+        half: dict(Arena(part, found.against).scores().select("policy", "against_mean").iter_rows())
+        for half in ("tune", "report")
+        if (part := found.table.filter(pl.col("half") == half)).height
+    }
+    scores = [["policy", *(f"half {half}" for half in halves), "worst", "on", "worst 99 % quantile on traps"]]
+    for row in found.scores().to_dicts():
+        means = [f"{halves[half][row['policy']]:.2f}" for half in halves]
+        tail = row["against_trap_p99"]
+        worst = [f"{row['against_worst']:.2f}", row["worst_problem"], "" if tail is None else f"{tail:.2f}"]
+        scores.append([f"`{row['policy']}`", *means, *worst])
+    order = [row[0].strip("`") for row in scores[1:]]
+    ratios = {(row["problem"], row["policy"]): row["mean_ratio"] for row in found.ratios().to_dicts()}
+    own = found.table.filter(pl.col("policy") == found.against)
+    others = [name for name in order if name != found.against]
+    problems = [["problem", "decisions", f"`{found.against}`", *(f"`{name}`" for name in others)]]
+    for row in own.to_dicts():
+        regret = f"{row['regret_mean']:,.0f} ± {row['regret_se']:,.0f}"
+        cells = [f"{ratios[row['problem'], name]:.2f}" for name in others]
+        problems.append([row["problem"], f"{row['horizon']:,}", regret, *cells])
+    note = f"\n{runs} runs each, seed 0. Regret of `{found.against}`, and of the others as a multiple of it:\n\n"
+    return markdown(scores) + note + markdown(problems)
+
+
+def main() -> None:
+    """Play, and write the tables into the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--workers", type=int, default=None)
+    parser.add_argument("--out", type=Path, default=None)
+    given = parser.parse_args()
+    found = rankone.arena(factors=True, runs=given.runs, workers=given.workers, out=given.out)
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    _, _, after = rest.partition(END)
+    PAGE.write_text(f"{before}{BEGIN}\n{written(found, given.runs)}\n{END}{after}")
+
+
+if __name__ == "__main__":
+    main()
