@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 import rankone
-from benchmarks.bench_factors import practical
+from rankone.simulation.arena_factors import effects
 
 POLICIES = ("uts", "pooled", "per-factor", "thompson", "uniform")
 PROBLEMS, RUNS, VISITORS, BEST = 20, 5, 50_000, 0.05
@@ -18,7 +18,7 @@ PROBLEMS, RUNS, VISITORS, BEST = 20, 5, 50_000, 0.05
 
 def shares() -> dict[str, np.ndarray]:
     """Return for each policy the part of the best possible clicks, one number a problem."""
-    problems = [practical([4, 4, 4, 4], seed, BEST) for seed in range(100, 100 + PROBLEMS)]
+    problems = [effects([4, 4, 4, 4], seed, BEST) for seed in range(100, 100 + PROBLEMS)]
     found: dict[str, list[float]] = {policy: [] for policy in POLICIES}
     for problem in problems:
         study = rankone.simulate(problem, list(POLICIES), horizon=VISITORS, runs=RUNS, seed=5, workers=1)
