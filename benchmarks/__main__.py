@@ -1,8 +1,8 @@
 """``make bench``: run every benchmark of this folder, write their figures to benchmarks/results.md and to the README.
 
-``python -m benchmarks engine`` runs one and writes nothing; `coverage` (2 minutes), `factors` (5), `headline` (1),
-`interactions` (10), `model_choice` (10), `segments` (5), `soak` (20) and `verdicts` (8, it writes a page of the
-documentation) run only when they are named.
+``python -m benchmarks engine`` runs one and writes nothing; `coverage` (2 minutes), `evaluation` (15), `factors` (5),
+`headline` (1), `interactions` (10), `model_choice` (10), `segments` (5), `soak` (20) and `verdicts` (8) run only when
+they are named; `evaluation` and `verdicts` write on pages of the documentation.
 In README.md, what stands between ``<!-- bench engine -->`` and ``<!-- end -->`` is replaced by the figures of the
 benchmark `engine`.
 
@@ -24,7 +24,9 @@ from pathlib import Path
 import benchmarks
 
 HERE = Path(__file__).parent
-WHEN_NAMED = {"coverage", "factors", "headline", "interactions", "model_choice", "segments", "soak", "verdicts"}
+WHEN_NAMED = {
+    "coverage", "evaluation", "factors", "headline", "interactions", "model_choice", "segments", "soak", "verdicts",
+}  # fmt: skip
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 
 import numpy as np
@@ -62,3 +63,46 @@ def live_log(seed, decisions, policy="uts", batch=20, **settings) -> pl.DataFram
             clicks = [bool(rng.random() < TRUTH.means[each.row, each.col]) for each in asked]
             page.tell_many(list(zip(asked, clicks, strict=True)))
         return decisions_table(database, "page")
+
+
+def list_log(seed, n_lists, world, logger) -> pl.DataFrame:
+    """Lists of two out of four items, drawn by `logger` (a probability for each list), with all their probabilities."""
+    rng = generator(seed, "list log")
+    every, chances = list(logger), np.array(list(logger.values()))
+    chosen = rng.choice(len(every), n_lists, p=chances)
+    items = np.array(every)[chosen]
+    attracted = rng.random(items.shape) < ATTRACTION[items]
+    seen = rng.random(items.shape) < EXAMINED
+    clicked = attracted & (attracted.cumsum(axis=1) == 1) if world == "cascade" else attracted & seen
+    begun = np.array(
+        [[sum(p for o, p in logger.items() if o[: k + 1] == each[: k + 1]) for k in (0, 1)] for each in every]
+    )
+    placed = np.array([[sum(p for o, p in logger.items() if o[k] == each[k]) for k in (0, 1)] for each in every])
+    return pl.DataFrame(
+        {
+            "list": np.repeat(np.arange(n_lists), 2), "position": np.tile([1, 2], n_lists),
+            "item": np.array(list("abcd"))[items].ravel(), "clicked": clicked.ravel(),
+            "beginning_chance": begun[chosen].ravel(), "position_chance": placed[chosen].ravel(),
+        }
+    )  # fmt: skip
+
+
+ATTRACTION, EXAMINED = np.array([0.7, 0.5, 0.3, 0.2]), np.array([0.9, 0.5])
+
+
+def drawn_in_turn(scores) -> dict[tuple[int, int], float]:
+    """Probability of every list of two: items drawn one by one in proportion to their scores."""
+    pairs = itertools.permutations(range(len(scores)), 2)
+    return {(a, b): scores[a] / sum(scores) * scores[b] / (sum(scores) - scores[a]) for a, b in pairs}
+
+
+def list_value(target, world) -> float:
+    """Clicks that a target earns a list."""
+    second = {"cascade": lambda a: 1.0 - ATTRACTION[a], "position-based": lambda _: EXAMINED[1]}[world]
+    first = {"cascade": 1.0, "position-based": EXAMINED[0]}[world]
+    return float(sum(p * (first * ATTRACTION[a] + second(a) * ATTRACTION[b]) for (a, b), p in target.items()))
+
+
+def as_list_target(target) -> pl.DataFrame:
+    rows = [(n, k + 1, "abcd"[i], p) for n, (each, p) in enumerate(target.items()) for k, i in enumerate(each)]
+    return pl.DataFrame(rows, schema=["list", "position", "item", "probability"], orient="row")

@@ -27,6 +27,7 @@ _HOMES = {
     "Rank1ElimKL": "rankone.policies.pairs.rank1elim_kl",
     "Product": "rankone.problems",
     "RankOne": "rankone.problems",
+    "ReplayedPolicy": "rankone.analysis",
     "Study": "rankone.simulation",
     "Sweep": "rankone.simulation",
     "Thompson": "rankone.policies.pairs.thompson",

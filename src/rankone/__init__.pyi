@@ -6,6 +6,7 @@ from rankone import lists as lists
 from rankone import policies as policies
 from rankone._version import __version__ as __version__
 from rankone.analysis import Analysis as Analysis
+from rankone.analysis import ReplayedPolicy as ReplayedPolicy
 from rankone.analysis import WhatIf as WhatIf
 from rankone.analysis import WhatIfLists as WhatIfLists
 from rankone.analysis import analyse as analyse

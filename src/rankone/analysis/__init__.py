@@ -2,8 +2,9 @@
 
 from rankone.analysis.analyse import analyse
 from rankone.analysis.obp_feedback import to_obp
+from rankone.analysis.replayed_policy import ReplayedPolicy
 from rankone.analysis.result import Analysis
 from rankone.analysis.what_if import WhatIf, evaluate
 from rankone.analysis.what_if_lists import WhatIfLists, evaluate_lists
 
-__all__ = ["Analysis", "WhatIf", "WhatIfLists", "analyse", "evaluate", "evaluate_lists", "to_obp"]
+__all__ = ["Analysis", "ReplayedPolicy", "WhatIf", "WhatIfLists", "analyse", "evaluate", "evaluate_lists", "to_obp"]

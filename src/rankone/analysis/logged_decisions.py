@@ -20,6 +20,7 @@ from rankone.serving.export import decisions_table
 
 CHANCES = ("chance", "propensity_score", "propensity", "pscore", "probability")
 OUTCOMES = ("clicked", "click", "reward", "outcome")
+PAIR = ("row_name", "col_name")  # factors of an export
 TIMES = ("asked_at", "timestamp")
 
 

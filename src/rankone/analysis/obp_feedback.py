@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankone.analysis.logged_decisions import number_column, read_target, table_of, usable_rows
+from rankone.analysis.logged_decisions import PAIR, number_column, read_target, table_of, usable_rows
 from rankone.errors import InputError
-
-_PAIR = ("row_name", "col_name")
 
 
 def to_obp(
@@ -49,7 +47,7 @@ def to_obp(
     """
     table = table_of(log)
     names = [factors] if isinstance(factors, str) else list(factors)
-    names = names or list(_PAIR)
+    names = names or list(PAIR)
     more = [*([position] if position else []), *context]
     rows = usable_rows(table, names, clicked, chance, time, uniform, more).table.drop_nulls("chance")
     combinations = rows.select(names).unique().sort(names).with_row_index("number")

@@ -10,11 +10,13 @@ import numpy as np
 import polars as pl
 
 from rankone.analysis.estimate_table import LEAST, estimate_table
-from rankone.analysis.logged_decisions import read_decisions, read_target, table_of, told_target, usable_rows
+from rankone.analysis.logged_decisions import PAIR, read_decisions, read_target, table_of, told_target, usable_rows
 from rankone.analysis.off_policy import effective_size, estimates
+from rankone.analysis.replayed_policy import ReplayedPolicy, replay_policy
 from rankone.analysis.what_if_lists import WhatIfLists, evaluate_lists
 from rankone.clicks.models.uncertainty import checked_level
 from rankone.notebook import Shown
+from rankone.policies.base import Policy
 from rankone.specs import amount
 
 _NEED_SUPPORT = ("ips", "adaptive")  # where neither is worth enough there is no answer
@@ -119,6 +121,8 @@ class WhatIf(Shown):
 @overload
 def evaluate(log: Any, target: list[Any] | tuple[Any, ...], **settings: Any) -> WhatIfLists: ...
 @overload
+def evaluate(log: Any, target: Policy, **settings: Any) -> ReplayedPolicy: ...
+@overload
 def evaluate(log: Any, target: Any, **settings: Any) -> WhatIf: ...
 def evaluate(  # type: ignore[misc]  # the settings are those below in either case
     log: Any,
@@ -129,9 +133,10 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
     chance: str | None = None,
     time: str | None = None,
     uniform: bool = False,
+    horizon: int = 10_000,
     level: float = 0.95,
     seed: int = 0,
-) -> WhatIf | WhatIfLists:
+) -> WhatIf | WhatIfLists | ReplayedPolicy:
     """Estimate what a target would have earned per decision, from logged decisions with their probabilities.
 
     Args:
@@ -141,13 +146,15 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
             whose policy says no probability are kept with weight 0.
         target: a combination, ``{"row_name": "A", "col_name": "1"}`` or ``"row_name=A,col_name=1"`` (factors that are
             not named, but are in `factors`, are chosen as in the log), or a table with the factors and ``probability``.
-            The items of a list from the top, ``["A", "B"]``, go to `evaluate_lists`, which has more to set.
+            The items of a list from the top, ``["A", "B"]``, go to `evaluate_lists`, which has more to set. A `Policy`
+            that learns (``rankone.UTS()``) is replayed from its first decision.
         factors: columns of all factors that the probability is of; by default those of the target.
         clicked: column of the outcome, 0 to 1; by default ``clicked``, ``click`` or ``reward``.
         chance: column of the probability; by default ``chance``, ``propensity_score`` and the like.
         time: column by which decisions are ordered (`adaptive` needs that); by default the number of an export,
             ``asked_at`` or ``timestamp``, else they are in order as they stand.
         uniform: the log has no probabilities, and every combination in it was equally likely.
+        horizon: decisions of a policy that is replayed, at most.
         level: of the intervals.
         seed: of the folds and of replay.
 
@@ -159,8 +166,12 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
     if isinstance(target, list | tuple):
         return evaluate_lists(log, target, clicked=clicked, chance=chance, uniform=uniform, level=level, seed=seed)
     checked_level(level)
-    table, wanted = table_of(log), read_target(target)
+    table = table_of(log)
     names = [factors] if isinstance(factors, str) else list(factors)
+    if isinstance(target, Policy):
+        rows = usable_rows(table, names or PAIR, clicked, None, time, uniform=True)  # needs no probabilities
+        return replay_policy(target, rows, names or PAIR, level, seed, horizon)
+    wanted = read_target(target)
     names = names or [name for name in wanted.columns if name != "probability"]
     rows = usable_rows(table, names, clicked, chance, time, uniform)
     found = read_decisions(rows, wanted, names, table.height)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -11,7 +11,7 @@ from rankone.cli._commands import DATA, command
 from rankone.cli._experiments import experiment_of
 
 if TYPE_CHECKING:
-    from rankone.analysis import WhatIf, WhatIfLists
+    from rankone.analysis import ReplayedPolicy, WhatIf, WhatIfLists
     from rankone.serving import Experiment
 
 
@@ -23,6 +23,9 @@ def what_if(
     target: str | None = typer.Option(None, help="What would have been shown: headline=A,image=1."),
     items: str | None = typer.Option(
         None, "--list", help="The list that would have been shown, from the top: A,B,C. The log has a row per position."
+    ),
+    policy: str | None = typer.Option(
+        None, help="A policy that would have decided and learned, such as uts; its first decisions are replayed."
     ),
     of: str = typer.Option("clicks", help="Of a list: clicks, their number, or any, whether there is one."),
     factor: list[str] | None = typer.Option(
@@ -45,21 +48,23 @@ def what_if(
     seed: int = typer.Option(0, help="Seed of folds and of replay."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
 ) -> None:
-    """Say what another combination would have earned per decision, from decisions that were made."""
+    """Say what another combination, list or policy would have earned per decision, from decisions that were made."""
     import rankone
     from rankone.errors import InputError
 
-    if (target is None) == (items is None):
-        raise InputError("one of --target and --list", "both" if target else "neither", "say what would be shown")
+    given = [each for each in (target, items, policy) if each is not None]
+    if len(given) != 1:
+        raise InputError("one of --target, --list and --policy", f"{len(given)} of them", "say what would be shown")
 
-    def ask(source: str | Experiment) -> WhatIf | WhatIfLists:
+    def ask(source: str | Experiment) -> WhatIf | WhatIfLists | ReplayedPolicy:
         if items is not None:
             wanted = [item.strip() for item in items.split(",")]
             return rankone.evaluate_lists(
                 source, wanted, of=of, clicked=clicked, chance=chance, uniform=uniform, level=confidence, seed=seed
             )
+        asked: Any = target if policy is None else rankone.as_policy(policy)
         return rankone.evaluate(
-            source, target, factors=factor or (), clicked=clicked, chance=chance, time=time, uniform=uniform,
+            source, asked, factors=factor or (), clicked=clicked, chance=chance, time=time, uniform=uniform,
             level=confidence, seed=seed,
         )  # fmt: skip
 

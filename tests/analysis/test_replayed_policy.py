@@ -1,0 +1,60 @@
+"""Policies replayed against logged decisions earn what they earn in the world that the log is of."""
+
+import numpy as np
+import polars as pl
+import pytest
+from benchmarks.evaluation_logs import COLS, FLOORS, RATES, ROWS, TRUTH, thompson_log
+from typer.testing import CliRunner
+
+import rankone
+from rankone.cli import build_app
+from rankone.errors import InputError
+from rankone.numerics.seeds import generator
+
+
+def uniform_log(decisions, seed=1):
+    rng = generator(seed, "uniform log")
+    pairs = rng.integers(6, size=decisions)
+    names = {"row_name": np.array(ROWS)[pairs // 2], "col_name": np.array(COLS)[pairs % 2]}
+    return pl.DataFrame({**names, "clicked": rng.random(decisions) < RATES[pairs]})
+
+
+def earned(policy, decisions, runs=40):
+    """Mean and spread of what a policy earns per decision, by playing it."""
+    rng, found = generator(2, "played"), []
+    for run in range(runs):
+        agent = rankone.as_policy(policy).with_horizon(10_000).for_problem(0, 0).agent(3, 2, seed=run)
+        clicks = 0
+        for _ in range(decisions):
+            decision = agent.ask()
+            clicked = bool(rng.random() < TRUTH.means[decision.shown])
+            agent.tell(decision, clicked=clicked)
+            clicks += clicked
+        found.append(clicks / decisions)
+    return np.mean(found), np.std(found) / np.sqrt(runs)
+
+
+def test_a_replayed_policy_earns_what_it_earns_when_played():
+    """From a uniform log, and from one whose policy learned itself and has little of bad pairs."""
+    for log in (uniform_log(6_000), thompson_log(1, 3_000, FLOORS["5 %"]).drop("chance")):
+        found = rankone.evaluate(log, rankone.UTS(), horizon=400)
+        assert 30 <= found.decisions <= 400
+        value, error = earned("uts", found.decisions)
+        assert abs(found.value - value) < 4.0 * np.hypot(found.se, error)
+        assert found.low < found.value < found.high
+        assert found.answered
+
+
+def test_a_log_that_cannot_say_says_so(tmp_path):
+    short = rankone.evaluate(uniform_log(60), rankone.UTS())
+    assert not short.answered
+    assert "No answer for uts: after" in repr(short)
+    missing = uniform_log(3_000).filter(~((pl.col("row_name") == "B") & (pl.col("col_name") == "2")))
+    assert not rankone.evaluate(missing, rankone.UTS()).answered
+    with pytest.raises(InputError, match="a policy that plays 2 factors - got toprank"):
+        rankone.evaluate(uniform_log(60), rankone.as_policy("toprank"))
+    uniform_log(3_000).write_csv(tmp_path / "log.csv")
+    words = ["what-if", str(tmp_path / "log.csv"), "--policy", "uts"]
+    assert "uts from nothing: 0." in CliRunner().invoke(build_app(), words, catch_exceptions=False).stdout
+    both = CliRunner().invoke(build_app(), [*words, "--list", "a,b"])
+    assert both.exit_code != 0
