@@ -195,3 +195,24 @@ def test_held_outcomes_can_be_excluded_too(sqlite_db):
 )
 def test_exclusions_that_make_no_sense_are_refused(bad, sqlite_db):
     assert isinstance(error_of(start(sqlite_db).exclude, **bad), InputError)
+
+
+def test_of_three_factors_too_the_eliminated_stay_out_and_others_begin_afresh(sqlite_db):
+    """Sums of levels that met other partners cannot be compared: they begin again, among those still in the race."""
+    factors = {"headline": ["A", "B"], "image": ["1", "2"], "button": ["x", "y"]}
+    policy, rng = "rank1elim-kl:horizon=2000,c=0", generator(1, "elimination")
+    with Experiment("page", factors=factors, policy=policy, db=sqlite_db, seed=3, durability="off", explore=0) as page:
+        for _ in range(5):
+            made = page.ask(500)
+            best = [list(decision.levels.values()) == ["A", "1", "x"] for decision in made]
+            page.tell_many((each, is_best and rng.random() < 0.9) for each, is_best in zip(made, best, strict=True))
+        before = [decision.levels for decision in page.ask(20)]
+        page.add_level("image", "3")
+        after = page.ask(60)
+        assert {levels["headline"] for levels in before} == {"A"}
+        assert {decision.levels["headline"] for decision in after} == {"A"}
+        assert {decision.levels["image"] for decision in after} == {"1", "3"}
+        with pytest.raises(InputError, match="expected a policy that can be told what is forbidden"):
+            page.forbid({"headline": "A", "button": "x"})
+    with Experiment("page", db=sqlite_db) as again:
+        assert again.ask().levels["headline"] == "A"
