@@ -33,6 +33,7 @@ BODIES = {
     "add_factor": {"name": "third", "levels": ["only"]},
     "forbid": {"levels": {"row": "A", "col": "1"}},
     "allow": {"levels": {"row": "A", "col": "1"}},
+    "make_token": {"scopes": ["admin"], "experiment": "homepage"},
 }
 # Written by hand, not taken from the table of operations: what each operation needs.
 NEEDS = {
@@ -49,6 +50,11 @@ NEEDS = {
     "view": "read",
     "export": "read",
     "plan": "read",
+    "changes": "read",
+    "whoami": "read",
+    "tokens": "admin",
+    "make_token": "admin",
+    "revoke": "admin",
     "stop": "admin",
     "resume": "admin",
     "exclude": "admin",
@@ -74,6 +80,8 @@ NEEDS = {
     "page_combinations_js": None,
     "page_segments_js": None,
     "page_plan_js": None,
+    "page_manage_js": None,
+    "page_manage_tokens_js": None,
     "page_verdict_js": None,
     "page_tables_js": None,
     "page_charts_js": None,
@@ -81,7 +89,15 @@ NEEDS = {
     "chart_library": None,
     "snippet": None,
 }
-WHOLE = ("list_experiments", "metrics", "create_experiment", "plan")  # their path names no experiment
+WHOLE = (
+    "list_experiments",
+    "metrics",
+    "create_experiment",
+    "plan",
+    "whoami",
+    "tokens",
+    "revoke",
+)  # their path names no experiment
 
 
 @pytest.fixture(scope="module")

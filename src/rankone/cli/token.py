@@ -71,10 +71,11 @@ def list_(db: str = _DB, as_json: bool = typer.Option(False, "--json", help="Pri
             _day(token.expires),
             "revoked" if token.revoked else "valid" if token.valid(time.time()) else "expired",
             token.note,
+            token.made_by,
         )
         for token in tokens
     ]
-    columns = dict.fromkeys(("id", "scopes", "experiment", "rate", "expires", "state", "note"), pl.String)
+    columns = dict.fromkeys(("id", "scopes", "experiment", "rate", "expires", "state", "note", "made_by"), pl.String)
     show_table(pl.DataFrame(rows, schema={**columns, "rate": pl.Int64}, orient="row"))
 
 

@@ -227,6 +227,11 @@ class RemoteExperiment(LevelChanges):
         """Return what leads, how sure that is, how much traffic each level got and what is still in the race."""
         return Report.of_dict(self._transport.send("GET", f"{self._path}/report"))
 
+    def changes(self) -> list[dict[str, Any]]:
+        """Return who has changed what, and when (`by`: the id of a token), oldest first."""
+        found: list[dict[str, Any]] = self._transport.send("GET", f"{self._path}/changes")["changes"]
+        return found
+
     def export(self, format: str = "jsonl") -> bytes:
         """Return all decisions, one row each, as csv, jsonl or parquet."""
         return self._transport.send("GET", f"{self._path}/export?format={quote(format)}", raw=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, Self, TypeVar, overload
 from rankone.deprecation import old_arguments, old_positions
 from rankone.errors import InputError
 from rankone.policies import Policy
+from rankone.serving.audit import Change, changes_of
 from rankone.serving.changes import (
     draft_exclusion,
     draft_factor,
@@ -81,6 +83,7 @@ class Experiment(LevelChanges):
             (an hour unless you say otherwise); without a window only, since a window ends all.
         durability: "full" (survives power cuts), "normal" (survives crashes of the program) or "off".
         clock: a `rankone.serving.clock.Clock` of your own, for tests. None: the machine's.
+        by: who makes it, where it is new: the id of a token of a service (`changes` tells it).
 
     Settings that are left out are as they were when the experiment was made, and those that are given must not
     contradict that; durability and clock belong to the program. An experiment may be shared by threads, opened by many
@@ -120,8 +123,10 @@ class Experiment(LevelChanges):
         factors: Mapping[str, Sequence[str] | int] | None = None,
         durability: str = "full",
         clock: Clock | None = None,
+        by: str | None = None,
     ) -> None:
         self.name = checked_name(name, "experiment name")
+        self._by: str | None = None
         if clock is not None and not isinstance(clock, Clock):
             raise InputError("a rankone.serving.clock.Clock", clock, "pass an object of a subclass, or leave it out")
         asked = checked_settings(
@@ -134,7 +139,8 @@ class Experiment(LevelChanges):
         self.database = db if isinstance(db, Database) else Database(db, durability=durability)
         self._transactions = self.database.transactions
         try:
-            self._cached = self._transactions.enter(self.name, lambda: self._new_settings(asked, past, weight), clock)
+            make = functools.partial(self._new_settings, asked, past, weight)
+            self._cached = self._transactions.enter(self.name, make, clock, by)
             self._continue(asked)
             self._check_prior(past, weight)
         except BaseException:
@@ -263,7 +269,7 @@ class Experiment(LevelChanges):
 
         old = self.look(lambda fold: fold.open_for(age, self._cached.time.now()))
         stretches = [old[first : first + _VOIDED_AT_ONCE] for first in range(0, len(old), _VOIDED_AT_ONCE)]
-        return sum(self._transactions.change(self._cached, functools.partial(plan, some)) for some in stretches)
+        return sum(self._change(functools.partial(plan, some)) for some in stretches)
 
     def do(self, requests: Sequence[Ask | Tell | Void]) -> list[Any]:
         """Carry out requests as one durable commit; return for each its answer, or the error it deserves.
@@ -287,6 +293,20 @@ class Experiment(LevelChanges):
         if self.look(self._window_due) and not self.database.read_only:
             self.settle()
         return self.look(make_report)
+
+    def changes(self) -> list[Change]:
+        """Return who has changed what, and when: creation, levels, stops, exclusions, archives; oldest first."""
+        with self.database.reader() as storage:
+            return changes_of(storage, self._cached.number)
+
+    def on_behalf_of(self, token: str | None) -> Self:
+        """Return this experiment for somebody, by the id of a token, whose changes are noted as theirs."""
+        found = copy.copy(self)
+        found._by, found._owns_database = token, False
+        return found
+
+    def _change(self, plan: Callable[[Fold, Draft], T]) -> T:
+        return self._transactions.change(self._cached, plan, self._by)
 
     def settle(self) -> None:
         """End the windows that are over; every request does, so this is for quiet times."""
@@ -317,12 +337,12 @@ class Experiment(LevelChanges):
         """
         checked_name(why, "why")
         named = named_levels(row, col, levels)
-        shown = self._transactions.change(self._cached, lambda fold, draft: draft_stop(fold, draft, named, why))
+        shown = self._change(lambda fold, draft: draft_stop(fold, draft, named, why))
         return tuple(shown.values())
 
     def resume(self) -> None:
         """Experiment again after a stop, on all that is known."""
-        self._transactions.change(self._cached, draft_resume)
+        self._change(draft_resume)
 
     def exclude(
         self,
@@ -371,22 +391,22 @@ class Experiment(LevelChanges):
             held = draft_exclusion(fold, draft, **fits, first=first, last=last, why=why, prior=prior)
             return fold.seq + len(draft), held
 
-        seq, held = self._transactions.change(self._cached, plan)
+        seq, held = self._change(plan)
         taken = self.look(lambda fold: fold.exclusions.taken.get(seq, 0))  # up to there, whoever tells meanwhile
         return held + taken
 
     def _change_levels(self, factor: str, name: str, add: bool) -> int:
         checked_name(factor, "factor name")
         checked_name(name, f"{factor} name")
-        return self._transactions.change(self._cached, lambda fold, draft: draft_levels(fold, draft, factor, name, add))
+        return self._change(lambda fold, draft: draft_levels(fold, draft, factor, name, add))
 
     def _change_forbidden(self, levels: Mapping[str, str], forbid: bool) -> None:
         named = named_levels(None, None, levels)
-        self._transactions.change(self._cached, lambda fold, draft: draft_forbidden(fold, draft, named, forbid))
+        self._change(lambda fold, draft: draft_forbidden(fold, draft, named, forbid))
 
     def add_factor(self, factor: str, levels: Sequence[str]) -> None:
         """Add a whole factor: all decisions so far had the first of its levels."""
-        self._transactions.change(self._cached, lambda fold, draft: draft_factor(fold, draft, factor, levels))
+        self._change(lambda fold, draft: draft_factor(fold, draft, factor, levels))
 
     def _repr_html_(self) -> str:
         return self.report()._repr_html_()

@@ -208,8 +208,8 @@ def _checksum_2(before: bytes, numbers: bytes, each: Sequence[Texts]) -> bytes:
 class Draft:
     """Events about to be appended: the next numbers of an experiment, given out one by one."""
 
-    def __init__(self, seq: int, at: int) -> None:
-        self._seq, self.at = seq, at
+    def __init__(self, seq: int, at: int, token: str | None = None) -> None:
+        self._seq, self.at, self._token = seq, at, token  # of an operator, to be noted with all events
         self._numbers: list[int] = []  # of one event behind those of the other
         self._texts: list[Texts] = []
 
@@ -219,7 +219,7 @@ class Draft:
         """Append an event; `pair` is (row, col, tag)."""
         self._seq += 1
         self._numbers += (self._seq, kind, self.at, decision, *pair, value)
-        self._texts.append(texts)
+        self._texts.append(texts if self._token is None else texts._replace(token=self._token))
 
     def __len__(self) -> int:
         return len(self._texts)

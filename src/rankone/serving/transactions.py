@@ -61,13 +61,15 @@ class Transactions:
         self._folds = FoldCache(self.storage, self.reader, read_only)
         self._writer = Writer(self._carry_out)
 
-    def enter(self, name: str, settings: Callable[[], Settings], clock: Clock | None = None) -> CachedFold:
+    def enter(
+        self, name: str, settings: Callable[[], Settings], clock: Clock | None = None, token: str | None = None
+    ) -> CachedFold:
         """Return an experiment by its name; all who ask get the same one. A new one is made with `settings()`."""
 
         def enter() -> CachedFold:
             number = self.storage.find(name)
             if number is None:
-                number = self._create(name, settings(), clock or Clock())
+                number = self._create(name, settings(), clock or Clock(), token)
             found = self._folds.of(number)
             if clock is not None:
                 found.time = JournalTime(clock)
@@ -136,26 +138,29 @@ class Transactions:
                 self._to_close = False
                 self.close()
 
-    def _create(self, name: str, settings: Settings, clock: Clock) -> int:
+    def _create(self, name: str, settings: Settings, clock: Clock, token: str | None) -> int:
         self.storage.begin([])
         number = self.storage.find(name)  # another process may just have made it
         if number is None:
             cached = CachedFold(self.storage.add(name))
             cached.fold = begin(self.storage, cached.number)
-            draft = Draft(0, clock.wall())
+            draft = Draft(0, clock.wall(), token)
             draft.add(Kind.CREATE, -1, texts=Texts(note=settings.note()))
             self._append(cached, draft.take())
             number = cached.number
         self.storage.commit()
         return number
 
-    def change(self, of: CachedFold, plan: Callable[[Fold, Draft], T]) -> T:
-        """Carry out `plan`, which drafts rare events, alone in a transaction; return its result."""
+    def change(self, of: CachedFold, plan: Callable[[Fold, Draft], T], token: str | None = None) -> T:
+        """Carry out `plan`, which drafts rare events, alone in a transaction; return its result.
+
+        The events are noted to be of a token, if one is given by its id.
+        """
 
         def carry_out() -> T:
             self.storage.begin([of.number])
             fold = self._folds.catch_up(of)
-            draft = Draft(fold.seq, of.time.now())
+            draft = Draft(fold.seq, of.time.now(), token)
             result = plan(fold, draft)
             if len(draft):
                 self._append(of, draft.take())

@@ -50,6 +50,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TABLE rankone_bases (
             experiment {integer} PRIMARY KEY REFERENCES rankone_experiments (id), seq {integer} NOT NULL,
             body {bytes} NOT NULL)""",
+        "ALTER TABLE rankone_tokens ADD COLUMN made_by TEXT",
+        "ALTER TABLE rankone_tokens ADD COLUMN revoked_by TEXT",
     ),
 )
 SCHEMA = len(MIGRATIONS)

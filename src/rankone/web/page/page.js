@@ -1,6 +1,7 @@
 // The page: which experiment to show, asking the service for it again and again, and the token that may be needed.
 
 import { $, element } from "./dom.js";
+import { offerManage, showManage } from "./manage.js";
 import { show } from "./panels.js";
 import { offerPlan } from "./plan.js";
 
@@ -10,6 +11,7 @@ const FEW = 8; // experiments that get a button each
 let token = sessionStorage.getItem("rankone-token");
 let shown = wanted();
 let names = [];
+let who = null; // what our token may do
 
 // The experiment that the address names.
 function wanted() {
@@ -112,16 +114,21 @@ async function look() {
 
 async function lookOnce() {
   try {
-    if (looks++ % LIST_EVERY === 0 || shown === null) showList(await get("v1/experiments"));
+    if (looks++ % LIST_EVERY === 0 || shown === null) {
+      showList(await get("v1/experiments"));
+      who = await get("v1/whoami");
+    }
     $("sign-in").hidden = true;
     $("plan").hidden = false;
-    if (shown !== null) await show(await get(`v1/experiments/${encodeURIComponent(shown)}/view`));
+    const view = shown === null ? null : await get(`v1/experiments/${encodeURIComponent(shown)}/view`);
+    if (view) await show(view);
+    await showManage(view, who, names);
     status(`live, ${new Date().toLocaleTimeString()}`);
   } catch (error) {
     looks = 0; // begin with the list again
     if (error instanceof Refused) {
       $("sign-in").hidden = false;
-      for (const id of ["experiment", "experiments", "empty", "damaged", "plan"]) $(id).hidden = true;
+      for (const id of ["experiment", "experiments", "empty", "damaged", "plan", "manage"]) $(id).hidden = true;
       status(token ? "this token is not valid here" : "a token is needed", token !== null);
     } else {
       status(`no answer, trying again: ${error.message}`, true);
@@ -129,14 +136,26 @@ async function lookOnce() {
   }
 }
 
+function sign(given) {
+  token = given;
+  sessionStorage.setItem("rankone-token", token);
+  looks = 0;
+  look();
+}
+
 $("sign-in").addEventListener("submit", (event) => {
   event.preventDefault();
-  token = $("token").value.trim();
-  sessionStorage.setItem("rankone-token", token);
+  sign($("token").value.trim());
   $("token").value = "";
-  look();
 });
-offerPlan((path, body) => get(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }));
+
+function send(path, body) {
+  if (body === undefined) return get(path, { method: "POST" });
+  return get(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+}
+
+offerPlan(send);
+offerManage({ get, send, sign, look: () => { looks = 0; return look(); } });
 addEventListener("resize", () => look());
 addEventListener("hashchange", () => names.includes(wanted()) && choose(wanted()));
 document.addEventListener("visibilitychange", () => document.hidden || look());

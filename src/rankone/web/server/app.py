@@ -9,7 +9,14 @@ from urllib.parse import unquote
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rankone.web.server import routes_decisions, routes_experiments, routes_plan, routes_service, routes_snippet
+from rankone.web.server import (
+    routes_decisions,
+    routes_experiments,
+    routes_plan,
+    routes_service,
+    routes_snippet,
+    routes_tokens,
+)
 from rankone.web.server.encoding import encode
 from rankone.web.server.limits import Limits
 from rankone.web.server.logs import RequestLog
@@ -25,6 +32,7 @@ OPERATIONS = (
     *routes_snippet.OPERATIONS,
     *routes_experiments.OPERATIONS,
     *routes_plan.OPERATIONS,
+    *routes_tokens.OPERATIONS,
     *routes_service.OPERATIONS,
 )
 

@@ -14,6 +14,7 @@ from rankone.web.server.operations import Call, answer, forbidden, operation
 from rankone.web.server.problem_json import Problem
 from rankone.web.server.responses import Download
 from rankone.web.server.schemas import (
+    Changes,
     ExcludeAnswer,
     ExcludeBody,
     ExperimentAnswer,
@@ -63,7 +64,7 @@ async def create_experiment(call: Call) -> Response:
     limits = call.service.limits
     if (settings["max_open"] or 0) > limits.max_open:
         raise InputError(f"max_open of at most {limits.max_open}", settings["max_open"], "give less")
-    served, new = await call.service.create(name, settings)
+    served, new = await call.service.create(name, settings | {"by": call.token})
     return answer(await served.shown.get(), 201 if new else 200)
 
 
@@ -78,6 +79,14 @@ async def report(call: Call) -> Response:
     """Report what leads, how sure that is, who got how much traffic and what is still in the race."""
     served = await call.service.experiment(call.name)
     return answer(await served.report.get())
+
+
+@operation("GET", f"{_ONE}/changes", "read", answers={200: Changes})
+async def changes(call: Call) -> Response:
+    """Tell who has changed what, and when, oldest first."""
+    served = await call.service.experiment(call.name)
+    found = await served.call(served.experiment.changes)
+    return answer({"changes": [change._asdict() for change in found]})
 
 
 @operation("GET", f"{_ONE}/view", "read", answers={200: ViewAnswer})
@@ -131,14 +140,16 @@ async def resume(call: Call) -> Response:
 async def exclude(call: Call) -> Response:
     """Undo false clicks: outcomes that fit everything given no longer count."""
     served = await call.service.experiment(call.name)
-    return answer({"excluded": await served.call(served.experiment.exclude, **call.body.model_dump())})
+    exclude = served.experiment.on_behalf_of(call.token).exclude
+    return answer({"excluded": await served.call(exclude, **call.body.model_dump())})
 
 
 @operation("POST", f"{_ONE}/void-open", "admin", body=VoidOpenBody, answers={200: VoidOpenAnswer})
 async def void_open(call: Call) -> Response:
     """Close decisions that have been open for long; outcomes that arrive later are recorded as late."""
     served = await call.service.experiment(call.name)
-    return answer({"voided": await served.call(served.experiment.void_open, **call.body.model_dump())})
+    void_open = served.experiment.on_behalf_of(call.token).void_open
+    return answer({"voided": await served.call(void_open, **call.body.model_dump())})
 
 
 @operation("POST", f"{_ONE}/rows/add", "admin", body=LineBody, answers={200: LineAnswer})
@@ -167,7 +178,7 @@ async def retire_col(call: Call) -> Response:
 
 async def _changed(call: Call, method: str, **keywords: Any) -> Response:
     served = await call.service.experiment(call.name)
-    await served.call(getattr(served.experiment, method), **keywords)
+    await served.call(getattr(served.experiment.on_behalf_of(call.token), method), **keywords)
     return answer(await served.shown.get())
 
 
@@ -213,7 +224,8 @@ async def _change_level(call: Call, method: str, factor: str) -> Response:
         )
         wider = [size + (name == factor) for name, size in sizes.items()]
         await call.service.check_room(wider, math.prod(wider) - math.prod(sizes.values()))
-    return answer({"number": await served.call(getattr(served.experiment, method), factor, call.body.name)})
+    change = getattr(served.experiment.on_behalf_of(call.token), method)
+    return answer({"number": await served.call(change, factor, call.body.name)})
 
 
 OPERATIONS = (
@@ -221,6 +233,7 @@ OPERATIONS = (
     create_experiment,
     show_experiment,
     report,
+    changes,
     view,
     export,
     stop,

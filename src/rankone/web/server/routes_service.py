@@ -124,6 +124,8 @@ _FILES = (
             "combinations.js",
             "segments.js",
             "plan.js",
+            "manage.js",
+            "manage_tokens.js",
             "verdict.js",
             "tables.js",
             "charts.js",

@@ -33,6 +33,8 @@ class Token(NamedTuple):
     created: int
     expires: int | None
     revoked: int | None
+    made_by: str | None = None  # another token, by its id, where a service was asked for this one
+    revoked_by: str | None = None
 
     def valid(self, now: float) -> bool:
         """Return whether it has neither expired nor been revoked."""
@@ -55,6 +57,7 @@ def create_token(
     days: float | None = 365.0,
     rate: int | None = None,
     now: float | None = None,
+    by: str | None = None,
 ) -> str:
     """Store a new token and return its text, which cannot be had again."""
     given = set(scopes)
@@ -73,7 +76,7 @@ def create_token(
     id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     expires = None if days is None else created + int(days * 86_400)
     digest = hashlib.sha256(secret.encode()).digest()
-    row = (id, digest, note, " ".join(wanted), experiment, rate, created, expires, None)
+    row = (id, digest, note, " ".join(wanted), experiment, rate, created, expires, None, by, None)
     database.use(lambda storage: storage.add_token(row))
     return f"rk_{id}_{secret}"
 
@@ -90,16 +93,16 @@ def read_tokens(database: Database) -> list[Token]:
     return [Token(row[0], bytes(row[1]), row[2], tuple(row[3].split()), *row[4:]) for row in rows]
 
 
-def revoke_token(database: Database, id: str, now: float | None = None) -> None:
+def revoke_token(database: Database, id: str, now: float | None = None, by: str | None = None) -> None:
     """End a token at once; servers notice within a second."""
     known = {token.id: token for token in list_tokens(database)}
     if id not in known:
         raise InputError(f"the id of a token ({', '.join(known) or 'there are none'})", id, "see `rankone token list`")
     at = int(time.time() if now is None else now)
-    database.use(lambda storage: storage.revoke_token(id, at))
+    database.use(lambda storage: storage.revoke_token(id, at, by))
 
 
 def write_and_forget(database: Database) -> None:
     """Write something durably and leave no trace of it: a token comes and goes in one transaction."""
-    nobody = (f"nobody-{secrets.token_hex(6)}", b"", "", "", EVERY, None, 0, 0, 0)
+    nobody = (f"nobody-{secrets.token_hex(6)}", b"", "", "", EVERY, None, 0, 0, 0, None, None)
     database.use(lambda storage: storage.write_and_forget(nobody))

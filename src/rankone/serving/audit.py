@@ -1,0 +1,47 @@
+"""Who has changed what in an experiment, and when: the rare events of its journal, in words."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from rankone.serving.factors import Factors
+from rankone.serving.journal import AT, KIND, SEQ, Kind, of_rows
+from rankone.serving.names import combination_text
+from rankone.serving.settings import Settings
+from rankone.serving.storage import Storage
+
+
+class Change(NamedTuple):
+    """Something that an operator did, or the experiment itself."""
+
+    seq: int  # the event
+    at: float  # seconds since 1970
+    what: str
+    by: (
+        str | None
+    )  # the id of the token with which it was requested; None: on the machine of the database, or by itself
+
+
+def changes_of(storage: Storage, number: int) -> list[Change]:
+    """Return the changes of an experiment, oldest first."""
+    marks, found = of_rows(storage.marks(number)), []
+    factors = Factors({})
+    for numbers, texts in zip(marks.numbers.tolist(), marks.texts, strict=True):
+        note, kind = texts.details(), Kind(numbers[KIND])
+        if kind is Kind.CREATE:
+            factors = Factors.new(Settings.of_note(note).levels)
+        elif kind is Kind.ERA:
+            factors = Factors.of_note(note)
+        found.append(Change(numbers[SEQ], numbers[AT] / 1e6, _what(kind, note, factors), texts.token))
+    return found
+
+
+def _what(kind: Kind, note: dict[str, Any], factors: Factors) -> str:
+    if kind is Kind.CREATE:
+        return "created"
+    if kind is Kind.ARCHIVE:
+        return f"events up to {note['upto']:,} archived in {note['file']}"
+    if kind is Kind.STOP:
+        levels = note.get("levels") or [note["row"], note["col"]]
+        return f"stopped on {combination_text(factors.named(levels))}: {note['why']}"
+    return str(note["why"])

@@ -1,0 +1,176 @@
+// What an operator may do from the page: only with a token of scope admin, and never without a second click.
+
+import { $, element } from "./dom.js";
+import { tokenParts } from "./manage_tokens.js";
+
+const LEADING = "the leading one";
+let api = null; // { get, send, look }
+let who = null; // what our token may do
+let now = null; // the view that is shown
+let drawn = ""; // what the forms were made for: they are made again only if that changes, or half-typed words would go
+
+export const field = (title, input, more = {}) => element("label", more, title, input);
+export const input = (name, more = {}) => element("input", { name, autocomplete: "off", spellcheck: "false", ...more });
+export const select = (name, options) => element("select", { name }, ...options.map((text) => element("option", { value: text }, text)));
+const mayAdmin = (name) => who.scopes.includes("admin") && (who.experiment === "*" || who.experiment === name);
+
+// Ask once more before something is done; everything in it is text.
+export function sure(sentence, button) {
+  const dialog = $("confirm");
+  const yes = element("button", { type: "button", class: "act" }, button);
+  const no = element("button", { type: "button" }, "Cancel");
+  dialog.replaceChildren(element("p", {}, sentence), element("p", { class: "buttons" }, no, yes));
+  return new Promise((resolve) => {
+    yes.addEventListener("click", () => dialog.close("yes"));
+    no.addEventListener("click", () => dialog.close("no"));
+    dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true });
+    dialog.returnValue = "no";
+    dialog.showModal();
+    no.focus();
+  });
+}
+
+// A form: its fields, a button, what to ask before, and what to do. Its answer, or what is wrong, stands below.
+export function act(title, note, fields, button, plan) {
+  const said = element("p", { class: "said", "aria-live": "polite" });
+  const form = element("form", { class: "act-form" }, element("h3", {}, title), element("p", { class: "note" }, note),
+    element("div", { class: "fields" }, ...fields), element("button", {}, button), said);
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    said.classList.remove("bad");
+    try {
+      const { sentence, yes, carryOut } = plan(new FormData(form));
+      if (!await sure(sentence, yes)) return;
+      said.textContent = "…";
+      said.replaceChildren(await carryOut() ?? "done");
+      form.reset();
+      await api.look();
+      await showChanges();
+    } catch (error) {
+      said.textContent = error.message;
+      said.classList.add("bad");
+    }
+  });
+  return form;
+}
+
+const path = (what) => `v1/experiments/${encodeURIComponent(now.report.name)}/${what}`;
+const given = (data, names) => Object.fromEntries(names.map((name) => [name, data.get(name).trim()]).filter(([, text]) => text));
+// Of rows and columns a report names no factors.
+const factorsOf = (report) => report.factors ?? [{ name: "row", levels: report.rows }, { name: "col", levels: report.cols }];
+const living = (factor) => factor.levels.filter((level) => level.live).map((level) => level.name);
+
+function stopForm() {
+  const { report } = now;
+  const name = report.name;
+  if (report.stopped !== null) {
+    return act("Resume", `It is stopped: ${report.stopped}.`, [], "Resume…", () => ({
+      sentence: `Experiment again with '${name}', on all that is known?`, yes: "Yes, resume",
+      carryOut: () => api.send(path("resume")).then(() => "it experiments again"),
+    }));
+  }
+  const choices = factorsOf(report).map((factor) => field(factor.name, select(`level ${factor.name}`, [LEADING, ...living(factor)])));
+  return act("Stop", "From then on every visitor sees one combination.", [...choices, field("Why", input("why", { maxlength: "256", value: "by hand", required: "" }))],
+    "Stop…", (data) => {
+      // A level may be called as the first choice is: what was chosen is told by its place.
+      const chosen = factorsOf(report).map((factor, place) => [factor.name, choices[place].querySelector("select").selectedIndex, living(factor)])
+        .filter(([, index]) => index > 0).map(([factor, index, names]) => [factor, names[index - 1]]);
+      const what = chosen.length ? chosen.map(([factor, level]) => `${factor} '${level}'`).join(", ") : "what leads";
+      return {
+        sentence: `Stop '${name}', and show every visitor ${what}?`, yes: "Yes, stop",
+        carryOut: () => api.send(path("stop"), { why: data.get("why"), levels: chosen.length ? Object.fromEntries(chosen) : null }).then(() => "it is stopped"),
+      };
+    });
+}
+
+function levelForms() {
+  const { report } = now;
+  const add = act("Add a level", "What is known of the others stays known.", [
+    field("Factor", select("factor", factorsOf(report).map((factor) => factor.name))), field("Name", input("name", { maxlength: "256", required: "" })),
+  ], "Add…", (data) => ({
+    sentence: `Show ${data.get("factor")} '${data.get("name")}' to visitors of '${report.name}' from now on?`, yes: "Yes, add it",
+    carryOut: () => api.send(path("levels/add"), { factor: data.get("factor"), name: data.get("name") }).then(() => "added"),
+  }));
+  const all = factorsOf(report).flatMap((factor) => living(factor).map((level) => [factor.name, level]));
+  const chooser = element("select", { name: "level" }, ...all.map(([factor, level], place) => element("option", { value: place }, `${factor}: ${level}`)));
+  const retire = act("Retire a level", "It is never shown again; what was shown before is still told.", [field("Level", chooser)],
+    "Retire…", (data) => {
+      const [factor, level] = all[Number(data.get("level"))];
+      return {
+        sentence: `Never show ${factor} '${level}' of '${report.name}' again?`, yes: "Yes, retire it",
+        carryOut: () => api.send(path("levels/retire"), { factor, name: level }).then(() => "retired"),
+      };
+    });
+  return [add, retire];
+}
+
+function excludeForm() {
+  const { report } = now;
+  const times = ["since", "until"].map((name) => field(name === "since" ? "Asked since" : "Asked before", input(name, { type: "datetime-local" })));
+  return act("Exclude outcomes", "Outcomes so far that fit everything given no longer count.", [
+    field("Source", input("source", { maxlength: "256" })), field("Id of a token", input("token", { maxlength: "256" })), ...times,
+    field("Why", input("why", { maxlength: "256", value: "outcomes excluded", required: "" })),
+  ], "Exclude…", (data) => {
+    const fits = given(data, ["source", "token", "since", "until"]);
+    const named = Object.entries(fits).map(([what, value]) => `${what} ${value.replace("T", " ")}`).join(", ");
+    if (!named) throw new Error("Name a source, a token or a time.");
+    for (const when of ["since", "until"]) if (fits[when]) fits[when] = new Date(fits[when]).getTime() / 1000;
+    return {
+      sentence: `Count no outcome of '${report.name}' any more with ${named}? It cannot be taken back.`, yes: "Yes, exclude them",
+      carryOut: () => api.send(path("exclude"), { ...fits, why: data.get("why") }).then((found) => `${found.excluded} excluded`),
+    };
+  });
+}
+
+function createForm() {
+  const lines = (name) => element("textarea", { name, rows: "4", required: "", placeholder: "one in each line" });
+  const levels = (text) => text.split("\n").map((line) => line.trim()).filter(Boolean);
+  return act("New experiment", "Two factors; the command and the interface take more.", [
+    field("Name", input("name", { maxlength: "256", required: "" }), { class: "whole" }),
+    field("First factor", input("first", { maxlength: "256", value: "row", required: "" })), field("Its levels", lines("levels")),
+    field("Second factor", input("second", { maxlength: "256", value: "col", required: "" })), field("Its levels", lines("others")),
+    field("Window, seconds (empty: none)", input("window", { type: "number", min: "1", step: "any", value: "600" })),
+    field("Goal", select("goal", ["both", "earn", "decide"])),
+  ], "Create…", (data) => {
+    const [name, first, second] = ["name", "first", "second"].map((each) => data.get(each).trim());
+    const sides = [levels(data.get("levels")), levels(data.get("others"))];
+    const pair = first === "row" && second === "col" ? { rows: sides[0], cols: sides[1] } : { factors: { [first]: sides[0], [second]: sides[1] } };
+    const window = data.get("window") ? Number(data.get("window")) : null;
+    return {
+      sentence: `Create '${name}' with ${sides[0].length} times ${sides[1].length} combinations? Its name, goal and window stay as they are.`, yes: "Yes, create it",
+      carryOut: () => api.send("v1/experiments", { name, ...pair, window, goal: data.get("goal") }).then(() => "it is there"),
+    };
+  });
+}
+
+async function showChanges() {
+  $("changes").hidden = !now;
+  if (!now) return;
+  const { changes } = await api.get(path("changes"));
+  const lines = changes.reverse().map(({ at, what, by }) => element("tr", {},
+    element("th", {}, new Date(1000 * at).toLocaleString()), element("td", {}, what), element("td", {}, by ?? "–")));
+  const head = element("tr", {}, ...["when", "what", "token"].map((text) => element("th", {}, text)));
+  $("changes").replaceChildren(element("thead", {}, head), element("tbody", {}, ...lines));
+}
+
+// Show what may be done to the experiment that is shown, if anything may.
+export async function showManage(view, identity, names) {
+  [now, who] = [view, identity];
+  $("manage").hidden = false;
+  if (!$("manage-details").open) return;
+  const { name, stopped } = view?.report ?? { name: null }; // there may be no experiment yet
+  const factors = view ? factorsOf(view.report) : [];
+  const wanted = JSON.stringify([name, stopped, factors.map((factor) => [factor.name, living(factor)]), who, names]);
+  if (wanted === drawn) return;
+  drawn = wanted;
+  const parts = view && mayAdmin(name) ? [stopForm(), ...levelForms(), excludeForm()] : [];
+  if (who.scopes.includes("admin")) parts.push(createForm(), ...tokenParts(api, who, names));
+  const note = "This token may look only: one with the scope admin may change experiments here.";
+  $("manage-parts").replaceChildren(...(parts.length ? parts : [element("p", { class: "note" }, note)]));
+  await showChanges();
+}
+
+export function offerManage(given) {
+  api = given;
+  $("manage-details").addEventListener("toggle", () => { drawn = ""; api.look(); });
+}
