@@ -111,6 +111,11 @@ def values(thing):
     return {name: str(value) for name, value in vars(thing).items()}
 
 
+def own_model(name):
+    own = type("Own", (clicks.ClickModel,), {name: lambda self, lists, attraction: (attraction, attraction)})
+    return own().chances(None, 0.25)
+
+
 def set_by_hand():
     model = clicks.PBM().fit(COUNTS)
     model.attraction = np.zeros(2)
@@ -256,6 +261,10 @@ USES = {
     "ClickModel.fit(counts, progress)": Use(
         lambda: len(clicks.GlobalCTR().fit(COUNTS, None).attraction_), lambda: len(clicks.GlobalCTR().fit(COUNTS).attraction_),
         position("progress=", "ClickModel.fit"),
+    ),
+    "ClickModel.predict(lists, attraction) of one's own": Use(
+        lambda: own_model("predict"), lambda: own_model("chances"),
+        "Own.predict(lists, attraction) is deprecated: use the name chances",
     ),
     "ClickModel.attraction": Use(
         lambda: clicks.PBM().fit(COUNTS).attraction.tolist(), lambda: fitted(clicks.PBM()),

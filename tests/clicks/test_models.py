@@ -6,6 +6,7 @@ import pytest
 
 from rankone import clicks
 from rankone.clicks.logs.held_out_lists import lists_of
+from rankone.clicks.models.product import ProductModel
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
 from rankone.testing import ClickModelSuite
@@ -14,7 +15,7 @@ from tests.oracles.list_models import browsing_attraction, cascade_attraction, u
 
 COLUMNS = {"query": "query", "item": "item", "position": "position", "clicked": "clicked"}
 MODELS = sorted(clicks.MODELS.known())
-PRODUCTS = [name for name in MODELS if not clicks.MODELS.get(name).needs_lists]
+PRODUCTS = [name for name in MODELS if issubclass(clicks.MODELS.get(name), ProductModel)]
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +76,7 @@ def test_predictions_agree_with_every_walk_down_the_list(name, counts, held_out)
     model = clicks.MODELS.get(name)().fit(counts)
     lists = lists_of(held_out.filter(pl.col("list") < 10), model.cells_, 5)
     attraction = model.item_attraction_[lists.item]
-    conditional, marginal = model.predict(lists, attraction)
+    conditional, marginal = model.chances(lists, attraction)
     going_on = np.zeros_like(attraction) if name == "cascade" else model._going_on(lists)
     skip = 1.0 if name == "cascade" else model._after_skip()
     for number in range(len(attraction)):
@@ -91,7 +92,7 @@ def test_ubm_agrees_with_every_pattern(counts, held_out):
     model = clicks.UBM().fit(counts)
     lists = lists_of(held_out.filter(pl.col("list") < 10), model.cells_, 5)
     attraction = model.item_attraction_[lists.item]
-    conditional, marginal = model.predict(lists, attraction)
+    conditional, marginal = model.chances(lists, attraction)
     for number in range(len(attraction)):
         slow = ubm_probabilities(attraction[number], model.curves_, lists.clicked[number])
         assert conditional[number] == pytest.approx(slow[0])
@@ -185,7 +186,7 @@ def test_comparison_ranks_all_models(counts, held_out):
     assert (table["behind_se"][1:] < table["se"][1:] * 1.5).all(), "differences are taken list by list"
     assert {f"rank {rank}" for rank in range(1, 6)} <= set(table.columns)
     only_cells = clicks.compare_models(clicks.Counts(counts.cells), held_out)
-    assert sorted(only_cells["model"]) == PRODUCTS
+    assert sorted(only_cells["model"]) == [name for name in MODELS if not clicks.MODELS.get(name).needs_lists]
     with pytest.raises(InputError, match="a pandas, Polars"):
         clicks.evaluate(clicks.PBM().fit(counts), [1, 2])
     with pytest.raises(InputError, match="the columns"):

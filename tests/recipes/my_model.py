@@ -26,6 +26,6 @@ class MyModel(ClickModel):
         )
         progress(1, 1)
 
-    def predict(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
+    def chances(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
         """Clicks do not depend on each other."""
         return attraction, np.array(attraction)

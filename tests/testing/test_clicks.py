@@ -103,7 +103,7 @@ def make_model(needs=True, **members):
                 per_item(cells, cells.clicks), per_item(cells, cells.impressions), (1, 2)
             )
 
-        def predict(self, lists, attraction):
+        def chances(self, lists, attraction):
             return attraction, np.array(attraction)
 
     for name, member in members.items():
@@ -130,8 +130,8 @@ def one_for_all(self, cells, progress):
         ({"learn": above_one}, "attraction between 0 and 1 - got array(["),
         ({"learn": one_for_all}, "an attraction for each of 24 items - got 1 - set self.item_attraction_ in learn()"),
         ({"fit": lambda self, counts: ClickModel.fit(self, counts) and None}, "fit() to return the model itself - got None"),
-        ({"predict": lambda self, lists, found: (0 * found + 0.01, 0 * found + 0.01)}, "a perplexity between 1 and 2.5"),
-        ({"predict": lambda self, lists, found: (found, 0.5 * found)}, "as P(click | clicks above) says - got array(["),
+        ({"chances": lambda self, lists, found: (0 * found + 0.01, 0 * found + 0.01)}, "a perplexity between 1 and 2.5"),
+        ({"chances": lambda self, lists, found: (found, 0.5 * found)}, "as P(click | clicks above) says - got array(["),
         ({"problem": lambda self, query: None}, "a rank-1 problem to be refused with InputError"),
     ],
 )  # fmt: skip
@@ -145,6 +145,6 @@ def test_chances_that_do_not_add_up():
         return conditional, attraction
 
     said = failure(
-        ClickModelSuite, "test_chances_of_all_click_patterns_add_up", model=make_model(predict=above_the_click)
+        ClickModelSuite, "test_chances_of_all_click_patterns_add_up", model=make_model(chances=above_the_click)
     )
     assert "chances of all click patterns that add up to 1 - got " in said

@@ -18,7 +18,8 @@ def click_model_chart(attraction: pl.DataFrame, examination: pl.DataFrame, queri
 
     Args:
         attraction: columns query, attraction.
-        examination: columns position, examination, low, high, and query (without it, one curve for all queries).
+        examination: columns position, examination, and query (without it, one curve for all queries); with low and high
+            its intervals are drawn.
         queries: the queries to show, at most eight, a line each; if there are others, the title says so.
 
     >>> attraction = pl.DataFrame({"query": ["q", "q"], "attraction": [0.3, 0.6]})
@@ -33,9 +34,11 @@ def click_model_chart(attraction: pl.DataFrame, examination: pl.DataFrame, queri
     by_place = _ranked(curves.filter(pl.col("query").is_in(shown)), "examination")
     left = _lines(by_item, names, "rank", "attraction", "item, best first", "attraction probability", False)
     middle = _lines(by_place, shown, "rank", "examination", "position, best first", "examination probability", True)
-    right = _lines(by_place, shown, "position", "examination", "position", "examination, 95 % interval", True)
+    known = "low" in by_place.columns
+    label = "examination, 95 % interval" if known else "examination probability"
+    right = _lines(by_place, shown, "position", "examination", "position", label, True)
     bars = alt.Chart(alt.InlineData(by_place.to_dicts())).mark_rule(opacity=0.5).encode(
-        x=_places(by_place, "position", "position"), y=alt.Y("low:Q", title="examination, 95 % interval"), y2="high:Q",
+        x=_places(by_place, "position", "position"), y=alt.Y("low:Q", title=label), y2="high:Q",
         color=_colour(shown),
     )  # fmt: skip
     panels = [
@@ -43,7 +46,7 @@ def click_model_chart(attraction: pl.DataFrame, examination: pl.DataFrame, queri
         for panel, title in (
             (left, "a. Attraction, sorted"),
             (middle, "b. Examination, sorted"),
-            (alt.layer(right, bars), "c. Examination by position"),
+            (alt.layer(right, bars) if known else right, "c. Examination by position"),
         )
     ]
     together = alt.hconcat(*panels).resolve_scale(color="independent" if shown != names else "shared")

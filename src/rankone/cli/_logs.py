@@ -21,7 +21,7 @@ FORMAT = typer.Option(
     "--format",
     "-f",
     autocompletion=format_names,
-    help="yandex-rpc, yandex-pwsc, open-bandit or table; recognised automatically.",
+    help="yandex-rpc, yandex-pwsc, open-bandit, table or list-table; recognised automatically.",
 )
 OPTION = typer.Option(
     None,

@@ -43,7 +43,8 @@ def as_format_options(text: str) -> str:
     >>> as_format_options("name the column: item=doc"), as_format_options("try holdout=0.25")
     ('name the column: -o item=doc', 'try --holdout 0.25')
     """
-    text = re.sub(r"\b(query|item|position|clicked|list|separator|encoding|missing)=", r"-o \1=", text)
+    names = "query|items?|position|clicked|clicks|clicks_are|between|list|segment|separator|encoding|missing"
+    text = re.sub(rf"\b({names})=", r"-o \1=", text)
     return re.sub(r"\b(positions|holdout)=", r"--\1 ", text)  # words of the language too, so `in_options` lets them be
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from rankone.clicks.ab_tests.crossed import CrossedTests, crossed_tests
 from rankone.clicks.ab_tests.upworthy import read_upworthy
 from rankone.clicks.counts.counts import Counts
+from rankone.clicks.counts.frame_split import count_split
 from rankone.clicks.counts.frames import count
 from rankone.clicks.counts.pair_counts import PairCounts, as_pair_counts, read_pair_counts
 from rankone.clicks.examination.curve import ExaminationCurve, examination_curve
@@ -21,7 +22,9 @@ from rankone.clicks.models.dbn import DBN
 from rankone.clicks.models.dcm import DCM
 from rankone.clicks.models.evaluation import Evaluation, compare_models, evaluate
 from rankone.clicks.models.pbm import PBM
+from rankone.clicks.models.saving import load_model
 from rankone.clicks.models.sdbn import SDBN
+from rankone.clicks.models.trust import TrustBias
 from rankone.clicks.models.ubm import UBM
 from rankone.clicks.rank1_test.report import Rank1Check, Rank1Report
 from rankone.clicks.synthetic.generate import GeneratedLog, generate_log
@@ -52,14 +55,17 @@ __all__ = [
     "Rank1Report",
     "RankCTR",
     "SwapPlan",
+    "TrustBias",
     "as_model",
     "as_pair_counts",
     "compare_models",
     "count",
+    "count_split",
     "crossed_tests",
     "evaluate",
     "examination_curve",
     "generate_log",
+    "load_model",
     "log_rows",
     "propensities",
     "read",

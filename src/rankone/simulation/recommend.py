@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rankone.clicks.models.base import ClickModel
 from rankone.deprecation import old_arguments
+from rankone.errors import InputError
 from rankone.notebook import Shown
 from rankone.policies import Policy, as_policy
 from rankone.simulation.feedback import Feedback, as_feedback
@@ -31,6 +33,7 @@ class Recommendation(Shown):
 
 @old_arguments(rank_one="rank1")
 def recommend(
+    model: ClickModel | None = None,
     *,
     horizon: int | None = None,
     feedback: Feedback | str | None = None,
@@ -42,6 +45,8 @@ def recommend(
     """Recommend a policy for what is known about its use.
 
     Args:
+        model: a click model (`rankone.clicks`): whole lists are shown, and read as the model says; what a fitted model
+            knows and the policy asks for is filled in.
         horizon: number of decisions, if it is known.
         feedback: when outcomes come, as in `simulate`: ``"delay:mean=1000"``, ``"batch:size=10000"``; default: before
             the next decision.
@@ -64,6 +69,13 @@ def recommend(
     """
     if horizon is not None:
         horizon = as_whole_number("horizon", horizon)
+    if model is not None and not isinstance(model, ClickModel):
+        raise InputError("a click model", type(model).__name__, "fit one, such as rankone.clicks.PBM().fit(counts)")
+    if model is not None:
+        found = _for_lists(model.read_as if feedback_model is None else feedback_model, guarantee, horizon)
+        known = model.list_problem(model.cells_.queries[0]).known() if model.has_world else {}
+        why = f"{found.why}; to show one item at one position, `recommend()` has a policy for pairs"
+        return Recommendation(found.policy.with_known(known), why if model.read_as == "pbm" else found.why)
     if feedback_model is not None:
         return _for_lists(feedback_model, guarantee, horizon)
     late = not as_feedback(feedback).is_immediate

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from rankone.clicks import Counts, count, evaluate
+from rankone.clicks import Counts, count, evaluate, load_model
 from rankone.clicks.logs.held_out_lists import lists_of
 from rankone.clicks.models.base import MODELS, ClickModel
 from rankone.numerics.seeds import generator
@@ -72,10 +74,10 @@ class ClickModelSuite(Suite):
     def test_what_was_held_out_is_not_a_surprise(self) -> None:
         """It does better than guessing, on lists that it has not seen."""
         scores = evaluate(self.fitted(), example_lists(7, 200))
-        expect(scores.lists == 200, "200 lists evaluated", scores.lists, "predict() every list")
+        expect(scores.lists == 200, "200 lists evaluated", scores.lists, "return chances() of every list")
         lowest = -np.log(1e6)
         found = scores.log_likelihood
-        expect(lowest <= found < 0.0, f"a log-likelihood from {lowest:.1f} to 0", found, "see what predict() returns")
+        expect(lowest <= found < 0.0, f"a log-likelihood from {lowest:.1f} to 0", found, "see what chances() returns")
         found = scores.perplexity
         expect(1.0 < found < 2.5, "a perplexity between 1 and 2.5 (2 is guessing)", found, "see what learn() learns")
 
@@ -89,17 +91,43 @@ class ClickModelSuite(Suite):
             for rank, (item, clicked) in enumerate(zip("0357", pattern, strict=True), 1)
         ]
         lists = lists_of(pl.DataFrame(rows, schema=_COLUMNS, orient="row"), model.cells_, _LENGTH)
-        conditional, marginal = (chances[:, :4] for chances in model.predict(lists, model.item_attraction_[lists.item]))
+        conditional, marginal = (chances[:, :4] for chances in model.chances(lists, model.item_attraction_[lists.item]))
         expect_chances("P(click | clicks above)", conditional)
         expect_chances("P(click)", marginal)
         clicked = lists.clicked[:, :4]
         chance = np.where(clicked, conditional, 1.0 - conditional).prod(axis=1)
         total = chance.sum()
-        do = "return P(click | clicks above) and P(click) from predict(), in this order"
+        do = "return P(click | clicks above) and P(click) from chances(), in this order"
         expect(abs(total - 1.0) < _CLOSE, "chances of all click patterns that add up to 1", f"{total:g}", do)
         margins = (chance[:, None] * clicked).sum(axis=0)
         same = np.allclose(margins, marginal[0], atol=_CLOSE, rtol=0.0)
         expect(same, f"P(click) of {margins}, as P(click | clicks above) says", marginal[0], do)
+
+    def test_comes_back_from_a_file_number_for_number(self) -> None:
+        """What was learned is all that predictions need, and JSON can hold it."""
+        model = self.fitted()
+        with tempfile.TemporaryDirectory() as folder:
+            model.save(Path(folder) / "model.json")
+            again = load_model(Path(folder) / "model.json")
+        rows = example_lists(7, 50)
+        do = "keep what learn() learns as numbers, arrays and tables"
+        expect(repr(again) == repr(model), "the same settings and attractions", repr(again), do)
+        expect(again.predict(rows).equals(model.predict(rows)), "the same predictions after load_model()", "others", do)
+
+    def test_predictions_stand_beside_their_rows(self) -> None:
+        """P(click) and P(click | clicks above) of every row, whatever the order of the rows."""
+        model, rows = self.fitted(), example_lists(7, 50)
+        lists = lists_of(rows, model.cells_, model.cells_.n_positions)
+        given, alone = model.chances(lists, model.item_attraction_[lists.item])
+        found = model.predict(rows).sort("list", "position")
+        for name, chances in (("click_probability", alone), ("given_clicks_above", given)):
+            same = np.array_equal(found[name].to_numpy(), chances.ravel())
+            expect(
+                same, f"the {name} of chances() beside each row", "others", "return one chance for each row of a list"
+            )
+        shuffled = rows.sample(fraction=1.0, shuffle=True, seed=1)
+        same = model.predict(shuffled).sort("list", "position").equals(found)
+        expect(same, "the same predictions in any order of rows", "others", "let chances() look at positions alone")
 
     def test_what_it_cannot_use_is_refused(self) -> None:
         """In words, and before anything is learned."""
@@ -111,11 +139,12 @@ class ClickModelSuite(Suite):
         if kind.needs_lists:
             cells = Counts(counts.cells)
             expect_refusal(lambda: kind().fit(cells), "counts without lists", "whole result lists")
+        if kind.problem is ClickModel.problem or kind.needs_lists:
             expect_refusal(lambda: self.fitted().problem("0_0"), "a rank-1 problem", "rank-1 problem")
 
     def test_a_problem_has_the_names_and_chances_of_its_query(self) -> None:
         """A model whose click probabilities are item times position gives a problem."""
-        if self.model.needs_lists:
+        if self.model.problem is ClickModel.problem or self.model.needs_lists:
             return
         counts, model = example_counts(), self.fitted()
         problem = model.problem("1_0")
@@ -125,11 +154,11 @@ class ClickModelSuite(Suite):
         positions = [f"position {position}" for position in range(1, _LENGTH + 1)]
         expect(problem.col_names == positions, f"columns named {positions}", problem.col_names, "see problem()")
         lists = lists_of(example_lists(7, 50).filter(query="1_0"), model.cells_, _LENGTH)
-        _, marginal = model.predict(lists, model.item_attraction_[lists.item])
+        _, marginal = model.chances(lists, model.item_attraction_[lists.item])
         rows = lists.item - model.cells_.query_items[1]
         means = problem.means[rows, np.arange(_LENGTH)]
         same = np.allclose(means, marginal, atol=_CLOSE, rtol=0.0)
-        expect(same, "the click probabilities that predict() says", "others", "make problem() of the same numbers")
+        expect(same, "the click probabilities that chances() says", "others", "make problem() of the same numbers")
         summary = model.summary().row(1, named=True)
         told, true = [summary[name] for name in ("mu", "p_max", "gamma")], [problem.mu, problem.p_max, problem.gamma]
         expect(np.allclose(told, true), f"mu, p_max and gamma {true} in the summary", told, "see summary()")
@@ -140,4 +169,4 @@ def expect_chances(what: str, numbers: Any) -> None:
     """Raise unless all are probabilities: chances below 0 could add up to 1 too."""
     values = np.asarray(numbers)
     wrong = values[~((values >= 0.0) & (values <= 1.0))]  # written so that NaN is wrong too
-    expect(not len(wrong), f"{what} between 0 and 1", wrong[:3], "let learn() and predict() give probabilities")
+    expect(not len(wrong), f"{what} between 0 and 1", wrong[:3], "let learn() and chances() give probabilities")

@@ -31,6 +31,7 @@ def count(
     clicked: str,
     query: str | None = None,
     list: str | None = None,
+    segment: str | None = None,
     strict: bool = False,
     max_bad: float = 0.01,
     missing: str | Iterable[str] | None = None,
@@ -47,6 +48,9 @@ def count(
             a list shows twice counts at its first place. Needed by the models that look at the clicks above (cascade,
             DCM, SDBN, DBN, CCM, UBM); the position-based model and the CTR baselines do without. Of frames in memory
             the tails of lists are counted too (of lazy frames and databases only the counts leave the engine).
+        segment: column of a segment such as the device, without lists: every position of every segment then counts as a
+            position of its own ("phone 01"), so that a model of products learns an examination curve for each segment,
+            beside one attraction for all.
         strict: refuse the first row that cannot be used.
         max_bad: refuse a frame with a larger share of rows that cannot be used (missing values, positions below 1).
         missing: texts that stand for a missing query, item or list; by default ``-``, ``\\N``, ``NULL`` and ``NaN``, as
@@ -56,7 +60,11 @@ def count(
     >>> count(frame, item="doc", position="rank", clicked="click").cells.rows()
     [('all', 'a', 1, 1, 1), ('all', 'a', 2, 1, 1), ('all', 'b', 2, 1, 0)]
     """
-    columns = {"query": query, "item": item, "position": position, "clicked": clicked, "list": list}
+    columns = {
+        "query": query, "item": item, "position": position, "clicked": clicked, "list": list, "segment": segment
+    }  # fmt: skip
+    if list is not None and segment is not None:
+        raise InputError("lists or segments", "both", "leave out list=, or count each segment by itself")
     wanted = {name: column for name, column in columns.items() if column is not None}
     table = nw.maybe_reset_index(known_frame(frame))  # pandas joins by its index, and labels may repeat
     if table.implementation.is_pyarrow():  # has no window functions; Polars takes its memory over as it is
@@ -65,7 +73,7 @@ def count(
     for name, column in wanted.items():
         if column not in schema:
             raise InputError(f"a column '{column}' ({name})", f"the columns {', '.join(schema)}", f"pass {name}='...'")
-    named = schema[position] in (nw.String, nw.Categorical, nw.Enum) and list is None
+    named = schema[position] in (nw.String, nw.Categorical, nw.Enum) and list is None and segment is None
     for column in (clicked,) if named else (position, clicked):
         if not (schema[column].is_numeric() or schema[column] == nw.Boolean):
             raise InputError(f"numbers in column '{column}'", str(schema[column]), "cast it to whole numbers")
@@ -97,6 +105,8 @@ def count(
     numbered = [name for name in ("query", "item") if _has_fractions(kinds[name])]
     table = table.filter(nw.col("usable")).with_columns(nw.col(name).cast(nw.Int64) for name in numbered)
     table = table.with_columns(nw.col("query", "item", *(["position"] if named else [])).cast(nw.String))
+    if segment is not None:
+        table = table.with_columns(position=_of_segment())
     cells = count_rows(table, with_lists=list is not None)
     report.add("duplicate items", good - int(cells["impressions"].sum()))
     if list is None:
@@ -131,7 +141,7 @@ def _conditions(kinds: Mapping[str, Any], missing: list[str]) -> dict[str, tuple
     Numbers that are names may be floats (as pandas has them beside gaps), but whole ones.
     """
     needed: dict[str, tuple[str, nw.Expr]] = {}
-    for name in ("query", "item", "list"):
+    for name in ("query", "item", "list", "segment"):
         if name in kinds:
             value, fractions = nw.col(name), _has_fractions(kinds[name])
             there = ~value.is_null()
@@ -140,7 +150,7 @@ def _conditions(kinds: Mapping[str, Any], missing: list[str]) -> dict[str, tuple
             elif not kinds[name].is_numeric():
                 there &= ~(value if kinds[name] == nw.String else value.cast(nw.String)).is_in(missing)
             needed[f"the {name} is missing"] = (name, there)
-            if fractions and name != "list":
+            if fractions and name in ("query", "item"):
                 needed[f"the {name} is no whole number"] = (name, value == value.round(0))
     place, outcome = nw.col("position"), nw.col("clicked")
     if not kinds["position"].is_numeric() and kinds["position"] != nw.Boolean:  # names
@@ -152,6 +162,13 @@ def _conditions(kinds: Mapping[str, Any], missing: list[str]) -> dict[str, tuple
         needed[NO_POSITION] = ("position", inside)
     needed[NO_OUTCOME] = ("clicked", (outcome == 0) | (outcome == 1))
     return {reason: (name, fine.fill_null(False)) for reason, (name, fine) in needed.items()}
+
+
+def _of_segment() -> nw.Expr:
+    """Name the positions of each segment: "phone 01"."""
+    place = nw.col("position").cast(nw.Int64)
+    padding = nw.when(place < 10).then(nw.lit("0")).otherwise(nw.lit(""))
+    return nw.concat_str(nw.col("segment").cast(nw.String), nw.lit(" "), padding, place.cast(nw.String))
 
 
 def _reasons(table: Any, conditions: Mapping[str, tuple[str, nw.Expr]]) -> dict[str, int]:

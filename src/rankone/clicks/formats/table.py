@@ -29,6 +29,7 @@ from rankone.specs import amount
 
 _PARQUET = b"PAR1"
 _PARQUET_ROWS = 500_000
+ENTRIES = "\x1f"  # stands between the entries of a list column of Parquet
 _IMPRESSIONS = ("impressions", "shown")
 _OUTCOMES = {"0": 0, "1": 1, "false": 0, "true": 1, "0.0": 0, "1.0": 1}
 
@@ -48,6 +49,8 @@ class Table(Format):
         encoding: of delimited text.
         missing: texts that stand for a missing query, item or list, as written: several with commas between them. By
             default ``-``, ``\\N``, ``NULL`` and ``NaN``; nothing at all is always missing.
+        segment: column of a segment such as the device: every position of every segment is then a position of its own
+            ("phone 01"), so that a model of products learns a curve for each. Without lists.
     """
 
     name = "table"
@@ -65,7 +68,9 @@ class Table(Format):
         separator: str | None = None,
         encoding: str = "utf-8",
         missing: str | Iterable[str] | None = None,
+        segment: str | None = None,
     ) -> None:
+        self.segment = segment
         self.query, self.item, self.position, self.clicked, self.list = query, item, position, clicked, list
         self.impressions = impressions
         self._names: bool | None = None  # whether positions are names; the first rows tell
@@ -132,6 +137,10 @@ class Table(Format):
         if not header:
             return {}
         named = {what: getattr(self, what) for what in ("query", "item", "position", "clicked", "list")}
+        if self.segment is not None:
+            if self.list is not None:
+                raise InputError("lists or segments", "both", "leave out list, or segment")
+            named = {what: name for what, name in named.items() if what != "list"} | {"segment": self.segment}
         lower = [name.strip().casefold() for name in header]
         impressions = self.impressions or next((name for name in _IMPRESSIONS if name in lower), None)
         if impressions is None:
@@ -140,7 +149,7 @@ class Table(Format):
             named["clicked"] = "clicks"
         if self.list is not None:
             raise InputError("no column of lists in an aggregated log", self.list, "leave out list, or impressions")
-        return find_columns(header, {**named, "list": None, "impressions": impressions})
+        return find_columns(header, {**named, "impressions": impressions} | ({} if self.segment else {"list": None}))
 
     def _batches(self, source: Source, collector: Collector, columns: dict[str, str]) -> Iterator[pl.DataFrame]:
         names = list(dict.fromkeys(columns.values()))
@@ -152,6 +161,7 @@ class Table(Format):
         while True:
             with _whole_parquet(source):
                 batch = scan.select("line", *names).slice(offset, _PARQUET_ROWS).collect()
+                batch = batch.with_columns(_joined(batch))
             if batch.is_empty():
                 return
             offset += len(batch)
@@ -168,7 +178,7 @@ class Table(Format):
         text = pl.col("position").str.strip_chars()
         if self._names is None and len(texts):
             whole = texts.select(text.cast(pl.Int64, strict=False).is_not_null().mean()).item()
-            self._names = "list" not in columns and whole < 0.5
+            self._names = "list" not in columns and "segment" not in columns and whole < 0.5
         if self._names:
             place, no_place = text, pl.when(self._is_missing("position")).then(pl.lit(NO_PLACE))
         else:
@@ -178,6 +188,7 @@ class Table(Format):
             pl.when(self._is_missing("query")).then(pl.lit("the query is missing"))
             .when(self._is_missing("item")).then(pl.lit("the item is missing"))
             .when(no_list).then(pl.lit("the list is missing"))
+            .when(self._is_missing("segment") if "segment" in columns else False).then(pl.lit("the segment is missing"))
             .otherwise(no_place)
             .alias("reason")
         ).with_columns(
@@ -198,9 +209,10 @@ class Table(Format):
         collector.report.add("clicks", rows.select(pl.col("outcome").sum()).item())
         rows = rows.filter(~beyond)
         names = pl.col("list") if "list" in columns else pl.col("line").cast(pl.String).alias("list")
-        return rows.select(
-            names, "query", "item", pl.col("place").alias("position"), pl.col("outcome").alias("clicked"), "times"
-        )
+        place = pl.col("place")
+        if "segment" in columns:
+            place = pl.format("{} {}", pl.col("segment").str.strip_chars(), place.cast(pl.String).str.zfill(2))
+        return rows.select(names, "query", "item", place.alias("position"), pl.col("outcome").alias("clicked"), "times")
 
     def _outcomes(self, columns: dict[str, str]) -> list[pl.Expr]:
         """The outcome of each row (null if it cannot be used), and how many impressions it stands for."""
@@ -262,6 +274,15 @@ class Table(Format):
             collector.table(cells)
             if with_lists and collector.rules.tails:
                 collector.tails.append(tails_of_rows(rows))
+
+
+def _joined(batch: pl.DataFrame) -> list[pl.Expr]:
+    """Write list columns, as tables with one row per list have them, as texts."""
+    return [
+        pl.col(name).list.eval(pl.element().cast(pl.String)).list.join(ENTRIES)
+        for name, kind in batch.schema.items()
+        if isinstance(kind, pl.List)
+    ]
 
 
 def _separator(text: str | None) -> str | None:

@@ -47,20 +47,32 @@ def lists_of(frame: Any, cells: Cells, n_positions: int) -> Lists:
     table = table.select(
         pl.col("list"), *as_names(table.schema, ["query", "item"]), pl.col("position", "clicked").cast(pl.Int64)
     ).filter(pl.col("position") <= n_positions)
-    numbers = pl.DataFrame({"query": cells.queries, "query_number": np.arange(len(cells.queries))})
-    items = cells.items.select("query", "item").with_row_index("item_number")
-    rows = table.join(numbers, on="query").join(items, on=["query", "item"], how="left", maintain_order="left")
+    rows = numbered(table, cells)
     if rows.is_empty():
         raise InputError("held-out lists of queries that were fitted", "none", "hold out lists of the same log")
+    lists, _ = matrices(rows, n_positions)
+    left_out = table.select(pl.struct("list", "query").n_unique()).item() - len(lists.query)
+    return dataclasses.replace(lists, left_out=left_out)
+
+
+def matrices(rows: pl.DataFrame, n_positions: int) -> tuple[Lists, tuple[Ints, Ints]]:
+    """Return the lists of numbered rows, and where each row is in them."""
     keys = rows.select(pl.struct("list", "query").rank("dense")).to_series().to_numpy().astype(np.int64) - 1
+    place = (keys, rows["position"].to_numpy().astype(np.int64) - 1)
     shape = (int(keys.max()) + 1, n_positions)
-    place = (keys, rows["position"].to_numpy() - 1)
-    query = np.zeros(shape[0], np.int64)
-    query[keys] = rows["query_number"].to_numpy()
-    item = np.full(shape, -1, np.int64)
-    item[place] = rows["item_number"].cast(pl.Int64).fill_null(-1).to_numpy()
+    query, item = np.zeros(shape[0], np.int64), np.full(shape, -1, np.int64)
     shown, clicked = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
+    query[keys] = rows["query_number"].to_numpy()
+    item[place] = rows["item_number"].cast(pl.Int64).fill_null(-1).to_numpy()
     shown[place] = True
     clicked[place] = rows["clicked"].to_numpy() > 0
-    left_out = table.select(pl.struct("list", "query").n_unique()).item() - shape[0]
-    return Lists(query, item, shown, clicked, left_out)
+    return Lists(query, item, shown, clicked, 0), place
+
+
+def numbered(table: pl.DataFrame, cells: Cells) -> pl.DataFrame:
+    """Add the numbers of query and item (null if the item was not fitted); rows of other queries are left out."""
+    numbers = pl.DataFrame({"query": cells.queries, "query_number": np.arange(len(cells.queries))})
+    items = cells.items.select("query", "item").with_row_index("item_number")
+    return table.join(numbers, on="query", maintain_order="left").join(
+        items, on=["query", "item"], how="left", maintain_order="left"
+    )

@@ -159,7 +159,7 @@ def _format_of(sources: list[Source], name: str | None) -> type[Format]:
         seen.sort(key=lambda kind: -len(kind.__mro__))  # a special kind of table before any table
         if wanted is None and seen:
             wanted = seen[0]
-        if wanted is None or wanted not in seen:
+        if wanted is None or not wanted.may_be(head):
             expected = (
                 f"a log in the format {wanted.name}" if wanted else f"a log in one of {', '.join(FORMATS.known())}"
             )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import typing
-from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
@@ -22,6 +23,9 @@ from rankone.progress import as_progress
 from rankone.registry import Registry
 from rankone.specs import parse_settings, whole_number
 
+if TYPE_CHECKING:
+    from rankone.charts.chart import Chart
+
 MODELS: Registry[type[ClickModel]] = Registry("click model", "click models", __package__)
 
 #: Called while a model is fitted: steps done, steps in all.
@@ -36,7 +40,7 @@ class ClickModel(Shown):
     Args:
         min_impressions: items that a query showed less often are left out; 0 keeps all, as the paper does.
 
-    A subclass states `name` and `title`, implements `learn` and `predict`, and sets `item_attraction_` and whatever
+    A subclass states `name` and `title`, implements `learn` and `chances`, and sets `item_attraction_` and whatever
     else it learns. What was learned ends in an underscore, settings do not. Models that look at the clicks above in the
     list set `needs_lists`.
     """
@@ -44,12 +48,17 @@ class ClickModel(Shown):
     name: ClassVar[str]
     title: ClassVar[str]
     needs_lists: ClassVar[bool] = False
+    read_as: ClassVar[str] = "unknown"  # how lists are read, as `rankone.recommend(feedback_model=)` says it
     uses_tails: ClassVar[bool] = False  # what stands below the last click makes its fit better
 
     min_impressions: int = 20
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
+        if "predict" in cls.__dict__ and "chances" not in cls.__dict__:
+            warn(f"{cls.__name__}.predict(lists, attraction)", "the name chances")
+            cls.chances = cls.__dict__["predict"]  # type: ignore[method-assign]
+            del cls.predict
         if "name" in cls.__dict__:
             MODELS.add(cls.name, cls)
 
@@ -79,9 +88,59 @@ class ClickModel(Shown):
         """Learn from numbered cells; must set `self.item_attraction_`, one number per item of a query."""
         raise TypeError(f"{type(self).__name__} must define learn(cells, progress)")
 
-    def predict(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
+    def chances(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
         """Return for each list and position P(click | clicks above) and P(click); `attraction` has the same shape."""
-        raise TypeError(f"{type(self).__name__} must define predict(lists, attraction)")
+        raise TypeError(f"{type(self).__name__} must define chances(lists, attraction)")
+
+    def predict(self, frame: Any) -> pl.DataFrame:
+        """Return the rows of lists with their click probabilities.
+
+        Args:
+            frame: any dataframe with the columns list, query, item and position. With a column clicked, the probability
+                given the clicks above in the list is added too.
+
+        An item that was not fitted is taken for the average impression of its query; of a query or a position that was
+        not fitted, the probability is null.
+        """
+        from rankone.clicks.models.predictions import predicted
+
+        self._check_fitted()
+        return predicted(self, frame)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a JSON file; `rankone.clicks.load_model` reads it, number for number."""
+        from rankone.clicks.models.saving import save_model
+
+        self._check_fitted()
+        save_model(self, path)
+
+    def chart(self, queries: Sequence[str] | None = None) -> Chart:
+        """Draw attraction, and how often positions are looked at; by default of the queries with most impressions."""
+        from rankone.charts.click_models import MOST_QUERIES, click_model_chart
+
+        self._check_fitted()
+        if queries is None:
+            queries = self.summary().sort("impressions", descending=True)["query"].head(4).to_list()
+        for query in queries:
+            self._query_number(query)
+        return click_model_chart(*self._chart_tables(), [str(query) for query in queries][:MOST_QUERIES])
+
+    def _chart_tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Attraction and examination; of any model the latter is P(click) of average items, over their attraction."""
+        cells, typical = self.cells_, self.typical_attraction()
+        shape = (len(cells.queries), cells.n_positions)
+        everywhere, nowhere = np.ones(shape, np.bool_), np.zeros(shape, np.bool_)
+        lists = Lists(np.arange(shape[0]), np.zeros(shape, np.int64), everywhere, nowhere, 0)
+        attraction = np.broadcast_to(typical[:, None], shape)
+        clicked = self.chances(lists, attraction)[1] / np.where(attraction > 0.0, attraction, 1.0)
+        curves = pl.DataFrame(
+            {
+                "query": np.repeat(np.array(cells.queries), shape[1]),
+                "position": np.tile(np.arange(1, shape[1] + 1), shape[0]),
+                "examination": clicked.ravel(),
+            }
+        )
+        return self.attraction_, curves
 
     @property
     def attraction_(self) -> pl.DataFrame:
@@ -115,6 +174,11 @@ class ClickModel(Shown):
         raise InputError(
             "a model whose click probabilities are item times position", self.name, "fit PBM() to get a rank-1 problem"
         )
+
+    @property
+    def has_world(self) -> bool:
+        """Whether it is fitted, and says how whole lists are read, so that `list_problem` answers."""
+        return hasattr(self, "cells_") and type(self)._as_list is not ClickModel._as_list
 
     def list_problem(self, query: str | int, positions: int | None = None) -> ListProblem:
         """Return the query as a problem of lists, in the world of this model: its items, and its first positions.

@@ -39,6 +39,7 @@ class BrowsingModel(ClickModel):
     """
 
     needs_lists = True
+    read_as = "dcm"
     uses_tails = True
 
     prior: tuple[float, float] = (1.0, 2.0)
@@ -118,7 +119,7 @@ class BrowsingModel(ClickModel):
         """Probability to go on after a skip."""
         return 1.0
 
-    def predict(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
+    def chances(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
         """Carry the probability that a position is examined down the list, given the clicks above and not."""
         going_on, after_skip = self._going_on(lists), self._after_skip()
         conditional, marginal = np.empty_like(attraction), np.empty_like(attraction)

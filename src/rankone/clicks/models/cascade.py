@@ -30,6 +30,7 @@ class Cascade(ClickModel):
 
     name = "cascade"
     title = "cascade model"
+    read_as = "cascade"
     needs_lists = True
 
     prior: tuple[float, float] = (1.0, 2.0)
@@ -43,7 +44,7 @@ class Cascade(ClickModel):
     def _as_list(self, query: int, items: slice, positions: int, named: dict[str, Any]) -> lists.Cascade:
         return lists.Cascade(self.item_attraction_[items], positions, **named)
 
-    def predict(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
+    def chances(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
         """Nothing is examined after a click."""
         shown = np.where(lists.shown, attraction, 0.0)
         reached = np.cumprod(1.0 - shown, axis=1)

@@ -64,7 +64,7 @@ def _scores(model: ClickModel, lists: Any) -> tuple[Evaluation, Floats]:
     held_out = lists_of(lists, cells, cells.n_positions)
     typical = model.typical_attraction()[held_out.query][:, None]
     attraction = np.where(held_out.item >= 0, model.item_attraction_[held_out.item], typical)
-    conditional, marginal = model.predict(held_out, attraction)
+    conditional, marginal = model.chances(held_out, attraction)
     shown = held_out.shown
     per_list = np.where(shown, np.log(_chance(conditional, held_out.clicked)), 0.0).sum(axis=1) / shown.sum(axis=1)
     seen = shown.sum(axis=0)

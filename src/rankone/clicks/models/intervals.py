@@ -18,6 +18,7 @@ import polars as pl
 from rankone.clicks.counts.count_arrays import Floats, Ints, summed
 from rankone.clicks.models.profile import HIGH, LOW, Contrasts, Ends, contrasts, profile
 from rankone.clicks.models.uncertainty import checked_level
+from rankone.errors import InputError
 
 if TYPE_CHECKING:
     from rankone.clicks.models.product import ProductModel
@@ -28,12 +29,15 @@ class GroupProfile:
 
     def __init__(self, model: ProductModel, group: int) -> None:
         cells, starts = model.cells_, model._item_starts(model.cells_)
+        if not cells.impressions.any():
+            raise InputError("a model with the counts that it was fitted to", "one from PyClick", "fit it to a log")
         self.items = slice(int(starts[group]), int(starts[group + 1]))
         inside = slice(int(cells.item_cells[self.items.start]), int(cells.item_cells[self.items.stop]))
         self.item_cells = cells.item_cells[self.items.start : self.items.stop + 1] - inside.start
         self.item, self.place = cells.item[inside] - self.items.start, cells.position[inside]
         self.impressions, self.clicks = cells.impressions[inside], cells.clicks[inside]
-        self.a, self.g, self.labels = model.item_attraction_[self.items], model.curves_[group], model._labels[group]
+        maximum = getattr(model, "_maximum", model.item_attraction_)  # where attractions were shrunk
+        self.a, self.g, self.labels = maximum[self.items], model.curves_[group], model._labels[group]
         self.prior: tuple[float, float] = getattr(model, "prior", (0.0, 0.0))
         self.label_of_item = self.labels[self.place[self.item_cells[:-1]]]
 

@@ -16,6 +16,7 @@ from rankone.clicks.models.base import ClickModel
 from rankone.clicks.models.best_pair import best_pairs
 from rankone.clicks.models.components import place_components
 from rankone.clicks.models.intervals import GroupProfile, attraction_ends, examination_ends, with_ends
+from rankone.clicks.models.shrinkage import Shrunken, shrink_attractions
 from rankone.clicks.models.uncertainty import checked_level
 from rankone.deprecation import OldAttribute, old_positions
 from rankone.errors import InputError
@@ -83,7 +84,7 @@ class ProductModel(ClickModel):
         product: Floats = self.item_attraction_[cells.item] * self.curves_[group, cells.position]
         return np.clip(product, 1e-12, 1.0 - 1e-12)
 
-    def predict(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
+    def chances(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
         """Clicks above change nothing in these models."""
         group = np.zeros_like(lists.query) if self.examination == "shared" else lists.query
         product = attraction * self.curves_[group]
@@ -124,6 +125,9 @@ class ProductModel(ClickModel):
         columns = [np.concatenate(column)[seen] for column in zip(*places, strict=True)]
         return attraction, with_ends(self.examination_, *columns)
 
+    def _chart_tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        return self.intervals() if self.cells_.impressions.any() else (self.attraction_, self.examination_)
+
     def rates(self, query: str | int, level: float = 0.95) -> pl.DataFrame:
         """One row per item and position that the query showed: counts, and the fitted click rate with its interval.
 
@@ -147,6 +151,22 @@ class ProductModel(ClickModel):
                 "high": np.minimum(np.exp(found.high), 1.0),
             }
         )
+
+    def shrunken(self, level: float = 0.95) -> pl.DataFrame:
+        """`attraction_` with attractions shrunk towards the other items of the query (shrunken, low, high).
+
+        The intervals hold the truth at the level if attractions of a query scatter like a Beta distribution and the
+        examination curve is well known.
+        """
+        self._check_fitted()
+        found = self._shrunken(checked_level(level))
+        table = self.cells_.items.with_columns(attraction=getattr(self, "_maximum", self.item_attraction_))
+        return table.with_columns(shrunken=found.mean, low=found.low, high=found.high)
+
+    def _shrunken(self, level: float) -> Shrunken:
+        cells = self.cells_
+        curve = self.curves_[self._group_of_item(cells)[cells.item], cells.position]
+        return shrink_attractions(cells, getattr(self, "_maximum", self.item_attraction_), curve, level)
 
     def best(self, level: float = 0.95) -> pl.DataFrame:
         """One row per query: its best pair by the fit, the best that the data support, and what they rest on.

@@ -81,7 +81,7 @@ class UBM(ClickModel):
     def _as_list(self, query: int, items: slice, positions: int, named: dict[str, Any]) -> lists.UBM:
         return lists.UBM(self.item_attraction_[items], self.curves_[:positions, : positions + 1], **named)
 
-    def predict(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
+    def chances(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
         """Follow the distribution of the latest click down the list for the chances without knowledge of clicks."""
         positions = np.arange(attraction.shape[1])
         conditional = attraction * self.curves_[positions, lists.previous]

@@ -1,0 +1,315 @@
+"""What can be done with a fitted model beside looking at it: keep it, draw it, ask it, take PyClick's."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rankone
+from rankone import clicks
+from rankone.errors import InputError
+from rankone.numerics.seeds import generator
+from rankone.testing.click_models import example_counts, example_lists
+
+COLUMNS = {"query": "query", "item": "item", "position": "position", "clicked": "clicked"}
+
+
+@pytest.fixture(scope="module")
+def model():
+    return clicks.PBM(prior=(1.0, 2.0)).fit(example_counts())
+
+
+def test_a_model_from_a_file_does_all_that_the_model_did(model, tmp_path):
+    model.save(tmp_path / "model.json")
+    again = clicks.load_model(tmp_path / "model.json")
+    assert type(again) is clicks.PBM
+    assert again.prior == (1.0, 2.0)
+    for one, other in zip(again.intervals(), model.intervals(), strict=True):
+        assert one.equals(other)
+    assert again.summary().equals(model.summary())
+    assert again.problem("0_0") == model.problem("0_0")
+    assert again.best().equals(model.best())
+    again.save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_text() == (tmp_path / "model.json").read_text()
+
+
+def test_files_that_are_no_models_are_refused(model, tmp_path):
+    model.save(tmp_path / "model.json")
+    content = json.loads((tmp_path / "model.json").read_text())
+    for change, said in (
+        ({"version": 99}, "version 1 - got version 99"),
+        ({"format": "other"}, "got another file"),
+        ({"model": "no-such-model"}, "expected one of the click models"),
+        ({"learned": {"cells_": {"table": {"a": [1]}, "types": ["Strange"]}}}, "a whole click model"),
+        ({"settings": {"colour": 1}}, "a whole click model"),
+    ):
+        (tmp_path / "wrong.json").write_text(json.dumps(content | change))
+        with pytest.raises(InputError, match=said):
+            clicks.load_model(tmp_path / "wrong.json")
+    (tmp_path / "wrong.json").write_text("{")
+    for file in ("wrong.json", "none.json"):
+        with pytest.raises(InputError, match="a click model in"):
+            clicks.load_model(tmp_path / file)
+    with pytest.raises(InputError, match=r"ends in \.json"):
+        model.save(tmp_path / "model.txt")
+    with pytest.raises(InputError, match="before fit"):
+        clicks.PBM().save(tmp_path / "model.json")
+
+
+def test_predictions_say_where_they_know_nothing(model):
+    rows = pl.DataFrame(
+        {"list": [1, 1, 1, 2], "query": ["0_0", "0_0", "0_0", "other"], "item": ["3", "new", "5", "3"],
+         "position": [1, 2, 9, 1]}
+    )  # fmt: skip
+    found = model.predict(rows)
+    assert found.columns == [*rows.columns, "click_probability"]
+    problem = model.problem("0_0")
+    first = problem.rows[problem.row_names.index("3")] * problem.cols[0]
+    typical = model.typical_attraction()[0] * problem.cols[1]
+    assert found["click_probability"].to_list() == [pytest.approx(first), pytest.approx(typical), None, None]
+    with pytest.raises(InputError, match="no 'list'"):
+        model.predict(rows.drop("list"))
+
+
+@pytest.mark.parametrize("name", ["pbm", "pbm:examination=shared", "cascade", "ubm", "trust-bias"])
+def test_every_model_draws_itself(name, tmp_path):
+    chart = clicks.as_model(name).fit(example_counts()).chart()
+    chart.save(tmp_path / "model.svg")
+    assert "Examination by position" in (tmp_path / "model.svg").read_text()
+    with pytest.raises(InputError, match="a query that was fitted"):
+        clicks.as_model(name).fit(example_counts()).chart(["none"])
+
+
+def pyclick_text(model):
+    """What PyClick's `to_json` writes."""
+    attr: dict[str, dict[str, dict[str, float]]] = {}
+    for row in model.attraction_.iter_rows(named=True):
+        value = {"_numerator": row["attraction"] * 1000.0, "_denominator": 1000.0}
+        attr.setdefault(row["query"], {})[row["item"]] = value
+    exam = [{"_numerator": value * 100.0, "_denominator": 100.0} for value in model.curves_[0]]
+    return {"attr": json.dumps(attr), "exam": json.dumps(exam)}
+
+
+def test_what_pyclick_trained_is_read(tmp_path):
+    ours = clicks.PBM.pyclick(examination="shared").fit(example_counts())
+    (tmp_path / "pyclick.json").write_text(json.dumps(pyclick_text(ours)))
+    theirs = clicks.load_model(tmp_path / "pyclick.json")
+    rows = example_lists(7, 30)
+    assert theirs.predict(rows)["click_probability"].to_numpy() == pytest.approx(
+        ours.predict(rows)["click_probability"].to_numpy(), rel=1e-12
+    )
+    assert theirs.problem("1_0").rows == pytest.approx(ours.problem("1_0").rows)
+    assert clicks.evaluate(theirs, rows).log_likelihood == pytest.approx(clicks.evaluate(ours, rows).log_likelihood)
+    with pytest.raises(InputError, match="one from PyClick"):
+        theirs.intervals()
+    theirs.chart().save(tmp_path / "pyclick.svg")
+    theirs.save(tmp_path / "kept.json")
+    assert clicks.load_model(tmp_path / "kept.json").predict(rows).equals(theirs.predict(rows))
+    only = {"attr": pyclick_text(ours)["attr"]}
+    (tmp_path / "cascade.json").write_text(json.dumps(only))
+    assert isinstance(clicks.load_model(tmp_path / "cascade.json"), clicks.Cascade)
+    for wrong in ({"attr": "{", "exam": "[]"}, {"attr": "{}"}, only | {"sat": "{}"}, {"attr": 3}):
+        (tmp_path / "wrong.json").write_text(json.dumps(wrong))
+        with pytest.raises(InputError, match="PyClick's PBM"):
+            clicks.load_model(tmp_path / "wrong.json")
+
+
+def test_frames_are_split_by_whole_lists():
+    frame = example_lists(6, 400)
+    counts, held_out = clicks.count_split(frame, **COLUMNS, list="list", holdout=0.25, seed=1)
+    assert held_out["list"].n_unique() == 100
+    assert counts.impressions + len(held_out) == len(frame)
+    assert (held_out.group_by("list").len()["len"] == 5).all()
+    again = clicks.count_split(frame.to_pandas(), **COLUMNS, list="list", holdout=0.25, seed=1)
+    assert again[1].equals(held_out)
+    assert not clicks.count_split(frame, **COLUMNS, list="list", seed=2)[1].equals(held_out)
+    found = clicks.compare_models(counts, held_out, models=["pbm", "cascade"])
+    assert set(found["lists"]) == {100}
+    single, rows = clicks.count_split(frame.drop("list"), **COLUMNS)
+    assert single.impressions + len(rows) == len(frame)
+    names = frame.with_columns(position=pl.format("place {}", "position")).drop("list")
+    named, rows = clicks.count_split(names, **COLUMNS)
+    assert named.position_names[:2] == ("place 1", "place 2")
+    assert rows["position"].is_between(1, 5).all()
+    for wrong in ({"holdout": 0.0}, {"holdout": 0.001}, {"list": "serp"}):
+        with pytest.raises(InputError):
+            clicks.count_split(frame.head(10), **COLUMNS, **wrong)
+
+
+def test_a_model_says_which_policy_suits_it():
+    counts = example_counts()
+    for name, policy in (("pbm", "gibbs-ts"), ("cascade", "cascade-ts"), ("dcm", "dcm-ts"), ("ubm", "gibbs-ts")):
+        model = clicks.as_model(name).fit(counts)
+        found = rankone.recommend(model)
+        assert found.policy.name == policy
+        assert found.policy.name == rankone.recommend(clicks.as_model(name)).policy.name
+        found.policy.agent(8, 5).ask()
+        world = model.list_problem("0_0")
+        assert rankone.simulate(world, found.policy, 50, runs=1, workers=1).runs
+    assert rankone.recommend(clicks.DCM().fit(counts)).policy.termination is not None
+    assert rankone.recommend(clicks.PBM(), guarantee=True).policy.name == "grab"
+    with pytest.raises(InputError, match="a click model"):
+        rankone.recommend("pbm")
+
+
+def trusting_counts(floors, seed=0):
+    rng = generator(seed, "trust")
+    attraction, slopes = rng.uniform(0.05, 0.7, 30), 1.0 / np.arange(1, 7) ** 0.7
+    shown = np.full((30, 6), 3_000)
+    clicked = rng.binomial(shown, np.outer(attraction, slopes) + floors)
+    item, place = np.nonzero(shown)
+    return slopes, clicks.Counts(
+        pl.DataFrame(
+            {"query": "q", "item": [f"{number:02}" for number in item], "position": place + 1, "impressions": 3_000,
+             "clicks": clicked[item, place]}
+        )
+    )  # fmt: skip
+
+
+def test_trust_is_found_where_it_is_and_not_where_it_is_not():
+    """Slopes and floors within 4 standard errors (by 20 logs); twice the gain in likelihood is that of 5 floors."""
+    floors, gains = np.array([0.0, 0.03, 0.02, 0.02, 0.01, 0.01]), []
+    found = []
+    for seed in range(20):
+        slopes, counts = trusting_counts(floors, seed)
+        model = clicks.TrustBias(prior=(0.0, 0.0)).fit(counts)
+        assert model.converged_
+        found.append([model.slopes_, model.floors_])
+        _, plain = trusting_counts(0.0 * floors, seed)
+        affine = clicks.TrustBias(prior=(0.0, 0.0)).fit(plain)
+        gains.append(2.0 * (affine.log_likelihoods_[-1] - clicks.PBM().fit(plain).log_likelihood_))
+    apart = np.mean(found, axis=0) - np.stack([slopes, floors])
+    error = np.std(found, axis=0) / np.sqrt(20)
+    assert (np.abs(apart) <= 4.0 * error + 1e-12).all()
+    assert abs(np.mean(gains) - 5.0) < 4.0 * np.sqrt(10.0 / 20)  # chi-square with 5 degrees of freedom
+
+
+def test_the_climb_of_trust_ends_at_the_top():
+    from scipy.optimize import minimize
+
+    _, counts = trusting_counts(np.array([0.0, 0.05, 0.0, 0.02, 0.0, 0.01]), 1)
+    model = clicks.TrustBias(prior=(0.0, 0.0)).fit(counts)
+    cells = model.cells_
+
+    def below(values):
+        slope, floor = np.append(1.0, values[30:35]), np.append(0.0, values[35:])
+        p = np.clip(slope[cells.position] * values[cells.item] + floor[cells.position], 1e-9, 1.0 - 1e-9)
+        return -(cells.clicks * np.log(p) + (cells.impressions - cells.clicks) * np.log1p(-p)).sum()
+
+    start = np.concatenate([model.item_attraction_, model.slopes_[1:], model.floors_[1:]])
+    higher = minimize(below, start, method="L-BFGS-B", options={"maxfun": 100_000})
+    assert -higher.fun - model.log_likelihoods_[-1] < 1e-3
+
+
+def test_each_segment_has_a_curve_of_its_own(tmp_path):
+    """Attraction is one for all; phones look less far. Truth within 4 standard errors."""
+    rng = generator(5, "segments")
+    curves = {"desktop": np.array([1.0, 0.8, 0.7]), "phone": np.array([0.9, 0.4, 0.1])}
+    attraction, rows = np.array([0.6, 0.5, 0.4, 0.3]), []
+    for device, curve in curves.items():
+        for item, a in enumerate(attraction):
+            for place, g in enumerate(curve, 1):
+                rows += [(device, f"i{item}", place, int(click)) for click in rng.random(2_000) < a * g]
+    frame = pl.DataFrame(rows, schema=["device", "item", "position", "clicked"], orient="row")
+    counts = clicks.count(frame, item="item", position="position", clicked="clicked", segment="device")
+    assert counts.position_names == ("desktop 01", "desktop 02", "desktop 03", "phone 01", "phone 02", "phone 03")
+    _, table = clicks.PBM().fit(counts).intervals()
+    truth = np.concatenate([curves["desktop"], curves["phone"]])
+    error = table["se"].fill_null(0.0).to_numpy() + 1e-9
+    assert (np.abs(table["examination"].to_numpy() - truth) < 4.0 * error).all()
+    frame.write_csv(tmp_path / "log.csv")
+    read = clicks.read(tmp_path / "log.csv", segment="device")
+    assert read.cells.equals(counts.cells)
+    assert read.position_names == counts.position_names
+    for wrong in ({"list": "item"}, {"segment": "colour"}):
+        with pytest.raises(InputError):
+            clicks.count(frame, item="item", position="position", clicked="clicked", **{"segment": "device"} | wrong)
+    with pytest.raises(InputError, match="lists or segments"):
+        clicks.read(tmp_path / "log.csv", segment="device", list="item")
+
+
+LONG = [(1, "a", 1, 0), (1, "b", 2, 1), (2, "b", 1, 1), (2, "a", 2, 1), (3, "a", 1, 0), (3, "c", 2, 0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("query,items,clicks\nq,a b,0 1\nq,b a,1 1\nq,a c,0 0\n", {}),
+        ("query;items;clicked\nq;a|b;b\nq;b|a;b|a\nq;a|c;\n", {}),
+        ("query\titems\tclicks\nq\ta b\t2\nq\tb a\t1 2\nq\ta c\t\n", {"clicks_are": "positions"}),
+        ('query,items,clicks\nq,"[""a"", ""b""]","[0, 1]"\nq,"[b, a]","[1, 1]"\nq,"[a,c]","[0,0]"\n', {}),
+        ("query,item_1,item_2,clicked_1,clicked_2\nq,a,b,0,1\nq,b,a,1,1\nq,a,c,0,0\n", {}),
+        ("topic,shown,click\nq,a/b,0/1\nq,b/a,1/1\nq,a/c,0/0\n",
+         {"format": "list-table", "query": "topic", "items": "shown", "clicks": "click", "between": "/"}),
+    ],
+)  # fmt: skip
+def test_one_row_per_list_is_read_as_its_rows_would_be(text, options, tmp_path):
+    long = pl.DataFrame(
+        [("q", *row) for row in LONG], schema=["query", "list", "item", "position", "clicked"], orient="row"
+    )
+    expected = clicks.count(long, **COLUMNS, list="list")
+    (tmp_path / "lists.csv").write_text(text)
+    if options.get("between"):
+        with pytest.raises(InputError, match="a log in the format list-table"):
+            clicks.read(tmp_path / "lists.csv", **options)
+        (tmp_path / "lists.csv").write_text(text.replace("shown", "items"))
+        options = options | {"items": "items"}
+        with pytest.raises(InputError):
+            clicks.read(tmp_path / "lists.csv", **options | {"clicks": "none"})
+        (tmp_path / "lists.csv").write_text(text.replace("shown", "items").replace("click", "clicks"))
+        options = options | {"clicks": "clicks"}
+    counts = clicks.read(tmp_path / "lists.csv", **options)
+    assert counts.has_lists
+    assert counts.table.equals(expected.table)
+
+
+def test_lists_in_parquet_have_to_be_named(tmp_path):
+    frame = pl.DataFrame({"query": "q", "items": [["a", "b c"], ["b c", "a"]], "clicks": [[0, 1], [1, 1]]})
+    frame.write_parquet(tmp_path / "lists.parquet")
+    counts = clicks.read(tmp_path / "lists.parquet", "list-table", between="\x1f")
+    assert counts.cells.rows() == [
+        ("q", "a", 1, 1, 0),
+        ("q", "a", 2, 1, 1),
+        ("q", "b c", 1, 1, 1),
+        ("q", "b c", 2, 1, 1),
+    ]
+
+
+def test_lists_that_cannot_be_read_are_set_aside(tmp_path):
+    good = "q,a b,0 1\n" * 300
+    (tmp_path / "lists.csv").write_text(f"query,items,clicks\n{good}q,a b,0\nq,,\n,a b,0 1\n")
+    counts = clicks.read(tmp_path / "lists.csv", clicks_are="flags", quarantine=tmp_path / "bad.tsv")
+    assert (counts.report.rows, counts.report.rows_quarantined) == (303, 3)
+    assert counts.impressions == 600
+    assert len((tmp_path / "bad.tsv").read_text().splitlines()) == 4
+    with pytest.raises(InputError, match="clicks_are as one of"):
+        clicks.read(tmp_path / "lists.csv", clicks_are="stars")
+    (tmp_path / "wide.csv").write_text("query,item_1,item_2,clicked_1\nq,a,b,0\n")
+    with pytest.raises(InputError, match="as many columns"):
+        clicks.read(tmp_path / "wide.csv")
+
+
+@pytest.mark.parametrize(("ups", "downs", "often"), [(2, 6, 8), (20, 40, 30), (1, 1, 5), (3, 7, 4_000)])
+def test_shrunken_attractions_are_closer_to_the_truth_and_say_how_close(ups, downs, often):
+    """Less squared error where items are rare, no more where they are not; 95 % intervals within 4 standard errors."""
+    examined, held, gain = 1.0 / np.arange(1, 6) ** 0.8, [], []
+    for run in range(12):
+        rng = generator(run, "shrink", ups)
+        truth = rng.beta(ups, downs, 150)
+        shown = rng.poisson(rng.gamma(0.5, 2 * often, (150, 5)))
+        item, place = np.nonzero(shown)
+        table = {"query": "q", "item": [f"{number:03}" for number in item], "position": place + 1}
+        clicked = rng.binomial(shown, np.outer(truth, examined))[item, place]
+        counts = clicks.Counts(pl.DataFrame(table | {"impressions": shown[item, place], "clicks": clicked}))
+        model = clicks.PBM(min_impressions=0, shrink=True).fit(counts)
+        found = model.shrunken()
+        true = truth[found["item"].cast(pl.Int64).to_numpy()]
+        assert found["shrunken"].to_numpy() == pytest.approx(model.item_attraction_)
+        held.append(((found["low"] <= true) & (found["high"] >= true)).mean())
+        gain.append(((found["attraction"] - true) ** 2).mean() - ((found["shrunken"] - true) ** 2).mean())
+    plain = clicks.PBM(min_impressions=0).fit(counts)
+    assert found["attraction"].to_numpy() == pytest.approx(plain.item_attraction_)
+    assert model.best().equals(plain.best())  # what the data support is no matter of expectation
+    assert abs(np.mean(held) - 0.95) < 4.0 * np.sqrt(0.95 * 0.05 / (12 * 150)) + 0.005  # the curve is an estimate
+    assert np.mean(gain) > (3.0 * np.std(gain) / np.sqrt(12) if often < 1_000 else -1e-6)
