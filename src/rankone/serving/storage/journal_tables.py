@@ -125,23 +125,27 @@ class JournalTables(Driver):
 
     def base(self, experiment: int) -> tuple[int, Any] | None:
         """Return (seq, body) of what is known where the journal begins; None: it has all its events."""
-        if self.schema < SCHEMA and not self.has("rankone_bases"):
-            return None
-        found = self.query("SELECT seq, body FROM rankone_bases WHERE experiment = {}", (experiment,))
+        found = self._base("seq, body", experiment)
         return (int(found[0][0]), found[0][1]) if found else None
 
     def base_seq(self, experiment: int) -> int:
         """Return the last event that was moved to a file; 0: none was."""
-        if self.schema < SCHEMA and not self.has("rankone_bases"):
-            return 0
-        found = self.query("SELECT seq FROM rankone_bases WHERE experiment = {}", (experiment,))
+        found = self._base("seq", experiment)
         return int(found[0][0]) if found else 0
+
+    def _base(self, columns: str, experiment: int) -> list[Row]:
+        if self.schema < 4:
+            self.schema = version_of(self)  # another program may migrate it at any moment
+        if self.schema < 4:
+            return []
+        statement = f"SELECT {columns} FROM rankone_snapshots WHERE experiment = {{}} AND base IS NOT NULL"  # noqa: S608 - constants
+        return self.query(statement, (experiment,))
 
     def put_base(self, experiment: int, seq: int, body: bytes) -> None:
         """Let the journal begin behind event `seq`. Snapshots of earlier events have nothing to be checked against."""
-        self.query("DELETE FROM rankone_bases WHERE experiment = {}", (experiment,))
-        self.query("INSERT INTO rankone_bases VALUES ({}, {}, {})", (experiment, seq, body))
         self.query("DELETE FROM rankone_snapshots WHERE experiment = {} AND seq <= {}", (experiment, seq))
+        statement = "INSERT INTO rankone_snapshots (experiment, seq, body, base) VALUES ({}, {}, {}, 1)"
+        self.query(statement, (experiment, seq, body))
 
     def upto(self, experiment: int, last: int) -> list[Row]:
         """Return the events up to event `last` that are there."""
@@ -163,17 +167,22 @@ class JournalTables(Driver):
         self.insert_many(statement, [(experiment, seq) for seq in events])
 
     def snapshots(self, experiment: int) -> list[tuple[int, Any]]:
-        """Return (seq, body) of the snapshots, newest first."""
-        statement = "SELECT seq, body FROM rankone_snapshots WHERE experiment = {} ORDER BY seq DESC"
-        return [(seq, body) for seq, body in self.query(statement, (experiment,))]
+        """Return (seq, body) of the snapshots behind the base, newest first."""
+        statement = "SELECT seq, body FROM rankone_snapshots WHERE experiment = {} AND seq > {} ORDER BY seq DESC"
+        return [(seq, body) for seq, body in self.query(statement, (experiment, self.base_seq(experiment)))]
 
     def keep_snapshot(self, experiment: int, seq: int, body: bytes) -> None:
-        """Store a snapshot and forget all but the one before it."""
-        self.query("DELETE FROM rankone_snapshots WHERE experiment = {} AND seq >= {}", (experiment, seq))
+        """Store a snapshot and forget all but the one before it, and the base."""
+        self._forget("seq >= {}", experiment, seq)
         older = "seq < (SELECT max(seq) FROM rankone_snapshots WHERE experiment = {})"
-        self.query(f"DELETE FROM rankone_snapshots WHERE experiment = {{}} AND {older}", (experiment, experiment))  # noqa: S608 - constants
-        self.query("INSERT INTO rankone_snapshots VALUES ({}, {}, {})", (experiment, seq, body))
+        self._forget(older, experiment, experiment)
+        statement = "INSERT INTO rankone_snapshots (experiment, seq, body) VALUES ({}, {}, {})"
+        self.query(statement, (experiment, seq, body))
 
     def drop_snapshot(self, experiment: int, seq: int) -> None:
         """Set a bad snapshot aside: it is a convenience, the journal is the truth."""
-        self.query("DELETE FROM rankone_snapshots WHERE experiment = {} AND seq = {}", (experiment, seq))
+        self._forget("seq = {}", experiment, seq)
+
+    def _forget(self, condition: str, experiment: int, value: int) -> None:
+        statement = "DELETE FROM rankone_snapshots WHERE experiment = {} AND base IS NULL"
+        self.query(f"{statement} AND {condition}", (experiment, value))

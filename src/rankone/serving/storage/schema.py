@@ -46,10 +46,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (  # 3: journals of version 3
         "ALTER TABLE rankone_journal ADD COLUMN cross_chances {bytes}",
     ),
-    (  # 4: archives; what is known where the journal begins since its first part was moved to files
-        """CREATE TABLE rankone_bases (
-            experiment {integer} PRIMARY KEY REFERENCES rankone_experiments (id), seq {integer} NOT NULL,
-            body {bytes} NOT NULL)""",
+    (  # 4: behind what was archived a journal begins with a snapshot, its base; a new table would need new rights
+        "ALTER TABLE rankone_snapshots ADD COLUMN base {integer}",
         "ALTER TABLE rankone_tokens ADD COLUMN made_by TEXT",
         "ALTER TABLE rankone_tokens ADD COLUMN revoked_by TEXT",
     ),

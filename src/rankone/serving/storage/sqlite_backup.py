@@ -144,8 +144,6 @@ def _cut_one(connection: sqlite3.Connection, name: str, number: int, condition: 
     for table in ("rankone_journal", "rankone_snapshots"):
         connection.execute(f"DELETE FROM {table} WHERE experiment = ? AND seq > ?", (number, end))  # noqa: S608 - constants
     if not end:  # it was made later
-        if archived:
-            connection.execute("DELETE FROM rankone_bases WHERE experiment = ?", (number,))
         connection.execute("DELETE FROM rankone_experiments WHERE id = ?", (number,))
 
 
