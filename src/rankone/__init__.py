@@ -22,6 +22,8 @@ _HOMES = {
     "Experiment": "rankone.serving",
     "Explanation": "rankone.pages",
     "Feedback": "rankone.simulation",
+    "Drift": "rankone.problems",
+    "Drifting": "rankone.problems",
     "Means": "rankone.problems",
     "Policy": "rankone.policies",
     "Rank1ElimKL": "rankone.policies.pairs.rank1elim_kl",

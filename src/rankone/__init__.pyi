@@ -26,6 +26,8 @@ from rankone.policies.pairs.rank1elim_kl import Rank1ElimKL as Rank1ElimKL
 from rankone.policies.pairs.thompson import Thompson as Thompson
 from rankone.policies.pairs.ucb1 import UCB1 as UCB1
 from rankone.policies.pairs.uts import UTS as UTS
+from rankone.problems import Drift as Drift
+from rankone.problems import Drifting as Drifting
 from rankone.problems import Means as Means
 from rankone.problems import Product as Product
 from rankone.problems import RankOne as RankOne

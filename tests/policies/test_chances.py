@@ -15,6 +15,7 @@ from rankone.kernels.policy import adopt, chance, choose, has_chances, update
 from rankone.numerics.seeds import generator
 from rankone.policies import base
 from rankone.policies.chances import chance_table, check_chances
+from rankone.policies.pairs.insured_uts import INSURED_STEPS
 from tests.oracles import chances as slow
 
 SHAPE = (3, 4)
@@ -33,6 +34,9 @@ def twin(label, state, last):
     led = state.led.reshape(SHAPE).copy()
     led[np.unravel_index(last, SHAPE)] -= 1
     coin = label.endswith("coin=true")
+    if label.startswith("insured"):
+        share = min(1.0, 0.3 * np.sqrt(pulls.size / state.watch[INSURED_STEPS]))
+        return (1.0 - share) * slow.uts(pulls, clicks, led, 2, coin) + share * slow.thompson(pulls, clicks)
     if label.startswith("uts"):
         return slow.uts(pulls, clicks, led, 5 if "gamma=5" in label else 2, coin)
     return slow.top_two(pulls, clicks, led, coin)
@@ -42,6 +46,7 @@ def twin(label, state, last):
     ("label", "rates"),
     [
         ("uts", "rare clicks"), ("uts:coin=true", "clear"), ("uts:gamma=5", "close"), ("thompson", "clear"),
+        ("insured-uts:coin=true", "clear"),
         *[(label, rates) for label in ("top-two", "top-two:coin=true") for rates in RATES],
     ],
 )  # fmt: skip
@@ -74,7 +79,8 @@ def known_agent(label, case):
 
 @pytest.mark.parametrize("case", range(3))
 @pytest.mark.parametrize(
-    "label", ["uts", "uts:coin=true", "thompson", "top-two:coin=true", "osub", "imed-ub", "klucb-ub", "uniform"]
+    "label",
+    ["uts", "uts:coin=true", "insured-uts", "thompson", "top-two:coin=true", "osub", "imed-ub", "klucb-ub", "uniform"],
 )
 def test_as_often_as_the_kernel_decides_so(label, case):
     """From one state again and again; the table is the same whatever is drawn. Bernstein bound of e^-18 a pair."""

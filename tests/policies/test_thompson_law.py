@@ -1,4 +1,4 @@
-"""UTS and flat Thompson sampling have the law of their naive twins: regret over thousands of short runs.
+"""UTS, flat Thompson sampling and insured UTS have the law of their naive twins: regret over thousands of short runs.
 
 Small problems would often use plain draws, where those are cheaper; with endless credit they always use the crowd.
 """
@@ -12,6 +12,7 @@ import rankone
 from rankone.numerics.beta_maximum import CROWD_CREDIT
 from rankone.numerics.seeds import generator
 from rankone.simulation.work_unit import play_run
+from tests.oracles.naive_insured import NaiveInsured
 from tests.oracles.naive_thompson import NaiveThompson
 from tests.oracles.naive_uts import NaiveUTS
 
@@ -19,6 +20,7 @@ TWINS = {
     "uts": (rankone.UTS(), NaiveUTS()),
     "uts:gamma=3": (rankone.UTS(gamma=3), NaiveUTS(gamma=3)),
     "thompson": (rankone.Thompson(), NaiveThompson()),
+    "insured-uts": (rankone.as_policy("insured-uts"), NaiveInsured()),
 }
 PROBLEMS = {
     "needle": ([0.75, 0.25, 0.25, 0.25], [0.75, 0.25, 0.25]),
@@ -41,6 +43,8 @@ def regrets(policy, problem, credit=None):
         state = policy.start(*world.shape)
         if credit is not None:
             state.tally[CROWD_CREDIT] = credit
+            if hasattr(state, "flat_tally"):
+                state.flat_tally[CROWD_CREDIT] = credit
         found.append(play_run(state, world, CHECKPOINTS, rng)[0])
     return np.array(found)
 
@@ -48,7 +52,8 @@ def regrets(policy, problem, credit=None):
 @pytest.mark.parametrize("credit", [None, 10**12])
 @pytest.mark.parametrize(
     ("name", "problem"),
-    [(name, problem) for name in ("uts", "thompson") for problem in PROBLEMS] + [("uts:gamma=3", "needle")],
+    [(name, problem) for name in ("uts", "thompson") for problem in PROBLEMS]
+    + [("uts:gamma=3", "needle"), ("insured-uts", "steep"), ("insured-uts", "tied"), ("insured-uts", "rare clicks")],
 )
 def test_same_regret_as_the_naive_twin(name, problem, credit):
     """Means and spreads at three times; each difference is within 4.5 of its standard errors."""

@@ -40,6 +40,7 @@ MOST_BUCKETS = 32 * _EACH + 2  # 8 * 2^32 outcomes
 _GOLDEN = 0.6180339887498949
 _NARROWINGS = 32
 _HARDLY, _SURELY = 1e-3, 1e-12  # clicks, or a rate, of nearly 0; how near to 1 a rate may come
+_NEARLY = 0.999  # a rate of 1, where it is a product of estimates
 
 
 def start_history(things: int) -> tuple[Floats, Ints]:
@@ -48,9 +49,11 @@ def start_history(things: int) -> tuple[Floats, Ints]:
 
 
 @noalloc
-def forget_history(kept: Ints, thing: int) -> None:
-    """Begin the history of a thing anew."""
-    kept[thing] = 0
+def begin_history(history: Floats, kept: Ints, thing: int, pulls: int, clicks: int) -> None:
+    """Begin the history of a thing anew, with outcomes that came before it, all at one rate."""
+    kept[thing] = int(pulls > 0)
+    history[thing, 0, BUCKET_PULLS], history[thing, 0, BUCKET_CLICKS] = pulls, clicks
+    history[thing, 0, BUCKET_LEVELS], history[thing, 0, BUCKET_SUPPORT] = pulls, 0.0
 
 
 @noalloc
@@ -145,6 +148,50 @@ def ratio_evidence(
         else:
             low = left
     return best
+
+
+@noalloc
+def _ratios_misfit(past: Floats, fresh: Ints, level: float) -> float:
+    """Return the evidence against ratios that stay, if the reference's rate is now `level`."""
+    found = fresh[0, 0] * bernoulli_kl(fresh[0, 1] / fresh[0, 0], level)
+    for thing in range(1, len(past)):
+        pulls, clicks, levels = past[thing, 0], past[thing, 1], past[thing, 2]
+        more, more_clicks = float(fresh[thing, 0]), float(fresh[thing, 1])
+        if more > 0.0 and levels > 0.0:
+            ratio = max(clicks + more_clicks, _HARDLY) / (levels + more * level)
+            found += pulls * bernoulli_kl(clicks / pulls, min(ratio * levels / pulls, _NEARLY))
+            found += more * bernoulli_kl(more_clicks / more, min(ratio * level, _NEARLY))
+    return found
+
+
+@noalloc
+def changed_ratios(past: Floats, fresh: Ints, delta: float) -> bool:
+    """Tell whether the ratios of several things to the reference, the first of them, are others than they were.
+
+    `past` has outcomes, clicks and the sum of the reference's rates at the time, of each thing; `fresh` outcomes and
+    clicks since, the reference's too. Twice the evidence is about chi-square with a degree of freedom for each thing;
+    its tail is bounded as by Laurent, Massart (2000), lemma 1.
+    """
+    things, evidence = 0.0, math.inf
+    for thing in range(1, len(past)):
+        things += fresh[thing, 0] > 0 and past[thing, 2] > 0.0
+    if things == 0.0 or fresh[0, 0] == 0:
+        return False
+    mean = (fresh[0, 1] + 0.5) / (fresh[0, 0] + 1.0)
+    low, high = math.log(0.2 * mean), math.log(min(_NEARLY, 5.0 * mean))
+    for _ in range(_NARROWINGS // 2):
+        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        against_left, against_right = (
+            _ratios_misfit(past, fresh, math.exp(left)),
+            _ratios_misfit(past, fresh, math.exp(right)),
+        )
+        evidence = min(evidence, against_left, against_right)
+        if against_left < against_right:
+            high = right
+        else:
+            low = left
+    doubt = -math.log(delta)
+    return evidence > 0.5 * things + math.sqrt(things * doubt) + doubt
 
 
 @noalloc

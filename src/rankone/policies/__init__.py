@@ -40,13 +40,23 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from rankone.policies.lists.unirank import UniRank as UniRank
     from rankone.policies.pairs.best import Best as Best
     from rankone.policies.pairs.challengers import Challengers as Challengers
+    from rankone.policies.pairs.cusum_ucb import CusumUCB as CusumUCB
+    from rankone.policies.pairs.d_ts import DTS as DTS
+    from rankone.policies.pairs.discounted_uts import DiscountedUTS as DiscountedUTS
+    from rankone.policies.pairs.glr_kl_ucb import GLRKLUCB as GLRKLUCB
+    from rankone.policies.pairs.glr_uts import GLRUTS as GLRUTS
     from rankone.policies.pairs.imed_ub import IMEDUB as IMEDUB
+    from rankone.policies.pairs.insured_uts import InsuredUTS as InsuredUTS
     from rankone.policies.pairs.kl_ucb import KLUCB as KLUCB
     from rankone.policies.pairs.klucb_ub import KLUCBUB as KLUCBUB
+    from rankone.policies.pairs.m_ucb import MUCB as MUCB
     from rankone.policies.pairs.osub import OSUB as OSUB
     from rankone.policies.pairs.rank1elim import Rank1Elim as Rank1Elim
     from rankone.policies.pairs.rank1elim_kl import Rank1ElimKL as Rank1ElimKL
     from rankone.policies.pairs.rank1elim_kl_anytime import Rank1ElimKLAnytime as Rank1ElimKLAnytime
+    from rankone.policies.pairs.restarting_uts import RestartingUTS as RestartingUTS
+    from rankone.policies.pairs.sliding_uts import SlidingUTS as SlidingUTS
+    from rankone.policies.pairs.sw_ts import SWTS as SWTS
     from rankone.policies.pairs.thompson import Thompson as Thompson
     from rankone.policies.pairs.top_two import TopTwo as TopTwo
     from rankone.policies.pairs.ucb1 import UCB1 as UCB1

@@ -6,6 +6,8 @@ from rankone.deprecation import old_names
 from rankone.problems.base import Problem
 from rankone.problems.bounds import UpperBound, lower_bound, lower_bound_constant, upper_bound
 from rankone.problems.characteristic_time import characteristic_time
+from rankone.problems.drift import Drift
+from rankone.problems.drifting import Drifting
 from rankone.problems.factor_hardness import FactorHardness
 from rankone.problems.files import load_problem, load_problems, save_problem, save_problems
 from rankone.problems.hardness import Hardness, hardness
@@ -19,6 +21,8 @@ from rankone.problems.rank_one import RankOne
 from rankone.problems.registry import Family, as_problem, family, known_families
 
 __all__ = [
+    "Drift",
+    "Drifting",
     "FactorHardness",
     "Family",
     "Hardness",

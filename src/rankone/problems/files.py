@@ -2,6 +2,8 @@
 
 * CSV: a header ``side,name,probability`` and a line for each row and column; `side` is ``row`` or ``col``. Of any
   number of factors: a header ``factor,level,probability`` and a line for each level.
+* CSV of a problem that changes: a header ``decision,row,col,rate``; from that decision on (the first is 0) the pair is
+  clicked at that rate. Pairs that a decision does not name stay as they are (`rankone.Drifting`).
 * JSON, one problem: the values of `RankOne.to_dict`; only ``rows`` and ``cols`` must be there.
 * JSON, one problem of another kind (`rankone.lists`): the values of its `to_dict`, and its ``kind``.
 * JSON, several: ``{"format": "rankone-problems", "version": 1, "problems": [{"name": ..., "rows": ..., ...}, ...]}``.
@@ -173,8 +175,12 @@ def _product_from_csv(table: csv.DictReader[str], path: Path) -> Product:
         raise InputError(f"{error.expected} in {path}", error.got, error.do) from None
 
 
-def _from_csv(text: str, path: Path) -> RankOne | Product:
+def _from_csv(text: str, path: Path) -> Problem:
     table = csv.DictReader(io.StringIO(text))
+    if "decision" in (table.fieldnames or ()):
+        from rankone.problems.drift_files import drifting_from_csv
+
+        return drifting_from_csv(table, path)
     if {"factor", "level"} <= set(table.fieldnames or ()):
         return _product_from_csv(table, path)
     missing = [column for column in _COLUMNS if column not in (table.fieldnames or ())]

@@ -125,8 +125,8 @@ def as_problem(spec: Any) -> Problem:
     """Turn a text into a problem; a problem stays as it is.
 
     The text is a family with sizes and perhaps parameters (``needle:32x32``, ``random:8x10:seed=3``), a CSV or JSON
-    file, or one problem of a JSON file of several (``models.json#QUERY``). An array or a frame of click rates is a
-    problem, too (`rankone.Means`).
+    file, or one problem of a JSON file of several (``models.json#QUERY``); after a bar, how it changes while it is
+    played (``needle:8x8|changes=3``). An array or a frame of click rates is a problem, too (`rankone.Means`).
 
     >>> as_problem("needle:32x32:p=0.1,gap=0.4")
     <RankOne needle:32x32:p=0.1,gap=0.4: 32 x 32, best 0.25>
@@ -139,6 +139,11 @@ def as_problem(spec: Any) -> Problem:
         return Means(spec)
     if not isinstance(spec, (str, Path)):
         raise InputError("a problem, its name or its file", spec, "see `rankone problems`")
+    steady, bar, schedule = str(spec).partition("|")
+    if bar:
+        from rankone.problems.drifting import Drifting
+
+        return Drifting(as_problem(steady), schedule)
     name, _, rest = str(spec).partition(":")
     found = known_families().get(name)
     if found is not None:

@@ -9,6 +9,7 @@ from rankone.deprecation import old_arguments
 from rankone.errors import InputError
 from rankone.notebook import Shown
 from rankone.policies import Policy, as_policy
+from rankone.policies.engines.insurance import MOST_INSURED
 from rankone.simulation.feedback import Feedback, as_feedback
 from rankone.simulation.recommend_lists import advice_for
 from rankone.specs import as_whole_number
@@ -39,7 +40,9 @@ def recommend(
     feedback: Feedback | str | None = None,
     stages_only: bool = False,
     guarantee: bool = False,
-    rank1: bool = True,
+    rank1: bool | None = True,
+    combinations: int | None = None,
+    changes: bool = False,
     feedback_model: str | None = None,
 ) -> Recommendation:
     """Recommend a policy for what is known about its use.
@@ -53,7 +56,9 @@ def recommend(
         stages_only: decisions have to be laid out in a few large plans, each fixed before its first outcome. (Late
             outcomes, and outcomes in batches, are no reason for this.)
         guarantee: a bound on regret that holds at finite horizons is needed, not only little regret.
-        rank1: False if a click does not need both a good row and a good column, each for itself.
+        rank1: False if a click does not need both a good row and a good column, each for itself; None if nobody knows.
+        combinations: how many there are, of all factors together, if it is known.
+        changes: whether another pair may become the best while the policy runs.
         feedback_model: for whole lists, how they are read: ``"cascade"`` (up to the first click), ``"dcm"`` (several
             clicks, from the top), ``"pbm"`` (each position for itself) or ``"unknown"``; default: pairs are shown.
 
@@ -64,6 +69,8 @@ def recommend(
     1,000 decisions late, and 0.44 of it in batches of 10,000
     >>> recommend(horizon=1_000_000, guarantee=True).policy
     Rank1ElimKL(horizon=1000000, c=3.0)
+    >>> recommend(rank1=None, combinations=64).policy.label, recommend(changes=True).policy.label
+    ('insured-uts', 'glr-uts')
     >>> recommend(feedback_model="cascade").policy.label
     'cascade-ts'
     """
@@ -79,6 +86,14 @@ def recommend(
     if feedback_model is not None:
         return _for_lists(feedback_model, guarantee, horizon)
     late = not as_feedback(feedback).is_immediate
+    if rank1 not in (True, False, None):
+        raise InputError("rank1 as True, False or None", rank1, "say None if nobody knows")
+    if changes and rank1 is not False and not (guarantee or stages_only):
+        return _advice(
+            "glr-uts", "notices when another pair becomes the best and starts anew; no policy here has a bound"
+        )
+    if rank1 is None and not (guarantee or stages_only):
+        return _insured(combinations)
     if rank1 and (guarantee or stages_only) and horizon is not None:
         return _advice(f"rank1elim-kl:horizon={horizon}", "the paper's bound on regret, in a handful of fixed stages")
     if rank1 and stages_only:
@@ -96,6 +111,15 @@ def recommend(
         )
         return _advice("uts", f"spreads its choices while it waits: {experience}{unproven}")
     return _advice("uts", "least regret of the proven policies in the arena, with or without a horizon")
+
+
+def _insured(combinations: int | None) -> Recommendation:
+    """Recommend what to do while nobody knows whether the combinations are rank-1."""
+    if combinations is not None and as_whole_number("combinations", combinations) > MOST_INSURED:
+        why = f"insurance does not pay beyond {MOST_INSURED} combinations: run `rankone check-rank1` on what it finds"
+        return _advice("uts", why)
+    limit = "" if combinations is not None else f" (up to {MOST_INSURED} combinations)"
+    return _advice("insured-uts", f"close to uts if they are rank-1, and close to thompson if they are not{limit}")
 
 
 def _for_lists(feedback_model: str, guarantee: bool, horizon: int | None) -> Recommendation:

@@ -159,20 +159,33 @@ def fill_cross_draws(
 
 
 @kernel
-def fill_all_draws(pulls: Ints, clicks: Ints, sizes: Ints, rules: Ints, shown: Any, found: Any) -> None:
-    """Fill in the probabilities if the largest draw of all combinations decides."""
-    clear_chances(found)
-    table = _start_table(len(pulls))
+def add_winner_of(
+    members: Ints, count: int, pulls: Ints, clicks: Ints, keys: Ints, slots: Ints, sizes: Ints, weight: float,
+    shown: Any, found: Any,
+) -> None:  # fmt: skip
+    """Add, times a weight, the probabilities of the decision if the largest draw of these members decides."""
+    table = _start_table(count)
     n_groups: Any = np.int64(0)  # a plain 0 would be compiled for on its own
-    for number in range(len(pulls)):
-        if len(rules) > 0 and is_forbidden(sizes, rules, number):
-            continue
-        group = _group_of(table, n_groups, pulls[number], clicks[number])
-        table[MEMBER_GROUP, number] = group
+    for place in range(count):
+        group = _counted_group(table, n_groups, pulls, clicks, keys, slots, members[place])
+        table[MEMBER_GROUP, place] = group
         table[GROUP_SIZE, group] += 1
         n_groups = max(n_groups, group + 1)
     curves = curves_of(table, n_groups)
     compare(table, n_groups, curves)
+    for place in range(count):
+        if is_asked_for(sizes, shown, members[place]):
+            chance = weight * win_chance(curves, table[MEMBER_GROUP, place])
+            add_chance(sizes, shown, found, members[place], chance)
+
+
+@kernel
+def add_all_draws(pulls: Ints, clicks: Ints, sizes: Ints, rules: Ints, weight: float, shown: Any, found: Any) -> None:
+    """Add, times a weight, the probabilities of the decision if the largest draw of all combinations decides."""
+    members, count = np.empty(len(pulls), np.int64), 0
     for number in range(len(pulls)):
-        if table[MEMBER_GROUP, number] != NOBODY and is_asked_for(sizes, shown, number):
-            add_chance(sizes, shown, found, number, win_chance(curves, table[MEMBER_GROUP, number]))
+        if len(rules) == 0 or not is_forbidden(sizes, rules, number):
+            members[count] = number
+            count += 1
+    own = np.empty(0, np.int64)  # slots are the combinations' numbers
+    add_winner_of(members, count, pulls, clicks, own, own, sizes, weight, shown, found)

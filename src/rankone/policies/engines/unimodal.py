@@ -239,6 +239,16 @@ def count_outcome(state: LeaderState, combination: int, reward: int) -> None:
         set_value(state.best, state.ties, slot, state.clicks[slot] / state.pulls[slot])
 
 
+@noalloc
+def forget_leaders(state: LeaderState) -> None:
+    """Forget all outcomes: everybody may lead again. Where counts of all combinations are kept only."""
+    champion = state.clock[LEADER_CHAMPION]
+    for slot in range(len(state.pulls)):
+        state.pulls[slot] = state.clicks[slot] = state.led[slot] = 0
+        if slot != champion and not (len(state.forbidden) and is_forbidden(state.sizes, state.forbidden, slot)):
+            set_value(state.best, state.ties, slot, _NO_OUTCOME)
+
+
 @decide.register(LeaderState)
 def _decide(state: LeaderState, context: Any, rng: Any, shown: Any) -> int:
     write_levels(state.sizes, best_on_cross(state, find_leader(state, rng), rng), shown)

@@ -31,8 +31,8 @@ from rankone.numerics.beta_maximum import (
 from rankone.numerics.rekeyable_table import NOBODY
 from rankone.policies.beliefs import posterior_view
 from rankone.policies.combination_policy import CombinationPolicy, Ints, check_kept
-from rankone.policies.engines.combinations import is_forbidden, number_of, write_levels
-from rankone.policies.engines.draw_chances import fill_all_draws
+from rankone.policies.engines.combinations import clear_chances, is_forbidden, number_of, write_levels
+from rankone.policies.engines.draw_chances import add_all_draws
 
 # Fields of `ThompsonState.clock`.
 THOMPSON_HELD_OUT, THOMPSON_STALE = range(2)
@@ -84,8 +84,9 @@ def gather_crowd(state: Any) -> None:
             regroup(state, pair, state.pulls[pair], state.clicks[pair])
 
 
-@decide.register(ThompsonState)
-def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
+@inlined
+def draw_winner(state: Any, rng: Any) -> int:
+    """Return the pair with the largest draw of all, by the cheaper of the two ways."""
     clock = state.clock
     if len(state.forbidden) == 0 and pays(state, len(state.pulls)):
         if clock[THOMPSON_STALE]:
@@ -96,17 +97,28 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     else:
         clock[THOMPSON_STALE] = 1
         pair = largest_draw(state, rng)
-    write_levels(state.sizes, pair, shown)
+    return pair
+
+
+@decide.register(ThompsonState)
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
+    write_levels(state.sizes, draw_winner(state, rng), shown)
     return 0
 
 
 @inlined
 def take_in(state: Any, pair: int, reward: int) -> None:
-    """Count an outcome; the crowd hears of it if it is there, or what it would have cost."""
+    """Count an outcome."""
+    state.pulls[pair] += 1
+    state.clicks[pair] += reward
+    tell_crowd(state, pair)
+
+
+@inlined
+def tell_crowd(state: Any, pair: int) -> None:
+    """Let the crowd hear of the new counts of a pair if it is there, or note what that would have cost."""
     pulls, clicks, clock = state.pulls, state.clicks, state.clock
     held_out = clock[THOMPSON_HELD_OUT]
-    pulls[pair] += 1
-    clicks[pair] += reward
     if pair == held_out or len(state.forbidden) > 0:
         return
     if pulls[pair] > pulls[held_out]:
@@ -133,7 +145,8 @@ def _relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
 
 @chances.register(ThompsonState)
 def _chances(state: Any, shown: Any, found: Any) -> bool:
-    fill_all_draws(state.pulls, state.clicks, state.sizes, state.forbidden, shown, found)
+    clear_chances(found)
+    add_all_draws(state.pulls, state.clicks, state.sizes, state.forbidden, 1.0, shown, found)
     return True
 
 

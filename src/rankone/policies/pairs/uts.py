@@ -131,9 +131,10 @@ def is_forced(state: Any, leader: int, rng: Any) -> bool:
     return led_of(state, leader) % state.watch[UTS_GAMMA] == 0
 
 
-@decide.register(UTSState)
-def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
-    leader = pair = find_leader(state, rng)
+@inlined
+def choose_on_cross(state: Any, leader: int, rng: Any) -> int:
+    """Return the leader, where it is forced, or else the winner of the draws on its cross."""
+    pair = leader
     if not is_forced(state, leader, rng):
         if len(state.forbidden) == 0 and pays(state, state.clock[LEADER_CROSS]):
             if leader != state.watch[UTS_CENTRE]:
@@ -144,7 +145,12 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
         else:
             state.watch[UTS_CENTRE] = NOBODY
             pair = largest_draw(state, leader, rng)
-    write_levels(state.sizes, pair, shown)
+    return pair
+
+
+@decide.register(UTSState)
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
+    write_levels(state.sizes, choose_on_cross(state, find_leader(state, rng), rng), shown)
     return 0
 
 
@@ -174,8 +180,9 @@ def _relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
         take_in(state, pair, 1 if place < clicks else 0)
 
 
-@chances.register(UTSState)
-def _chances(state: Any, shown: Any, found: Any) -> bool:
+@noalloc
+def fill_chances(state: Any, shown: Any, found: Any) -> bool:
+    """Fill in the probabilities of a step of UTS: `chances`."""
     if nothing_known(state):
         return fill_evenly(state, found)
     first, end, best, _ = leaders_among(state)
@@ -184,6 +191,11 @@ def _chances(state: Any, shown: Any, found: Any) -> bool:
         state.watch[UTS_GAMMA], state.watch[UTS_COIN], state.sizes, state.forbidden, len(state.reach), shown, found,
     )  # fmt: skip
     return True
+
+
+@chances.register(UTSState)
+def _chances(state: Any, shown: Any, found: Any) -> bool:
+    return fill_chances(state, shown, found)
 
 
 view.register(UTSState)(leading_posterior_view)

@@ -1,0 +1,104 @@
+"""What insures a policy that trusts in structure: now and then a step of flat Thompson sampling, on the same counts.
+
+Such a step is due with probability ``min(1, share * sqrt(M / t))`` at decision t, M being how many combinations are
+insured. Up to `MOST_INSURED` combinations, and of two factors always, these are all: the step is one of Thompson
+sampling over all of them. Of more factors with more combinations the step draws two factors, holds the others at the
+leader's levels, and lets the combinations of the two draw: a *plane* through the leader. That finds a good combination
+of two levels wherever it is, and none of three that are good only together; M is then what lies in all planes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.compiling.compiled import kernel, noalloc
+from rankone.numerics.beta import draw_beta
+from rankone.policies.engines.combinations import is_forbidden
+from rankone.policies.engines.draw_chances import add_winner_of
+from rankone.policies.engines.unimodal import clicks_of, pulls_of
+
+Ints = npt.NDArray[np.int64]
+MOST_INSURED = 200  # combinations
+
+
+def insures_all(sizes: Ints) -> bool:
+    """Tell whether all combinations are insured, not only planes."""
+    return len(sizes) <= 2 or math.prod(sizes.tolist()) <= MOST_INSURED
+
+
+def n_insured(sizes: Ints) -> int:
+    """Return how many combinations are insured: all, or those that differ from the leader in two factors at most.
+
+    >>> n_insured(np.array([8, 8])), n_insured(np.array([5, 5, 5, 5]))
+    (64, 113)
+    """
+    if insures_all(sizes):
+        return math.prod(sizes.tolist())
+    more = sizes - 1
+    return int(1 + more.sum() + (more.sum() ** 2 - (more**2).sum()) // 2)
+
+
+@noalloc
+def share_at(share: float, insured: float, step: int) -> float:
+    """Return the probability that decision `step`, counted from 1, is an insurance step."""
+    return min(1.0, share * math.sqrt(insured / step))
+
+
+@noalloc
+def in_plane(sizes: Ints, leader: int, one: int, other: int, place: int) -> int:
+    """Return the combination at a place of the plane of two factors, the first of them before the other."""
+    stride, found = 1, leader
+    for factor in range(len(sizes) - 1, -1, -1):
+        own = (leader // stride) % sizes[factor]
+        if factor == other:
+            found += (place % sizes[other] - own) * stride
+        elif factor == one:
+            found += (place // sizes[other] - own) * stride
+        stride *= sizes[factor]
+    return found
+
+
+@noalloc
+def draw_in_plane(state: Any, leader: int, rng: Any) -> int:
+    """Draw two factors; return the winner of the draws in their plane through the leader."""
+    sizes = state.sizes
+    one, other = int(rng.random() * len(sizes)), int(rng.random() * (len(sizes) - 1))
+    if other >= one:
+        other += 1
+    one, other = min(one, other), max(one, other)
+    winner, largest = leader, -1.0
+    for place in range(sizes[one] * sizes[other]):
+        pair = in_plane(sizes, leader, one, other, place)
+        if len(state.forbidden) > 0 and is_forbidden(sizes, state.forbidden, pair):
+            continue
+        draw = draw_beta(pulls_of(state, pair), clicks_of(state, pair), rng)
+        if draw > largest:
+            winner, largest = pair, draw
+    return winner
+
+
+@kernel
+def add_planes(
+    pulls: Ints, clicks: Ints, keys: Ints, slots: Ints, sizes: Ints, rules: Ints, leader: int, weight: float,
+    shown: Any, found: Any,
+) -> None:  # fmt: skip
+    """Add, times a weight, the probabilities of an insurance step in the planes through a leader."""
+    most = 0
+    for one in range(len(sizes)):
+        for other in range(one + 1, len(sizes)):
+            most = max(most, sizes[one] * sizes[other])
+    members = np.empty(most, np.int64)
+    each = 2.0 * weight / (len(sizes) * (len(sizes) - 1))
+    for one in range(len(sizes)):
+        for other in range(one + 1, len(sizes)):
+            count = 0
+            for place in range(sizes[one] * sizes[other]):
+                pair = in_plane(sizes, leader, one, other, place)
+                if len(rules) == 0 or not is_forbidden(sizes, rules, pair):
+                    members[count] = pair
+                    count += 1
+            add_winner_of(members, count, pulls, clicks, keys, slots, sizes, each, shown, found)

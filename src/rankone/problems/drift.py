@@ -1,0 +1,133 @@
+"""How the world changes, in words: abrupt changes, slow drift, days and weeks, levels that wear out.
+
+A schedule is written as settings, ``changes=3,daily=0.6``, and becomes segments: from which decision on which levels
+stand where.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.errors import InputError
+from rankone.numerics.seeds import generator
+from rankone.specs import Wholes, is_number, parse_settings, value_text, whole_number
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+_DAYS_A_WEEK = 7
+
+
+@dataclasses.dataclass(frozen=True)
+class Drift:
+    """A schedule of changes.
+
+    Args:
+        changes: so many times the levels of every factor change places, at random and at once; the best level of a
+            factor is another one afterwards.
+        at: the decisions, counted from 0, from which on each change holds; default: evenly over `span`.
+        drift: so many times levels do the same, but glide from place to place instead: rates in between lie on a
+            straight line.
+        daily: how far the level of the whole site swings in a day: 0.6 for 60 % up and 60 % down. The highest is that
+            of the problem itself, so that no rate exceeds 1.
+        weekly: the same over seven days.
+        day: decisions of a day.
+        wear: a level loses half of its attraction whenever it has been shown so often; 0: levels do not wear out.
+        span: decisions over which changes and drift are spread.
+        seed: of what is drawn.
+
+    >>> Drift(changes=3).starts().tolist(), Drift.read("changes=2,daily=0.6").label
+    ([0, 25000, 50000, 75000], 'changes=2,daily=0.6')
+    """
+
+    changes: int = 0
+    at: Wholes | None = None
+    drift: int = 0
+    daily: float = 0.0
+    weekly: float = 0.0
+    day: int = 10_000
+    wear: float = 0.0
+    span: int = 100_000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("changes", 0), ("drift", 0), ("day", 1), ("span", 1), ("seed", 0)):
+            whole_number(name, getattr(self, name), least=least)
+        for name in ("daily", "weekly"):
+            swing = getattr(self, name)
+            if not is_number(swing) or not 0.0 <= swing < 1.0:  # written so that NaN is wrong too
+                raise InputError(f"{name} as a share from 0 up to but not 1", swing, f"try {name}=0.6")
+        if not is_number(self.wear) or not 0.0 <= self.wear < float("inf"):
+            raise InputError("wear as a number of times shown, or 0", self.wear, "try wear=5000")
+        if self.drift and (self.changes or self.at):
+            got = f"both ({self.label})"
+            raise InputError("changes at once or drift, whose schedules would overlap", got, "leave one out")
+        if self.at is not None:
+            check_starts((0, *self.at))
+            if self.changes not in (0, len(self.at)):
+                got = f"changes={self.changes} at {len(self.at)} decisions"
+                raise InputError("as many changes as decisions to change at", got, "leave changes out")
+        if max(self.changes, self.drift) >= self.span:
+            raise InputError(f"fewer changes than decisions to spread them over, {self.span:,}", self.label, "try 3")
+
+    @classmethod
+    def read(cls, text: str) -> Drift:
+        """Return the schedule that a text like ``changes=3,daily=0.6`` names."""
+        hints = typing.get_type_hints(cls)
+        defaults = {field.name: field.default for field in dataclasses.fields(cls)}
+        found = parse_settings("schedule", text, {name: hints[name] for name in defaults}, defaults)
+        if not found:
+            raise InputError("what changes, after |", f"'{text}'", "try needle:8x8|changes=3")
+        return cls(**found)
+
+    @property
+    def label(self) -> str:
+        """The settings that differ from their defaults."""
+        return ",".join(
+            f"{field.name}={value_text(getattr(self, field.name))}"
+            for field in dataclasses.fields(self)
+            if getattr(self, field.name) != field.default
+        )
+
+    def starts(self) -> Ints:
+        """Return the first decision of each segment."""
+        count = self.changes or self.drift
+        pieces = [0, *self.at] if self.at is not None else [self.span * k // (count + 1) for k in range(count + 1)]
+        return np.array(pieces, np.int64)
+
+    def cycles(self) -> Floats:
+        """Return the swing and the period, in decisions, of each cycle of the whole site."""
+        both = [(self.daily, self.day), (self.weekly, _DAYS_A_WEEK * self.day)]
+        return np.array([cycle for cycle in both if cycle[0]], np.float64).reshape(-1, 2)
+
+    def tables(self, rates: Floats) -> Floats:
+        """Return the rates of all combinations in each segment, by number: the levels of each factor are shuffled."""
+        rng, found = generator(self.seed, "drift", self.changes, self.drift), [rates]
+        for _ in self.starts()[1:]:
+            best = np.unravel_index(found[-1].argmax(), rates.shape)
+            orders = [_another_order(size, int(level), rng) for size, level in zip(rates.shape, best, strict=True)]
+            found.append(found[-1][np.ix_(*orders)])
+        return np.array([table.ravel() for table in found])
+
+
+def _another_order(size: int, best: int, rng: np.random.Generator) -> Ints:
+    """Draw an order of levels in which the best one has another place, where there is one."""
+    order = rng.permutation(size)
+    while size > 1 and order[best] == best:
+        order = rng.permutation(size)
+    return order
+
+
+def check_starts(starts: Sequence[int]) -> None:
+    """Refuse segments that overlap, or do not begin at the first decision."""
+    for place, start in enumerate(starts):
+        whole_number("the decision at which a segment begins", start, least=0, example=25_000)
+        if place == 0 and start != 0:
+            raise InputError("a first segment that begins at decision 0", start, "say how the world is at first")
+        if place and start <= starts[place - 1]:
+            got = f"{start:,} after {starts[place - 1]:,}"
+            raise InputError("segments that begin one after the other and do not overlap", got, "put them in order")

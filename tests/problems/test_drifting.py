@@ -1,0 +1,134 @@
+"""Problems that change: what every problem must do, schedules, files, regret against the best at each moment."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import rankone
+from rankone.errors import InputError
+from rankone.kernels.feedback import Scratch
+from rankone.kernels.play import play_through
+from rankone.numerics.seeds import generator
+from rankone.problems import Drift, Drifting, load_problem, save_problem
+from rankone.testing import ProblemSuite
+
+SPECS = [
+    "needle:4x3|changes=3,span=1000", "random:3x4|drift=2,span=1000", "random:3x4|daily=0.6,weekly=0.2,day=100",
+    "random:2x3|wear=50", "product:2x3x2|changes=2,span=500", "exception:4x4|changes=1,span=100",
+    "yahoo-abrupt:6x2", "yahoo-slow:5x1:span=1000",
+]  # fmt: skip
+
+
+class TestEveryDriftingProblem(ProblemSuite):
+    @pytest.fixture(autouse=True, params=SPECS)
+    def _each(self, request):
+        self.problem = rankone.as_problem(request.param)
+
+
+def regret_of(problem, pair, steps):
+    """Regret of a policy that always shows one pair, at each step."""
+    policy, checkpoints = rankone.policies.Best(row=pair[0], col=pair[1]), np.arange(1, steps + 1)
+    scratch = Scratch.new(problem.layout)
+    found, _ = play_through(policy.start(*problem.shape), problem.start(), None, generator(1), checkpoints, scratch)
+    return np.diff(np.concatenate([[0.0], found]))
+
+
+def test_regret_is_against_the_best_at_each_moment():
+    problem = rankone.as_problem("random:3x2:seed=4|changes=2,span=300,daily=0.5,day=40")
+    tables, step = problem.tables(), np.arange(300)
+    site = (1.0 + 0.5 * np.sin(2.0 * np.pi * step / 40.0)) / 1.5
+    now = tables[step // 100]
+    np.testing.assert_allclose(regret_of(problem, (1, 0), 300), site * (now.max(axis=1) - now[:, 2]), atol=1e-9)
+
+
+def test_rates_glide_on_straight_lines():
+    one, other = rankone.RankOne([0.8, 0.2], [0.5]), rankone.RankOne([0.2, 0.8], [0.5])
+    problem = Drifting(one, [(1_000, other)], glides=True)
+    lost = regret_of(problem, (0, 0), 1_100)
+    np.testing.assert_allclose(lost[[0, 500, 750, 1_050]], [0.0, 0.0, 0.15, 0.3], atol=1e-9)
+
+
+def test_levels_wear_out_as_they_are_shown():
+    """Half of a level's attraction after so many times; regret is against what is best by then."""
+    problem = rankone.as_problem(rankone.RankOne([0.8, 0.7], [1.0]))
+    lost = regret_of(Drifting(problem, "wear=100"), (0, 0), 101)
+    rates = 0.5 ** (np.arange(101) / 100.0)  # of the column that both have, and of the row alone
+    expected = np.maximum(0.7 * rates - 0.8 * rates * rates, 0.0)
+    np.testing.assert_allclose(lost, expected, atol=1e-9)
+
+
+def test_a_change_moves_the_best_level_of_every_factor():
+    for seed in range(20):
+        problem = rankone.as_problem(f"needle:3x2|changes=4,seed={seed}")
+        best = [divmod(int(table.argmax()), 2) for table in problem.tables()]
+        assert all(one[0] != two[0] and one[1] != two[1] for one, two in itertools.pairwise(best))
+        assert problem.known() == {"changes": (20_000, 40_000, 60_000, 80_000)}
+
+
+def test_names_files_and_segments(tmp_path):
+    problem = rankone.as_problem("needle:8x8|changes=3,daily=0.6")
+    assert rankone.as_problem(problem.name) == problem
+    assert problem.title == "needle, 8 x 8; changes = 3, daily = 0.6"
+    save_problem(problem, tmp_path / "drifting.json")
+    assert load_problem(tmp_path / "drifting.json").digest == problem.digest
+    rates = tmp_path / "rates.csv"
+    rates.write_text("decision,row,col,rate\n0,a,x,0.3\n0,b,x,0.1\n500,b,x,0.4\n")
+    found = rankone.as_problem(rates)
+    assert found.starts.tolist() == [0, 500]
+    assert found.tables().tolist() == [[0.3, 0.1], [0.3, 0.4]]
+    study = rankone.simulate(found, "uniform", horizon=1_000, runs=1, workers=1)
+    assert study.runs[0].regret[-1] > 0
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("0,a,x,nan", "a click rate in"),
+        ("0,a,x,0.3\n500,a,x,0.1\n100,a,x,0.2", "a decision from 0 on that is not before"),
+        ("0,a,x,0.3\n0,a,x,0.4", "one rate of a pair at a time"),
+        ("0,a,x,0.3\n9,b,y,0.4", "a rate of every pair from decision 0 on"),
+        ("9,a,x,0.3", "a rate of every pair from decision 0 on"),
+    ],
+)
+def test_files_that_cannot_be(tmp_path, lines, message):
+    (tmp_path / "rates.csv").write_text(f"decision,row,col,rate\n{lines}\n")
+    with pytest.raises(InputError, match=f"expected {message}"):
+        rankone.as_problem(tmp_path / "rates.csv")
+
+
+@pytest.mark.parametrize(
+    ("schedule", "message"),
+    [
+        ("", "what changes, after"),
+        ("changes=3,drift=2", "changes at once or drift, whose schedules would overlap"),
+        ("at=500x200", "segments that begin one after the other and do not overlap - got 200 after 500"),
+        ("at=0x200", "segments that begin one after the other"),
+        ("changes=3,at=5x9", "as many changes as decisions to change at"),
+        ("daily=nan", "daily as a share from 0 up to but not 1 - got nan"),
+        ("weekly=1.5", "weekly as a share"),
+        ("wear=nan", "wear as a number of times shown"),
+        ("changes=200000", "fewer changes than decisions"),
+        ("changes=-1", "changes as a whole number of at least 0"),
+        ("chages=3", "parameters of 'schedule'"),
+    ],
+)
+def test_schedules_that_cannot_be(schedule, message):
+    with pytest.raises(InputError, match=message):
+        rankone.as_problem(f"needle:4x4|{schedule}")
+
+
+def test_segments_that_cannot_be():
+    one = rankone.needle(3, 3)
+    for schedule, message in (
+        ([(50, one), (20, one)], "do not overlap - got 20 after 50"),
+        ([(0, one)], "do not overlap - got 0 after 0"),
+        ([(50, rankone.needle(2, 3))], "segments with the same levels"),
+        ([], "a schedule as a text, a Drift"),
+        (7, "a schedule as a text, a Drift"),
+        ([(float("nan"), one)], "the decision at which a segment begins as a whole number"),
+    ):
+        with pytest.raises(InputError, match=message):
+            Drifting(one, schedule)
+    with pytest.raises(InputError, match="a problem on pairs or combinations"):
+        Drifting(rankone.as_problem("needle:3x3|changes=1"), Drift(changes=1))
