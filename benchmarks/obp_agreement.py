@@ -71,7 +71,7 @@ def differences() -> dict[str, float] | None:
 
 
 def _decisions(ope: Any, table: pl.DataFrame, target: pl.DataFrame) -> dict[str, float]:
-    rows = usable_rows(table, ["item_id"], None, None, None, uniform=False)
+    rows = usable_rows(table, ["item_id"], None, None, None, "")
     log = read_decisions(rows, target, ["item_id"], table.height).logged
     ours = {each.estimator: each for each in estimates(log, seed=0)}
     fold, rates = fold_rates(log, seed=0)

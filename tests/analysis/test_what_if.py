@@ -167,6 +167,18 @@ def test_logs_without_probabilities_are_called_uniform():
     assert "it is taken for uniform" in repr(found)
 
 
+def test_probabilities_may_be_the_shares_of_the_log_and_are_called_so():
+    """Then snips is the mean outcome of what is asked for, and its interval holds as with the true probabilities."""
+    log = simulated(4)
+    found = rankone.evaluate(log.drop("chance"), "row=a,col=x", estimated=True)
+    own = log.filter(row="a", col="x")
+    assert values(found)["ips"] == pytest.approx(own["clicked"].mean())
+    assert found.effective == pytest.approx(own.height)
+    assert "they are estimated as shares of the log, which is right only if its policy neither changed" in repr(found)
+    with pytest.raises(InputError, match="one of uniform and estimated"):
+        rankone.evaluate(log, "row=a,col=x", estimated=True, uniform=True)
+
+
 def test_factors_that_are_not_named_are_chosen_as_in_the_log():
     found = rankone.evaluate(simulated(5), {"row": "a"}, factors=["row", "col"])
     assert values(found)["snips"] == pytest.approx(0.6 * (0.75 * 0.9 + 0.25 * 0.5), abs=0.06)

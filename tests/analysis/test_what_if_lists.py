@@ -205,6 +205,16 @@ def test_probabilities_of_items_given_those_above_and_of_uniform_lists():
         rankone.evaluate(bare, ["a", "b"])
 
 
+def test_probabilities_of_lists_may_be_their_shares_of_the_log_and_are_called_so():
+    log = drawn(11, by_cascade, LOGGER, 20_000)
+    truth = value(TARGET, by_cascade)
+    found = rankone.evaluate_lists(log.drop("beginning_chance", "position_chance"), as_table(TARGET), estimated=True)
+    for name in ("sips", "rips", "cascade-dr"):
+        row = found.table.row(by_predicate=pl.col("estimator") == name, named=True)
+        assert abs(row["value"] - truth) < 4.0 * row["se"]
+    assert "estimated as shares of the log" in repr(found)
+
+
 def test_a_log_that_cannot_say_says_so():
     log = drawn(8, by_cascade, LOGGER, 100)
     refused = rankone.evaluate_lists(log.drop("position_chance"), ["a", "b"])

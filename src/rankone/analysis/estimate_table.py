@@ -9,22 +9,30 @@ from statistics import NormalDist
 import polars as pl
 
 from rankone.analysis.off_policy import Estimate
+from rankone.numerics.student import student_quantile
 
 LEAST = 30.0  # effective decisions
 _COLUMNS = ("estimator", "value", "se", "low", "high", "effective")
 
 
-def interval(value: float, se: float, effective: float, z: float, yes_or_no: bool) -> tuple[float, float]:
-    """Return an interval around an estimate: of the normal one, and of Wilson's, the wider on either side.
+def interval(value: float, se: float, effective: float, level: float, yes_or_no: bool) -> tuple[float, float]:
+    """Return an interval around an estimate: value and standard errors, as wide as few decisions need it.
 
     With few clicks both the estimate and its standard error are small together, and a normal interval ends too low.
-    Wilson's, for as many decisions as the estimate is worth, does not; it is for outcomes that are yes or no.
+    Wilson's, for as many decisions as the estimate is worth, does not; it is for outcomes that are yes or no. There the
+    wider of the two is taken on either side; else Student's quantile for as many decisions.
 
-    >>> [round(end, 3) for end in interval(0.05, 0.02, 40.0, 1.96, yes_or_no=True)]
+    >>> [round(end, 3) for end in interval(0.05, 0.02, 40.0, 0.95, yes_or_no=True)]
     [0.011, 0.165]
+    >>> [round(end, 3) for end in interval(0.05, 0.02, 40.0, 0.95, yes_or_no=False)]
+    [0.01, 0.09]
     """
+    z = NormalDist().inv_cdf(0.5 + level / 2.0)
+    if not yes_or_no:
+        z = student_quantile(0.5 + level / 2.0, effective - 1.0) if effective > 1.0 else z
+        return value - z * se, value + z * se
     low, high = value - z * se, value + z * se
-    if yes_or_no and effective > 0.0 and math.isfinite(low):
+    if effective > 0.0 and math.isfinite(low):
         rate, part = min(max(value, 0.0), 1.0), z * z / effective
         middle = (rate + part / 2.0) / (1.0 + part)
         reach = math.sqrt(part * (rate * (1.0 - rate) + part / 4.0)) / (1.0 + part)
@@ -34,10 +42,9 @@ def interval(value: float, se: float, effective: float, z: float, yes_or_no: boo
 
 def estimate_table(found: Sequence[Estimate], level: float, yes_or_no: bool, most: float = 1.0) -> pl.DataFrame:
     """Return estimates with intervals that stay between 0 and `most`; those worth too little are empty."""
-    z = NormalDist().inv_cdf(0.5 + level / 2.0)
     rows = []
     for each in found:
-        low, high = interval(each.value, each.se, each.effective, z, yes_or_no)
+        low, high = interval(each.value, each.se, each.effective, level, yes_or_no)
         rows.append((each.estimator, each.value, each.se, max(low, 0.0), min(high, most), each.effective))
     table = pl.DataFrame(rows, schema=dict.fromkeys(_COLUMNS, pl.Float64) | {"estimator": pl.String}, orient="row")
     table = table.with_columns(pl.when(pl.col("se").is_not_nan()).then(pl.col("low", "high"))).fill_nan(None)

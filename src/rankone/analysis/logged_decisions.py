@@ -21,6 +21,10 @@ from rankone.serving.export import decisions_table
 CHANCES = ("chance", "propensity_score", "propensity", "pscore", "probability")
 OUTCOMES = ("clicked", "click", "reward", "outcome")
 PAIR = ("row_name", "col_name")  # factors of an export
+ESTIMATED = (
+    "they are estimated as shares of the log, which is right only if its policy neither changed nor looked at who was "
+    "asking"
+)
 TIMES = ("asked_at", "timestamp")
 
 
@@ -32,7 +36,7 @@ class Reading:
     rows: int  # of the table, used or not
     unsupported: float  # share of the target that the log does not have
     without_chance: int
-    uniform: bool
+    assumed: str  # "uniform" or "estimated" where the log has no probabilities, else empty
     changing: bool  # whether one combination had several probabilities
 
 
@@ -49,7 +53,7 @@ class Rows:
 
     table: pl.DataFrame
     without_chance: int
-    uniform: bool
+    assumed: str
 
 
 def usable_rows(
@@ -58,14 +62,18 @@ def usable_rows(
     clicked: str | None,
     chance: str | None,
     time: str | None,
-    uniform: bool,
+    assumed: str,
     more: Sequence[str] = (),
 ) -> Rows:
-    """Take the decisions of a table that can be used; `more` columns are kept as they are."""
+    """Take the decisions of a table that can be used; `more` columns are kept as they are.
+
+    `assumed`: empty, or what probabilities are taken for where the log has none: "uniform" over the combinations in it,
+    or "estimated" as their shares of the log.
+    """
     outcome = clicked or found_column(table, OUTCOMES, "the outcome", "clicked")
-    probability = (
-        None if uniform else (chance or found_column(table, CHANCES, "the probability of a decision", "chance"))
-    )
+    probability = None
+    if not assumed:
+        probability = chance or found_column(table, CHANCES, "the probability of a decision", "chance")
     check_columns(table, [*names, *more, outcome, *([probability] if probability else []), *([time] if time else [])])
     exported = "learned" in table.columns  # what `rankone export` wrote: outcomes that do not count are in it, too
     rows = _in_time(table, time, exported)
@@ -84,10 +92,12 @@ def usable_rows(
     if rows.is_empty():
         raise InputError("decisions with outcome and probability", "none", "check the columns, or say uniform")
     check_outcomes(rows["reward"])
-    if not probability:
+    if assumed == "uniform":
         rows = rows.with_columns(chance=pl.lit(1.0 / rows.select(pl.struct(names).n_unique()).item()))
+    elif assumed:
+        rows = rows.with_columns(chance=pl.len().over(names) / rows.height)
     check_probabilities(rows["chance"])
-    return Rows(rows, without_chance, not probability)
+    return Rows(rows, without_chance, assumed)
 
 
 def read_decisions(rows: Rows, wanted: pl.DataFrame, names: Sequence[str], read: int) -> Reading:
@@ -95,7 +105,14 @@ def read_decisions(rows: Rows, wanted: pl.DataFrame, names: Sequence[str], read:
     logged, unsupported = _logged(rows.table, wanted, names)
     check_average(logged.weight, 1.0 - unsupported, " and ".join(names))
     changing = _changing(rows.table, logged)
-    return Reading(logged, read, unsupported, rows.without_chance, rows.uniform, changing)
+    return Reading(logged, read, unsupported, rows.without_chance, rows.assumed, changing)
+
+
+def assumption(uniform: bool, estimated: bool) -> str:
+    """Return what the probabilities of a log without any are taken for; empty: it must have some."""
+    if uniform and estimated:
+        raise InputError("one of uniform and estimated", "both", "say uniform where all was equally likely")
+    return "uniform" * uniform + "estimated" * estimated
 
 
 def check_columns(table: pl.DataFrame, names: Sequence[str]) -> None:
@@ -220,7 +237,7 @@ def found_column(table: pl.DataFrame, known: Sequence[str], what: str, argument:
     for name in known:
         if name in table.columns:
             return name
-    more = ", or say uniform" if argument == "chance" else ""
+    more = ", or say uniform or estimated" if argument == "chance" else ""
     raise InputError(f"a column of {what}", f"the columns {', '.join(table.columns)}", f"name it with {argument}{more}")
 
 

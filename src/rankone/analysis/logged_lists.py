@@ -55,7 +55,7 @@ class ListReading:
 
 
 def read_lists(
-    table: pl.DataFrame, target: ListTarget, columns: Columns, uniform: bool, first_click: bool
+    table: pl.DataFrame, target: ListTarget, columns: Columns, assumed: str, first_click: bool
 ) -> ListReading:
     """Take the lists of a table that are whole down to the length of the target."""
     names = {
@@ -64,7 +64,7 @@ def read_lists(
         "item": columns.item or found_column(table, ITEMS, "the item", "item"),
         "reward": columns.clicked or found_column(table, OUTCOMES, "the outcome", "clicked"),
     }
-    kinds = {} if uniform else _chance_columns(table, columns.chance)
+    kinds = {} if assumed else _chance_columns(table, columns.chance)
     check_columns(table, [*names.values(), *kinds.values()])
     rows = table.select(
         list=pl.col(names["list"]),
@@ -88,7 +88,7 @@ def read_lists(
     shape = (-1, target.positions)
     shown: Ints = rows["item"].replace_strict(items, return_dtype=pl.Int64).to_numpy().reshape(shape)
     chances = {kind: _matrix(rows, f"chance {kind}", shape) for kind in kinds if not (kind == "list" and longer)}
-    weights, unsupported = _weights(target, items, shown, _usable(chances, shape[1], len(items), uniform))
+    weights, unsupported = _weights(target, items, shown, _usable(chances, shown, len(items), assumed))
     reward = rows["reward"].to_numpy().reshape(shape)
     if first_click:
         reward = np.where(np.cumsum(reward > 0.0, axis=1) <= 1, reward, 0.0)
@@ -107,7 +107,9 @@ def _chance_columns(table: pl.DataFrame, given: str | Mapping[str, str] | None) 
     found = {kind: name for kind, name in known.items() if name is not None}
     if not found:
         got = f"the columns {', '.join(table.columns)}"
-        raise InputError("a column of probabilities, such as 'chance'", got, "name it with chance, or say uniform")
+        raise InputError(
+            "a column of probabilities, such as 'chance'", got, "name it with chance, or say uniform or estimated"
+        )
     return found
 
 
@@ -136,15 +138,18 @@ def _matrix(rows: pl.DataFrame, column: str, shape: tuple[int, int]) -> Floats:
     return found
 
 
-def _usable(chances: dict[str, Floats], positions: int, n_items: int, uniform: bool) -> dict[str, Floats]:
+def _usable(chances: dict[str, Floats], shown: Ints, n_items: int, assumed: str) -> dict[str, Floats]:
     """Return the probabilities of whole lists, of beginnings and of items at positions, as far as they follow."""
-    if uniform:
+    positions = shown.shape[1]
+    if assumed == "uniform":
         if positions > n_items:
             raise InputError(f"a list of at most {n_items} items", positions, "name items of the log")
         chances = {
             "above": 1.0 / (n_items - np.arange(positions, dtype=float))[None],
             "position": np.full((1, positions), 1.0 / n_items),
         }
+    elif assumed:
+        chances = _shares(shown, n_items)
     found = {}
     if positions == 1:
         only = next(iter(chances.values()))
@@ -161,6 +166,17 @@ def _usable(chances: dict[str, Floats], positions: int, n_items: int, uniform: b
     if "position" in chances:
         found["iips"] = chances["position"]
     return found
+
+
+def _shares(shown: Ints, n_items: int) -> dict[str, Floats]:
+    """Return how often each beginning, and each item at its position, is in the log."""
+    begun, placed = np.empty(shown.shape), np.empty(shown.shape)
+    at = np.zeros(len(shown), np.int64)
+    for place in range(shown.shape[1]):
+        at = np.unique(at * n_items + shown[:, place], return_inverse=True)[1]
+        begun[:, place] = np.bincount(at)[at]
+        placed[:, place] = np.bincount(shown[:, place])[shown[:, place]]
+    return {"beginning": begun / len(shown), "position": placed / len(shown)}
 
 
 def _weights(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankone.analysis.logged_decisions import PAIR, number_column, read_target, table_of, usable_rows
+from rankone.analysis.logged_decisions import PAIR, assumption, number_column, read_target, table_of, usable_rows
 from rankone.errors import InputError
 
 
@@ -22,6 +22,7 @@ def to_obp(
     chance: str | None = None,
     time: str | None = None,
     uniform: bool = False,
+    estimated: bool = False,
     target: Any = None,
 ) -> dict[str, Any]:
     """Return logged decisions as the dictionary that the Open Bandit Pipeline's estimators and learners take.
@@ -35,7 +36,7 @@ def to_obp(
         position: column of a position that was given and not chosen, as in the Open Bandit Dataset, whose probabilities
             are those of the item there; without one, all is position 0.
         context: columns of numbers that were known before the decision; without any, a single constant.
-        clicked: as in `evaluate`; so are `chance`, `time` and `uniform`.
+        clicked: as in `evaluate`; so are `chance`, `time`, `uniform` and `estimated`.
         target: as in `evaluate`; its probabilities are added as ``action_dist`` (decisions, actions, positions).
 
     >>> log = pl.DataFrame({"headline": ["A", "B", "A"], "clicked": [1, 0, 0], "chance": [0.5, 0.5, 0.75]})
@@ -49,7 +50,9 @@ def to_obp(
     names = [factors] if isinstance(factors, str) else list(factors)
     names = names or list(PAIR)
     more = [*([position] if position else []), *context]
-    rows = usable_rows(table, names, clicked, chance, time, uniform, more).table.drop_nulls("chance")
+    rows = usable_rows(table, names, clicked, chance, time, assumption(uniform, estimated), more).table.drop_nulls(
+        "chance"
+    )
     combinations = rows.select(names).unique().sort(names).with_row_index("number")
     action = rows.join(combinations, on=names, how="left", maintain_order="left")["number"].to_numpy().astype(np.int64)
     places = np.zeros(len(action), np.int64)

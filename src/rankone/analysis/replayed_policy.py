@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -92,7 +91,7 @@ def replay_policy(
     value = float(means.mean())
     # Replays share the log's outcomes: what is theirs in common adds to what sets them apart.
     se = float(np.sqrt(means.var(ddof=1) + value * (1.0 - value) / length))
-    low, high = interval(value, se, float(length), NormalDist().inv_cdf(0.5 + level / 2.0), yes_or_no=True)
+    low, high = interval(value, se, float(length), level, yes_or_no=True)
     return ReplayedPolicy(label, value, se, max(low, 0.0), min(high, 1.0), length, logged, table.height, level)
 
 

@@ -10,7 +10,16 @@ import numpy as np
 import polars as pl
 
 from rankone.analysis.estimate_table import LEAST, estimate_table
-from rankone.analysis.logged_decisions import PAIR, read_decisions, read_target, table_of, told_target, usable_rows
+from rankone.analysis.logged_decisions import (
+    ESTIMATED,
+    PAIR,
+    assumption,
+    read_decisions,
+    read_target,
+    table_of,
+    told_target,
+    usable_rows,
+)
 from rankone.analysis.off_policy import effective_size, estimates
 from rankone.analysis.replayed_policy import ReplayedPolicy, replay_policy
 from rankone.analysis.what_if_lists import WhatIfLists, evaluate_lists
@@ -19,6 +28,7 @@ from rankone.notebook import Shown
 from rankone.policies.base import Policy
 from rankone.specs import amount
 
+_ASSUMED = {"uniform": "it is taken for uniform over the combinations in it", "estimated": ESTIMATED}
 _NEED_SUPPORT = ("ips", "adaptive")  # where neither is worth enough there is no answer
 
 
@@ -37,7 +47,7 @@ class WhatIf(Shown):
     unknown: float  # share of the target in levels that the log never shows
     without_chance: int
     target: str
-    uniform: bool
+    assumed: str  # "uniform" or "estimated" where the log has no probabilities, else empty
     changing: bool  # whether the log's probabilities of the same combination differ
     level: float
 
@@ -71,8 +81,8 @@ class WhatIf(Shown):
                 "Its probabilities of one and the same combination differ, as where a policy learns. `adaptive` allows "
                 "for that and is the first to look at; the spread of the others is not the same throughout."
             )
-        if self.uniform:
-            said.append("The log has no probabilities: it is taken for uniform over the combinations in it.")
+        if self.assumed:
+            said.append(f"The log has no probabilities: {_ASSUMED[self.assumed]}.")
         if self.without_chance:
             said.append(
                 f"{amount(self.without_chance, 'decision')} without a probability have weight 0. That is right if the "
@@ -133,6 +143,7 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
     chance: str | None = None,
     time: str | None = None,
     uniform: bool = False,
+    estimated: bool = False,
     horizon: int = 10_000,
     level: float = 0.95,
     seed: int = 0,
@@ -154,6 +165,8 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
         time: column by which decisions are ordered (`adaptive` needs that); by default the number of an export,
             ``asked_at`` or ``timestamp``, else they are in order as they stand.
         uniform: the log has no probabilities, and every combination in it was equally likely.
+        estimated: the log has no probabilities, and its policy neither changed nor looked at who was asking: they are
+            the shares of the combinations.
         horizon: decisions of a policy that is replayed, at most.
         level: of the intervals.
         seed: of the folds and of replay.
@@ -164,16 +177,18 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
     (200.0, [0.5])
     """
     if isinstance(target, list | tuple):
-        return evaluate_lists(log, target, clicked=clicked, chance=chance, uniform=uniform, level=level, seed=seed)
+        return evaluate_lists(
+            log, target, clicked=clicked, chance=chance, uniform=uniform, estimated=estimated, level=level, seed=seed
+        )
     checked_level(level)
     table = table_of(log)
     names = [factors] if isinstance(factors, str) else list(factors)
     if isinstance(target, Policy):
-        rows = usable_rows(table, names or PAIR, clicked, None, time, uniform=True)  # needs no probabilities
+        rows = usable_rows(table, names or PAIR, clicked, None, time, "uniform")  # needs none
         return replay_policy(target, rows, names or PAIR, level, seed, horizon)
     wanted = read_target(target)
     names = names or [name for name in wanted.columns if name != "probability"]
-    rows = usable_rows(table, names, clicked, chance, time, uniform)
+    rows = usable_rows(table, names, clicked, chance, time, assumption(uniform, estimated))
     found = read_decisions(rows, wanted, names, table.height)
     logged = found.logged
     yes_or_no = bool(np.isin(logged.reward, (0.0, 1.0)).all())
@@ -184,6 +199,6 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
         decisions=len(logged.weight), left_out=found.rows - len(logged.weight),
         effective=effective_size(logged.weight), largest_weights=np.sort(logged.weight)[::-1][:3].tolist(),
         unsupported=found.unsupported, average_weight=float(logged.weight.mean()), unknown=logged.unknown,
-        without_chance=found.without_chance, target=told_target(target, wanted), uniform=found.uniform,
+        without_chance=found.without_chance, target=told_target(target, wanted), assumed=found.assumed,
         changing=found.changing, level=level,
     )  # fmt: skip

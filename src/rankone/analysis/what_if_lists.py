@@ -13,7 +13,7 @@ from rankone.analysis.estimate_table import LEAST, estimate_table
 from rankone.analysis.list_baselines import BASELINES
 from rankone.analysis.list_off_policy import list_estimates
 from rankone.analysis.list_target import read_list_target
-from rankone.analysis.logged_decisions import table_of
+from rankone.analysis.logged_decisions import ESTIMATED, assumption, table_of
 from rankone.analysis.logged_lists import Columns, read_lists
 from rankone.clicks.models.uncertainty import checked_level
 from rankone.errors import InputError
@@ -21,6 +21,7 @@ from rankone.notebook import Shown
 from rankone.specs import amount
 
 VALUES = {"clicks": "clicks a list", "any": "lists with a click"}
+_ASSUMED = {"uniform": "its lists are taken for uniform over the items in it", "estimated": ESTIMATED}
 _PARTS = {"sips": "lists", "rips": "beginnings of lists", "iips": "items at their positions"}
 _WEIGHTS = {"snsips": "sips", "snrips": "rips", "sniips": "iips", "cascade-dr": "rips"}  # of which weights each is made
 
@@ -37,7 +38,7 @@ class WhatIfLists(Shown):
     target: str
     of: str  # "clicks" or "any"
     baseline: str
-    uniform: bool
+    assumed: str  # "uniform" or "estimated" where the log has no probabilities, else empty
     level: float
 
     @property
@@ -53,8 +54,8 @@ class WhatIfLists(Shown):
             f"Target: {self.target}.",
             f"The log: {amount(self.lists, 'list')}, {self.logged:.4g} {VALUES[self.of]}{rest}.",
         ]
-        if self.uniform:
-            said.append("The log has no probabilities: its lists are taken for uniform over the items in it.")
+        if self.assumed:
+            said.append(f"The log has no probabilities: {_ASSUMED[self.assumed]}.")
         if any(self.unsupported.values()):
             parts = ", ".join(f"{share:.0%} of its {_PARTS[kind]}" for kind, share in self.unsupported.items())
             said.append(
@@ -99,6 +100,7 @@ def evaluate_lists(
     clicked: str | None = None,
     chance: str | Mapping[str, str] | None = None,
     uniform: bool = False,
+    estimated: bool = False,
     baseline: str = "cascade",
     level: float = 0.95,
     seed: int = 0,
@@ -121,6 +123,8 @@ def evaluate_lists(
             ``chance``, and the names of the Open Bandit Pipeline: ``pscore_cascade``, ``pscore_item_position`` and
             ``pscore``.
         uniform: the log has no probabilities, and every list of the items in it was equally likely.
+        estimated: the log has no probabilities, and its policy neither changed nor looked at who was asking: they are
+            the shares of lists, of their beginnings, and of items at positions.
         baseline: model that `cascade-dr` is corrected from, ``"cascade"`` or ``"product"``.
         level: of the intervals.
         seed: of the folds.
@@ -137,10 +141,10 @@ def evaluate_lists(
             raise InputError(f"{name} one of {', '.join(known)}", given, f"leave {name} out")
     wanted = read_list_target(target)
     columns = Columns(list, position, item, clicked, chance)
-    found = read_lists(table_of(log), wanted, columns, uniform, first_click=of == "any")
+    found = read_lists(table_of(log), wanted, columns, assumption(uniform, estimated), first_click=of == "any")
     logged = found.logged
     estimates = list_estimates(logged, baseline, seed)
-    yes_or_no = of == "any" and bool(np.isin(logged.reward, (0.0, 1.0)).all())
+    yes_or_no = bool(np.isin(logged.reward.sum(axis=1), (0.0, 1.0)).all())  # as in a cascade
     answer = estimate_table(estimates, level, yes_or_no, most=1.0 if of == "any" else float(wanted.positions))
     weights = pl.col("estimator").replace(_WEIGHTS)
     largest = {kind: float(weight.max()) for kind, weight in logged.weights.items()}
@@ -152,5 +156,5 @@ def evaluate_lists(
         table=answer if (answer["effective"] >= LEAST).any() else answer.clear(),
         logged=float(logged.reward.sum(axis=1).mean()), lists=len(logged.items), left_out=found.left_out,
         unsupported=found.unsupported,
-        target=wanted.told(), of=of, baseline=baseline, uniform=uniform, level=level,
+        target=wanted.told(), of=of, baseline=baseline, assumed=assumption(uniform, estimated), level=level,
     )  # fmt: skip

@@ -44,6 +44,9 @@ def what_if(
     uniform: bool = typer.Option(
         False, "--uniform", help="The log has no probabilities: every combination in it was equally likely."
     ),
+    estimated: bool = typer.Option(
+        False, "--estimated", help="The log has no probabilities, its policy never changed: they are its shares."
+    ),
     confidence: float = typer.Option(0.95, help="Confidence of the intervals."),
     seed: int = typer.Option(0, help="Seed of folds and of replay."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
@@ -60,12 +63,13 @@ def what_if(
         if items is not None:
             wanted = [item.strip() for item in items.split(",")]
             return rankone.evaluate_lists(
-                source, wanted, of=of, clicked=clicked, chance=chance, uniform=uniform, level=confidence, seed=seed
-            )
+                source, wanted, of=of, clicked=clicked, chance=chance, uniform=uniform, estimated=estimated,
+                level=confidence, seed=seed,
+            )  # fmt: skip
         asked: Any = target if policy is None else rankone.as_policy(policy)
         return rankone.evaluate(
             source, asked, factors=factor or (), clicked=clicked, chance=chance, time=time, uniform=uniform,
-            level=confidence, seed=seed,
+            estimated=estimated, level=confidence, seed=seed,
         )  # fmt: skip
 
     if experiment is None:
