@@ -8,6 +8,8 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -17,8 +19,12 @@ from rankone.client.client import Client
 from rankone.errors import RankoneError
 from rankone.numerics.seeds import generator
 from rankone.serving import Experiment
+from rankone.serving.archive import whole_journal
+from rankone.serving.backup import backup
 from rankone.serving.doctor import examine
 from rankone.serving.journal import DECISION, KIND, VALUE, Kind
+from rankone.serving.storage import is_file
+from tests.serving.helpers import Clock
 
 from .helpers import Api
 
@@ -73,10 +79,11 @@ def metric(text, name, **labels):
     raise AssertionError(f"no {name} {labels}")
 
 
-def check_figures(db, crowd, metrics):
+def check_figures(db, crowd, metrics, archives=None):
     """History as the clients saw it, metrics of every server, journal and state all say the same."""
     with Experiment("homepage", db=db) as experiment:
-        rows = experiment.database.use(lambda storage: storage.tail(1, 0, 10**9))
+        with experiment.database.reader() as storage:
+            rows = whole_journal(storage, 1, archives).tail(1, 0, 10**9)
         counts = experiment.report().outcomes
         state = experiment.look(lambda fold: (fold.decisions, int(fold.pulls.sum()), int(fold.clicks.sum())))
     asked = [row for row in rows if row[KIND] == Kind.ASK]
@@ -94,7 +101,7 @@ def check_figures(db, crowd, metrics):
         for kind in ("clicked", "not_clicked", "expired", "late", "void"):
             assert metric(text, "rankone_outcomes_total", experiment="homepage", kind=kind) == counts[kind]
     assert counts["clicked"] == sum(told.values())
-    assert all(finding.ok for finding in examine(db))
+    assert [finding for finding in examine(db, archives) if not finding.ok] == []
 
 
 KILLS = [signal.SIGKILL] * (int(os.environ.get("RANKONE_KILLS", "60")) // 60)  # each costs the start of a server
@@ -119,6 +126,77 @@ def test_killed_and_restarted_under_load(request, tmp_path, start_server, kind, 
     metrics = [Api(server.url)("GET", "/metrics").body.decode() for server in running]
     assert [server.end() for server in running] == [0] * servers
     check_figures(db, crowd, metrics)
+
+
+class Keeper:
+    """Archives and backups that go on all the time; every other archive is killed, too."""
+
+    def __init__(self, db, folder, hours):
+        self._db, self._folder, self._left = db, folder, hours
+        self._over, self.archives, self.backups, self.failures = threading.Event(), 0, 0, []
+        self._thread = threading.Thread(target=self._keep)
+        self._thread.start()
+
+    def _keep(self):
+        rng = generator(3, "keeper")
+        while not self._over.is_set() or self.archives == 0:
+            try:
+                self._archive(after=float(rng.random()) * 3.0)
+                self._archive()
+                if is_file(self._db):
+                    backup(self._db, self._folder / "all.backup", over=True)
+                    self.backups += 1
+            except Exception as error:
+                self.failures.append(error)
+                return
+
+    def _archive(self, after=None):
+        """Archive what is older than ever less; kill it after some seconds, or let it finish."""
+        self._left = max(1, self._left - 3)
+        words = ["archive", str(self._db), "--to", str(self._folder / "archives"), "--older-than", f"{self._left}h"]
+        with (self._folder / "archive.log").open("a") as log:
+            process = subprocess.Popen([sys.executable, "-m", "rankone", *words], stdout=log, stderr=log)
+        try:
+            process.wait(after)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        if process.wait() != -signal.SIGKILL:
+            assert process.returncode == 0, (self._folder / "archive.log").read_text()
+            self.archives += 1
+
+    def end(self):
+        self._over.set()
+        self._thread.join()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"] if len(KILLS) > 1 else ["sqlite"])
+def test_archives_and_backups_under_load_and_kills(request, tmp_path, start_server, kind):
+    """An experiment of some days is archived and copied while its service, and archives, are killed."""
+    db = tmp_path / "rankone.db" if kind == "sqlite" else request.getfixturevalue("postgres").new_database()
+    hours, clock = 200, Clock(time.time_ns() // 1000 - 200 * 3_600_000_000)
+    with Experiment("homepage", 3, 2, "ucb1", db, seed=1, clock=clock, durability="off") as experiment:
+        for number in range(2 * hours):
+            asked = experiment.ask()
+            if number % 9:
+                experiment.tell(asked.id, clicked=number % 4 == 0)
+            clock.pass_seconds(1_800)
+    server = start_server(db, "--durability", "normal", log_folder=tmp_path)
+    crowd, keeper = Crowd(server), Keeper(db, tmp_path, hours)
+    for _ in KILLS:
+        crowd.wait()
+        assert server.end(signal.SIGKILL) == -signal.SIGKILL
+        server.start()
+    crowd.wait()
+    keeper.end()
+    crowd.wait()
+    crowd.go_home()
+    assert (crowd.failures, keeper.failures) == ([], [])
+    assert keeper.archives
+    metrics = [Api(server.url)("GET", "/metrics").body.decode()]
+    assert server.end() == 0
+    check_figures(db, crowd, metrics, tmp_path / "archives")
+    if keeper.backups:
+        assert [finding for finding in examine(tmp_path / "all.backup", tmp_path / "archives") if not finding.ok] == []
 
 
 def test_sigterm_finishes_what_was_accepted(tmp_path, start_server):
