@@ -6,23 +6,29 @@ was then, and the number of its open files stays the same. The slope shows a lea
 come together are carried out in one commit, so what leaks at every call is also counted by commits.
 
 It runs only when it is named, as 20 minutes are too many for ``make bench``. A shorter or gentler one:
-``python -m benchmarks.bench_soak --minutes 3 --rate 200``.
+``python -m benchmarks.bench_soak --minutes 3 --rate 200``. With ``--archive`` what is older than a third of the time is moved
+to files when half of it is over, with ``--backup`` the database is copied when three quarters are: the 99th percentile of
+asks meanwhile is compared with that of as long a time before (the bar: twice).
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import subprocess
+import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from statistics import linear_regression
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tests.web.helpers import ServerProcess
 
 from benchmarks.bench_service import CLIENTS, figures, loading, percentile, served
 from benchmarks.usage import open_files, resident_megabytes
+from rankone.serving.doctor import examine
 
 EVERY = 2.0  # seconds from one look to the next
 SETTLED = 60.0  # seconds until the look that later ones are held to
@@ -37,20 +43,58 @@ class Look(NamedTuple):
     files: int
 
 
-def soak(db: Path, minutes: float, rate: float) -> tuple[list[Look], float, dict]:
-    """Return what was seen of the server after the first minute, its commits a second, and the clients' latencies."""
+class Chore(NamedTuple):
+    """Something that an operator does meanwhile."""
+
+    name: str
+    words: tuple[str, ...]  # of the command
+    at: float  # share of the time that is over then
+
+
+class Done(NamedTuple):
+    """A chore that was done, and when."""
+
+    name: str
+    began: float
+    ended: float
+
+
+def chores(folder: Path, minutes: float, archive: bool, backup: bool) -> list[Chore]:
+    """Return what to do meanwhile."""
+    db, old = str(folder / "bench.db"), f"{20 * minutes:g}s"
+    found = [Chore("archive", ("archive", db, "--to", str(folder / "archives"), "--older-than", old), 0.5)] * archive
+    return found + [Chore("backup", ("backup", db, str(folder / "all.backup")), 0.75)] * backup
+
+
+def soak(
+    db: Path, minutes: float, rate: float, todo: list[Chore]
+) -> tuple[list[Look], float, dict[str, Any], list[Done]]:
+    """Return what was seen of the server after the first minute, its commits a second, the clients' latencies, and when
+    chores were done."""
     with served(db):
         pass  # a server that compiles keeps what the compiler freed, and a leak would fill that first
-    looks = []
+    looks: list[Look] = []
+    done: list[Done] = []
     with served(db) as server:
         process, began, before = server.process.pid, time.monotonic(), commits_of(server)
+
+        def carry_out() -> None:
+            for chore in todo:
+                time.sleep(max(0.0, 60.0 * minutes * chore.at - (time.monotonic() - began)))
+                start = time.monotonic() - began
+                subprocess.run([sys.executable, "-m", "rankone", *chore.words], check=True, capture_output=True)
+                done.append(Done(chore.name, start, time.monotonic() - began))
+
+        operator = threading.Thread(target=carry_out)
         with loading(server.port, 60.0 * minutes, rate) as finished:
+            operator.start()
             while (now := time.monotonic() - began) < 60.0 * minutes - EVERY:
                 if now >= SETTLED:
                     looks.append(Look(now, resident_megabytes(process), open_files(process)))
                 time.sleep(EVERY)
             found = finished()
-        return looks, (commits_of(server) - before) / found["seconds"], found
+            operator.join()
+        return looks, (commits_of(server) - before) / found["seconds"], found, done
 
 
 def commits_of(server: ServerProcess) -> float:
@@ -58,10 +102,24 @@ def commits_of(server: ServerProcess) -> float:
     return figures(server.url)["rankone_commit_seconds_count"]
 
 
-def report(minutes: float = 20.0, rate: float = 500.0) -> str:
+def slowed(asks: list[float], seconds: float, done: Done) -> str:
+    """Return the 99th percentile of asks before a chore and during it. They came at a steady rate, in this order."""
+    span = max(5.0, done.ended - done.began)
+    each = len(asks) / seconds
+    before, during = (
+        asks[int(each * max(0.0, first)) : int(each * (first + span)) + 1] for first in (done.began - span, done.began)
+    )
+    old, new = percentile(before, 0.99), percentile(during, 0.99)
+    return f"{old:.1f}, {new:.1f} ({new / old:.2f} times; bar: 2), {done.ended - done.began:.1f} s"
+
+
+def report(minutes: float = 20.0, rate: float = 500.0, archive: bool = False, backup: bool = False) -> str:
     """Return all figures as Markdown."""
-    with tempfile.TemporaryDirectory() as folder:
-        looks, commits, found = soak(Path(folder) / "bench.db", minutes, rate)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        todo = chores(folder, minutes, archive, backup)
+        looks, commits, found, done = soak(folder / "bench.db", minutes, rate, todo)
+        wrong = [str(each) for each in examine(folder / "bench.db", folder / "archives") if not each.ok]
     first, last = looks[0], looks[-1]
     memory, files = [look.memory for look in looks], [look.files for look in looks]
     largest = max((held - first.memory for held in memory), key=abs)
@@ -76,6 +134,10 @@ def report(minutes: float = 20.0, rate: float = 500.0) -> str:
         "slope: bytes a pair, bytes a commit": f"{2**20 * slope / told:+.0f}, {2**20 * slope / commits:+.0f}",
         "open files, least and most": f"{min(files)}, {max(files)}",
         "ask p50, p99, worst, ms": ", ".join(f"{value:.1f}" for value in asks),
+        **{
+            f"ask p99 before and during {each.name}, ms": slowed(found["asks"], found["seconds"], each) for each in done
+        },
+        "doctor": "; ".join(wrong) or "finds nothing wrong",
         "within the bar": "yes" if abs(largest) <= BAR and min(files) == max(files) else "**no**",
     }
     load = f"{rate:,.0f} pairs a second from {CLIENTS} clients for {minutes:g} minutes, SQLite, full durability"
@@ -87,7 +149,9 @@ if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--minutes", type=float, default=20.0, help="longer than 1.1")
     options.add_argument("--rate", type=float, default=500.0, help="pairs of ask and tell a second")
+    options.add_argument("--archive", action="store_true", help="archive what is old in the middle of it")
+    options.add_argument("--backup", action="store_true", help="make a backup in the middle of it")
     given = options.parse_args()
     if given.minutes < 1.1:
         options.error(f"expected more than 1.1 minutes - got {given.minutes:g} - the first minute is only the measure")
-    print(report(given.minutes, given.rate))
+    print(report(given.minutes, given.rate, given.archive, given.backup))

@@ -3,6 +3,7 @@
 import json
 import resource
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -22,6 +23,7 @@ from rankone.serving.export import decisions_table
 from rankone.web.page.timeline import Timeline
 
 from .helpers import Audience, Clock, error_of, saved
+from .journals.record import FOLDER
 
 LEVELS = {"rows": 3, "cols": 2, "seed": 7}
 
@@ -382,3 +384,19 @@ def test_the_command_moves_all_experiments_or_those_named(tmp_path):
     assert doctor.exit_code == 0
     assert "bit for bit" in doctor.stdout
     assert "from 0 on" in str(error_of(lambda: list(archive(Database(db), "homepage", folder, -1))))
+
+
+def test_what_an_earlier_version_archived_goes_on(tmp_path):
+    """A base cannot be set aside, so those of every layout since the first archives must be read (`load_base`)."""
+    db = tmp_path / "rankone.db"
+    with sqlite3.connect(db) as connection:
+        connection.executescript((FOLDER / "archived-layout-6.sql").read_text())
+    with Experiment("homepage", db=db) as experiment:
+        report = experiment.report()
+        counts = {"clicked": 16, "not_clicked": 19, "expired": 0, "held": 0, "late": 0, "void": 1, "open": 9}
+        assert (report.outcomes, report.decisions) == (counts, 45)
+        assert experiment.tell(experiment.ask().id, True).learned
+        (note,) = experiment.look(lambda fold: fold.archives)
+        assert experiment.look(lambda fold: len(fold.open)) == 9
+    assert note["file"].startswith("homepage.1.000000001-")
+    assert wrong(db) == []
