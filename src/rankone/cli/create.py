@@ -64,6 +64,16 @@ def create(
         "headline=A,image=1.",
     ),
     share: float | None = typer.Option(None, help="The share of the control; a tenth if left out."),
+    on_change: str | None = typer.Option(
+        None,
+        help="What to do when clicks of levels change against each other: restart (begin anew), tell (in the report) "
+        "or ignore.",
+    ),
+    on_misfit: str | None = typer.Option(
+        None,
+        help="What to do when levels are no product: insure (go on with a policy that looks at all combinations), tell "
+        "or ignore.",
+    ),
     prior: Path | None = typer.Option(
         None, help="Past counts to begin with: a table of what was shown and clicked, as rankone analyse reads it."
     ),
@@ -81,7 +91,7 @@ def create(
     factors = levels_of_factors(factor) or None
     held = None if control is None else level_of_each(control.split(",")) if factors else _pair(control, row, col)
     more: dict[str, Any] = {"window": window, "auto_stop": auto_stop, "max_open": max_open, "max_age": max_age}
-    more |= {"reward_cap": reward_cap}
+    more |= {"reward_cap": reward_cap, "on_change": on_change, "on_misfit": on_misfit}
     more |= {"goal": goal, "explore": explore, "margin": margin, "control": held, "share": share}
     more |= {"factors": factors, "rows": row or None, "cols": col or None}
     if not factors and not (row and col):

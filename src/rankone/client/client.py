@@ -75,12 +75,15 @@ class Client:
         control: Sequence[str] | Mapping[str, str] | None = None,
         share: float | None = None,
         factors: Mapping[str, Sequence[str] | int] | None = None,
+        on_change: str | None = None,
+        on_misfit: str | None = None,
     ) -> RemoteExperiment:
         """Create an experiment, or find that it is there with these settings, which `rankone.Experiment` has too."""
         label = policy if policy is None or isinstance(policy, str) else policy.label
         settings: dict[str, Any] = {"name": name, **_levels(rows, cols, factors), "policy": label}
         settings |= {"window": window, "auto_stop": auto_stop, "seed": seed, "max_open": max_open, "max_age": max_age}
         settings |= {"goal": goal, "explore": explore, "margin": margin, "share": share, "reward_cap": reward_cap}
+        settings |= {"on_change": on_change, "on_misfit": on_misfit}
         held: Any = dict(control) if isinstance(control, Mapping) else control
         given = _given(**settings, control=list(held) if isinstance(held, tuple) else held)
         self.transport.send("POST", "/v1/experiments", given, timeout=_CREATING)

@@ -37,7 +37,7 @@ _EVEN = 0.04  # the part of exploration that goes evenly to all levels
 PARTS = 1_000_000  # probabilities of exploration are whole numbers of such parts, so that a journal keeps them exactly
 _RARELY = 1e-3  # where exploration would draw something allowed more rarely, it is left out
 _LEAST = 1e-6  # a share is not halved below this
-_SAME = 0.01  # probabilities that differ by less everywhere are not worth an event in the journal
+SAME = 0.01  # probabilities that differ by less everywhere are not worth an event in the journal
 
 
 class Goal(NamedTuple):
@@ -346,7 +346,7 @@ def renew(
     while share > _LEAST and decisions >= goal.patience * len(mix):
         share, decisions = share / 2.0, decisions / 2.0
     for level in range(len(mix)):
-        differs |= abs(mix[level] - steering.mix[level]) >= _SAME
+        differs |= abs(mix[level] - steering.mix[level]) >= SAME
     for factor in range(len(leaders)):
         first, end = steering.starts[factor], steering.starts[factor + 1]
         largest, left = first, 1.0 * PARTS

@@ -37,7 +37,7 @@ def draft_stop(fold: Fold, draft: Draft, levels: Mapping[str, str], why: str) ->
     unknown = [factor for factor in levels if factor not in fold.factors]
     if unknown:
         raise _no_factor(fold, unknown[0])
-    if fold.learned == 0 and len(levels) < len(fold.factors):
+    if fold.learned_since == 0 and len(levels) < len(fold.factors):
         what, do = _told_whole(fold)
         raise InputError(f"outcomes that tell which {what} leads", "none yet", do)
     shown = [int(live[leader]) for live, leader in zip(fold.live, verdict_of(fold).leaders, strict=True)]

@@ -117,7 +117,8 @@ def _recount(storage: Storage, name: str, number: int, fold: Fold) -> Finding:
     for cell, (*_, count, clicked) in zip(shown_levels(pairs, packed, pulls.ndim).tolist(), counted, strict=True):
         pulls[tuple(cell)] += count
         clicks[tuple(cell)] += clicked
-    same = np.array_equal(pulls, fold.pulls) and np.array_equal(clicks, fold.clicks)
+    _, told, clicked = fold.earlier + np.stack([fold.asked, fold.pulls, fold.clicks])
+    same = np.array_equal(pulls, told) and np.array_equal(clicks, clicked)
     found = f"{amount(int(pulls.sum()), 'outcome')}, {amount(int(clicks.sum()), 'click')}"
     return Finding(name, "recount", same, found + ("" if same else ", not as replayed"))
 

@@ -73,6 +73,12 @@ class Experiment(LevelChanges):
             ``{"headline": ["A", "B"], "image": ["1", "2"], "button": ["buy", "try"]}``.
         reward_cap: the largest reward there can be. Outcomes may then be rewards from 0 to it (`tell(..., reward=)`);
             each is rounded to a click with probability reward / cap. None: outcomes are clicks.
+        on_change: what to do when clicks of levels change against each other, which is tested all the time and rings
+            falsely in at most one experiment of 20, however the click rate of the whole site moves: "restart" begins
+            anew and keeps the old counts apart, "tell" says so in the report, "ignore" does not look.
+        on_misfit: what to do when levels turn out to be no product, so that the best combination may be one that is
+            hardly shown: "insure" goes on with a policy that looks at all combinations, "tell" says so in the report
+            with what it may cost, "ignore" does not look.
         db: a SQLite file, a ``postgresql://`` address, or a `Database` opened before; None or ``":memory:"`` to try
             things: all is gone when the experiment is closed.
         window: seconds after which silence means "not clicked"; None: you tell both clicks and their absence.
@@ -121,6 +127,8 @@ class Experiment(LevelChanges):
         weight: float = WEIGHT,
         reward_cap: float | None = None,
         factors: Mapping[str, Sequence[str] | int] | None = None,
+        on_change: str | None = None,
+        on_misfit: str | None = None,
         durability: str = "full",
         clock: Clock | None = None,
         by: str | None = None,
@@ -131,7 +139,7 @@ class Experiment(LevelChanges):
             raise InputError("a rankone.serving.clock.Clock", clock, "pass an object of a subclass, or leave it out")
         asked = checked_settings(
             rows, cols, policy, window, auto_stop, seed, max_open, max_age, goal, explore, margin, control, share,
-            reward_cap, factors,
+            reward_cap, factors, on_change, on_misfit,
         )  # fmt: skip
         past = None if prior is None else read_prior(prior)
         checked_number(weight, "weight", 0, 1, "weight=0.5")

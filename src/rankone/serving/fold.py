@@ -5,7 +5,9 @@ generator. Live requests and a journal being read go through the same `apply`: t
 
 An *era* is a stretch of the journal over which the policy runs undisturbed. It begins at creation and wherever the
 policy starts afresh on what is known (levels added or retired, outcomes excluded, another policy). The state at the
-beginning of an era depends on counts only, so the policy itself is replayed for the last era alone.
+beginning of an era depends on counts only, so the policy itself is replayed for the last era alone. An alarm
+(`rankone.serving.alarms`) begins one too; if it restarts the experiment, all counts and all evidence begin anew with
+it, and the counts before are kept apart.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ from rankone.serving.names import called, combination_text
 from rankone.serving.open_decisions import Held, Open
 from rankone.serving.packing import pack_cross, pack_shown
 from rankone.serving.segments import ASKED, CLICKS, PULLS, UNSAID, Segments
-from rankone.serving.settings import Settings
+from rankone.serving.settings import RESTART, Settings
 from rankone.serving.unknown_policy import UnknownPolicy, policy_of
 from rankone.serving.weighing import Weighing
 
@@ -74,6 +76,10 @@ class Fold:
     factors: Factors
     live: list[Ints]  # the numbers of the living levels of each factor
     prior: Ints  # pulls and clicks of each combination from before the experiment, (2, *sizes)
+    asked: Ints  # decisions of each combination, and below outcomes that count and clicks; since the last restart
+    pulls: Ints
+    clicks: Ints
+    earlier: Ints  # all three before it, (3, *sizes)
 
     def __init__(self, marks: Events, with_policy: bool = True) -> None:
         self.seq, self.at, self.chain = 0, 0, b""
@@ -90,6 +96,8 @@ class Fold:
         self.stopped: dict[str, Any] | None = None
         self.resumed: str | None = None  # why it experiments again although nobody resumed it
         self.eras: list[str] = []  # why each began
+        self.alarms: list[dict[str, Any]] = []  # that rang (`rankone.serving.alarms`)
+        self.learned_before = 0  # the last restart: outcomes that count
         self.forbidden: list[list[int]] = []  # a level of each factor, -1: any; all that fits is never shown
         self.exclusions = Exclusions(marks)
         self.archives: list[dict[str, Any]] = []  # what each moved to a file, see `rankone.serving.archive`
@@ -213,7 +221,7 @@ class Fold:
             crosses = self._crosses(events, outcomes[:, DECISION].tolist())
             drawn = sum(tag >= 0 or cross is not None for tag, cross in zip(outcomes[:, TAG], crosses, strict=True))
             whose = None if segments is None else segments[counted]
-            self.weighing.weigh(shown, outcomes[:, VALUE], crosses, hidden, int(drawn), whose)
+            self.weighing.weigh(shown, outcomes[:, VALUE], crosses, hidden, int(drawn), outcomes[:, DECISION], whose)
             if whose is not None:
                 self.segments.count(PULLS, whose, shown)
                 self.segments.count(CLICKS, whose, shown, outcomes[:, VALUE])
@@ -323,6 +331,7 @@ class Fold:
             self.policy: Policy = policy_of(self.settings.policy)
             self.factors = Factors.new(self.settings.levels)
             self.asked, self.pulls, self.clicks = (np.zeros(self.factors.sizes, np.int64) for _ in range(3))
+            self.earlier = np.zeros((3, *self.asked.shape), np.int64)
             self.prior = np.array(self.settings.prior or np.zeros((2, *self.asked.shape)), np.int64)
             self.segments = Segments(self.factors.sizes)
             self.weighing = Weighing(self.settings, self.factors.each, segments=self.segments)
@@ -336,12 +345,49 @@ class Fold:
         self.stopped, self.resumed = details.get("stopped"), details.get("resumed", self.resumed)
         sizes = self.factors.sizes
         self.asked, self.pulls, self.clicks = (widened(each, sizes) for each in (self.asked, self.pulls, self.clicks))
-        self.prior = np.stack([widened(each, sizes) for each in self.prior])
+        self.prior, self.earlier = (
+            np.stack([widened(part, sizes) for part in each]) for each in (self.prior, self.earlier)
+        )
         if details.get("prior") is False:
             self.prior[:] = 0
         self.forbidden = details.get("forbidden", self.forbidden)
-        self.weighing.begin_era(self.factors.each, self.rules)
+        alarm = details.get("alarm")
+        if alarm is not None:
+            self.alarms.append(alarm)
+        forgets = alarm is not None and alarm["did"] == RESTART
+        if forgets:
+            self._forget()
+        self.weighing.begin_era(self.factors.each, self.rules, forgets, self.misfit_known)
         self._begin_era(details["why"], details["defeats"])
+
+    def _forget(self) -> None:
+        """Begin to count anew: what was known was of another world."""
+        for before, counts in zip(self.earlier, (self.asked, self.pulls, self.clicks), strict=True):
+            before += counts
+            counts[:] = 0
+        self.prior[:] = 0
+        self.learned_before = self.learned
+        self.segments.forget()
+
+    @property
+    def learned_since(self) -> int:
+        """Outcomes that count since the last restart."""
+        return self.learned - self.learned_before
+
+    def since_restart(self) -> list[dict[str, Any]]:
+        """Return the alarms since the last restart, and the one that caused it."""
+        restarts = [place for place, alarm in enumerate(self.alarms) if alarm["did"] == RESTART]
+        return self.alarms[restarts[-1] if restarts else 0 :]
+
+    @property
+    def misfit_known(self) -> bool:
+        """Whether it rang that levels are no product."""
+        return any(alarm["what"] == "misfit" for alarm in self.since_restart())
+
+    @property
+    def doubted(self) -> bool:
+        """Whether something rang since the last restart: statements about all that time may be wrong."""
+        return any(alarm["did"] != RESTART for alarm in self.since_restart())
 
     def _begin_era(self, why: str, defeated: list[int]) -> None:
         """Start the policy afresh on the living levels and on all that is known of them."""

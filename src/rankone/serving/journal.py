@@ -31,7 +31,8 @@ control chose, that of both: that they choose, and choose this) and `token` (who
 shown, "clicked" is a mask (`rankone.serving.packing`). Journals of version 3 also steer, and a decision has
 `cross_chances`: the probabilities with which it would have been the same but for one level. Those of version 4 have
 factors with names of their own, any number of them, or past counts to begin with; so may one of version 3 once a factor
-was added or something was forbidden, which older programs do not read on from there.
+was added or something was forbidden, which older programs do not read on from there. In those of version 5 alarms may
+ring (`rankone.serving.alarms`): an ERA then says which, and may forget what was known.
 
 Outcomes repeat what was shown and the tag of their decision, so every row can be read on its own. Events committed
 together form a group; the last event of a group carries the checksum of the group chained to the one before it. The
@@ -54,7 +55,8 @@ import numpy.typing as npt
 from rankone.errors import JournalError
 from rankone.serving.packing import shown_levels
 
-VERSION = 4  # of the journal's meaning; a program reads its own version and all older ones
+VERSION = 5  # of the journal's meaning; a program reads its own version and all older ones
+FACTORS_VERSION = 4  # of journals with other factors than rows and columns, or with past counts
 PAIRS_VERSION = 3  # of journals that need no more: older programs read them, too
 
 Ints = npt.NDArray[np.int64]

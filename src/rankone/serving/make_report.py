@@ -20,8 +20,8 @@ from rankone.serving.forbidden import names_of
 from rankone.serving.interactions import strongest
 from rankone.serving.journal import Kind
 from rankone.serving.make_segments import make_segments
-from rankone.serving.report import FactorReport, Interaction, LevelReport, Report
-from rankone.serving.report_wording import against_text
+from rankone.serving.report import Alarm, FactorReport, Interaction, LevelReport, Report
+from rankone.serving.report_wording import against_text, called_side
 from rankone.serving.unknown_policy import UnknownPolicy
 from rankone.serving.verdict import verdict_of
 from rankone.serving.winner import Floats, Ints, intervals
@@ -49,7 +49,7 @@ def make_report(fold: Fold) -> Report:
             levels.names[fold.live[place][best[place]]],
             _level_reports(
                 levels,
-                np.stack([margin(each, place) for each in (fold.asked, fold.pulls, fold.clicks)]),
+                np.stack([margin(each, place) for each in (fold.asked, fold.pulls, fold.clicks, *fold.earlier[1:])]),
                 np.stack([_beside_leader(each, best, place) for each in (rates, low, high)]),
                 state.doubts[place],
                 error,
@@ -115,6 +115,9 @@ def make_report(fold: Fold) -> Report:
         segments=make_segments(fold, state),
         interactions=_interactions(fold),
         even_clicks=None if even is None else even * int(fold.pulls.sum()),
+        on_change=fold.settings.on_change,
+        on_misfit=fold.settings.on_misfit,
+        alarms=tuple(_alarm(alarm) for alarm in fold.alarms),
     )
 
 
@@ -132,6 +135,12 @@ def _interactions(fold: Fold) -> tuple[Interaction, ...]:
         )
         for of, one in zip(each, found, strict=True)
     )
+
+
+def _alarm(alarm: dict[str, Any]) -> Alarm:
+    """Return an alarm of the journal, whose times are microseconds, as a report has it."""
+    told = {key: value for key, value in alarm.items() if key != "factor"}
+    return Alarm(**told | {"at": alarm["at"] / 1e6, "side": called_side(alarm["factor"])})
 
 
 def _of_pair(each: Sequence[T], place: int) -> T | None:
@@ -154,10 +163,12 @@ def _seconds(fold: Fold, visitors: tuple[int, int]) -> tuple[float, float] | Non
 def winning_note(fold: Fold, error: float) -> str | None:
     """Return what a STOP event says once the winner is known at this error rate; None before that.
 
-    None too where traffic does not match what was chosen: nobody shall be shown a winner that lost outcomes made.
+    None too where traffic does not match what was chosen: nobody shall be shown a winner that lost outcomes made. Nor
+    where clicks are those of two worlds, or levels are no product.
     """
     state = verdict_of(fold)
-    if min(state.doubt, state.enough) > error or shortfalls(fold):  # what a verdict rests on does not hold then
+    # What a verdict rests on does not hold where outcomes do not come back alike, or something rang.
+    if min(state.doubt, state.enough) > error or shortfalls(fold) or fold.doubted:
         return None
     shown = fold.factors.note_of([int(live[leader]) for live, leader in zip(fold.live, state.leaders, strict=True)])
     why = "won" if state.doubt <= error else f"good enough, within {fold.settings.margin:g} of the best"
@@ -172,7 +183,7 @@ def exploring(fold: Fold) -> float:
 
 def outcome_counts(fold: Fold) -> dict[str, int]:
     """Return how many outcomes of each kind there are; learned ones are clicked, not_clicked and expired."""
-    clicks = int(fold.clicks.sum())
+    clicks = int(fold.clicks.sum() + fold.earlier[2].sum())
     return {
         "clicked": clicks,
         "not_clicked": fold.learned - clicks - fold.expired,
@@ -209,7 +220,7 @@ def _level_reports(
 
     Args:
         levels: all of them, with their names.
-        counts: decisions, outcomes and clicks of each.
+        counts: decisions, outcomes and clicks of each, and outcomes and clicks before the last restart.
         estimates: rate, low and high of each that lives, with the leading levels of the other factors.
         doubts: each that lives is beaten at any error rate above its doubt.
         error: the error rate of the report.
@@ -220,16 +231,18 @@ def _level_reports(
     total = max(1, int(counts[0].sum()))
     found = []
     for number, name in enumerate(levels.names):
-        decisions, outcomes, clicks = counts[:, number].tolist()
+        decisions, outcomes, clicks, *earlier = counts[:, number].tolist()
         traffic = (decisions, decisions / total, outcomes, clicks)
         place = place_of.get(number)
         if place is None:
-            found.append(LevelReport(name, False, *traffic, None, 0.0, 1.0, False, 0.0))
+            found.append(LevelReport(name, False, *traffic, None, 0.0, 1.0, False, 0.0, None, 0.0, None, "", *earlier))
             continue
         rate, low, high = estimates[:, place].tolist()
         doubt = float(doubts[place])
         known = None if math.isnan(rate) else rate
-        report = LevelReport(name, True, *traffic, known, low, high, doubt > error, doubt)
+        report = LevelReport(
+            name, True, *traffic, known, low, high, doubt > error, doubt, None, 0.0, None, "", *earlier
+        )
         if ratios is not None:
             ratio, least, most = ratios[place]
             against = "leads" if place == leader else against_text(ratio, least, most)

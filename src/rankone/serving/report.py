@@ -35,6 +35,8 @@ class LevelReport:
     ratio_low: float = 0.0  # all these intervals hold together, at all times, but for the error rate
     ratio_high: float | None = None  # None: no bound yet
     against: str = ""  # the same in words
+    earlier_outcomes: int = 0  # before the last restart; all counts above are since then
+    earlier_clicks: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,6 +67,28 @@ class Interaction:
     clicks: int
     expected: float  # by the product
     p: float  # for all comparisons together, while the click rate of the whole site stays as it is
+
+
+@dataclasses.dataclass(frozen=True)
+class Alarm:
+    """What rang: a change of the world, or levels that are no product."""
+
+    what: str  # "change" or "misfit"
+    did: str  # what the experiment did about it: "restart", "insure", or "tell" no more than this
+    at: float  # seconds since 1970
+    decisions: int  # up to then
+    outcomes: int  # that count, up to then
+    side: str  # "row" or "column", or the name of another factor
+    first: str  # the level whose clicks, for each click of the second one, changed or differ
+    second: str
+    beside: dict[str, str] | None  # what both were shown with, by factor; None: whatever that was
+    before: float | None  # clicks of the first for each click of the second; of a misfit, beside that level; None: the
+    # first was proven to be better, and then the second
+    after: float | None  # after the change; of a misfit, beside other levels
+    led: dict[str, str]  # by factor, what led then
+    won: bool  # it had won, or was good enough
+    rival: dict[str, Any] | None = None  # of a misfit: `levels` that differ in more than one from what led and had the
+    # highest click `rate`, and that of what `led`; None: none had a higher one
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -123,11 +147,25 @@ class Report(Shown):
     interactions: tuple[Interaction, ...] = ()  # of three factors and more; the strongest first, striking or not
     even_clicks: float | None = None  # what an even test of all combinations would have had by now; None: not known
     segments: SegmentsReport | None = None  # what is known of segments; None: nobody said anything of a visitor
+    on_change: str = "ignore"  # what it does when clicks of levels change against each other
+    on_misfit: str = "ignore"  # what it does when levels are no product
+    alarms: tuple[Alarm, ...] = ()  # that rang, the oldest first; the last restart began what is reported
 
     @property
     def best(self) -> dict[str, str]:
         """What leads, by factor."""
         return {factor.name: factor.best for factor in self.factors}
+
+    @property
+    def present_alarms(self) -> tuple[Alarm, ...]:
+        """The last alarm that restarted the experiment, if there was one, and those since."""
+        restarts = [place for place, alarm in enumerate(self.alarms) if alarm.did == "restart"]
+        return self.alarms[restarts[-1] if restarts else 0 :]
+
+    @property
+    def doubted(self) -> tuple[Alarm, ...]:
+        """The alarms because of which the present statement may be wrong."""
+        return tuple(alarm for alarm in self.present_alarms if alarm.did != "restart")
 
     @property
     def are_pair(self) -> bool:
@@ -181,6 +219,7 @@ class Report(Shown):
         if "segments" in given:
             given["segments"] = SegmentsReport.of_dict(given["segments"])
         given["shortfalls"] = tuple(Shortfall(**each) for each in given.get("shortfalls", ()))
+        given["alarms"] = tuple(Alarm(**each) for each in given.get("alarms", ()))
         lists = {key: tuple(value) for key, value in given.items() if isinstance(value, list)}
         return cls(**given | lists | {"rows": rows, "cols": cols})
 

@@ -9,6 +9,7 @@ voided; without a window also that they come equally soon, which is not tested. 
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,11 +19,13 @@ from rankone.serving.names import combination_text
 from rankone.specs import amount, duration
 
 if TYPE_CHECKING:
-    from rankone.serving.report import FactorReport, LevelReport, Report
+    from rankone.serving.report import Alarm, FactorReport, LevelReport, Report
 
 _WITH = "rate with the leader"  # what the rate of a level is measured with
 NOT_KNOWN = "policy not known here: import the module that defines it"
 TRAFFIC_ERROR = 0.001  # of a warning about traffic
+ALARM_ERROR = 0.05  # of all alarms of a kind together
+_ALIKE = "each level changes clicks by the same factor whatever it is shown with, at all times,"
 _MODEL = (
     "if each row changes clicks by the same factor with every column at all times and outcomes of all levels come back "
     "alike"
@@ -40,7 +43,15 @@ _RATE = len("100.0% (100.0% - 100.0%)")  # characters
 def told(report: Report) -> str:
     """Return what a report says, in a few sentences; `headline` is how they begin."""
     unknown = [] if report.policy_known else [f"P{NOT_KNOWN[1:]}; until then nothing can be asked or told."]
-    said = [*_reward(report), *_anew(report), *_uplift(report), *_left(report), *_traffic(report), *_waiting(report)]
+    said = [
+        *alarm_texts(report),
+        *_reward(report),
+        *_anew(report),
+        *_uplift(report),
+        *_left(report),
+        *_traffic(report),
+        *_waiting(report),
+    ]
     said += [*_together(report), *_even(report), *_segments(report), *prior_text(report), *_forbidden(report)]
     said += [*_crowded(report), *_clock(report), *unknown]
     return " ".join([headline(report) + _standing(report)[1], *said])
@@ -75,6 +86,10 @@ def _standing(report: Report) -> tuple[str, str]:
     wrong = f"wrong with probability at most {report.error_rate:g} {condition(report)}"
     if report.decided and report.shortfalls:
         return f"{pair} looks like the winner ({figures})", ", but outcomes do not come back alike: that may be wrong."
+    if report.decided and report.doubted:
+        rang = report.doubted[-1].what
+        why = "clicks of its levels changed meanwhile" if rang == "change" else "levels are no product here"
+        return f"{pair} looks like the winner ({figures})", f", but {why}: that may be wrong."
     if report.good_enough:
         what = "pair" if report.are_pair else "combination"
         enough = f"no {what} has more than {_part(report.margin)} more clicks"
@@ -140,6 +155,48 @@ def _anew(report: Report) -> list[str]:
         were = "was" if report.excluded == 1 else "were"
         said.append(f"{amount(report.excluded, 'outcome')} {were} excluded: {own}")
     return said
+
+
+def alarm_texts(report: Report) -> list[str]:
+    """Say which alarms rang, when and why, since the last restart; that one included."""
+    return [_alarm_text(report, alarm) for alarm in report.present_alarms]
+
+
+def _alarm_text(report: Report, alarm: Alarm) -> str:
+    when = datetime.datetime.fromtimestamp(alarm.at, datetime.UTC)
+    noticed = f"noticed on {when.day} {when:%B %Y, %H:%M} UTC"
+    beside = "" if alarm.beside is None else f" with {combination_text(alarm.beside)}"
+    levels = f"{alarm.side} '{alarm.first}' against '{alarm.second}'{beside}"
+    said = _changed(alarm, levels, noticed) if alarm.what == "change" else _no_product(alarm, levels, noticed)
+    untouched = "levels keep their ratios" if alarm.what == "change" and alarm.before is not None else _ALIKE
+    back = "outcomes of all levels come back alike" + ("" if report.window else _UNTIMED)
+    false = f"such an alarm is false with probability at most {ALARM_ERROR:g}, over all eras together"
+    return f"{said}. Where {untouched} and {back}, {false}, however the click rate of the whole site moves."
+
+
+def _changed(alarm: Alarm, levels: str, noticed: str) -> str:
+    how = "the first was proven to be better, and then the second"
+    if alarm.before is not None and alarm.after is not None:
+        how = f"{alarm.before:.2g} for each click of the other before, {alarm.after:.2g} since"
+    seen = f"Clicks of {levels} changed, {noticed}: {how}"
+    if alarm.did != "restart":
+        return f"{seen}; what is said above takes both times together, so it may be wrong"
+    until = f"until then {combination_text(alarm.led)} {'had won' if alarm.won else 'led'}"
+    own = ", which stays proven of that time" if alarm.won else ""
+    return f"{seen}; so all was begun anew, and what is said above is of the time since; {until}{own}"
+
+
+def _no_product(alarm: Alarm, levels: str, noticed: str) -> str:
+    differs = f"{alarm.before or 0.0:.2g} for each click of the other, {alarm.after or 0.0:.2g} elsewhere"
+    did = "a policy that looks at all combinations took over" if alarm.did == "insure" else "nothing was done about it"
+    said = f"Levels are no product, {noticed}: clicks of {levels} are {differs}; the best combination may be one that "
+    said += f"is hardly shown, and {did}"
+    if alarm.rival is None:
+        return said
+    rate, led = alarm.rival["rate"], alarm.rival["led"]
+    had = f"{combination_text(alarm.rival['levels'])} had {_percent(rate)} clicks by then, what led {_percent(led)}"
+    cost = f"showing what led may cost about {_part(1.0 - led / rate)} of the clicks"
+    return f"{said}. {had}: {cost}, as far as click rates stayed as they are"
 
 
 def prior_text(report: Report) -> list[str]:

@@ -79,6 +79,12 @@ class Segments:
         self.counts.append(np.zeros((3, *self._sizes), np.int64))
         self.evidence.append(start_evidence(self._sizes))
 
+    def forget(self) -> None:
+        """Begin to count anew, with the segments there are."""
+        for counts in (*self.counts, self.others, self.unsaid):
+            counts[:] = 0
+        self.evidence = [start_evidence(self._sizes) for _ in self.texts]
+
     def count(self, what: int, numbers: Ints, shown: Ints, each: Any = 1) -> None:
         """Count decisions, outcomes or clicks: `each` of what is `shown` to a visitor of segment `numbers`."""
         each, numbers = np.broadcast_to(each, len(numbers)), self._known(numbers)

@@ -14,7 +14,7 @@ from rankone.kernels.policy import check_context, check_relearns
 from rankone.kernels.steering import GOALS
 from rankone.policies import Policy, as_policy
 from rankone.policies.chances import check_chances
-from rankone.serving.journal import PAIRS_VERSION, VERSION
+from rankone.serving.journal import FACTORS_VERSION, PAIRS_VERSION, VERSION
 from rankone.serving.names import PAIR, called, checked_factors, checked_name
 from rankone.serving.prior import Past, Prior, as_tuples
 from rankone.specs import whole_number
@@ -24,6 +24,10 @@ MAX_PAIRS = 10_000_000
 MAX_OPEN = 100_000  # decisions that may wait for their outcomes, unless the experiment says otherwise
 MAX_AGE = 3_600_000_000  # microseconds after which an open decision may make room, unless it says otherwise
 MAX_SECONDS = 366 * 86_400.0  # of a window or an age
+# What an experiment may do when an alarm rings (`rankone.serving.alarms`); journals that do not say ignore it.
+IGNORE, TELL, RESTART, INSURE = "ignore", "tell", "restart", "insure"
+DEFAULT_ON_CHANGE, DEFAULT_ON_MISFIT = TELL, TELL
+ON_CHANGE, ON_MISFIT = (RESTART, TELL, IGNORE), (INSURE, TELL, IGNORE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,12 +54,19 @@ class Settings:
     prior: Prior | None = None  # pulls and clicks of each combination from before
     reward_cap: float = 0.0  # 0: outcomes are clicks
     factors: tuple[tuple[str, tuple[str, ...]], ...] = ()  # names and levels; empty: rows and columns
+    on_change: str = IGNORE
+    on_misfit: str = IGNORE
     past: Past | None = None  # where the prior comes from; journals that have none were begun without, or earlier
 
     @property
     def levels(self) -> dict[str, tuple[str, ...]]:
         """The levels of each factor with which the experiment began, by its name."""
         return levels_of(self.rows, self.cols, self.factors)
+
+    @property
+    def watched(self) -> bool:
+        """Whether alarms may ring."""
+        return (self.on_change, self.on_misfit) != (IGNORE, IGNORE)
 
     @classmethod
     def new(cls, name: str, asked: dict[str, Any]) -> Settings:
@@ -75,16 +86,21 @@ class Settings:
         if len(sizes) == 2:
             check_chances(chosen, *sizes)
         defaults: dict[str, Any] = {"window": 0, "auto_stop": 0.0, "seed": secrets.randbits(62), "max_open": MAX_OPEN}
+        defaults |= {"on_change": DEFAULT_ON_CHANGE, "on_misfit": DEFAULT_ON_MISFIT}
         given = {"rows": (), "cols": ()} | {key: value for key, value in asked.items() if value is not None}
         return cls(name=name, **defaults | given | {"policy": chosen.label, "goal": goal, "explore": explore})
 
     def note(self) -> str:
         """Return the settings as the journal's first event keeps them."""
-        found = dataclasses.asdict(self) | {"version": VERSION if self.factors or self.past else PAIRS_VERSION}
+        watched = self.watched
+        version = VERSION if watched else FACTORS_VERSION if self.factors or self.past else PAIRS_VERSION
+        found = dataclasses.asdict(self) | {"version": version}
         if not self.factors:
             del found["factors"]  # older programs read this
         if self.past is None:
             del found["past"]
+        if not watched:
+            del found["on_change"], found["on_misfit"]
         return json.dumps(found)
 
     @classmethod
@@ -166,6 +182,8 @@ def checked_settings(
     share: Any = None,
     reward_cap: Any = None,
     factors: Any = None,
+    on_change: Any = None,
+    on_misfit: Any = None,
 ) -> dict[str, Any]:
     """Check what an experiment is asked to be, in the units of the journal; None: not asked."""
     if window is not None and max_age is not None:
@@ -188,6 +206,8 @@ def checked_settings(
         "control": None if control is None else _checked_combination(control, levels),
         "share": _checked_control_share(control, share),
         "reward_cap": None if reward_cap is None else checked_number(reward_cap, "reward_cap", 0, 1e15, "reward_cap=1"),
+        "on_change": None if on_change is None else _checked_choice(on_change, "on_change", ON_CHANGE),
+        "on_misfit": None if on_misfit is None else _checked_choice(on_misfit, "on_misfit", ON_MISFIT),
     }
     if control is not None and all(levels.values()):
         _check_control(found["control"], levels)
@@ -198,6 +218,12 @@ def _checked_goal(goal: Any) -> str:
     if goal not in GOALS:
         raise InputError(f"a goal: {', '.join(GOALS)}", goal, "leave it out for both, or pass one of these")
     return str(goal)
+
+
+def _checked_choice(value: Any, what: str, choices: Sequence[str]) -> str:
+    if value not in choices:
+        raise InputError(f"{what} as one of {', '.join(choices)}", value, f"try {what}='{choices[0]}'")
+    return str(value)
 
 
 def checked_share(value: Any, what: str, most: float, example: str) -> float:

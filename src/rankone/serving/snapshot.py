@@ -27,9 +27,9 @@ from rankone.serving.settings import Settings
 from rankone.serving.unknown_policy import policy_of
 from rankone.serving.weighing import Weighing
 
-LAYOUT = 6  # of a snapshot; one of another layout is set aside
-_WEIGHED = ("evidence", "traffic", "steering")
-_COUNTS = ("asked", "pulls", "clicks", "tallies", "prior")
+LAYOUT = 7  # of a snapshot; one of another layout is set aside
+_WEIGHED = ("evidence", "traffic", "steering", "watch")
+_COUNTS = ("asked", "pulls", "clicks", "tallies", "prior", "earlier")
 
 
 def contents(fold: Fold) -> dict[str, Any]:
@@ -47,10 +47,11 @@ def contents(fold: Fold) -> dict[str, Any]:
         "at": fold.at,
         "chain": fold.chain.hex(),
         "decisions": fold.decisions,
-        "amounts": [fold.fillers, fold.learned, fold.expired, fold.voided_by_age],
+        "amounts": [fold.fillers, fold.learned, fold.expired, fold.voided_by_age, fold.learned_before],
         "tokens": {number: opened.token for number, opened in fold.open.items() if opened.token is not None},
         "crosses": {number: opened.cross.hex() for number, opened in fold.open.items() if opened.cross is not None},
-        "weighed": [fold.weighing.weighed, fold.weighing.compared],
+        "weighed": fold.weighing.facts,
+        "alarms": fold.alarms,
         "held": [[number, *held] for number, held in fold.held.items()],
         "stopped": fold.stopped,
         "resumed": fold.resumed,
@@ -135,15 +136,18 @@ def _fill(fold: Fold, facts: dict[str, Any], arrays: Any) -> None:
     fold.decisions, fold.stopped, fold.resumed = facts["decisions"], facts["stopped"], facts["resumed"]
     fold.clock_ahead, fold.clock_jumped = facts["clock"]
     fold.exclusions.taken |= dict(facts["excluded"])
-    fold.fillers, fold.learned, fold.expired, fold.voided_by_age = facts["amounts"]
+    fold.fillers, fold.learned, fold.expired, fold.voided_by_age = facts["amounts"][:4]
+    fold.learned_before, fold.alarms = sum(facts["amounts"][4:]), facts.get("alarms", [])  # older ones have none
     fold.eras, fold.era_first, fold.archives = facts["eras"], facts["era_first"], facts.get("archives", [])
     fold.settings = Settings.of_note(json.loads(facts["settings"]))
     fold.policy = policy_of(facts["policy"])
     fold.factors = Factors.of_note(facts)
     fold.forbidden = facts.get("forbidden", [])
     fold.place_levels()
+    fold.earlier = np.zeros((3, *fold.factors.sizes), np.int64)
     for name in _COUNTS:
-        setattr(fold, name, _long_enough(arrays[name]) if name == "tallies" else arrays[name])
+        if name in arrays.files:
+            setattr(fold, name, _long_enough(arrays[name]) if name == "tallies" else arrays[name])
     secrets, tokens, crosses = arrays["secrets"].tobytes(), facts["tokens"], facts["crosses"]
     visitors = facts["visitors"]
     for place, (number, row, col, tag, at) in enumerate(arrays["open"].tolist()):
@@ -162,7 +166,7 @@ def _long_enough(tallies: Any) -> Any:
 def _fill_weighing(fold: Fold, facts: dict[str, Any], arrays: Any) -> bool:
     """Take over evidence; return False, with evidence that begins, where this program weighs it otherwise."""
     fold.segments = Segments(fold.factors.sizes)
-    fold.weighing = Weighing(fold.settings, fold.factors.each, fold.rules, fold.segments)
+    fold.weighing = Weighing(fold.settings, fold.factors.each, fold.rules, fold.segments, fold.misfit_known)
     texts, attributes = facts["segments"]
     if not fold.segments.restore(texts, attributes, arrays):
         return False
@@ -174,7 +178,7 @@ def _fill_weighing(fold: Fold, facts: dict[str, Any], arrays: Any) -> bool:
         loaded.append(fresh._replace(**{name: arrays[f"{what}_{name}"] for name in fresh._fields}))
         if any(old.shape != new.shape for old, new in zip(fresh, loaded[-1], strict=True)):
             return False
-    fold.weighing.restore(*loaded, *facts["weighed"])
+    fold.weighing.restore(loaded, facts["weighed"])
     return True
 
 

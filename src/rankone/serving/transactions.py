@@ -21,6 +21,7 @@ from typing import TypeVar
 from rankone.errors import JournalError, StorageError
 from rankone.kernels.steering import look_due
 from rankone.serving import snapshot
+from rankone.serving.alarms import alarm_note
 from rankone.serving.clock import Clock, JournalTime
 from rankone.serving.fold import Fold, Stale
 from rankone.serving.fold_cache import CachedFold, FoldCache, MoreToRead
@@ -254,17 +255,22 @@ class Transactions:
         planned = planner.plan([request for job in jobs for request in job.requests])
         made: list[Decision] = []
         if len(planner.draft):
-            learned, events = fold.learned, planner.draft.take()
+            learned, events = fold.learned_since, planner.draft.take()
             self._append(cached, events)
             made = decisions_of(fold, events)
-            if look_due(learned, fold.learned):
+            if look_due(learned, fold.learned_since):
                 self._look(cached, fold, planner.draft)
         answers = iter([given.of(made) if isinstance(given, PromisedDecisions) else given for given in planned])
         return [(job, list(itertools.islice(answers, len(job.requests)))) for job in jobs]
 
     def _look(self, cached: CachedFold, fold: Fold, draft: Draft) -> None:
-        """Append the end of an experiment that stops by itself, or how its decisions are drawn from here on."""
+        """Append what an alarm begins, the end of an experiment that stops by itself, or how it draws from here on."""
         if fold.stopped is not None:
+            return
+        alarm = alarm_note(fold)
+        if alarm is not None:
+            draft.add(Kind.ERA, -1, texts=Texts(note=alarm))
+            self._append(cached, draft.take())
             return
         error, turn = fold.settings.auto_stop, fold.weighing.turn(fold.asked)
         won = winning_note(fold, error) if error else None

@@ -48,7 +48,7 @@ def verdict_of(fold: Fold) -> Verdict:
     if weighing.fits:
         found = _possible(fold, _timeproof(fold))
         decided = min(found.doubt, found.enough) <= weighing.error
-        known = weighing.compared >= _ENOUGH * weighing.weighed and (weighing.weighed or not fold.learned)
+        known = weighing.compared >= _ENOUGH * weighing.weighed and (weighing.weighed or not fold.learned_since)
         if decided or known:
             return found
     state = _standing(fold)

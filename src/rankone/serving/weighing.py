@@ -8,6 +8,7 @@ program may weigh evidence differently without changing what an older one chose.
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import math
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ from rankone.kernels.steering import (
     ERROR_RATE,
     EXPLORE,
     PARTS,
-    Steering,
+    SAME,
     comparisons,
     goal_of,
     measure_allowed,
@@ -29,14 +30,16 @@ from rankone.kernels.steering import (
     spared_by_each,
     start_steering,
 )
+from rankone.kernels.watching import Watch, reversed_levels, start_watch, watch_clicks
 from rankone.problems.visitors_left import visitors_left
 from rankone.serving.factors import Levels, margins
 from rankone.serving.packing import unpack_crosses
 from rankone.serving.segments import UNSAID, Segments
-from rankone.serving.settings import Settings
+from rankone.serving.settings import IGNORE, RESTART, Settings
 
 MAX_LEVELS = 256  # of all factors together; evidence about each two of more would not fit
 _MOST_WAITING = 64  # commits
+PROBES = 0.05  # the least share of decisions that explore where a change restarts the experiment, also after a verdict
 
 
 class _Outcomes(NamedTuple):
@@ -46,6 +49,7 @@ class _Outcomes(NamedTuple):
     clicked: Ints
     packed: list[bytes | None]
     hidden: Any
+    decisions: Ints
     segments: Any
 
 
@@ -58,6 +62,7 @@ class Weighing:
         factors: Sequence[Levels],
         forbidden: Ints | None = None,
         segments: Segments | None = None,
+        misfit: bool = False,
     ) -> None:
         self._settings, self.sizes = settings, tuple(len(levels.names) for levels in factors)
         self.fits = sum(self.sizes) <= MAX_LEVELS
@@ -65,18 +70,27 @@ class Weighing:
         self._segments = segments or Segments(sizes)
         self._goal = goal_of(settings.goal, settings.explore)
         self._begin_evidence(sizes)
+        self.watches = -1  # watches before the present one
         self.weighed = 0  # outcomes that count
         self._compared = 0  # those of decisions that leave something to compare
         self._waiting: list[_Outcomes] = []  # evidence is looked at now and then: until then, outcomes only wait
-        self.begin_era(factors, forbidden)
+        self.begin_era(factors, forbidden, misfit=misfit)
 
     def _begin_evidence(self, sizes: tuple[int, ...]) -> None:
         spared = spared_by_each(self._settings.margin, len(sizes))
         self._evidence, self._traffic = start_evidence(sizes, spared=spared), start_evidence(sizes, TRAFFIC_RATIOS)
 
-    def begin_era(self, factors: Sequence[Levels], forbidden: Ints | None = None) -> None:
-        """Go on with these levels: what is known stays known, exploration is even again, without what is forbidden."""
+    def begin_era(
+        self, factors: Sequence[Levels], forbidden: Ints | None = None, forget: bool = False, misfit: bool = False
+    ) -> None:
+        """Go on with these levels: what is known stays known, exploration is even again, without what is forbidden.
+
+        `forget`: nothing stays known. `misfit`: that levels are no product is known, and need not be found again.
+        """
         self._settle()
+        if forget:
+            self._begin_evidence(self.sizes if self.fits else (1,) * len(self.sizes))
+            self.weighed = self._compared = 0
         before, self.sizes = len(self.sizes), tuple(len(levels.names) for levels in factors)
         self.fits = self.fits and sum(self.sizes) <= MAX_LEVELS
         self._segments.resize(self.sizes)
@@ -86,6 +100,9 @@ class Weighing:
             self._evidence, self._traffic = (resized(each, self.sizes) for each in (self.evidence, self.traffic))
             if self._settings.margin and len(factors) > before:
                 self._spare_less(len(factors))
+        self.watches += 1
+        on_change, on_misfit = (self.fits and asked != IGNORE for asked in self._asked_for)
+        self._watch = start_watch(self.sizes if self.fits else (), self.watches, on_change, on_misfit and not misfit)
         living = [np.array(levels.numbers(), np.int64) for levels in factors]
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
         self.live = np.concatenate([numbers + first for numbers, first in zip(living, self.starts, strict=False)])
@@ -110,6 +127,10 @@ class Weighing:
         less = spared_by_each(self._settings.margin, n_factors)
         self._evidence.spared[0] = np.searchsorted(self._evidence.ratios, less, side="right") - 1
         self._evidence.enough[:] = 0.0
+
+    @property
+    def _asked_for(self) -> tuple[str, str]:
+        return self._settings.on_change, self._settings.on_misfit
 
     def levels_of_each(self) -> list[Ints]:
         """Return the numbers of the living levels of each factor, as evidence numbers them."""
@@ -156,6 +177,7 @@ class Weighing:
         packed: list[bytes | None],
         hidden: Any,
         drawn: int,
+        decisions: Ints,
         segments: Ints | None = None,
     ) -> None:
         """Learn from outcomes that count.
@@ -166,11 +188,12 @@ class Weighing:
             packed: the probabilities of its cross, None: not known.
             hidden: (n, levels) levels that were left out by hand for what they are: they are not compared there.
             drawn: how many are of decisions that a policy made; those after a stop say nothing about it.
+            decisions: their numbers.
             segments: of the visitors; None: nobody said anything of any of them.
         """
         self.weighed += drawn
         if self.fits and packed:
-            self._waiting.append(_Outcomes(numbers, clicked, packed, hidden, segments))
+            self._waiting.append(_Outcomes(numbers, clicked, packed, hidden, decisions, segments))
             if len(self._waiting) == _MOST_WAITING:
                 self._settle()
 
@@ -191,6 +214,9 @@ class Weighing:
         if any(some.segments is not None for some in waiting):
             each = [some.segments if some.segments is not None else [UNSAID] * len(some.packed) for some in waiting]
             self._segments.weigh(np.concatenate(each).astype(np.int64), shown, clicked, crosses)
+        if len(self._watch.flips):
+            decisions = np.concatenate([some.decisions for some in waiting])
+            compiled(watch_clicks, watch_clicks.__module__)(self._watch, shown, clicked, crosses, decisions)
 
     @property
     def evidence(self) -> Evidence:
@@ -211,9 +237,19 @@ class Weighing:
         return self._segments
 
     @property
+    def watch(self) -> Watch:
+        """Whether something rang in this era."""
+        self._settle()
+        return self._watch
+
+    def turned_over(self, restarts: int) -> tuple[int, int] | None:
+        """Return two levels, numbered factor after factor, the second of which now beats the first; None: no two do."""
+        return reversed_levels(self.evidence, restarts) if self.fits and self._settings.on_change != IGNORE else None
+
+    @property
     def arrays(self) -> tuple[Any, ...]:
         """All that is known, to see how large it is."""
-        return (*self._evidence, *self._traffic, *self.steering, self._segments)
+        return (*self._evidence, *self._traffic, *self.steering, *self._watch, self._segments)
 
     @property
     def compared(self) -> int:
@@ -221,10 +257,15 @@ class Weighing:
         self._settle()
         return self._compared
 
-    def restore(self, evidence: Evidence, traffic: Evidence, steering: Steering, weighed: int, compared: int) -> None:
-        """Go on from what a snapshot holds."""
-        self._evidence, self._traffic, self.steering = evidence, traffic, steering
-        self.weighed, self._compared = weighed, compared
+    def restore(self, known: Sequence[Any], facts: list[int]) -> None:
+        """Go on from what a snapshot holds: evidence, traffic, steering and watch; and `facts`."""
+        self._evidence, self._traffic, self.steering, self._watch = known
+        self.weighed, self._compared, self.watches = facts
+
+    @property
+    def facts(self) -> list[int]:
+        """What a snapshot keeps besides arrays."""
+        return [self.weighed, self.compared, self.watches]
 
     def full_cross(self, cross: Floats) -> Floats:
         """Return the probabilities of the living levels with zeros for the others."""
@@ -267,4 +308,17 @@ class Weighing:
         turned, explore, won = compiled(renew, renew.__module__)(
             self.evidence, self.live, self.steering, shown, self.bar, self.beaten_bar, self._goal, mix, found
         )
+        if self._settings.on_change == RESTART and self._settings.explore and explore < PROBES:
+            explore, mix = PROBES, self._probing(found)
+            apart = float(np.abs(mix / PARTS - self.steering.mix).max())
+            turned = apart >= SAME or self.steering.shares[EXPLORE] != explore
         return {"explore": explore, "mix": [int(part) for part in mix]}, bool(turned), found, bool(won)
+
+    def _probing(self, leaders: Ints) -> Floats:
+        """Return how levels are drawn where only a change is looked for: half of the time what leads, else evenly."""
+        mixes = []
+        for (first, end), leader in zip(itertools.pairwise(self.steering.starts), leaders, strict=True):
+            mix = np.full(end - first, PARTS // (2 * (end - first)))
+            mix[leader - first] += PARTS - mix.sum()
+            mixes.append(mix)
+        return np.concatenate(mixes).astype(float)

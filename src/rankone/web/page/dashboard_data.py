@@ -126,6 +126,8 @@ def _show(fold: Fold) -> dict[str, Any]:
         "explore": settings.explore,
         "exploring": exploring(fold),
         "margin": settings.margin or None,
+        "on_change": settings.on_change,
+        "on_misfit": settings.on_misfit,
         "control": None if settings.control is None else list(settings.control),
         "share": settings.share or None,
         "decisions": fold.decisions,
@@ -144,6 +146,7 @@ def _still(fold: Fold) -> Fold:
     still.asked, still.pulls, still.clicks = fold.asked.copy(), fold.pulls.copy(), fold.clicks.copy()
     still.tallies, still.weighing = fold.tallies.copy(), fold.weighing.still()
     still.open, still.held, still.eras = fold.open.copy(), fold.held.copy(), list(fold.eras)
+    still.alarms, still.earlier = list(fold.alarms), fold.earlier.copy()
     still.state = None
     return still
 

@@ -94,6 +94,12 @@ class NewExperiment(Body):
     share: Annotated[float, Field(gt=0, le=0.9)] | None = Field(
         None, description="that share; a tenth if left out; with a control only"
     )
+    on_change: Literal["restart", "tell", "ignore"] | None = Field(
+        None, description="what to do when clicks of levels change against each other"
+    )
+    on_misfit: Literal["insure", "tell", "ignore"] | None = Field(
+        None, description="what to do when levels are no product: go on with a policy that looks at all combinations"
+    )
 
 
 class PlanBody(Body):
@@ -314,6 +320,8 @@ class ExperimentAnswer(BaseModel):
     explore: float = Field(description="share of decisions that explore until there is a verdict")
     exploring: float = Field(description="that share now")
     margin: float | None
+    on_change: str
+    on_misfit: str
     control: list[str] | None
     share: float | None = Field(description="of all decisions, for the control")
     decisions: int

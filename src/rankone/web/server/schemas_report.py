@@ -25,6 +25,8 @@ class LineOfReport(BaseModel):
     ratio_low: float
     ratio_high: float | None = Field(description="null: no bound yet")
     against: str = Field(description="the same in words")
+    earlier_outcomes: int = Field(description="before the last restart; all counts above are since then")
+    earlier_clicks: int
 
 
 class FactorOfReport(BaseModel):
@@ -90,6 +92,28 @@ class SegmentsAnswer(BaseModel):
     sentence: str
 
 
+class AlarmAnswer(BaseModel):
+    """What rang: clicks of levels changed against each other, or levels are no product."""
+
+    what: Literal["change", "misfit"]
+    did: Literal["restart", "insure", "tell"] = Field(description="what the experiment did about it")
+    at: float = Field(description="seconds since 1970")
+    decisions: int
+    outcomes: int
+    side: str = Field(description="row, column or the name of another factor")
+    first: str
+    second: str
+    beside: dict[str, str] | None = Field(description="what both levels were shown with; null: whatever that was")
+    before: float | None = Field(
+        description="clicks of the first level for each of the second; of a misfit, beside that level; null: the first "
+        "was proven to be better, and then the second"
+    )
+    after: float | None = Field(description="after the change; of a misfit, beside other levels")
+    led: dict[str, str] = Field(description="what led then, by factor")
+    won: bool
+    rival: dict[str, Any] | None = Field(description="of a misfit: levels with a higher click rate than what led")
+
+
 class ReportAnswer(BaseModel):
     """What leads, how sure that is, who got how much traffic, what is still in the race."""
 
@@ -141,6 +165,9 @@ class ReportAnswer(BaseModel):
     prior_weight: float | None = Field(description="how much each of them counts")
     prior_left_out: list[str] = Field(description="levels of the past counts that the experiment does not have")
     excluded: int = Field(description="outcomes that no longer count")
+    on_change: str = Field(description="what it does when clicks of levels change against each other")
+    on_misfit: str = Field(description="what it does when levels are no product")
+    alarms: list[AlarmAnswer] = Field(description="the oldest first; the last restart began what is reported")
     factors: list[FactorOfReport] | None = Field(None, description="rows and columns: left out")
     shown_levels: dict[str, str] | None = Field(None, description="what every visitor sees since it was stopped")
     control_levels: dict[str, str] | None = Field(None, description="of the control, by factor")

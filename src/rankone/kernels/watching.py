@@ -1,0 +1,284 @@
+"""Has the world changed, or is it no product? Both asked of clicks alone, whatever the rate of the whole site does.
+
+The model while nothing changes: a visitor at time t clicks with probability ``s_t * m(combination)``, where s_t is ANY
+sequence and m stays as it is. As in `rankone.kernels.evidence`, clicks choose between two levels x and y of a factor,
+the other levels held. Here they are *thinned to even chances*: with a and b the probabilities with which the decision
+would have had x or y, a click on x is kept with probability min(1, b / a), one on y with min(1, a / b). Then
+
+    P(a kept click was on x) = m(x) / (m(x) + m(y))
+
+whatever s_t, the policy and its probabilities are: kept clicks are tosses of one coin. That costs at most half of what
+such clicks tell, and leaves two whole numbers to remember of a stretch of them. Which clicks are kept is drawn from the
+number of their decision, so a journal that is read again gives the same.
+
+**Two stretches.** Of a coin's tosses, n1 with x1 heads and n2 with x2 heads, the evidence that they were two coins is
+
+    E = KT(x1, n1) KT(x2, n2) / max over p of  p^x (1 - p)^(n - x),      x = x1 + x2,  n = n1 + n2
+
+where KT(x, n) = B(x + 1/2, n - x + 1/2) / pi is the probability that Krichevsky and Trofimov (1981) give to tosses one
+by one, before each is seen. **Proof** that it seldom misleads: if it was one coin with chance p, the denominator is at
+least the probability of what was seen, and the numerator is a probability of it too, where before each toss it is known
+to which stretch it belongs. So E is at most a martingale that starts at 1, and by Ville's inequality E ever reaches 1/e
+with probability at most e, for any policy and at any look. A weighted average of such E has the same property, and
+hence so has the largest E times its weight, if weights are fixed before and sum to at most 1.
+
+**Change.** The stretches are the tosses before and after a moment, and each two levels have a coin of their own beside
+each level of the next factor: so of two factors nothing is assumed about how levels act together. (Where that is too
+many coins there is one, whatever is beside; that holds for products.) Moments are the multiples of 8, 16, 32, ...
+tosses, of each the last four, so that memory is bounded and splits lie at distances from the end that grow
+geometrically. The m-th multiple of 8 * 2^j has weight 1 / ((j + 1) (j + 2) m (m + 1)), and all coins share evenly. The
+k-th watch, from 0 on, may be wrong with probability 0.05 / ((k + 1) (k + 2)): together 0.05, however many eras there
+are. Half of that is for coins, half for levels that were proven to beat each other (`reversed_levels`).
+
+**Misfit.** The stretches are tosses beside one level of another factor, and beside all others. If each level changes
+clicks by the same factor whatever it is shown with, that is one coin. All pairs of levels share evenly, and so do the
+levels beside them.
+
+**Scatter.** Real clicks scatter more than coins do. Of each coin, blocks of 16 tosses in a row are compared with the
+next 16: for one coin, (difference)^2 and x1 (16 - x2) / 16 + x2 (16 - x1) / 16 have the same mean. Evidence is divided
+by the ratio of their sums over all coins if that is above 1, which only makes it weaker.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankone.compiling.compiled import noalloc
+from rankone.kernels.evidence import Floats, Ints
+
+ERROR_RATE = 0.05  # of all alarms of a kind together
+_FIRST = 8  # tosses: the finest distance of moments
+_SIZES, _KEPT = 24, 4  # distances of moments, and how many are kept of each
+_BLOCK = 16
+_MOST = 40_000  # coins, each beside each level of another factor, that are watched for a change
+_MOST_COMPARED = 1_000_000  # the same for a misfit
+# Fields of `Watch.alarm`.
+RANG, FIRST, SECOND, BESIDE, TOSSES_1, HEADS_1, TOSSES_2, HEADS_2 = range(8)
+CHANGE, MISFIT = 1, 2  # what may ring
+
+
+class Watch(NamedTuple):
+    """Kept clicks of each two levels of a factor: a coin, whose heads are clicks on the level with the lower number."""
+
+    starts: Ints  # (factors + 1,) the first level of each factor, and the number of levels
+    coins: Ints  # (levels, levels) the number of the coin of two levels; -1: they are not compared
+    flips: Ints  # (coins, groups, 2) tosses and heads, beside each level of the next factor; one group: whatever beside
+    moments: Ints  # (coins, groups, sizes, kept) heads at the last multiples of each distance
+    blocks: Ints  # (coins, groups, 2) heads of the last whole block, -1: there is none, and when it began
+    scatter: Floats  # (2,) sums over pairs of blocks: squared differences, and what one coin would give
+    beside: Ints  # (coins, levels, 2) tosses and heads beside each level of other factors; no coins: nobody asks
+    bars: Floats  # (2,) log evidence at which a change rings, and at which a misfit does; infinite: nobody asks
+    heads_then: Ints  # (1,) scratch space
+    alarm: Ints  # (8,) what rang, the two levels, the level beside them (-1: any), tosses and heads of both stretches
+
+
+def error_of(number: int) -> float:
+    """Return how probable a false alarm of a watch may be, with so many watches before it: together `ERROR_RATE`.
+
+    >>> error_of(0), round(sum(error_of(number) for number in range(1000)), 4)
+    (0.025, 0.05)
+    """
+    return ERROR_RATE / ((number + 1) * (number + 2))
+
+
+def reversed_levels(evidence: Any, number: int) -> tuple[int, int] | None:
+    """Return two levels each of which was proven to beat the other, the one that did so first in front; None: no two.
+
+    For a product whose levels keep their ratios one of the two is wrong, so the error of such proofs is that of the
+    alarm. It sees a change soon after a verdict, when there are few clicks from before it that coins could compare.
+    """
+    sizes = np.diff(evidence.starts)
+    bar = math.log(2.0 * max(1, int((sizes * (sizes - 1)).sum())) / error_of(number))
+    both = np.minimum(evidence.proof, evidence.proof.T)
+    if not both.size or both.max() < bar:
+        return None
+    x, y = (int(level) for level in np.unravel_index(int(np.argmax(both)), both.shape))
+    return (y, x) if evidence.now[x, y] > evidence.now[y, x] else (x, y)
+
+
+def start_watch(sizes: tuple[int, ...], number: int = 0, change: bool = True, misfit: bool = True) -> Watch:
+    """Return a watch before the first click.
+
+    Args:
+        sizes: the number of levels of each factor.
+        number: of watches before it.
+        change: whether a change rings.
+        misfit: whether it rings that levels are no product.
+    """
+    asked = sizes if change or misfit else ()
+    starts = np.concatenate([[0], np.cumsum(asked)]).astype(np.int64)
+    levels = int(starts[-1])
+    coins, count = np.full((levels, levels), -1, np.int64), 0
+    for first, end in itertools.pairwise(starts.tolist()):
+        for x in range(first, end):
+            for y in range(x + 1, end):
+                coins[x, y] = coins[y, x] = count
+                count += 1
+    groups = max(sizes) if len(asked) > 1 and count * max(sizes) <= _MOST else 1
+    kept = count if change else 0
+    fits = count if misfit and len(asked) > 1 and count * levels <= _MOST_COMPARED else 0
+    error = error_of(number)
+    others = sum(math.comb(size, 2) * (levels - size) for size in asked)
+    return Watch(
+        starts=starts,
+        coins=coins,
+        flips=np.zeros((count, groups, 2), np.int64),
+        moments=np.zeros((kept, groups, _SIZES, _KEPT), np.int32),
+        blocks=np.full((count, groups, 2), [-1, 0], np.int64),
+        scatter=np.zeros(2),
+        beside=np.zeros((fits, levels, 2), np.int32),
+        bars=np.log([2.0 * max(1, count * groups) / error, max(1, others) / error]),
+        heads_then=np.zeros(1, np.int64),
+        alarm=np.zeros(8, np.int64),
+    )
+
+
+@noalloc
+def _luck(number: int) -> float:
+    """Return a number from 0 to 1 that the number of a decision gives (splitmix64)."""
+    mixed = np.uint64(number) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return float((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(11)) / 9007199254740992.0
+
+
+@noalloc
+def _likely(heads: float, tosses: float) -> float:
+    """Return the log of the probability that Krichevsky and Trofimov give to tosses."""
+    return math.lgamma(heads + 0.5) + math.lgamma(tosses - heads + 0.5) - math.lgamma(tosses + 1.0) - math.log(math.pi)
+
+
+@noalloc
+def two_coins(tosses_1: float, heads_1: float, tosses_2: float, heads_2: float, least: float) -> float:
+    """Return the log evidence that two stretches are of two coins; anything below `least` where it is below that."""
+    tosses, heads = tosses_1 + tosses_2, heads_1 + heads_2
+    if heads <= 0.0 or heads >= tosses or tosses_1 <= 0.0 or tosses_2 <= 0.0:
+        return -math.inf
+    p = heads / tosses
+    apart = heads_1 - p * tosses_1
+    # It is at most n1 d(p1, p) + n2 d(p2, p), and d(q, p) <= (q - p)^2 / (p (1 - p)): cheap, and nearly always enough.
+    if apart * apart * (1.0 / tosses_1 + 1.0 / tosses_2) < least * p * (1.0 - p):
+        return -math.inf
+    one = heads * math.log(p) + (tosses - heads) * math.log(1.0 - p)
+    return _likely(heads_1, tosses_1) + _likely(heads_2, tosses_2) - one
+
+
+@noalloc
+def scattered(watch: Any) -> float:
+    """Return how much more than a coin's the tosses scatter; 1 if not more, or if nothing is known."""
+    return max(1.0, (watch.scatter[0] + 8.0) / (watch.scatter[1] + 8.0))
+
+
+@noalloc
+def _ring(watch: Any, what: int, x: int, y: int, beside: int, first: Any, second: Any) -> None:
+    alarm = watch.alarm
+    alarm[RANG], alarm[FIRST], alarm[SECOND], alarm[BESIDE] = what, x, y, beside
+    alarm[TOSSES_1], alarm[HEADS_1] = first
+    alarm[TOSSES_2], alarm[HEADS_2] = second
+
+
+@noalloc
+def _changed(watch: Any, coin: int, group: int, bar: float) -> int:
+    """Note the moment that the last toss of a coin ends; return tosses up to when it changed, 0: it has not."""
+    tosses, heads = watch.flips[coin, group]
+    scatter, distance = scattered(watch), _FIRST
+    for size in range(_SIZES):
+        last = tosses // distance
+        if last == 0:
+            return 0
+        kept = watch.moments[coin, group, size]
+        if last * distance == tosses:
+            kept[last % _KEPT] = heads
+        for number in range(max(1, last - _KEPT + 1), last + 1):
+            then, heads_then = number * distance, kept[number % _KEPT]
+            if then < tosses:
+                needed = scatter * (bar + math.log((size + 1.0) * (size + 2.0) * number * (number + 1.0)))
+                if two_coins(then, heads_then, tosses - then, heads - heads_then, needed) >= needed:
+                    watch.heads_then[0] = heads_then
+                    return then
+        distance *= 2
+    return 0
+
+
+@noalloc
+def _end_block(watch: Any, coin: int, group: int) -> None:
+    """Compare the block of tosses that has just ended with the one before."""
+    heads, blocks = watch.flips[coin, group, 1], watch.blocks[coin, group]
+    now, before = heads - blocks[1], blocks[0]
+    if before >= 0:
+        watch.scatter[0] += (now - before) * (now - before)
+        watch.scatter[1] += (now * (_BLOCK - before) + before * (_BLOCK - now)) / _BLOCK
+    blocks[0], blocks[1] = now, heads
+
+
+@noalloc
+def _follow(watch: Any, coin: int, group: int, x: int, y: int, beside: int) -> None:
+    """Ring if a coin has changed."""
+    tosses, heads = watch.flips[coin, group]
+    if tosses % _BLOCK == 0:
+        _end_block(watch, coin, group)
+    if len(watch.moments) > 0:
+        then = _changed(watch, coin, group, watch.bars[CHANGE - 1])
+        if then > 0:
+            before = watch.heads_then[0]
+            _ring(watch, CHANGE, x, y, beside, (then, before), (tosses - then, heads - before))
+
+
+@noalloc
+def _compare(watch: Any, coin: int, x: int, y: int, level: int, factor: int) -> None:
+    """Ring if a coin falls otherwise beside a level of another factor than beside the others."""
+    tosses = heads = 0
+    for other in range(watch.starts[factor], watch.starts[factor + 1]):
+        tosses += watch.beside[coin, other, 0]
+        heads += watch.beside[coin, other, 1]
+    here, there = watch.beside[coin, level, 0], watch.beside[coin, level, 1]
+    needed = scattered(watch) * watch.bars[MISFIT - 1]
+    if two_coins(here, there, tosses - here, heads - there, needed) >= needed:
+        _ring(watch, MISFIT, x, y, level, (here, there), (tosses - here, heads - there))
+
+
+@noalloc
+def watch_click(watch: Any, shown: Any, cross: Any, number: int) -> None:
+    """Learn from one click, and ring if it gives reason to.
+
+    Args:
+        watch: what is known.
+        shown: the level of each factor that was clicked, numbered factor after factor.
+        cross: for each level of each factor, the probability with which the decision would have been the same but for
+            that level.
+        number: of the decision.
+    """
+    luck, n_factors, groups = _luck(number), len(shown), watch.flips.shape[1]
+    for factor in range(n_factors):
+        level = shown[factor]
+        a = cross[level]
+        following = (factor + 1) % n_factors
+        group = shown[following] - watch.starts[following] if groups > 1 else 0
+        for other in range(watch.starts[factor], watch.starts[factor + 1]):
+            b = cross[other]
+            if other == level or not a > 0.0 or not b > 0.0 or luck * a >= b:
+                continue
+            x, y = min(level, other), max(level, other)
+            coin, head = watch.coins[x, y], 1 if level == x else 0
+            watch.flips[coin, group, 0] += 1
+            watch.flips[coin, group, 1] += head
+            if len(watch.beside) > 0:
+                for each in range(n_factors):
+                    if each != factor:
+                        watch.beside[coin, shown[each], 0] += 1
+                        watch.beside[coin, shown[each], 1] += head
+                        if watch.alarm[RANG] == 0:
+                            _compare(watch, coin, x, y, shown[each], each)
+            if watch.alarm[RANG] == 0:
+                _follow(watch, coin, group, x, y, shown[following] if groups > 1 else -1)
+
+
+def watch_clicks(watch: Any, shown: Ints, clicked: Ints, crosses: Floats, decisions: Ints) -> None:
+    """Learn from outcomes, one per row; those whose probabilities are not known have a cross of zeros."""
+    for place in range(len(clicked)):
+        if clicked[place]:
+            watch_click(watch, shown[place], crosses[place], decisions[place])

@@ -1,0 +1,121 @@
+"""Alarms: the world has changed, or levels are no product. What an experiment then writes into its journal.
+
+What rings is in `rankone.kernels.watching`, and it is folded from the journal like everything else. An alarm begins an
+era: its event says what rang, when, what the experiment does about it (`did`) and what led until then. So a journal
+that is read again does what was done, even by a program that would ring otherwise.
+
+A verdict belongs to its era: what was proven before a change stays proven of the time before, and is told as such.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from rankone.kernels.watching import BESIDE, CHANGE, FIRST, HEADS_1, HEADS_2, MISFIT, RANG, SECOND, TOSSES_1, TOSSES_2
+from rankone.policies import Policy, as_policy
+from rankone.serving.fold import Fold
+from rankone.serving.names import called
+from rankone.serving.settings import INSURE, RESTART, TELL
+from rankone.serving.verdict import verdict_of
+
+INSURED = "thompson"  # the policy that takes over where levels are no product
+_FEWEST = 3  # clicks from which on a combination is said to do better than what leads
+
+
+def alarm_note(fold: Fold) -> str | None:
+    """Return the note of the era that an alarm begins; None: nothing rang."""
+    rang = fold.weighing.watch.alarm.tolist()
+    if rang[RANG] == 0:
+        told = [alarm["did"] == RESTART for alarm in fold.alarms]
+        changed = any(alarm["what"] == "change" and alarm["did"] == TELL for alarm in fold.since_restart())
+        found = None if changed else fold.weighing.turned_over(sum(told))  # what is told is not told again
+        if found is None:
+            return None
+        rang = [CHANGE, *found, -1, 0, 0, 0, 0]
+    alarm = _told(fold, rang)
+    more: dict[str, Any] = {"alarm": alarm}
+    if alarm["did"] == INSURE:
+        more["policy"] = _insuring(fold).label  # type: ignore[union-attr]
+    return fold.era_note(_why(alarm), forget=alarm["did"] != TELL, **more)
+
+
+def _told(fold: Fold, rang: list[int]) -> dict[str, Any]:
+    """Return what there is to say of an alarm, in plain values."""
+    misfit = rang[RANG] == MISFIT
+    asked = fold.settings.on_misfit if misfit else fold.settings.on_change
+    did = TELL if asked == INSURE and _insuring(fold) is None else asked
+    factor, first = _level(fold, rang[FIRST])
+    beside = _level(fold, rang[BESIDE]) if rang[BESIDE] >= 0 else None
+    state = verdict_of(fold)
+    return {
+        "what": "misfit" if misfit else "change",
+        "did": did,
+        "at": fold.at,
+        "decisions": fold.decisions,
+        "outcomes": fold.learned,
+        "factor": factor,
+        "first": first,
+        "second": _level(fold, rang[SECOND])[1],
+        "beside": None if beside is None else {beside[0]: beside[1]},
+        "before": _ratio(rang[HEADS_1], rang[TOSSES_1]),
+        "after": _ratio(rang[HEADS_2], rang[TOSSES_2]),
+        "led": fold.factors.named([int(live[place]) for live, place in zip(fold.live, state.leaders, strict=True)]),
+        "won": min(state.doubt, state.enough) <= fold.weighing.error,
+        "rival": _rival(fold, state.leaders) if misfit else None,
+    }
+
+
+def _why(alarm: dict[str, Any]) -> str:
+    """Return why an era began, as `Report.eras` lists it."""
+    levels = f"'{alarm['first']}' against '{alarm['second']}'"
+    if alarm["what"] == "misfit":
+        ((factor, level),) = alarm["beside"].items()
+        return f"alarm: beside {called(factor)} '{level}', {called(alarm['factor'])} {levels} is clicked otherwise"
+    return f"alarm: clicks of {called(alarm['factor'])} {levels} changed"
+
+
+def _level(fold: Fold, number: int) -> tuple[str, str]:
+    """Return the factor and the name of a level, numbered factor after factor."""
+    for factor, levels in fold.factors.items():
+        if number < len(levels.names):
+            return factor, levels.names[number]
+        number -= len(levels.names)
+    raise ValueError(number)
+
+
+def _ratio(heads: int, tosses: int) -> float | None:
+    """Return how often one level is clicked for each click of another, a little towards 1; None: nobody counted."""
+    return (heads + 0.5) / (tosses - heads + 0.5) if tosses else None
+
+
+def _rival(fold: Fold, leaders: tuple[int, ...]) -> dict[str, Any] | None:
+    """Return the combination off the cross of what leads that has the highest click rate, if that is higher."""
+    known = np.ix_(*fold.live)
+    pulls, clicks = fold.pulls[known], fold.clicks[known]
+    cells = np.indices(pulls.shape)
+    differs = sum((place != best).astype(np.int64) for place, best in zip(cells, leaders, strict=True))
+    rates = np.where((differs > 1) & (clicks >= _FEWEST), clicks / np.maximum(pulls, 1), -1.0)
+    best = np.unravel_index(int(np.argmax(rates)), rates.shape)
+    if pulls[leaders] == 0 or rates[best] * pulls[leaders] <= clicks[leaders]:
+        return None
+    levels = fold.factors.named([int(live[place]) for live, place in zip(fold.live, best, strict=True)])
+    return {"levels": levels, "rate": float(rates[best]), "led": float(clicks[leaders] / pulls[leaders])}
+
+
+def _insuring(fold: Fold) -> Policy | None:
+    """Return the policy that insures, on these levels; None: it runs already, or cannot play them."""
+    found = as_policy(INSURED)
+    found = found.live() if fold.settings.explore else found
+    sizes = tuple(len(live) for live in fold.live)
+    forbids = len(fold.rules) and "forbidden" not in inspect.signature(found.start).parameters
+    if found.label == fold.policy.label or forbids:
+        return None
+    try:
+        found.check_plays("pair" if len(sizes) == 2 else "combination", sizes, "a live experiment")
+        found.start(*sizes)
+    except ValueError:
+        return None
+    return found
