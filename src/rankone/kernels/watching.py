@@ -54,6 +54,7 @@ ERROR_RATE = 0.05  # of all alarms of a kind together
 _FIRST = 8  # tosses: the finest distance of moments
 _SIZES, _KEPT = 24, 4  # distances of moments, and how many are kept of each
 _BLOCK = 16
+_PRIOR = 50.0  # squared heads: how much blocks have to differ before scatter is believed
 _MOST = 40_000  # coins, each beside each level of another factor, that are watched for a change
 _MOST_COMPARED = 1_000_000  # the same for a misfit
 # Fields of `Watch.alarm`.
@@ -85,19 +86,23 @@ def error_of(number: int) -> float:
     return ERROR_RATE / ((number + 1) * (number + 2))
 
 
-def reversed_levels(evidence: Any, number: int) -> tuple[int, int] | None:
-    """Return two levels each of which was proven to beat the other, the one that did so first in front; None: no two.
+def reversal_bar(sizes: tuple[int, ...], number: int) -> float:
+    """Return the log evidence at which `reversed_levels` rings, after so many restarts."""
+    return math.log(2.0 * max(1, sum(size * (size - 1) for size in sizes)) / error_of(number))
+
+
+def reversed_levels(evidence: Any, bar: float) -> tuple[int, int]:
+    """Return two levels each of which was proven to beat the other, the one that did so first in front; -1: no two.
 
     For a product whose levels keep their ratios one of the two is wrong, so the error of such proofs is that of the
     alarm. It sees a change soon after a verdict, when there are few clicks from before it that coins could compare.
     """
-    sizes = np.diff(evidence.starts)
-    bar = math.log(2.0 * max(1, int((sizes * (sizes - 1)).sum())) / error_of(number))
-    both = np.minimum(evidence.proof, evidence.proof.T)
-    if not both.size or both.max() < bar:
-        return None
-    x, y = (int(level) for level in np.unravel_index(int(np.argmax(both)), both.shape))
-    return (y, x) if evidence.now[x, y] > evidence.now[y, x] else (x, y)
+    proof = evidence.proof
+    for x in range(len(proof)):
+        for y in range(x):
+            if proof[x, y] >= bar and proof[y, x] >= bar:
+                return (y, x) if evidence.now[x, y] > evidence.now[y, x] else (x, y)
+    return -1, -1
 
 
 def start_watch(sizes: tuple[int, ...], number: int = 0, change: bool = True, misfit: bool = True) -> Watch:
@@ -170,7 +175,7 @@ def two_coins(tosses_1: float, heads_1: float, tosses_2: float, heads_2: float, 
 @noalloc
 def scattered(watch: Any) -> float:
     """Return how much more than a coin's the tosses scatter; 1 if not more, or if nothing is known."""
-    return max(1.0, (watch.scatter[0] + 8.0) / (watch.scatter[1] + 8.0))
+    return max(1.0, (watch.scatter[0] + _PRIOR) / (watch.scatter[1] + _PRIOR))
 
 
 @noalloc

@@ -31,8 +31,9 @@ control chose, that of both: that they choose, and choose this) and `token` (who
 shown, "clicked" is a mask (`rankone.serving.packing`). Journals of version 3 also steer, and a decision has
 `cross_chances`: the probabilities with which it would have been the same but for one level. Those of version 4 have
 factors with names of their own, any number of them, or past counts to begin with; so may one of version 3 once a factor
-was added or something was forbidden, which older programs do not read on from there. In those of version 5 alarms may
-ring (`rankone.serving.alarms`): an ERA then says which, and may forget what was known.
+was added or something was forbidden, which older programs do not read on from there. Those of version 5 say what
+they do when an alarm rings (`rankone.serving.alarms`): an ERA says which, and may forget what was known. Where nobody
+said so, an alarm is only told, in an ERA that older programs read as any other.
 
 Outcomes repeat what was shown and the tag of their decision, so every row can be read on its own. Events committed
 together form a group; the last event of a group carries the checksum of the group chained to the one before it. The

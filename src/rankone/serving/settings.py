@@ -24,9 +24,9 @@ MAX_PAIRS = 10_000_000
 MAX_OPEN = 100_000  # decisions that may wait for their outcomes, unless the experiment says otherwise
 MAX_AGE = 3_600_000_000  # microseconds after which an open decision may make room, unless it says otherwise
 MAX_SECONDS = 366 * 86_400.0  # of a window or an age
-# What an experiment may do when an alarm rings (`rankone.serving.alarms`); journals that do not say ignore it.
+# What an experiment may do when an alarm rings (`rankone.serving.alarms`); journals that do not say so only tell it, in
+# a way that older programs read past.
 IGNORE, TELL, RESTART, INSURE = "ignore", "tell", "restart", "insure"
-DEFAULT_ON_CHANGE, DEFAULT_ON_MISFIT = TELL, TELL
 ON_CHANGE, ON_MISFIT = (RESTART, TELL, IGNORE), (INSURE, TELL, IGNORE)
 
 
@@ -54,19 +54,14 @@ class Settings:
     prior: Prior | None = None  # pulls and clicks of each combination from before
     reward_cap: float = 0.0  # 0: outcomes are clicks
     factors: tuple[tuple[str, tuple[str, ...]], ...] = ()  # names and levels; empty: rows and columns
-    on_change: str = IGNORE
-    on_misfit: str = IGNORE
+    on_change: str = TELL
+    on_misfit: str = TELL
     past: Past | None = None  # where the prior comes from; journals that have none were begun without, or earlier
 
     @property
     def levels(self) -> dict[str, tuple[str, ...]]:
         """The levels of each factor with which the experiment began, by its name."""
         return levels_of(self.rows, self.cols, self.factors)
-
-    @property
-    def watched(self) -> bool:
-        """Whether alarms may ring."""
-        return (self.on_change, self.on_misfit) != (IGNORE, IGNORE)
 
     @classmethod
     def new(cls, name: str, asked: dict[str, Any]) -> Settings:
@@ -86,20 +81,19 @@ class Settings:
         if len(sizes) == 2:
             check_chances(chosen, *sizes)
         defaults: dict[str, Any] = {"window": 0, "auto_stop": 0.0, "seed": secrets.randbits(62), "max_open": MAX_OPEN}
-        defaults |= {"on_change": DEFAULT_ON_CHANGE, "on_misfit": DEFAULT_ON_MISFIT}
         given = {"rows": (), "cols": ()} | {key: value for key, value in asked.items() if value is not None}
         return cls(name=name, **defaults | given | {"policy": chosen.label, "goal": goal, "explore": explore})
 
     def note(self) -> str:
         """Return the settings as the journal's first event keeps them."""
-        watched = self.watched
-        version = VERSION if watched else FACTORS_VERSION if self.factors or self.past else PAIRS_VERSION
+        only_told = (self.on_change, self.on_misfit) == (TELL, TELL)
+        version = VERSION if not only_told else FACTORS_VERSION if self.factors or self.past else PAIRS_VERSION
         found = dataclasses.asdict(self) | {"version": version}
         if not self.factors:
             del found["factors"]  # older programs read this
         if self.past is None:
             del found["past"]
-        if not watched:
+        if only_told:
             del found["on_change"], found["on_misfit"]
         return json.dumps(found)
 

@@ -17,7 +17,7 @@ from rankone.policies import Policy
 from rankone.serving import winner
 from rankone.serving.factors import Factors
 from rankone.serving.packing import pack_cross
-from rankone.serving.settings import DEFAULT_POLICY, TELL, Settings
+from rankone.serving.settings import DEFAULT_POLICY, Settings
 from rankone.serving.unknown_policy import UnknownPolicy, policy_of
 from rankone.serving.weighing import Weighing
 
@@ -60,12 +60,11 @@ def warm_up(policy: Policy, n_factors: int = 2) -> Callable[..., Any] | None:
     counts = np.zeros(sizes, np.int64)
     winner.standing(counts, counts)  # every report asks who leads
     factors = Factors.new({str(factor): ("A", "B") for factor in range(n_factors)})
-    weighing = Weighing(
-        Settings("warm", ("A", "B"), ("A", "B"), policy.label, 0, 0, 0.0, 1, on_change=TELL), factors.each
-    )
+    weighing = Weighing(Settings("warm", ("A", "B"), ("A", "B"), policy.label, 0, 0, 0.0, 1), factors.each)
     outcomes = np.zeros((2, n_factors), np.int64)
     weighing.weigh(outcomes, outcomes[:, 0], [pack_cross(np.ones(2 * n_factors), sizes), None], None, 2, np.arange(2))
     weighing.leaders(counts)
+    weighing.turned_over(0)
     _compiled.add(_kind(policy, n_factors))
     return run
 

@@ -30,7 +30,7 @@ from rankone.kernels.steering import (
     spared_by_each,
     start_steering,
 )
-from rankone.kernels.watching import Watch, reversed_levels, start_watch, watch_clicks
+from rankone.kernels.watching import Watch, reversal_bar, reversed_levels, start_watch, watch_clicks
 from rankone.problems.visitors_left import visitors_left
 from rankone.serving.factors import Levels, margins
 from rankone.serving.packing import unpack_crosses
@@ -39,7 +39,8 @@ from rankone.serving.settings import IGNORE, RESTART, Settings
 
 MAX_LEVELS = 256  # of all factors together; evidence about each two of more would not fit
 _MOST_WAITING = 64  # commits
-PROBES = 0.05  # the least share of decisions that explore where a change restarts the experiment, also after a verdict
+PROBES = 0.1  # the least share of decisions that explore where a change restarts the experiment, also after a verdict;
+# and the part of decisions in which any level may be drawn there
 
 
 class _Outcomes(NamedTuple):
@@ -244,7 +245,11 @@ class Weighing:
 
     def turned_over(self, restarts: int) -> tuple[int, int] | None:
         """Return two levels, numbered factor after factor, the second of which now beats the first; None: no two do."""
-        return reversed_levels(self.evidence, restarts) if self.fits and self._settings.on_change != IGNORE else None
+        if not self.fits or self._settings.on_change == IGNORE:
+            return None
+        bar = reversal_bar(self.sizes, restarts)
+        first, second = compiled(reversed_levels, reversed_levels.__module__)(self.evidence, bar)
+        return (first, second) if first >= 0 else None
 
     @property
     def arrays(self) -> tuple[Any, ...]:
@@ -308,17 +313,18 @@ class Weighing:
         turned, explore, won = compiled(renew, renew.__module__)(
             self.evidence, self.live, self.steering, shown, self.bar, self.beaten_bar, self._goal, mix, found
         )
-        if self._settings.on_change == RESTART and self._settings.explore and explore < PROBES:
-            explore, mix = PROBES, self._probing(found)
+        if self._settings.on_change == RESTART and self._settings.explore:
+            explore = max(PROBES, explore)
+            mix = self._probing(mix, min(0.5, PROBES / explore))
             apart = float(np.abs(mix / PARTS - self.steering.mix).max())
             turned = apart >= SAME or self.steering.shares[EXPLORE] != explore
         return {"explore": explore, "mix": [int(part) for part in mix]}, bool(turned), found, bool(won)
 
-    def _probing(self, leaders: Ints) -> Floats:
-        """Return how levels are drawn where only a change is looked for: half of the time what leads, else evenly."""
+    def _probing(self, mix: Floats, part: float) -> Floats:
+        """Return how levels are drawn if this part of exploration is even: what is beaten may be best tomorrow."""
         mixes = []
-        for (first, end), leader in zip(itertools.pairwise(self.steering.starts), leaders, strict=True):
-            mix = np.full(end - first, PARTS // (2 * (end - first)))
-            mix[leader - first] += PARTS - mix.sum()
-            mixes.append(mix)
-        return np.concatenate(mixes).astype(float)
+        for first, end in itertools.pairwise(self.steering.starts.tolist()):
+            found = np.floor((1.0 - part) * mix[first:end] + part * PARTS / (end - first))
+            found[np.argmax(found)] += PARTS - found.sum()  # what rounding leaves
+            mixes.append(found)
+        return np.concatenate(mixes)

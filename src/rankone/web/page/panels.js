@@ -3,6 +3,7 @@
 import { rateChart, trafficChart } from "./charts.js";
 import { showCombinations, showFactors, showInteractions } from "./combinations.js";
 import { $, duration, element, number, percent, plural, shortPercent } from "./dom.js";
+import { showAlarms } from "./alarms.js";
 import { raceNote, showVerdict, verdictFigures } from "./verdict.js";
 import { showSegments } from "./segments.js";
 import { heatMap, lineTable } from "./tables.js";
@@ -171,6 +172,7 @@ function showRace(view) {
 export async function show(view) {
   $("experiment").hidden = false;
   showVerdict(view.report);
+  showAlarms(view.report);
   document.title = `${view.report.name} · rankone`;
   showLabels(view);
   showFigures(view);

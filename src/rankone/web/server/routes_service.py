@@ -127,6 +127,7 @@ _FILES = (
             "manage.js",
             "manage_tokens.js",
             "verdict.js",
+            "alarms.js",
             "tables.js",
             "charts.js",
             "dom.js",

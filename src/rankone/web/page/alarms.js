@@ -1,0 +1,45 @@
+// Alarms: that clicks of levels changed against each other, or that levels are no product; what was done, and what there was before.
+
+import { $, element, number, percent, plural } from "./dom.js";
+
+const DID = { restart: "begun anew", insure: "another policy took over", tell: "only told" };
+const named = (levels) => Object.values(levels).join(" with ");
+const times = (ratio) => number(Number(ratio.toPrecision(2)));
+
+function what(alarm) {
+  const beside = alarm.beside === null ? "" : ` with ${named(alarm.beside)}`;
+  const levels = `${alarm.side} ${alarm.first} against ${alarm.second}${beside}`;
+  if (alarm.before === null || alarm.after === null) return `Clicks of ${levels} changed: ${alarm.first} was proven to be better, and then ${alarm.second}.`;
+  const each = (ratio, when) => `${times(ratio)} clicks for each of the other ${when}`;
+  if (alarm.what === "change") return `Clicks of ${levels} changed: ${each(alarm.before, "before")}, ${times(alarm.after)} since.`;
+  return `Levels are no product. Clicks of ${levels}: ${each(alarm.before, "there")}, ${times(alarm.after)} elsewhere.`;
+}
+
+function cost({ rival }) {
+  if (!rival) return [];
+  return [` ${named(rival.levels)} had ${percent(rival.rate)} clicks by then, what led ${percent(rival.led)}, as far as click rates stayed as they are.`];
+}
+
+function entry(alarm) {
+  const when = new Date(1000 * alarm.at);
+  const time = element("time", { datetime: when.toISOString() }, when.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" }));
+  const until = ` Until then ${named(alarm.led)} ${alarm.won ? "had won" : "led"}, after ${plural(alarm.outcomes, "outcome")}.`;
+  return element("li", {}, element("strong", {}, time, ` \u2013 ${DID[alarm.did]}. `), what(alarm), ...cost(alarm), until);
+}
+
+function beforeRow(side, line) {
+  const rate = line.earlier_outcomes ? percent(line.earlier_clicks / line.earlier_outcomes) : "\u2013";
+  return element("tr", {}, element("th", { scope: "row" }, line.name), ...[side, number(line.earlier_outcomes), number(line.earlier_clicks), rate]
+    .map((text) => element("td", {}, text)));
+}
+
+// The newest alarm first; below them what was counted before the last restart, which no statement rests on any more.
+export function showAlarms(report) {
+  $("alarms-section").hidden = report.alarms.length === 0;
+  $("alarms").replaceChildren(...[...report.alarms].reverse().map(entry));
+  const sides = report.factors ? report.factors.map(({ name, levels }) => [name, levels]) : [["row", report.rows], ["column", report.cols]];
+  const rows = sides.flatMap(([side, lines]) => lines.filter((line) => line.earlier_outcomes).map((line) => beforeRow(side, line)));
+  $("earlier").hidden = rows.length === 0;
+  const head = ["level", "of", "outcomes", "clicks", "click rate"].map((text) => element("th", { scope: "col" }, text));
+  $("earlier-table").replaceChildren(element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows));
+}

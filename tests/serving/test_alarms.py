@@ -1,0 +1,193 @@
+"""Alarms in live experiments: an era begins, the report says when and why, and a restart of the program repeats it."""
+
+import json
+
+import numpy as np
+import pytest
+
+from rankone.errors import InputError
+from rankone.numerics.seeds import generator
+from rankone.serving import Experiment
+from rankone.serving.doctor import examine
+from rankone.serving.report import Report
+
+from .helpers import Clock, saved
+
+BEFORE = np.outer([0.9, 0.3, 0.4], [0.8, 0.8])
+AFTER = np.outer([0.3, 0.3, 0.9], [0.8, 0.8])
+EXCEPTION = np.array([[0.7, 0.5], [0.3, 0.2], [0.35, 0.95]])
+
+
+def live(db=None, name="homepage", **settings):
+    given = {"policy": "uniform", "seed": 5, "durability": "off", "clock": Clock()} | settings
+    return Experiment(name, ["A", "B", "C"], ["1", "2"], db=db, **given)
+
+
+def send(experiment, table, visitors, seed=0):
+    rng = generator(seed, "visitors")
+    for _ in range(0, visitors, 50):
+        told = [(one, bool(rng.random() < table[one.row, one.col])) for one in experiment.ask(50)]
+        experiment.tell_many(told)
+    return experiment.report()
+
+
+def test_a_change_begins_the_experiment_anew():
+    with live(on_change="restart") as experiment:
+        assert send(experiment, BEFORE, 1_000).best_row == "A"
+        report = send(experiment, AFTER, 1_500, seed=1)
+        assert [(alarm.what, alarm.did) for alarm in report.alarms] == [("change", "restart")]
+        (alarm,) = report.alarms
+        assert alarm.led["row"] == "A"
+        assert 1_000 < alarm.decisions < 2_500
+        assert alarm.side == "row"
+        assert {alarm.first, alarm.second} & {"A"}
+        assert {alarm.first, alarm.second} & {"C"}
+        assert report.best_row == "C"
+        assert report.decisions == 2_500
+        assert sum(row.outcomes for row in report.rows) == 2_500 - alarm.outcomes
+        assert sum(row.earlier_outcomes for row in report.rows) == alarm.outcomes
+        assert sum(row.clicks + row.earlier_clicks for row in report.rows) == report.outcomes["clicked"]
+        assert len(report.eras) == 2
+        assert report.eras[1].startswith("alarm: clicks of row")
+        assert "changed, noticed on 1 January 1970, 00:16 UTC" in report.sentence
+        assert "so all was begun anew" in report.sentence
+        assert "until then 'A' with" in report.sentence
+        assert Report.of_dict(json.loads(json.dumps(report.to_dict()))) == report
+
+
+def test_a_change_that_is_only_told():
+    with live(on_change="tell") as experiment:
+        send(experiment, BEFORE, 1_000)
+        report = send(experiment, AFTER, 1_500, seed=1)
+        assert [alarm.did for alarm in report.alarms] == ["tell"]
+        assert sum(row.outcomes for row in report.rows) == 2_500
+        assert report.rows[0].earlier_outcomes == 0
+        assert "takes both times together, so it may be wrong" in report.sentence
+
+
+def test_what_rang_stops_no_experiment_on_a_winner_of_two_worlds():
+    wide = BEFORE * [1.0, 0.5]
+    with live(on_change="tell", margin=0.0) as experiment:
+        send(experiment, BEFORE, 1_000)
+        send(experiment, AFTER, 1_500, seed=1)
+        report = send(experiment, wide[::-1], 1_500, seed=2)
+        assert not report.decided or "looks like the winner" in report.sentence
+
+
+def test_nobody_looks_where_it_is_ignored(tmp_path):
+    with live(tmp_path / "a.db", on_change="ignore", on_misfit="ignore") as experiment:
+        send(experiment, BEFORE, 1_000)
+        assert send(experiment, AFTER, 1_500, seed=1).alarms == ()
+        (note,) = experiment.database.transactions.storage.query("SELECT note FROM rankone_journal WHERE seq = 1")
+        settings = json.loads(note[0])
+        assert settings["version"] == 5
+        assert settings["on_change"] == "ignore"
+
+
+def test_unless_it_says_otherwise_an_experiment_tells():
+    with live() as experiment:
+        report = experiment.report()
+        assert (report.on_change, report.on_misfit) == ("tell", "tell")
+        note = experiment.look(lambda fold: json.loads(fold.settings.note()))
+        assert note["version"] == 3  # older programs read it
+        assert "on_change" not in note
+
+
+@pytest.mark.parametrize("what", ["on_change", "on_misfit"])
+def test_what_it_cannot_do(what):
+    with pytest.raises(InputError, match=rf"expected {what} as one of (restart|insure), tell, ignore - got shout"):
+        live(**{what: "shout"})
+
+
+def test_settings_of_an_experiment_that_is_there_stay():
+    with live(on_change="restart") as experiment, pytest.raises(InputError, match="on_change 'restart', with which"):
+        Experiment("homepage", db=experiment.database, on_change="tell")
+
+
+def test_restarts_of_the_program_repeat_alarms_bit_for_bit(db):
+    clocks = Clock(), Clock()
+    with live(db, "never stopped", on_change="restart", clock=clocks[0]) as experiment:
+        for part, table in enumerate((BEFORE, AFTER, BEFORE)):
+            send(experiment, table, 1_200, seed=part)
+        expected = saved(experiment)
+        assert len(experiment.report().alarms) >= 2
+        asked = [(one.row, one.col) for one in experiment.ask(100)]
+    for part, table in enumerate((BEFORE, AFTER, BEFORE)):
+        with live(db, "stopped often", on_change="restart", clock=clocks[1]) as experiment:
+            send(experiment, table, 1_200, seed=part)
+    with live(db, "stopped often", on_change="restart", clock=clocks[1]) as experiment:
+        found, known = saved(experiment), expected
+        assert found.keys() == known.keys()
+        different = [name for name in found if found[name] != known[name]]
+        assert set(different) <= {"facts", "secrets"}  # the name, the chain of checksums and secrets
+        assert [(one.row, one.col) for one in experiment.ask(100)] == asked
+    assert all(finding.ok for finding in examine(db))
+
+
+def test_snapshots_hold_alarms(sqlite_db, monkeypatch):
+    monkeypatch.setattr("rankone.serving.transactions._SNAPSHOT_EVERY", 500)
+    monkeypatch.setattr("rankone.serving.transactions._BYTES_PER_EVENT", 10**9)
+    with live(sqlite_db, on_change="restart", on_misfit="insure") as experiment:
+        send(experiment, BEFORE, 1_000)
+        send(experiment, AFTER, 1_500, seed=1)
+        expected = saved(experiment)
+    with Experiment("homepage", db=sqlite_db, durability="off") as again:
+        assert again._cached.snapshot_seq > 0
+        assert saved(again) == expected
+
+
+def test_levels_come_and_go_after_a_restart():
+    with live(on_change="restart") as experiment:
+        send(experiment, BEFORE, 1_000)
+        send(experiment, AFTER, 1_500, seed=1)
+        experiment.add_level("row", "D")
+        experiment.retire_level("row", "B")
+        report = send(experiment, np.vstack([AFTER, [[0.1, 0.1]]]), 500, seed=2)
+        assert len(report.alarms) == 1
+        assert len(report.eras) == 4
+        assert sum(row.earlier_outcomes for row in report.rows) == report.alarms[0].outcomes
+        assert report.rows[3].earlier_outcomes == 0
+
+
+def test_outcomes_excluded_later_leave_the_counts_before_a_change(tmp_path):
+    with live(tmp_path / "a.db", on_change="restart") as experiment:
+        send(experiment, BEFORE, 1_000)
+        report = send(experiment, AFTER, 1_500, seed=1)
+        before = report.rows[1].earlier_outcomes
+        experiment.exclude(row="B", why="broken page")
+        assert before > 0
+        assert experiment.report().rows[1].earlier_outcomes == 0
+    assert all(finding.ok for finding in examine(tmp_path / "a.db"))
+
+
+def test_levels_that_are_no_product_are_insured():
+    with live(on_misfit="insure", on_change="ignore", policy="uniform") as experiment:
+        report = send(experiment, EXCEPTION, 3_000)
+        (alarm,) = report.alarms
+        assert (alarm.what, alarm.did) == ("misfit", "insure")
+        assert alarm.beside
+        assert report.policy.startswith("thompson")
+        assert "a policy that looks at all combinations took over" in report.sentence
+        assert "Levels are no product, noticed on" in report.sentence
+
+
+def test_levels_that_are_no_product_are_told_once():
+    with live(on_change="ignore", policy="uniform") as experiment:
+        report = send(experiment, EXCEPTION, 4_000)
+        assert [(alarm.what, alarm.did) for alarm in report.alarms] == [("misfit", "tell")]
+        assert "nothing was done about it" in report.sentence
+        assert "has won" not in report.sentence
+
+
+def test_three_factors():
+    factors = {"headline": ["A", "B"], "image": ["1", "2"], "button": ["x", "y"]}
+    with Experiment("three", factors=factors, db=None, policy="uniform", seed=3, on_change="restart") as experiment:
+        rng = generator(4, "visitors")
+        for at in range(0, 3_000, 50):
+            better = "A" if at < 1_200 else "B"
+            chance = {True: 0.9, False: 0.3}
+            told = [(one, rng.random() < chance[one.levels["headline"] == better] * 0.8) for one in experiment.ask(50)]
+            experiment.tell_many([(one, bool(clicked)) for one, clicked in told])
+        report = experiment.report()
+        assert report.alarms[0].side == "headline"
+        assert report.best["headline"] == "B"
