@@ -165,7 +165,7 @@ def alarm_texts(report: Report) -> list[str]:
 def _alarm_text(report: Report, alarm: Alarm) -> str:
     when = datetime.datetime.fromtimestamp(alarm.at, datetime.UTC)
     noticed = f"noticed on {when.day} {when:%B %Y, %H:%M} UTC"
-    beside = "" if alarm.beside is None else f" with {combination_text(alarm.beside)}"
+    beside = "".join(f" with {called_side(factor)} '{level}'" for factor, level in (alarm.beside or {}).items())
     levels = f"{alarm.side} '{alarm.first}' against '{alarm.second}'{beside}"
     said = _changed(alarm, levels, noticed) if alarm.what == "change" else _no_product(alarm, levels, noticed)
     untouched = "levels keep their ratios" if alarm.what == "change" and alarm.before is not None else _ALIKE

@@ -9,9 +9,13 @@ function signed(value) {
 }
 const range = (low, high) => (low === high ? low : `${low} to ${high}`);
 
+// Whether something rang since all was last begun anew, so that the present statement may be wrong.
+const doubted = ({ alarms }) => alarms.slice(alarms.findLastIndex((alarm) => alarm.did === "restart") + 1).length > 0;
+
 function standing(report) {
   const error = `error at most ${number(100 * report.error_rate)}%`;
   if (report.decided && report.shortfalls.length) return ["in doubt", "outcomes do not come back alike"];
+  if (report.decided && doubted(report)) return ["in doubt", "an alarm rang"];
   if (report.good_enough) return ["good enough", `within ${shortPercent(report.margin)}, ${error}`];
   if (report.decided) return ["decided", error];
   const sure = report.confidence < 0.5 ? "too early to be sure" : `wrong with at most ${shortPercent(1 - report.confidence)}`;
@@ -36,7 +40,8 @@ export function verdictFigures(report) {
   if (report.visitors_left !== null && !report.decided && !report.stopped) figures.push(visitorsLeft(report));
   if ((report.control_levels || report.control_row !== null) && report.basis === "any") figures.push(uplift(report));
   if (report.goal && !report.stopped) {
-    const until = report.explore ? "of decisions, until there is a verdict" : "the policy chooses alone";
+    const until = !report.explore ? "the policy chooses alone"
+      : report.decided && report.on_change === "restart" ? "of decisions, to notice changes" : "of decisions, until there is a verdict";
     figures.push(["Exploring", shortPercent(report.explore), until]);
   }
   return figures;
