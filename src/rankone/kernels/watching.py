@@ -257,6 +257,8 @@ def watch_click(watch: Any, shown: Any, cross: Any, number: int) -> None:
             that level.
         number: of the decision.
     """
+    if len(watch.flips) == 0:  # nobody asks
+        return
     luck, n_factors, groups = _luck(number), len(shown), watch.flips.shape[1]
     for factor in range(n_factors):
         level = shown[factor]

@@ -35,12 +35,12 @@ from rankone.problems.visitors_left import visitors_left
 from rankone.serving.factors import Levels, margins
 from rankone.serving.packing import unpack_crosses
 from rankone.serving.segments import UNSAID, Segments
-from rankone.serving.settings import IGNORE, RESTART, Settings
+from rankone.serving.settings import IGNORE, INSURE, RESTART, Settings
 
 MAX_LEVELS = 256  # of all factors together; evidence about each two of more would not fit
 _MOST_WAITING = 64  # commits
-PROBES = 0.1  # the least share of decisions that explore where a change restarts the experiment, also after a verdict;
-# and the part of decisions in which any level may be drawn there
+PROBES = 0.1  # the least share of decisions that explore where an alarm restarts or insures, also after a verdict; and
+# the part of all decisions in which any level may be drawn there, beaten or not: what is never shown never rings
 
 
 class _Outcomes(NamedTuple):
@@ -313,7 +313,7 @@ class Weighing:
         turned, explore, won = compiled(renew, renew.__module__)(
             self.evidence, self.live, self.steering, shown, self.bar, self.beaten_bar, self._goal, mix, found
         )
-        if self._settings.on_change == RESTART and self._settings.explore:
+        if self._settings.explore and (self._settings.on_change == RESTART or self._settings.on_misfit == INSURE):
             explore = max(PROBES, explore)
             mix = self._probing(mix, min(0.5, PROBES / explore))
             apart = float(np.abs(mix / PARTS - self.steering.mix).max())

@@ -41,7 +41,7 @@ export function verdictFigures(report) {
   if ((report.control_levels || report.control_row !== null) && report.basis === "any") figures.push(uplift(report));
   if (report.goal && !report.stopped) {
     const until = !report.explore ? "the policy chooses alone"
-      : report.decided && report.on_change === "restart" ? "of decisions, to notice changes" : "of decisions, until there is a verdict";
+      : report.decided ? "of decisions, so that alarms can ring" : "of decisions, until there is a verdict";
     figures.push(["Exploring", shortPercent(report.explore), until]);
   }
   return figures;
