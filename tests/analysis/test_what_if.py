@@ -143,6 +143,9 @@ def test_a_target_without_a_chance_in_part_of_the_log_is_told():
     found = rankone.evaluate(pl.concat([simulated(8), later]), {"row": "a", "col": "y"})
     assert found.average_weight == pytest.approx(0.5, abs=0.05)
     assert "Weights average 0." in repr(found)
+    few = rankone.evaluate(simulated(12, decisions=450), {"row": "a", "col": "y"})
+    assert few.average_weight < 0.8
+    assert "Weights average" not in repr(few), "as far from 1 as chance explains"
     assert values(found)["snips"] == pytest.approx(0.3, abs=0.08)
 
 

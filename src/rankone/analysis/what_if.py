@@ -43,6 +43,7 @@ class WhatIf(Shown):
     effective: float
     largest_weights: list[float]
     average_weight: float
+    weight_error: float  # standard error of that average
     unsupported: float
     unknown: float  # share of the target in levels that the log never shows
     without_chance: int
@@ -97,9 +98,11 @@ class WhatIf(Shown):
                 f"{self.unsupported:.0%} of what the target shows is not in the log at all: {known}. ips takes it for "
                 "never clicked; snips and replay take the rest for the whole."
             )
-        if self.answered and self.average_weight < 0.9 * (1.0 - self.unsupported):
+        expected = 1.0 - self.unsupported
+        short = expected - self.average_weight  # by more than a tenth, and by more than chance explains
+        if self.answered and short > max(0.1 * expected, 3.0 * self.weight_error):
             said.append(
-                f"Weights average {self.average_weight:.2f}, not {1.0 - self.unsupported:.2g}: in part of the log the "
+                f"Weights average {self.average_weight:.2f}, not {expected:.2g}: in part of the log the "
                 "target had no chance to be shown, or hardly any. ips and dr are off by what that part would have "
                 "earned; snips takes the rest for the whole."
             )
@@ -198,7 +201,8 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
         table=answer if (worth >= LEAST).any() else answer.clear(), logged=float(logged.reward.mean()),
         decisions=len(logged.weight), left_out=found.rows - len(logged.weight),
         effective=effective_size(logged.weight), largest_weights=np.sort(logged.weight)[::-1][:3].tolist(),
-        unsupported=found.unsupported, average_weight=float(logged.weight.mean()), unknown=logged.unknown,
+        unsupported=found.unsupported, average_weight=float(logged.weight.mean()),
+        weight_error=float(logged.weight.std() / np.sqrt(len(logged.weight))), unknown=logged.unknown,
         without_chance=found.without_chance, target=told_target(target, wanted), assumed=found.assumed,
         changing=found.changing, level=level,
     )  # fmt: skip
