@@ -18,7 +18,7 @@ PAGE = rankone.Product({"headline": [0.9, 0.3], "image": [0.8, 0.3, 0.2], "butto
 
 def test_late_outcomes_and_batches_cost_more():
     regrets = [
-        rankone.simulate(PAGE, "uts", horizon=2_000, runs=20, workers=1, feedback=feedback).summary()["regret_mean"][0]
+        rankone.simulate(PAGE, "per-factor", 2_000, runs=20, workers=1, feedback=feedback).summary()["regret_mean"][0]
         for feedback in (None, "delay:mean=200", "batch:size=500")
     ]
     assert regrets[0] < regrets[1] < 1_000
