@@ -6,6 +6,9 @@ Three parts, some minutes together:
   ties), with outcomes at once, late and in batches: regret as a multiple of the lower bound C(u, v) log n,
 * synchronisation points, and the cost of a decision on the largest square problem as a multiple of that of uts,
 * worlds that are not rank 1: what share of the clicks that a random pair would lose the policy loses.
+
+``python -m benchmarks.which_policy --worlds`` plays and writes only the table of worlds that are not rank 1 or change:
+the same share there, for more policies. About a minute.
 """
 
 from __future__ import annotations
@@ -17,9 +20,11 @@ import numpy as np
 import polars as pl
 
 import rankone
+from benchmarks.changing_worlds import one_run
 from rankone.numerics.seeds import generator
 from rankone.policies.scheduled_play import Schedule, rehearse
 
+WORLDS_BEGIN = "<!-- written by python -m benchmarks.which_policy --worlds -->\n"
 PAGE = Path(__file__).parents[1] / "docs" / "which-policy.md"
 BEGIN, END = "<!-- written by python -m benchmarks.which_policy -->\n", "<!-- end of what is written -->\n"
 POLICIES = (
@@ -61,6 +66,24 @@ def lost_elsewhere(name: str, runs: int) -> dict[str, float]:
         ]  # fmt: skip
         lost[world] = float(np.mean(shares))
     return lost
+
+
+def worlds(runs: int) -> str:
+    """Return the table of worlds that are not rank 1, or change: lost clicks as a share of what random pairs lose."""
+    found = {name: rankone.Means(rates, name=name) for name, rates in other_worlds().items()}
+    found |= {
+        "3 changes": rankone.as_problem(f"random:8x8:low=0.3,seed=1|changes=3,span={DECISIONS}"),
+        "days, ±60 %": rankone.as_problem("random:8x8:low=0.3,seed=1|daily=0.6,day=2000"),
+    }
+    losses: dict[str, list[float]] = {}
+    for name in ("insured-uts", "glr-uts", "discounted-uts", "sliding-uts", *POLICIES):
+        each = [np.mean([one_run(world, name, DECISIONS, run)[0] for run in range(runs)]) for world in found.values()]
+        losses[name] = [float(mean) for mean in each]
+    lines = _head(["policy", *(f"lost: {world}" for world in found)])
+    for name, each in losses.items():
+        shares = [f"{loss / by_chance:.0%}" for loss, by_chance in zip(each, losses["uniform"], strict=True)]
+        lines.append(f"| `{name}` | {' | '.join(shares)} |")
+    return "\n".join([*lines, "", f"{runs} runs of {DECISIONS:,} decisions each on 8 x 8 pairs, seed 0.", ""])
 
 
 def played(runs: int, workers: int | None) -> dict[str, pl.DataFrame]:
@@ -137,11 +160,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--workers", type=int, default=None)
+    parser.add_argument("--worlds", action="store_true", help="only the table of worlds that change or are not rank 1")
     chosen = parser.parse_args()
+    if chosen.worlds:
+        write_between(WORLDS_BEGIN, worlds(chosen.runs))
+        return
     text = markdown(played(chosen.runs, chosen.workers), chosen.runs)
     print(text)
-    before, _, rest = PAGE.read_text().partition(BEGIN)
-    PAGE.write_text(before + BEGIN + "\n" + text + "\n" + END + rest.partition(END)[2])
+    write_between(BEGIN, text)
+
+
+def write_between(begin: str, text: str) -> None:
+    """Write a table into the page, after the line that it begins with."""
+    before, _, rest = PAGE.read_text().partition(begin)
+    PAGE.write_text(before + begin + "\n" + text + "\n" + END + rest.partition(END)[2])
 
 
 if __name__ == "__main__":

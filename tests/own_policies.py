@@ -3,11 +3,17 @@
 import rankone
 from rankone.kernels.decision import same_kind
 
+#: References and yardsticks for worlds that change, each beside another on the same engine: what every policy must do is
+#: asked of them, too (`own_policies("all")`), but not every test of loops, pages and live experiments.
+BESIDE_ANOTHER = ("cusum-ucb", "d-ts", "m-ucb", "restarting-uts", "sliding-uts", "sw-ts")
+
 
 def own_policies(plays: str = "pair") -> list[str]:
-    """Names of those that can play this, of two factors where it is combinations; "all" of them."""
+    """Names of those that can play this, of two factors where it is combinations, one an engine; "all" of them."""
     own = {name: kind for name, kind in rankone.known_policies().items() if kind.__module__.startswith("rankone.")}
-    return sorted(name for name, kind in own.items() if plays == "all" or same_kind(kind.plays, plays, (2, 2)))
+    if plays == "all":
+        return sorted(own)
+    return sorted(name for name in own if same_kind(own[name].plays, plays, (2, 2)) and name not in BESIDE_ANOTHER)
 
 
 #: What a user writes: a policy that always plays the first pair.

@@ -7,7 +7,7 @@ import pytest
 import rankone
 from rankone.errors import DecisionError, InputError
 from rankone.testing import PolicySuite
-from tests.own_policies import own_policies
+from tests.own_policies import BESIDE_ANOTHER, own_policies
 
 #: Policies on lists whose studies are played with late outcomes too: one of each engine, and all that go by tags.
 LATE_LISTS = ("cascade-kl-ucb", "cascade-ts", "gibbs-ts", "grab", "unirank", "toprank", "batchrank")
@@ -20,6 +20,7 @@ class TestEveryPolicy(PolicySuite):
         self.learns = request.param not in ("uniform", "best", "random-list", "best-list", "swap-neighbours")
         self.horizon = 4_000 if self.policy.plays == "list" else 20_000
         self.studied_late = self.policy.plays != "list" or request.param in LATE_LISTS
+        self.studied_late &= request.param not in BESIDE_ANOTHER
         self.draws_ties = request.param not in ("best", "best-list", "swap-neighbours")
 
 

@@ -9,7 +9,8 @@ import pytest
 import rankone
 from rankone.errors import InputError
 from rankone.problems import RankOne, lower_bound, save_problems
-from rankone.simulation.arena import Arena
+from rankone.simulation.arena import Arena, _players
+from rankone.simulation.arena_drifting import DRIFTING_PROBLEMS
 from rankone.simulation.arena_problems import PROBLEMS
 
 SMALL = ["two-by-two", "trap-6"]
@@ -146,3 +147,20 @@ def test_late_outcomes_are_played_and_kept_apart(tmp_path):
     assert at_once["sync_points"].to_list() == [1_999.0]
     assert late["regret_mean"][0] > at_once["regret_mean"][0]
     assert arena(policies="uts", problems=["trap-6"], out=tmp_path).table["regret_mean"].equals(at_once["regret_mean"])
+
+
+def test_worlds_that_change_have_an_arena():
+    """In which policies made for them play; elsewhere only where they are named."""
+    names = [entry.name for entry in DRIFTING_PROBLEMS]
+    assert len(set(names)) == len(names)
+    halves = [entry.half for entry in DRIFTING_PROBLEMS]
+    assert halves.count("tune") == halves.count("report")
+    assert all(entry.problem().name == entry.name for entry in DRIFTING_PROBLEMS)
+    found = rankone.arena("needle-moves-8", ["glr-uts"], drifting=True, quick=True, runs=2, workers=1)
+    assert found.table["policy"].to_list() == ["uts", "glr-uts"]
+    assert found.settings["drifting"] is True
+    everybody = {player.label for player in _players(None, "uts", "pair")}
+    assert "glr-uts" not in everybody
+    assert {"glr-uts", "restarting-uts"} <= {player.label for player in _players(None, "uts", "pair", drifting=True)}
+    with pytest.raises(InputError, match="an arena of lists, of factors or of worlds that change"):
+        rankone.arena(lists=True, drifting=True)

@@ -24,6 +24,9 @@ def arena(
     factors: bool = typer.Option(
         False, "--factors", help="The arena of two to eight factors: 18 other problems, policies that play any number."
     ),
+    drifting: bool = typer.Option(
+        False, "--drifting", help="The arena of 16 worlds that change while they are played, and of some that do not."
+    ),
     half: str | None = typer.Option(None, help="'tune' or 'report', the two halves, or 'headlines', the third part."),
     models: Path | None = typer.Option(None, help="File of fitted click models that join the named problems."),
     runs: int | None = typer.Option(None, help="Runs of each policy on each problem; default 100, with --quick 10."),
@@ -48,7 +51,7 @@ def arena(
         runs = 10 if quick else 100
     with progress_bar("runs", out=out, compiles=True) as progress:
         found = play(
-            problem or None, policy or None, lists=lists, factors=factors, half=half, models=models,  # type: ignore[arg-type]
+            problem or None, policy or None, lists=lists, factors=factors, drifting=drifting, half=half, models=models,  # type: ignore[arg-type]
             runs=runs, seed=seed, stretch=stretch, quick=quick, against=against, workers=workers, out=out,
             progress=progress, feedback=feedback,
         )  # fmt: skip

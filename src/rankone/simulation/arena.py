@@ -2,7 +2,7 @@
 
 Regret is given as mean, standard error, median and upper quantiles, as a multiple of the lower bound C(u, v) log n, and
 against a reference policy: over many problems only ratios can be averaged, by their geometric mean. Pairs, lists and
-combinations of factors have an arena each.
+combinations of factors have an arena each, and so have worlds that change.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from rankone.notebook import Shown
 from rankone.policies import Policy, as_policy, known_policies
 from rankone.problems import Problem, as_problem, load_problems
 from rankone.progress import Progress, as_progress
+from rankone.simulation.arena_drifting import DRIFTING_PROBLEMS
 from rankone.simulation.arena_factors import FACTOR_PROBLEMS
 from rankone.simulation.arena_lists import LIST_PROBLEMS, WORLDS, random_loss, told_wrongly
 from rankone.simulation.arena_problems import PROBLEMS, ArenaProblem, Half
@@ -44,6 +45,12 @@ _SHAPES: dict[Plays, Shape] = {"pair": (2, 2), "list": (2, 2), "combination": (2
 _QUICK_SHARE = 10  # a quick arena plays a tenth of each horizon
 # Without regret there is nothing to compare; comb-cascade wants lists of which every item is good.
 _LEFT_OUT = ("best", "best-list", "comb-cascade", "swap-neighbours")
+
+
+# What is made for worlds that change plays where worlds do, unless it is named.
+_FOR_CHANGES = (
+    "cusum-ucb", "d-ts", "discounted-uts", "glr-kl-ucb", "glr-uts", "m-ucb", "restarting-uts", "sliding-uts", "sw-ts",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -175,6 +182,7 @@ def arena(
     *,
     lists: bool = False,
     factors: bool = False,
+    drifting: bool = False,
     half: Half | None = None,
     models: str | Path | None = None,
     runs: int = 100,
@@ -195,6 +203,7 @@ def arena(
         policies: policies or their names; default: all but the yardstick `best`. The reference always plays.
         lists: True for the arena of lists, whose problems and policies are others.
         factors: True for the arena of two to eight factors, for policies that play any number of them.
+        drifting: True for the arena of worlds that change while they are played.
         half: ``"tune"`` or ``"report"`` for one of the two fixed halves of the named problems, ``"headlines"`` for the
             third part, problems like real tests of headlines and images.
         models: JSON or CSV file of problems (fitted click models, for example) that join the named ones.
@@ -214,14 +223,14 @@ def arena(
     ['uts', 'ucb1']
     """
     late, seed = as_feedback(feedback), as_seed(seed)
-    if lists and factors:
-        raise InputError("an arena of lists or of factors", "both", "leave one of the two out")
-    field = LIST_PROBLEMS if lists else FACTOR_PROBLEMS if factors else PROBLEMS
+    if lists + factors + drifting > 1:
+        raise InputError("an arena of lists, of factors or of worlds that change", "several", "choose one of them")
+    field = LIST_PROBLEMS if lists else FACTOR_PROBLEMS if factors else DRIFTING_PROBLEMS if drifting else PROBLEMS
     against = against if against is not None else LIST_REFERENCE if lists else REFERENCE
     if problems is not None:
         problems = listed(problems, (str,), "problems of the arena", field[0].name)
     entries = _chosen(problems, half, models, field)
-    players = _players(policies, against, "list" if lists else "combination" if factors else "pair")
+    players = _players(policies, against, "list" if lists else "combination" if factors else "pair", drifting)
     whole_number("stretch", stretch)
     worlds = [(entry, entry.problem(), _horizon(entry, stretch, quick)) for entry in entries]
     each = len(players) * whole_number("runs", runs)
@@ -246,7 +255,7 @@ def arena(
         "policies": [player.label for player in players], "problems": problems, "half": half,
         "models": None if models is None else str(models), "runs": runs, "seed": seed, "stretch": stretch,
         "quick": quick, "against": as_policy(against).label, "feedback": late.label, "lists": lists,
-        **({"factors": True} if factors else {}),
+        **({"factors": True} if factors else {}), **({"drifting": True} if drifting else {}),
     }  # fmt: skip
     return Arena(pl.concat(tables), as_policy(against).label, settings)
 
@@ -298,9 +307,12 @@ def _chosen(
     return chosen
 
 
-def _players(policies: Policy | str | Sequence[Policy | str] | None, against: str, plays: Plays) -> list[Policy]:
+def _players(
+    policies: Policy | str | Sequence[Policy | str] | None, against: str, plays: Plays, drifting: bool = False
+) -> list[Policy]:
     if policies is None:
-        names = [name for name in sorted(known_policies()) if name not in _LEFT_OUT]
+        left_out = _LEFT_OUT if drifting else (*_LEFT_OUT, *_FOR_CHANGES)
+        names = [name for name in sorted(known_policies()) if name not in left_out]
         policies = [name for name in names if _can_play(as_policy(name), plays)]
     given = [as_policy(item) for item in listed(policies, (Policy, str), "policies", "ucb1")]
     reference = as_policy(against)
