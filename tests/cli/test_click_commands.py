@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import rankone
+from rankone import clicks
 from rankone.cli import build_app, main
 from rankone.errors import ExplainedError, InputError
 
@@ -168,11 +169,19 @@ def test_ctrl_c_is_a_sentence(command, place, monkeypatch):
     assert "rankone: stopped; no result was written" in done.stderr
 
 
+@pytest.mark.parametrize("model", ["dcm", "trust-bias", "pbm:shrink=true"])
+def test_any_model_is_drawn_and_saved(place, model):
+    text = run("fit", place / "log.tsv.gz", "--model", model, "--chart", place / "x.svg", "--save", place / "x.json")
+    assert "x.json" in text.replace("\n", "")
+    assert (place / "x.svg").stat().st_size > 1_000
+    assert clicks.load_model(place / "x.json").name == model.partition(":")[0]
+
+
 def test_wrong_input_is_a_sentence(place):
     for words in (
         ("fit", place / "nope.tsv"),
         ("fit", place / "log.tsv.gz", "--format", "open-bandit"),
-        ("fit", place / "log.tsv.gz", "--model", "dcm", "--chart", place / "x.png"),
+        ("fit", place / "log.tsv.gz", "--save", place / "x.txt"),
         ("fit", place / "log.tsv.gz", "-o", "regions"),
         ("compare-models", place / "log.tsv.gz", "--holdout", 2),
         ("compare-models", place / "log.tsv.gz", "-m", "pbm:speed=1"),

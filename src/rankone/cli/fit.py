@@ -49,6 +49,9 @@ def fit(
         help="JSON file for the fitted problems; `rankone simulate --problem FILE#QUERY` plays one: pairs of items and "
         "positions (pbm), or lists in the world of the model (cascade, dcm, sdbn, ubm).",
     ),
+    save: Path | None = typer.Option(
+        None, help="JSON file for the fitted model itself, with every number; rankone.clicks.load_model reads it."
+    ),
     chart: Path | None = typer.Option(None, help="Picture of attraction and examination (.png .svg .pdf .html)."),
     quarantine: Path | None = typer.Option(None, help="File for rows that cannot be read; default: beside --out."),
     strict: bool = _logs.STRICT,
@@ -65,11 +68,10 @@ def fit(
     chosen = clicks.as_model(model)
     if min_impressions is not None:
         chosen.min_impressions = min_impressions
-    if not isinstance(chosen, ProductModel) and chart:
-        raise InputError("a model of products with --chart", chosen.name, "use --model pbm, or leave it out")
     if out and type(chosen)._as_list is clicks.ClickModel._as_list:
         raise InputError("a model of problems with --out", chosen.name, "use --model pbm, or leave it out")
     json_file("--out", out)
+    json_file("--save", save)
     picture = chart or (out and isinstance(chosen, ProductModel) and out.with_suffix(".png")) or None
     if picture is not None:
         drawable(picture)
@@ -99,14 +101,12 @@ def fit(
 
         worlds = [chosen.list_problem(query) for query in most_frequent]
         save_problems(worlds, out, extra={"fit": facts, "log": counts.report.to_dict()})
-    if isinstance(chosen, ProductModel):
-        if out is not None:
-            _save(chosen, most_frequent, out, facts, counts.report.to_dict())
-        if picture is not None:
-            from rankone.charts.click_models import click_model_chart
-
-            shown = most_frequent[:2] if len(most_frequent) > 4 else most_frequent
-            click_model_chart(*chosen.intervals(), shown).save(picture)
+    if isinstance(chosen, ProductModel) and out is not None:
+        _save(chosen, most_frequent, out, facts, counts.report.to_dict())
+    if picture is not None:
+        chosen.chart(most_frequent[:2] if len(most_frequent) > 4 else most_frequent).save(picture)
+    if save is not None:
+        chosen.save(save)
     if as_json:
         found = {
             "log": counts.report.to_dict(),
@@ -122,7 +122,7 @@ def fit(
     show_table(_telling(summary), f"{chosen.title}: {_words(facts)}", spare=("perplexity", "gamma", "p_max", "mu"))
     for warning in warnings:
         print(f"Beware: {warning}")
-    written = [str(path) for path in (out, picture) if path]
+    written = [str(path) for path in (out, save, picture) if path]
     if counts.report.rows_quarantined and quarantine is not None:
         written.append(str(quarantine))
     if written:
