@@ -17,8 +17,9 @@ from rankone.client.transport import problem_error
 from rankone.errors import Contradiction, InputError, KeyReused, StorageError, UnknownDecision
 from rankone.serving import Experiment, Outcome
 
-# What makes no sense at a distance: the service settles windows itself, and looks are its own business.
-NOT_REMOTE = {"do", "look", "settle"}
+# What makes no sense at a distance: the service settles windows itself, looks are its own business,
+# and it knows whose token a client has.
+NOT_REMOTE = {"do", "look", "settle", "on_behalf_of"}
 
 
 @pytest.fixture

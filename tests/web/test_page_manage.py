@@ -116,7 +116,7 @@ def test_an_operator_does_everything_from_the_page(closed, open_page):
     assert by[-1] == "–"
     assert [change.by for change in experiment.changes()][1:] == [me] * (len(by) - 1)
     with Client(url, admin) as client:
-        assert client.experiment("homepage").changes() == [change._asdict() for change in experiment.changes()]
+        assert client.experiment("homepage").changes() == experiment.changes()
     told = CliRunner().invoke(build_app(), ["changes", database.where, "homepage", "--json"])
     assert [change["by"] for change in json.loads(told.stdout)] == [None] + [me] * (len(by) - 1)
 

@@ -16,7 +16,18 @@ from rankone.client.transport import Transport, problem_error
 from rankone.deprecation import old_arguments, old_positions
 from rankone.errors import InputError
 from rankone.serving.level_changes import LevelChanges
-from rankone.serving.messages import Ask, Decision, Outcome, Tell, Void, checked_request, each_answered, id_of, tells
+from rankone.serving.messages import (
+    Ask,
+    Change,
+    Decision,
+    Outcome,
+    Tell,
+    Void,
+    checked_request,
+    each_answered,
+    id_of,
+    tells,
+)
 from rankone.serving.names import PAIR, checked_factors, checked_levels
 from rankone.serving.report import Report
 from rankone.serving.segment_names import Segment
@@ -230,10 +241,10 @@ class RemoteExperiment(LevelChanges):
         """Return what leads, how sure that is, how much traffic each level got and what is still in the race."""
         return Report.of_dict(self._transport.send("GET", f"{self._path}/report"))
 
-    def changes(self) -> list[dict[str, Any]]:
-        """Return who has changed what, and when (`by`: the id of a token), oldest first."""
-        found: list[dict[str, Any]] = self._transport.send("GET", f"{self._path}/changes")["changes"]
-        return found
+    def changes(self) -> list[Change]:
+        """Return who has changed what, and when: creation, levels, stops, exclusions, archives; oldest first."""
+        found = self._transport.send("GET", f"{self._path}/changes")
+        return [Change(**each) for each in found["changes"]]
 
     def export(self, format: str = "jsonl") -> bytes:
         """Return all decisions, one row each, as csv, jsonl or parquet."""

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from rankone.serving.factors import Factors
 from rankone.serving.journal import AT, KIND, SEQ, Kind, of_rows
+from rankone.serving.messages import Change
 from rankone.serving.names import combination_text
 from rankone.serving.settings import Settings
 from rankone.serving.storage import Storage
-
-
-class Change(NamedTuple):
-    """Something that an operator did, or the experiment itself."""
-
-    seq: int  # the event
-    at: float  # seconds since 1970
-    what: str
-    by: (
-        str | None
-    )  # the id of the token with which it was requested; None: on the machine of the database, or by itself
 
 
 def changes_of(storage: Storage, number: int) -> list[Change]:

@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar, overload
 from rankone.deprecation import old_arguments, old_positions
 from rankone.errors import InputError
 from rankone.policies import Policy
-from rankone.serving.audit import Change, changes_of
+from rankone.serving.audit import changes_of
 from rankone.serving.changes import (
     draft_exclusion,
     draft_factor,
@@ -27,7 +27,7 @@ from rankone.serving.fold import Fold
 from rankone.serving.journal import Draft
 from rankone.serving.level_changes import LevelChanges
 from rankone.serving.make_report import make_report
-from rankone.serving.messages import Ask, Decision, Outcome, Tell, Void, each_answered, id_of, tells
+from rankone.serving.messages import Ask, Change, Decision, Outcome, Tell, Void, each_answered, id_of, tells
 from rankone.serving.names import checked_name, named_levels
 from rankone.serving.prior import WEIGHT, levels_of_past, read_prior, weighted
 from rankone.serving.report import Report

@@ -55,6 +55,17 @@ class Outcome(NamedTuple):
     repeated: bool = False  # True: it was told before, this time changed nothing
 
 
+class Change(NamedTuple):
+    """Something that an operator did, or the experiment itself."""
+
+    seq: int  # the event
+    at: float  # seconds since 1970
+    what: str
+    by: (
+        str | None
+    )  # the id of the token with which it was requested; None: on the machine of the database, or by itself
+
+
 @dataclasses.dataclass
 class Ask:
     """Ask for `count` decisions; the same `key` again gets the same decisions.
