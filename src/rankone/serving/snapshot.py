@@ -174,11 +174,14 @@ def _fill_weighing(fold: Fold, facts: dict[str, Any], arrays: Any) -> bool:
     for what in _WEIGHED:
         fresh = getattr(fold.weighing, what)
         if any(f"{what}_{name}" not in arrays.files for name in fresh._fields):
+            if what == "watch":  # of bases from before there were alarms: it begins there
+                loaded.append(fresh)
+                continue
             return False
         loaded.append(fresh._replace(**{name: arrays[f"{what}_{name}"] for name in fresh._fields}))
         if any(old.shape != new.shape for old, new in zip(fresh, loaded[-1], strict=True)):
             return False
-    fold.weighing.restore(loaded, facts["weighed"])
+    fold.weighing.restore(loaded, [*facts["weighed"], fold.weighing.watches][:3])
     return True
 
 
