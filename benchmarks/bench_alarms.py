@@ -159,7 +159,7 @@ def run(
         stage = Stage(
             pair, pair.copy(), np.zeros(1, np.int64), np.zeros(size), np.empty(size), np.zeros(0), np.arange(size),
             pair.copy(), np.zeros(size), np.zeros(1, np.int64), lost, best, bars, np.array([bar]),
-            np.array([PROBES if on_change == "restart" or on_misfit == "insure" else 0.0]), aim,
+            np.array([PROBES if on_change == "restart" or (on_misfit == "insure" and misfit) else 0.0]), aim,
         )  # fmt: skip
         return (state, start_steering(shape, aim.explore), start_evidence(shape), watch), stage, rng
 

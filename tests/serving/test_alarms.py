@@ -166,7 +166,7 @@ def test_levels_that_are_no_product_are_insured():
         (alarm,) = report.alarms
         assert (alarm.what, alarm.did) == ("misfit", "insure")
         assert alarm.beside
-        assert report.policy.startswith("thompson")
+        assert report.policy.startswith("insured-uts")
         assert "a policy that looks at all combinations took over" in report.sentence
         assert "Levels are no product, noticed on" in report.sentence
 

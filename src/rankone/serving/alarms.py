@@ -20,13 +20,18 @@ from rankone.serving.fold import Fold
 from rankone.serving.names import called
 from rankone.serving.settings import INSURE, RESTART, TELL
 from rankone.serving.verdict import verdict_of
+from rankone.serving.warm_up import check_compiled
 
-INSURED = "thompson"  # the policy that takes over where levels are no product
+INSURED = "insured-uts"  # the policy that takes over where levels are no product
 _FEWEST = 3  # clicks from which on a combination is said to do better than what leads
 
 
 def alarm_note(fold: Fold) -> str | None:
-    """Return the note of the era that an alarm begins; None: nothing rang."""
+    """Return the note of the era that an alarm begins; None: nothing rang.
+
+    Raises:
+        NotCompiled: another policy takes over, and has to be compiled first.
+    """
     rang = fold.weighing.watch.alarm.tolist()
     if rang[RANG] == 0:
         told = [alarm["did"] == RESTART for alarm in fold.alarms]
@@ -37,8 +42,10 @@ def alarm_note(fold: Fold) -> str | None:
         rang = [CHANGE, *found, -1, 0, 0, 0, 0]
     alarm = _told(fold, rang)
     more: dict[str, Any] = {"alarm": alarm}
-    if alarm["did"] == INSURE:
-        more["policy"] = _insuring(fold).label  # type: ignore[union-attr]
+    insuring = _insuring(fold) if alarm["did"] == INSURE else None
+    if insuring is not None:
+        check_compiled(insuring, len(fold.factors))  # the writer's turn has no time for that
+        more["policy"] = insuring.label
     return fold.era_note(_why(alarm), forget=alarm["did"] != TELL, **more)
 
 

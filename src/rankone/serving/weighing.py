@@ -101,7 +101,7 @@ class Weighing:
             self._evidence, self._traffic = (resized(each, self.sizes) for each in (self.evidence, self.traffic))
             if self._settings.margin and len(factors) > before:
                 self._spare_less(len(factors))
-        self.watches += 1
+        self.watches, self._misfit = self.watches + 1, misfit
         on_change, on_misfit = (self.fits and asked != IGNORE for asked in self._asked_for)
         self._watch = start_watch(self.sizes if self.fits else (), self.watches, on_change, on_misfit and not misfit)
         living = [np.array(levels.numbers(), np.int64) for levels in factors]
@@ -313,7 +313,8 @@ class Weighing:
         turned, explore, won = compiled(renew, renew.__module__)(
             self.evidence, self.live, self.steering, shown, self.bar, self.beaten_bar, self._goal, mix, found
         )
-        if self._settings.explore and (self._settings.on_change == RESTART or self._settings.on_misfit == INSURE):
+        insures = self._settings.on_misfit == INSURE and not self._misfit
+        if self._settings.explore and (self._settings.on_change == RESTART or insures):
             explore = max(PROBES, explore)
             mix = self._probing(mix, min(0.5, PROBES / explore))
             apart = float(np.abs(mix / PARTS - self.steering.mix).max())
