@@ -156,3 +156,47 @@ def test_attributes_are_settled_within_one_commit_and_a_key_counts_more(sqlite_d
         assert (
             experiment.ask(key="anna", segment={"device": "desk"}) == first[0]
         )  # the visitor travels, the decision stays
+
+
+def serve(experiment, visits, seed=0):
+    """Visitors of two segments who like different rows; half of the outcomes come late, some never."""
+    rng, waiting = np.random.default_rng(seed), []
+    for number in range(visits):
+        said = (PHONE, DESK, None)[number % 3]
+        waiting.append((experiment.ask(segment=said), said))
+        if len(waiting) > 5:
+            made, whose = waiting.pop(int(rng.random() * len(waiting)))
+            liked = made.row == (2 if whose is DESK else 0)
+            experiment.tell(made, bool(rng.random() < (0.8 if liked else 0.2) * (0.9 if made.col else 0.6)))
+
+
+def test_a_policy_may_tell_segments_apart_and_does_so_after_a_restart_bit_for_bit(db, monkeypatch):
+    monkeypatch.setattr("rankone.serving.transactions._SNAPSHOT_EVERY", 150)
+    monkeypatch.setattr("rankone.serving.transactions._BYTES_PER_EVENT", 10**6)
+    with start(db, None, per_segment=True) as experiment:
+        assert experiment.look(lambda fold: fold.settings.policy) == "segmented-uts:coin=true"
+        assert experiment.look(lambda fold: fold.settings.goal) == "earn"
+        serve(experiment, 700)
+        before, number = saved(experiment), experiment._cached.number
+        storage = experiment.database.transactions.storage
+        assert known(replay(storage, number)) == before
+        liked = experiment.look(lambda fold: [counts[0].sum(axis=1).argmax() for counts in fold.segments.counts])
+        assert liked == [0, 2]
+        apart = experiment.look(lambda fold: fold.state.place[0, 1:3].tolist())
+        assert apart[0] != apart[1]
+        assert experiment.report().segments.segments[1].best["row"] == "row 3"
+    with Experiment("homepage", db=db, per_segment=True) as experiment:
+        assert saved(experiment) == before
+        asked = experiment.look(lambda fold: [counts[1].copy() for counts in fold.segments.counts])
+        experiment.add_row("new")  # the policy starts afresh, on what it knows of each segment
+        own = experiment.look(lambda fold: fold.state.pulls[1:3].reshape(2, 4, 2)[:, :3].copy())
+        assert (own == np.stack(asked)).all()
+        serve(experiment, 60, seed=1)
+        after = saved(experiment)
+    with Experiment("homepage", db=db) as experiment:
+        assert saved(experiment) == after
+
+
+def test_a_policy_for_segments_has_no_one_winner_to_stop_on(sqlite_db):
+    assert "auto_stop, or a policy" in str(error_of(start, sqlite_db, None, per_segment=True, auto_stop=0.05))
+    assert "tells segments apart" in str(error_of(start, sqlite_db, "ucb1", per_segment=True))

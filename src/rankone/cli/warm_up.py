@@ -43,7 +43,8 @@ def warm_up(
             if live is None:
                 print(f"rankone: {each.label} is for larger problems: compiled when it plays one", file=sys.stderr)
             else:
-                _play(ready)
+                if not each.by_segment:  # it needs visitors who can be told apart
+                    _play(ready)
                 places[kept_in(live)] = None
     if None in places:
         do = "name one in RANKONE_CACHE_DIR, here and where the policies run"

@@ -88,9 +88,11 @@ class Client:
         factors: Mapping[str, Sequence[str] | int] | None = None,
         on_change: str | None = None,
         on_misfit: str | None = None,
+        per_segment: bool = False,
     ) -> RemoteExperiment:
         """Create an experiment, or find that it is there with these settings, which `rankone.Experiment` has too."""
         label = policy if policy is None or isinstance(policy, str) else policy.label
+        label = "segmented-uts" if per_segment and label is None else label
         settings: dict[str, Any] = {"name": name, **_levels(rows, cols, factors), "policy": label}
         settings |= {"window": window, "auto_stop": auto_stop, "seed": seed, "max_open": max_open, "max_age": max_age}
         settings |= {"goal": goal, "explore": explore, "margin": margin, "share": share, "reward_cap": reward_cap}

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from rankone.kernels.decision import Layout
-from rankone.kernels.policy import Floats, Ints, decide, learn, prepare, relearn, withdraw
+from rankone.kernels.policy import Floats, Ints, decide, learn, prepare, recognise, relearn, withdraw
 from rankone.kernels.steering import steered_decide
 
 # What one event of a journal means to the policy.
@@ -45,13 +45,19 @@ class Stretch(NamedTuple):
         return found._replace(context=np.zeros((size, layout.context)))
 
     @classmethod
-    def known(cls, pulls: Ints, clicks: Ints) -> Self:
-        """Return the events that feed known outcomes, arrays of counts, to a policy that has just started."""
-        cells = np.ascontiguousarray(np.argwhere(pulls))  # another layout would be compiled for anew
+    def known(cls, pulls: Ints, clicks: Ints, by_segment: bool = False) -> Self:
+        """Return the events that feed known outcomes, arrays of counts, to a policy that has just started.
+
+        `by_segment`: the first axis of the counts is the number of a segment, which is the context.
+        """
+        cells = np.argwhere(pulls)
         what = np.concatenate([[PREPARE], np.full(len(cells), RECALL)])
         shown = np.concatenate([np.zeros((1, pulls.ndim), np.int64), cells])
         pulled, clicked = (np.concatenate([[0], counts[tuple(cells.T)]]) for counts in (pulls, clicks))
-        return cls.of(what, shown, pulled, clicked[:, None])
+        whose = 1 if by_segment else 0
+        levels = np.ascontiguousarray(shown[:, whose:])  # another layout would be compiled for anew
+        found = cls.of(what, levels, pulled, clicked[:, None])
+        return found._replace(context=np.ascontiguousarray(shown[:, :whose].astype(np.float64)))
 
 
 def advance(state: Any, steering: Any, rng: Any, stretch: Any) -> int:
@@ -83,5 +89,6 @@ def advance(state: Any, steering: Any, rng: Any, stretch: Any) -> int:
         elif what[place] == PREPARE:
             prepare(state, rng)
         elif what[place] == RECALL:
+            recognise(state, stretch.context[place])
             relearn(state, shown[place], tags[place], outcomes[place, 0])
     return len(what)

@@ -50,6 +50,8 @@ There, too, the policy starts afresh when rows or columns come and go, on what i
     recall(state, row, col, pulls, clicks)          outcomes of a pair known from before (default: `update`, if that
                                                     does not tell tags apart: tags are not known by then)
     relearn(state, shown, pulls, clicks)            the general form (default: `recall`)
+    recognise(state, context)                       whose outcomes `relearn` brings next, where the policy looks at the
+                                                    context (default: nothing)
     defeats(state, n_levels) -> levels              for each level the level that eliminated it (default: itself)
     adopt(state, defeated_by)                       start with these levels eliminated (where `defeats` is registered)
 
@@ -188,6 +190,11 @@ def _cannot_relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
 @derived(lambda state: _relearn_pair if recall.has(state) or update.has(state) else _cannot_relearn)
 def relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
     """Take in outcomes of what was shown before the policy (re)started."""
+
+
+@optional
+def recognise(state: Any, context: Any) -> None:
+    """Note whose outcomes `relearn` is about to bring: the context of their decisions."""
 
 
 def check_relearns(state_class: type) -> None:

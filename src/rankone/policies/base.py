@@ -32,6 +32,7 @@ class Policy:
     name: ClassVar[str]
     suits: ClassVar[str] = ""  # when to use it, in a few words
     plays: ClassVar[Plays] = "pair"  # the kind of decision it makes
+    by_segment: ClassVar[bool] = False  # it looks at a context of one number: the segment of the visitor
     leaves_out: ClassVar[bool] = False  # can do without combinations that are forbidden
 
     def __init_subclass__(cls, **keywords: Any) -> None:

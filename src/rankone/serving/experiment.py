@@ -38,6 +38,7 @@ from rankone.serving.settings import (
     checked_seconds,
     checked_settings,
     levels_of,
+    policy_for_segments,
     refuse_contradictions,
 )
 
@@ -79,6 +80,8 @@ class Experiment(LevelChanges):
         on_misfit: what to do when levels turn out to be no product, so that the best combination may be one that is
             hardly shown: "insure" goes on with a policy that looks at all combinations, "tell" says so in the report
             with what it may cost, "ignore" does not look.
+        per_segment: visitors are shown what is best in their segment (`ask(segment=)`): the policy is "segmented-uts",
+            which learns from all segments together until they differ. Unless you say otherwise the goal is "earn".
         db: a SQLite file, a ``postgresql://`` address, or a `Database` opened before; None or ``":memory:"`` to try
             things: all is gone when the experiment is closed.
         window: seconds after which silence means "not clicked"; None: you tell both clicks and their absence.
@@ -129,6 +132,7 @@ class Experiment(LevelChanges):
         factors: Mapping[str, Sequence[str] | int] | None = None,
         on_change: str | None = None,
         on_misfit: str | None = None,
+        per_segment: bool = False,
         durability: str = "full",
         clock: Clock | None = None,
         by: str | None = None,
@@ -137,6 +141,7 @@ class Experiment(LevelChanges):
         self._by: str | None = None
         if clock is not None and not isinstance(clock, Clock):
             raise InputError("a rankone.serving.clock.Clock", clock, "pass an object of a subclass, or leave it out")
+        policy = policy_for_segments(policy) if per_segment else policy
         asked = checked_settings(
             rows, cols, policy, window, auto_stop, seed, max_open, max_age, goal, explore, margin, control, share,
             reward_cap, factors, on_change, on_misfit,

@@ -49,7 +49,7 @@ from rankone.serving.meaning import MEANING, sort_outcomes
 from rankone.serving.names import called, combination_text
 from rankone.serving.open_decisions import Held, Open
 from rankone.serving.packing import pack_cross, pack_shown
-from rankone.serving.segments import ASKED, CLICKS, PULLS, UNSAID, Segments
+from rankone.serving.segments import ASKED, CLICKS, PULLS, UNSAID, Segments, told_to_policy
 from rankone.serving.settings import RESTART, Settings
 from rankone.serving.unknown_policy import UnknownPolicy, policy_of
 from rankone.serving.weighing import Weighing
@@ -165,7 +165,7 @@ class Fold:
         kinds = numbers[:, KIND]
         segments = self._segments_of(events)
         if self.state is not None:
-            self._advance(events)
+            self._advance(events, segments)
         tallies = np.bincount(kinds, minlength=len(self.tallies))
         self.tallies += tallies
         counts: list[int] = tallies.tolist()  # most commits hold one or two events: NumPy's small steps count here
@@ -238,7 +238,7 @@ class Fold:
             found.append(asked.get(decision) if opened is None else opened.cross)
         return found
 
-    def _advance(self, events: Events) -> None:
+    def _advance(self, events: Events, segments: Ints | None) -> None:
         """Let the policy choose and learn."""
         numbers, kinds = events.numbers, events.numbers[:, KIND]
         what, fresh = MEANING[kinds], numbers[:, ROW] < 0
@@ -252,6 +252,8 @@ class Fold:
             sort_outcomes(numbers, what, shown, tags, self.era_first)
         chosen = (fresh & (what == ASK)).nonzero()[0]
         stretch = Stretch.of(what, shown, tags, numbers[:, VALUE : VALUE + 1].copy())
+        if self.policy.by_segment:
+            stretch = stretch._replace(context=told_to_policy(segments, len(what)))
         unknown = self._without_chances(events, what) if self.weighing.fits else []
         if len(unknown):
             stretch = stretch._replace(crosses=np.empty((len(what), len(self.weighing.live))))
@@ -405,7 +407,17 @@ class Fold:
         known = np.ix_(*self.live)
         pulls, clicks = self.pulls[known] + self.prior[0][known], self.clicks[known] + self.prior[1][known]
         if pulls.any():
-            self._advance_by(Stretch.known(pulls, clicks))
+            self._advance_by(self._known(pulls, clicks))
+
+    def _known(self, pulls: Ints, clicks: Ints) -> Stretch:
+        """Return what is known of the living levels, (levels of each factor), as events for a policy."""
+        if not self.policy.by_segment:
+            return Stretch.known(pulls, clicks)
+        living = np.ix_(*self.live)
+        of_each = [[counts[living] for counts in each[PULLS:]] for each in self.segments.counts]
+        rest = [whole - sum(each[what] for each in of_each) for what, whole in enumerate((pulls, clicks))]
+        each_pulls, each_clicks = np.stack([rest, *of_each], axis=1)
+        return Stretch.known(each_pulls, each_clicks, by_segment=True)
 
     def started(self) -> Any:
         """Return the state of the policy before its first decision, on the levels that live now."""

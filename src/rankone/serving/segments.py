@@ -85,9 +85,16 @@ class Segments:
             counts[:] = 0
         self.evidence = [start_evidence(self._sizes) for _ in self.texts]
 
-    def count(self, what: int, numbers: Ints, shown: Ints, each: Any = 1) -> None:
-        """Count decisions, outcomes or clicks: `each` of what is `shown` to a visitor of segment `numbers`."""
-        each, numbers = np.broadcast_to(each, len(numbers)), self._known(numbers)
+    def count(self, what: int, numbers: Ints, shown: Ints, each: Any = None) -> None:
+        """Count decisions, outcomes or clicks: one of what is `shown` to a visitor of segment `numbers`, or `each`."""
+        if len(numbers) == 1:  # most commits hold one decision or one outcome: NumPy's small steps count here
+            amount, number = 1 if each is None else int(each[0]), int(numbers[0])
+            if 0 <= number < len(self.texts):
+                self.counts[number][(what, *shown[0].tolist())] += amount
+            else:
+                (self.unsaid if number == UNSAID else self.others)[what] += amount
+            return
+        each, numbers = np.ones(len(numbers), np.int64) if each is None else each, self._known(numbers)
         for number in np.unique(numbers).tolist():
             fits = numbers == number
             if number >= 0:
@@ -151,3 +158,10 @@ class Segments:
 
 def _copied(evidence: Evidence) -> dict[str, Any]:
     return {name: array.copy() for name, array in evidence._asdict().items()}
+
+
+def told_to_policy(numbers: Ints | None, events: int) -> Floats:
+    """Return segments as the context of a policy, a number an event: 0 where nothing was said, or there was no room."""
+    if numbers is None:
+        return np.zeros((events, 1))
+    return np.maximum(0, numbers + 1).astype(np.float64)[:, None]

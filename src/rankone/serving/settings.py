@@ -20,6 +20,7 @@ from rankone.serving.prior import Past, Prior, as_tuples
 from rankone.specs import whole_number
 
 DEFAULT_POLICY = "uts"
+SEGMENTS_POLICY = "segmented-uts"
 MAX_PAIRS = 10_000_000
 MAX_OPEN = 100_000  # decisions that may wait for their outcomes, unless the experiment says otherwise
 MAX_AGE = 3_600_000_000  # microseconds after which an open decision may make room, unless it says otherwise
@@ -76,7 +77,10 @@ class Settings:
         chosen = chosen.live() if explore else chosen
         _check_control(asked["control"], levels)
         state = chosen.start(*sizes)  # refuses what it cannot play
-        check_context(type(state), 0, "a live experiment")
+        check_context(type(state), int(chosen.by_segment), "a live experiment")
+        if chosen.by_segment and asked["auto_stop"]:
+            do = "leave out auto_stop: what is best may depend on the segment, so there is no one winner to stop on"
+            raise InputError("auto_stop, or a policy that tells segments apart", "both", do)
         check_relearns(type(state))  # now, before anything is written, and not when the first row comes or goes
         if len(sizes) == 2:
             check_chances(chosen, *sizes)
@@ -134,6 +138,20 @@ def checked_policy(spec: str | Policy, sizes: Sequence[int] = (2, 2)) -> Policy:
             "a policy that its label describes", repr(found), "give it simple parameters: numbers and texts"
         )
     return found
+
+
+def policy_for_segments(policy: str | Policy | None) -> str | Policy:
+    """Return the policy of an experiment that tells segments apart, unless one is named that does.
+
+    >>> policy_for_segments(None)
+    'segmented-uts'
+    """
+    if policy is None:
+        return SEGMENTS_POLICY
+    if not as_policy(policy).by_segment:
+        do = f"leave policy out, or name {SEGMENTS_POLICY}"
+        raise InputError("a policy that tells segments apart for per_segment=True", str(policy), do)
+    return policy
 
 
 def checked_number(value: Any, what: str, low: float, high: float, example: str) -> float:

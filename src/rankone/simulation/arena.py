@@ -43,8 +43,9 @@ REFERENCE, LIST_REFERENCE = "uts", "gibbs-ts"
 _MODEL_HORIZON = 100_000
 _SHAPES: dict[Plays, Shape] = {"pair": (2, 2), "list": (2, 2), "combination": (2, 2, 2)}  # the smallest
 _QUICK_SHARE = 10  # a quick arena plays a tenth of each horizon
-# Without regret there is nothing to compare; comb-cascade wants lists of which every item is good.
-_LEFT_OUT = ("best", "best-list", "comb-cascade", "swap-neighbours")
+# Without regret there is nothing to compare; comb-cascade wants lists of which every item is good, and segmented-uts
+# visitors who can be told apart.
+_LEFT_OUT = ("best", "best-list", "comb-cascade", "segmented-uts", "swap-neighbours")
 
 
 # What is made for worlds that change plays where worlds do, unless it is named.
