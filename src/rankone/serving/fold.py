@@ -141,7 +141,7 @@ class Fold:
     def held_fits(self, decision: int, exclusion: Exclusion) -> bool:
         """Return whether the outcome of a decision, held until its window ends, is excluded."""
         opened, held = self.open[decision], self.held[decision]
-        numbers = np.array([[exclusion.after + 1, 0, 0, decision, *opened.pair, 0]], np.int64)  # not archived: it is open
+        numbers = np.array([[exclusion.after + 1, 0, 0, decision, *opened.pair, 0]], np.int64)  # still open
         texts = Texts(source=held.source, token=held.token, shown=opened.shown)
         asked = {decision} if opened.token is not None and opened.token == exclusion.token else set()
         return bool(exclusion.fits(Events(numbers, [texts]), asked)[0])
