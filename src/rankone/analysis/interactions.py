@@ -18,16 +18,54 @@ import polars as pl
 
 from rankone.analysis.product_fit import Design
 from rankone.clicks.counts.count_arrays import Floats, Ints
-from rankone.clicks.counts.dispersion import Dispersion
+from rankone.clicks.counts.dispersion import BINOMIAL, Dispersion, given_dispersion
 from rankone.clicks.counts.factor_counts import FactorCounts
-from rankone.clicks.rank1_test.check import FIXED, CheckProgress, Measure, check_table, reach, simulated
+from rankone.clicks.rank1_test.check import (
+    FIXED,
+    CheckProgress,
+    Measure,
+    check_rank1,
+    check_table,
+    checked_level,
+    reach,
+    simulated,
+)
 from rankone.clicks.rank1_test.fit import deviances
+from rankone.clicks.rank1_test.misfit import Misfit, measure_misfit
 from rankone.clicks.rank1_test.report import Rank1Check, Rank1Report
+from rankone.errors import InputError
 from rankone.numerics.seeds import generator
+from rankone.specs import whole_number
 
+_SIMULATIONS = 999
 _WORK = 3e10  # operations for all tests together, about half a minute
 _STEPS, _OVERHEAD = 10.0, 1e5  # Newton steps of a fit, and what a step costs however small it is, in operations
 _LEAST = 99  # simulations below which a p-value is too coarse to be of use
+
+
+def check_factors(
+    counts: FactorCounts,
+    *,
+    simulations: int | None = None,
+    level: float = 0.05,
+    seed: int = 0,
+    dispersion: float | None = None,
+    progress: CheckProgress = lambda now, total: None,
+) -> Rank1Report:
+    """Test any number of factors, with the wishes of `rankone.check_rank1`: of two it is that."""
+    if len(counts.factors) < 2:
+        raise InputError("two factors or more", f"one ({counts.factors[0]})", "one alone is a product in any case")
+    scatter = counts.repeats or BINOMIAL if dispersion is None else given_dispersion(dispersion)
+    if len(counts.factors) == 2:
+        pair = counts.pair(f"{counts.factors[0]} and {counts.factors[1]}")
+        return check_rank1(
+            [pair], simulations=simulations, level=level, seed=seed, dispersion=dispersion, progress=progress
+        )
+    whole_number("seed", seed, least=0)
+    tables = whole_number("simulations", _SIMULATIONS if simulations is None else simulations, least=20)
+    found = check_interactions(counts, scatter, tables, checked_level(level), seed, progress)
+    assert found is not None  # there are two factors or more
+    return found
 
 
 def check_interactions(
@@ -58,7 +96,14 @@ def check_interactions(
             progress(before * total + now, len(pairs) * total)
 
         checks.append(_check_two(counts, first, second, dispersion, able, seed, report))
-    return Rank1Report(tuple(checks), level)
+    return Rank1Report(tuple(checks), level, of_factors=True, of_all=_misfit(counts, dispersion, seed))
+
+
+def _misfit(counts: FactorCounts, dispersion: Dispersion, seed: int) -> Misfit | None:
+    """Return how far all factors together are from a product, and what that costs."""
+    design = Design.of(counts.cells, counts.sizes, counts.shown, counts.clicked)
+    rates, rng = design.rates(design.maximise().x), generator(seed, "analyse", "misfit")
+    return measure_misfit(counts.cells, counts.sizes, counts.shown, counts.clicked, rates, rng, dispersion)
 
 
 def _work(counts: FactorCounts, first: int, second: int) -> float:

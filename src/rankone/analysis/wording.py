@@ -132,23 +132,8 @@ def rank1(found: Analysis) -> list[str]:
     """Say whether the factors act each for itself."""
     if found.check is None:
         return []
-    if len(found.counts.factors) == 2:
-        return [found.check.sentence]
-    tested = [check for check in found.check.checks if check.p_value is not None]
-    skipped = [check.name for check in found.check.checks if check.p_value is None and check.constraints > 0]
-    more = f" Not tested, because they have too many combinations: {', '.join(skipped)}." if skipped else ""
-    if not tested and skipped:
-        return [more.strip()]
-    if not tested:
-        return ["Nothing to test: the combinations share too few levels, so any click rates are a product."]
-    told = ", ".join(f"{check.name} (p = {check.p_value:.2g})" for check in tested)
-    if not found.doubtful:
-        return [f"No sign that two factors depend on one another: {told}.{more}"]
-    worst = " and ".join(f"'{name}'" for name in found.check.doubts[0].cells.select("row", "col").row(0))
-    return [
-        f"Factors depend on one another, so the product is doubtful: {found.check.doubts[0].name}, "
-        f"most of all {worst}. All tests: {told}.{more}"
-    ]
+    misfit = found.check.misfit
+    return [found.check.sentence, *([] if misfit is None else [misfit.sentence])]
 
 
 def few_data(found: Analysis) -> list[str]:
@@ -166,6 +151,10 @@ def few_data(found: Analysis) -> list[str]:
 def next_step(found: Analysis) -> list[str]:
     """Say what to do next."""
     if found.doubtful:
+        misfit = None if found.check is None else found.check.misfit
+        if misfit is not None and misfit.costs_little:
+            lost = f"loses {misfit.at_most} of the best clicks"
+            return [f"Next: show {named(found.winner.levels)}; level by level is good enough, too: that {lost}."]
         policy = _policy(rank1=False)
         return [f"Next: judge combinations as wholes, not level by level; live, with the policy {policy}."]
     if found.groups:
@@ -194,8 +183,7 @@ def _visitors(found: Analysis) -> str:
         said += "than not."
     if len(found.counts.factors) >= 2:
         said += " Or go live: `rankone create` shows the better ones more and more and says when it is sure"
-        pairs = len(found.counts.factors) == 2
-        said += ", and `rankone plan` says beforehand how many visitors that takes." if pairs else "."
+        said += ", and `rankone plan` says beforehand how many visitors that takes."
     return said
 
 

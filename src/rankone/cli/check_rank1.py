@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 def check_rank1(
     source: list[str] = typer.Argument(
         ...,
-        help="A table of two factors with counts, such as headline, image, shown, clicked, or a row per impression; "
+        help="A table of factors with counts, such as headline, image, shown, clicked, or a row per impression; "
         "a click log (files or globs), or: DATABASE EXPERIMENT.",
     ),
     factor: list[str] | None = typer.Option(
         None,
         "--factor",
-        help="Column of a factor of a table, such as headline; name two. Default: recognised automatically.",
+        help="Column of a factor of a table, such as headline; repeatable. Default: recognised automatically.",
     ),
     shown: str | None = typer.Option(None, help="Column of impressions of a table. Default: shown, views, n, ..."),
     clicked: str | None = typer.Option(None, help="Column of clicks of a table, or of outcomes 0 and 1."),
@@ -58,8 +58,8 @@ def check_rank1(
     from rankone.serving.recognise import is_database
 
     if is_database(source[0]):
+        from rankone.analysis.experiment_check import check_experiment
         from rankone.serving import Database
-        from rankone.serving.rank1_test import check_experiment
 
         if len(source) != 2:
             raise InputError("a database and the name of an experiment", " ".join(source), "see `rankone experiments`")
@@ -70,28 +70,34 @@ def check_rank1(
             )  # fmt: skip
     else:
         from rankone import clicks
-        from rankone.clicks.counts.factor_counts import holds_factors, read_two_factors
+        from rankone.analysis.interactions import check_factors
+        from rankone.clicks.counts.factor_counts import FactorCounts, as_factor_counts, holds_factors
         from rankone.clicks.counts.pair_counts import holds_pair_counts
+        from rankone.clicks.counts.table_files import read_table
         from rankone.clicks.rank1_test.check import check_rank1
 
-        tables: clicks.Counts | list[clicks.PairCounts]
+        tables: clicks.Counts | list[clicks.PairCounts] | FactorCounts
         named, log_named = bool(factor or shown or clicked or slice), bool(format or option)
         if len(source) == 1 and not named and holds_pair_counts(source[0]):
             tables = clicks.read_pair_counts(source[0])
         elif len(source) == 1 and (named or (not log_named and holds_factors(source[0]))):
             with told_as_table_options():
-                tables = [read_two_factors(source[0], factor or (), shown, clicked, slice)]
+                named_so = {"shown": shown, "clicked": clicked, "slice": slice}
+                tables = as_factor_counts(read_table(source[0]), factors=factor or (), **named_so)
         else:
             with _logs.reading_bar() as reading:
                 options: dict[str, Any] = _logs.format_options(option)
-                tables = clicks.read(
+                log = clicks.read(
                     source, format, positions=positions, strict=strict, max_bad=max_bad, progress=reading, **options
                 )
-            tables = (tables.top(top) if top else tables).shown_at_least(min_impressions)
+            tables = (log.top(top) if top else log).shown_at_least(min_impressions)
         with progress_bar("simulations") as progress:
-            found = check_rank1(
-                tables, simulations=simulations, level=level, seed=seed, dispersion=dispersion, progress=progress
-            )
+            wishes: dict[str, Any] = {"simulations": simulations, "level": level, "seed": seed}
+            wishes |= {"dispersion": dispersion, "progress": progress}
+            if isinstance(tables, FactorCounts):
+                found = check_factors(tables, **wishes)
+            else:
+                found = check_rank1(tables, **wishes)
     if chart is not None:
         found.chart().save(chart)
     if as_json:
@@ -105,11 +111,15 @@ def _show(found: Rank1Report, chart: Path | None) -> None:
     from rankone.cli._tables import show_table
 
     print(found.sentence)
+    if found.misfit is not None:
+        print(found.misfit.sentence)
     first = found.checks[0]
     if len(found.checks) > 1:
+        names = ("factors", "levels", "levels too") if found.of_factors else ("query", "items", "positions")
         columns = {
-            "name": "query", "n_rows": "items", "n_cols": "positions", "outcomes": "impressions", "clicks": "clicks",
-            "statistic": "statistic", "p_value": "p", "p_holm": "p, Holm", "visible": "visible deviation",
+            **dict(zip(("name", "n_rows", "n_cols"), names, strict=True)),
+            "outcomes": "impressions", "clicks": "clicks", "statistic": "statistic", "p_value": "p",
+            "p_holm": "p, Holm", "visible": "visible deviation",
         }  # fmt: skip
         show_table(found.summary(), None, columns)
         first = found.doubts[0] if found.doubts else first
@@ -117,7 +127,7 @@ def _show(found: Rank1Report, chart: Path | None) -> None:
         show_table(first.cells.head(5), f"Pairs of '{first.name}' farthest from rank 1 (deviation in standard errors)")
         print(f"p-value by {first.simulations} simulations: {first.method}.")
         print(f"{first.dispersion.sentence}.")
-        if first.dispersion.value == 1.0:
+        if first.dispersion.value == 1.0 and not found.of_factors:
             conditions = "However pairs were chosen and however often you look, if click rates stayed as they were"
             print(f"{conditions}: p <= {first.p_anytime:.2g}.")
     if chart is not None:

@@ -12,7 +12,7 @@ its degrees of freedom, at least 1), and tails are Student's.
 
 It is a hint and no verdict: it supposes that the click rate of the whole site stays as it is. Where it moves while
 traffic shifts, levels that came to lead together look as if they acted together. How combinations were chosen matters
-little (`tests/serving/test_interactions.py` measures both). `rankone check-rank1` plays the policy again instead.
+little (`python -m benchmarks interactions` measures both).
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def check_experiment(
         fold = begin(storage, number, with_policy=False)
         parts = [events.numbers for events in each_stretch(storage, number, fold)]
     if len(fold.factors) != 2:
-        do = f"rankone analyse DATABASE '{name}' looks at every two factors"
+        do = f"rankone analyse DATABASE '{name}' tests every two factors"
         raise InputError("an experiment with two factors", f"{len(fold.factors)}: {', '.join(fold.factors)}", do)
     rows, cols = (levels.names for levels in fold.factors.values())
     table = as_pair_counts(fold.pulls, fold.clicks, row_names=rows, col_names=cols, name=name)

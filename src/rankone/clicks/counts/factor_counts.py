@@ -15,7 +15,7 @@ from rankone.clicks.counts.factor_columns import FactorColumns, find_factor_colu
 from rankone.clicks.counts.factor_rows import check_rows, level_names, read_rows, without_totals
 from rankone.clicks.counts.frames import known_frame, to_polars
 from rankone.clicks.counts.pair_counts import PairCounts, as_pair_counts
-from rankone.clicks.counts.table_files import header_of, read_table
+from rankone.clicks.counts.table_files import header_of
 from rankone.errors import InputError
 from rankone.notebook import index_names
 
@@ -83,26 +83,9 @@ def holds_factors(path: str) -> bool:
     return bool(names) and not {"item", "position"} & names
 
 
-def read_two_factors(
-    path: str,
-    factors: Sequence[str] = (),
-    shown: str | None = None,
-    clicked: str | None = None,
-    slice: str | None = None,
-) -> PairCounts:
-    """Read a table of two factors as pairs, whatever its columns are called.
-
-    >>> import pathlib, tempfile
-    >>> file = pathlib.Path(tempfile.mkdtemp(), "ab.csv")
-    >>> _ = file.write_text("headline,image,shown,clicked\\nA,x,10,3\\nA,y,20,4\\nB,x,5,0\\n")
-    >>> read_two_factors(str(file)).pulls.tolist()
-    [[10, 20], [5, 0]]
-    """
-    counts = as_factor_counts(read_table(path), factors=factors, shown=shown, clicked=clicked, slice=slice)
-    if len(counts.factors) != 2:
-        do = "name two of the columns as factors; `rankone analyse` takes any number"
-        raise InputError("two factors", f"{len(counts.factors)} ({', '.join(counts.factors)})", do)
-    return counts.pair(f"{counts.factors[0]} and {counts.factors[1]}")
+def counts_of_arrays(pulls: Ints, clicks: Ints, levels: Mapping[str, Sequence[str]]) -> FactorCounts:
+    """Return the counts of arrays with an axis for each factor; `levels` are its names of levels, by its name."""
+    return _of_arrays(pulls.astype(np.float64), clicks.astype(np.float64), list(levels.values()), tuple(levels))
 
 
 def _one_query(counts: Counts) -> pl.DataFrame:

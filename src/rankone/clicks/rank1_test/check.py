@@ -30,6 +30,7 @@ from rankone.clicks.counts.pair_counts import PairCounts, as_pair_counts, query_
 from rankone.clicks.models.components import place_components
 from rankone.clicks.models.uncertainty import eliminate
 from rankone.clicks.rank1_test.fit import EXACT_TO, deviances, fit_tables, statistics
+from rankone.clicks.rank1_test.misfit import Misfit, measure_misfit
 from rankone.clicks.rank1_test.report import Rank1Check, Rank1Report
 from rankone.compiling.compiled import compiled
 from rankone.errors import InputError
@@ -147,7 +148,14 @@ def check_table(
         visible=visible,
         cells=deviation_cells(table, rates, own),
         dispersion=dispersion,
+        misfit=_misfit(pulls, clicks, rates, dispersion) if testable else None,
     )
+
+
+def _misfit(pulls: Ints, clicks: Ints, rates: Floats, dispersion: Dispersion) -> Misfit | None:
+    cells = np.argwhere(pulls)
+    where, rng = tuple(cells.T), generator(int(pulls.sum()), int(clicks.sum()), "misfit")
+    return measure_misfit(cells, pulls.shape, pulls[where], clicks[where], rates[where], rng, dispersion)
 
 
 def simulated(

@@ -10,6 +10,7 @@ import polars as pl
 
 from rankone.charts.chart import Chart
 from rankone.clicks.counts.dispersion import BINOMIAL, Dispersion
+from rankone.clicks.rank1_test.misfit import Misfit
 from rankone.deprecation import OldAttribute, old_positions
 from rankone.notebook import Shown
 
@@ -35,6 +36,7 @@ class Rank1Check(Shown):
     visible: float | None  # relative deviation of the click rates that would be noticed with 80 % power
     cells: pl.DataFrame  # row, col, outcomes, clicks, rate, rank_one_rate, deviation; the largest deviation first
     dispersion: Dispersion = BINOMIAL  # how much clicks scatter: statistic and deviations are divided by it
+    misfit: Misfit | None = None  # how large deviations are and what they cost; None: nothing to tell it by
 
     def _sentence(self) -> str:
         told = "nothing to test" if self.p_value is None else f"p = {self.p_value:.2g}"
@@ -47,6 +49,10 @@ class Rank1Check(Shown):
         """Say what was found."""
         if self.p_value is None:
             return "Nothing to test: the pairs share too few rows and columns, so any click rates are a product."
+        if doubtful and self.misfit is not None and self.misfit.costs_little:
+            little = f"the product's best pair loses {self.misfit.at_most} of the best clicks"
+            said = f"Rank 1 does not hold exactly, p = {self.p_value:.2g}: {self._farthest()}"
+            return f"{said}; but it costs little: {little}."
         if doubtful:
             return f"The rank-1 assumption is doubtful, p = {self.p_value:.2g}: {self._farthest()}."
         seen = "but these few clicks could hardly show one"
@@ -64,6 +70,7 @@ class Rank1Check(Shown):
         """Return plain values, with the pairs that deviate most."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "cells"}
         values["dispersion"] = self.dispersion.to_dict()
+        values["misfit"] = self.misfit and self.misfit.to_dict()
         return values | {"largest_deviations": self.cells.head(cells).to_dicts()}
 
     as_dict = OldAttribute("to_dict")
@@ -82,6 +89,13 @@ class Rank1Report(Shown):
 
     checks: tuple[Rank1Check, ...]
     level: float
+    of_factors: bool = False  # whether the checks are of every two of three factors or more, and not of queries
+    of_all: Misfit | None = None  # of such factors: of all of them together
+
+    @property
+    def misfit(self) -> Misfit | None:
+        """How large deviations from the product are and what they cost; None for several queries: each has its own."""
+        return self.checks[0].misfit if len(self.checks) == 1 else self.of_all
 
     def _sentence(self) -> str:
         return self.sentence
@@ -131,6 +145,8 @@ class Rank1Report(Shown):
         """What was found, in one sentence."""
         if len(self.checks) == 1:
             return self.checks[0].sentence(self.doubtful)
+        if self.of_factors:
+            return self._factors_sentence()
         tested = sum(check.p_value is not None for check in self.checks)
         if not tested:
             return f"Nothing to test in {len(self.checks)} queries: their pairs share too few items and positions."
@@ -141,6 +157,23 @@ class Rank1Report(Shown):
         more = ", ..." if len(self.doubts) > _MOST_NAMED else ""
         return (
             f"The rank-1 assumption is doubtful in {len(self.doubts)} of {tested} queries, {together}: {named}{more}."
+        )
+
+    def _factors_sentence(self) -> str:
+        tested = [check for check in self.checks if check.p_value is not None]
+        skipped = [check.name for check in self.checks if check.p_value is None and check.constraints > 0]
+        more = f" Not tested, because they have too many combinations: {', '.join(skipped)}." if skipped else ""
+        if not tested and skipped:
+            return more.strip()
+        if not tested:
+            return "Nothing to test: the combinations share too few levels, so any click rates are a product."
+        told = ", ".join(f"{check.name} (p = {check.p_value:.2g})" for check in tested)
+        if not self.doubtful:
+            return f"No sign that two factors depend on one another: {told}.{more}"
+        worst = " and ".join(f"'{name}'" for name in self.doubts[0].cells.select("row", "col").row(0))
+        return (
+            f"Factors depend on one another, so the product is doubtful: {self.doubts[0].name}, "
+            f"most of all {worst}. All tests: {told}.{more}"
         )
 
     def summary(self) -> pl.DataFrame:
@@ -161,7 +194,7 @@ class Rank1Report(Shown):
         ]  # fmt: skip
         return {
             "sentence": self.sentence, "doubtful": self.doubtful, "p_value": self.p_value, "level": self.level,
-            "checks": checks,
+            "misfit": self.misfit and self.misfit.to_dict(), "checks": checks,
         }  # fmt: skip
 
     as_dict, table = OldAttribute("to_dict"), OldAttribute("summary")

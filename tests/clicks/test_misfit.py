@@ -1,0 +1,102 @@
+"""How large deviations from the product are and what they cost: the truth is inside as often as is said."""
+
+import numpy as np
+import pytest
+from benchmarks.bench_misfit import KINDS, table
+
+from rankone import check_rank1
+from rankone.analysis.interactions import check_factors
+from rankone.clicks.counts.factor_counts import as_factor_counts
+from rankone.clicks.rank1_test.misfit import _Model, measure_misfit
+from rankone.errors import InputError
+from rankone.numerics.seeds import generator
+
+RUNS = 60
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a product, 4 x 5 x 3, 2,000 each",
+        "interactions of 2 %, 4 x 4, 10,000,000 each",
+        "interactions of 10 %, 4 x 4 x 3, 5,000 each",
+        "a product, clicks scatter twice as much, given",
+        "one of 4 x 4 better by half, 100,000 each",
+    ],
+)
+def test_the_truth_is_inside(name):
+    """`python -m benchmarks misfit` has 400 tables of each kind."""
+    kind, rng = KINDS[name], generator(7, name)
+    found = [table(kind, rng) for _ in range(RUNS)]
+    least = RUNS * 0.95 - 3 * np.sqrt(RUNS * 0.95 * 0.05)
+    assert sum(true <= said.lost_high + 1e-12 for said, true in found) >= least
+    if kind.spike == 1.0:
+        assert sum(said.deviation_low <= kind.own <= said.deviation_high + 1e-12 for said, _ in found) >= least
+
+
+def test_many_impressions_reject_what_costs_nothing():
+    rates = np.outer([0.08, 0.06, 0.05], [0.9, 0.8])
+    rates[2, 1] *= 1.02
+    shown = np.full(rates.shape, 10**8)
+    report = check_rank1((shown, (rates * shown).round().astype(int)), simulations=40)
+    assert report.doubtful
+    assert report.misfit.costs_little
+    assert report.misfit.share_high < 0.05
+    assert report.sentence.startswith("Rank 1 does not hold exactly, p = 0.024: most of all ")
+    assert report.sentence.endswith("it costs little: the product's best pair loses at most 0.1% of the best clicks.")
+    assert report.to_dict()["misfit"]["sentence"].endswith("the product costs little here, whatever the p-value says.")
+
+
+def test_what_costs_much_is_said():
+    """The best pair is one that no single level promises."""
+    rates = np.array([[0.10, 0.10, 0.02], [0.10, 0.10, 0.02], [0.02, 0.02, 0.15]])
+    shown = np.full(rates.shape, 20_000)
+    misfit = check_rank1((shown, generator(1).binomial(shown, rates)), simulations=20).misfit
+    assert misfit.lost_low > 0.2
+    assert misfit.lost_low < 1 - 0.10 / 0.15 < misfit.lost_high
+    assert misfit.sentence.endswith("do not rely on the product here.")
+
+
+def test_factors_are_tested_two_by_two_with_what_it_costs():
+    rates = 0.2 * np.ones((2, 2, 3))
+    rates[0, 0] *= 1.5
+    shown = np.full(rates.shape, 3_000)
+    report = check_factors(as_factor_counts((shown, generator(2).binomial(shown, rates))), simulations=99)
+    assert [check.name for check in report.checks] == ["row and col", "row and layer", "col and layer"]
+    assert [check.name for check in report.doubts] == ["row and col"]
+    assert report.misfit is report.of_all is not None
+    assert report.sentence.startswith("Factors depend on one another, so the product is doubtful: row and col")
+    with pytest.raises(InputError, match="two factors or more - got one"):
+        check_factors(as_factor_counts(([5, 5], [1, 2])))
+
+
+def test_nothing_to_tell_it_by():
+    one_row = check_rank1(([[100, 100]], [[10, 20]]), simulations=20)
+    assert one_row.misfit is None
+    assert "misfit" in one_row.to_dict()
+
+
+def test_unseen_combinations_may_be_the_best():
+    """Half of the pairs of a table with interactions were never shown: the loss is larger, and so is its bound."""
+    rng = generator(3)
+    rates = 0.1 * (1.0 + 0.3 * rng.standard_normal((6, 6)))
+    cells, fitted = np.argwhere(np.ones((6, 6))), np.full(36, 0.1)
+    shown = np.full(36, 10_000)
+    clicked = rng.binomial(shown, rates.ravel())
+    whole = measure_misfit(cells, (6, 6), shown, clicked, fitted, generator(4))
+    some = rng.permutation(36)[:24]
+    part = measure_misfit(cells[some], (6, 6), shown[some], clicked[some], fitted[some], generator(4))
+    assert whole.lost_high - whole.lost_low < part.lost_high - part.lost_low
+
+
+def test_the_least_squares_are_those_of_matrices():
+    """The slow twin of Q: weighted least squares, written out."""
+    rng = generator(5)
+    cells = np.argwhere(np.ones((3, 4)))
+    off, noise = rng.standard_normal(12), rng.random(12) + 0.1
+    model = _Model(cells, (3, 4), np.full(12, 0.1), off, noise)
+    design = np.concatenate([np.eye(3)[cells[:, 0]], np.eye(4)[cells[:, 1]]], axis=1)
+    root = 1.0 / np.sqrt(noise + 0.2)
+    left = root * off - (root[:, None] * design) @ np.linalg.lstsq(root[:, None] * design, root * off, rcond=None)[0]
+    assert model.freedom == 6
+    assert model.fitted(0.2)[0] == pytest.approx(left @ left)
