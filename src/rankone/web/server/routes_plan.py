@@ -10,7 +10,7 @@ from rankone.errors import InputError
 from rankone.simulation.plan_wishes import check_plan
 from rankone.web.server.operations import Call, answer, operation
 from rankone.web.server.problem_json import Problem
-from rankone.web.server.schemas import PlanAnswer, PlanBody
+from rankone.web.server.schemas_plan import PlanAnswer, PlanBody
 from rankone.web.server.subprocess_tasks import run_in_subprocess
 
 

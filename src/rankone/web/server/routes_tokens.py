@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from rankone.web.server.operations import Call, answer, forbidden, operation
 from rankone.web.server.problem_json import Problem
-from rankone.web.server.schemas import NewToken, NewTokenAnswer, TokenAnswer, Tokens, Whoami
+from rankone.web.server.schemas_tokens import NewToken, NewTokenAnswer, TokenAnswer, Tokens, Whoami
 from rankone.web.server.tokens import EVERY, SCOPES, Token, create_token, list_tokens, revoke_token
 
 

@@ -102,25 +102,6 @@ class NewExperiment(Body):
     )
 
 
-class PlanBody(Body):
-    """An experiment to be planned. Left out: as `rankone.plan` has it."""
-
-    rows: Annotated[int, Field(ge=1, le=MAX_LEVELS)] | None = None
-    cols: Annotated[int, Field(ge=1, le=MAX_LEVELS)] | None = None
-    factors: (
-        Annotated[dict[Text, Annotated[int, Field(ge=1, le=MAX_LEVELS)]], Field(min_length=1, max_length=MAX_FACTORS)]
-        | None
-    ) = Field(None, description="instead of rows and cols: the number of levels of each factor, by its name")
-    rate: Annotated[float, Field(gt=0, le=1)] = Field(description="click rate of a pair one change away from the best")
-    lift: Annotated[float, Field(gt=0)] = Field(description="how much more often the best is clicked: 0.1 is 10 % more")
-    visitors_a_day: Annotated[float, Field(gt=0)] | None = Field(None, description="to have days too")
-    goal: Literal["earn", "both", "decide"] | None = Field(None, description="left out: all of them")
-    margin: Annotated[float, Field(ge=0, le=1)] = Field(
-        0.0, description="a winner within this part of the best is enough"
-    )
-    error: Annotated[float, Field(ge=1e-6, le=0.5)] = Field(0.05, description="the verdict may be wrong so often")
-
-
 class AskBody(Body):
     """Ask for one decision or a batch."""
 
@@ -380,83 +361,8 @@ class Changes(BaseModel):
     changes: list[ChangeAnswer]
 
 
-class NewToken(Body):
-    """A token to make: it may do no more than the token that asks for it."""
-
-    scopes: Annotated[list[Literal["ask", "tell", "read", "admin"]], Field(min_length=1, max_length=4)]
-    experiment: Text = Field("*", description="the one it is for; *: all of them")
-    note: Text | None = Field(None, description="what it is for")
-    days: Annotated[float, Field(gt=0, le=36_500)] | None = Field(365.0, description="until it expires; null: never")
-    rate: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(None, description="decisions and outcomes a second")
-
-
-class NewTokenAnswer(BaseModel):
-    """A token, to be seen this once."""
-
-    id: str
-    token: str
-
-
-class TokenAnswer(BaseModel):
-    """A token without its secret; times in seconds since 1970."""
-
-    id: str
-    note: str
-    scopes: list[str]
-    experiment: str
-    rate: int | None
-    created: int
-    expires: int | None
-    revoked: int | None
-    made_by: str | None
-    revoked_by: str | None
-    valid: bool
-
-
-class Tokens(BaseModel):
-    """Tokens, oldest first."""
-
-    tokens: list[TokenAnswer]
-
-
-class Whoami(BaseModel):
-    """What a caller may do."""
-
-    id: str | None = Field(description="of the token; null: none is needed on this machine")
-    scopes: list[str]
-    experiment: str = Field(description="*: all of them")
-
-
 class Health(BaseModel):
     """The service answers, and so does its database."""
 
     status: Literal["ok"]
     version: str
-
-
-class SpanAnswer(BaseModel):
-    """One way to run an experiment: what it takes and what it costs."""
-
-    way: str = Field(description="a goal, or 'equal split'")
-    median: float | None = Field(description="visitors until half have a verdict; null: most had none, see beyond")
-    late: float | None = Field(description="until nine of ten have one")
-    lost: float | None = Field(description="clicks until the verdict, on average")
-    beyond: float | None = Field(description="visitors after which rehearsals gave up; null: never is never")
-
-
-class PlanAnswer(BaseModel):
-    """What an experiment of this size would take, with each goal and as a classic test."""
-
-    rows: int | None = Field(description="null: they were given as factors")
-    cols: int | None
-    factors: dict[str, int] = Field(description="the number of levels of each factor")
-    rate: float
-    lift: float
-    margin: float
-    error: float
-    visitors_a_day: float | None
-    bound: float = Field(description="visitors that rules which compare neighbours need at least, roughly")
-    spans: list[SpanAnswer]
-    advice: list[str] = Field(description="what would be possible, where a verdict takes more than a year")
-    meaning: str = Field(description="what rate and lift say about the pairs")
-    sentence: str
