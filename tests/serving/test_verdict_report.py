@@ -14,7 +14,8 @@ from rankone.kernels.evidence import TRAFFIC_RATIOS, start_evidence, weigh
 from rankone.numerics.seeds import generator
 from rankone.serving import Experiment
 from rankone.serving.comparing import shortfalls
-from rankone.serving.report_wording import TRAFFIC_ERROR, between_text, compared_text, condition
+from rankone.serving.ratio_wording import between_text, compared_text
+from rankone.serving.report_wording import TRAFFIC_ERROR, condition
 
 from .helpers import Clock, error_of, start
 from .visits import COLS, ROWS, live, visit

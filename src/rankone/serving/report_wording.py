@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankone.serving.clock import AHEAD
 from rankone.serving.names import combination_text
+from rankone.serving.ratio_wording import between_text, compared_text, part_of, percent
 from rankone.specs import amount, duration
 
 if TYPE_CHECKING:
@@ -80,9 +81,9 @@ def _standing(report: Report) -> tuple[str, str]:
     if report.outcomes["clicked"] + report.outcomes["not_clicked"] + report.outcomes["expired"] == 0:
         return f"No outcomes yet: {amount(report.decisions, 'decision')} given out, nothing is known so far.", ""
     pair = combination_text(report.best)
-    figures = f"{_percent(report.rate)} clicks"
+    figures = f"{percent(report.rate)} clicks"
     # An interval of a rate would have to say of which time: under "any" the rate of the site may move.
-    figures += " so far" if report.basis == "any" else f", between {_percent(report.low)} and {_percent(report.high)}"
+    figures += " so far" if report.basis == "any" else f", between {percent(report.low)} and {percent(report.high)}"
     wrong = f"wrong with probability at most {report.error_rate:g} {condition(report)}"
     if report.decided and report.shortfalls:
         return f"{pair} looks like the winner ({figures})", ", but outcomes do not come back alike: that may be wrong."
@@ -92,7 +93,7 @@ def _standing(report: Report) -> tuple[str, str]:
         return f"{pair} looks like the winner ({figures})", f", but {why}: that may be wrong."
     if report.good_enough:
         what = "pair" if report.are_pair else "combination"
-        enough = f"no {what} has more than {_part(report.margin)} more clicks"
+        enough = f"no {what} has more than {part_of(report.margin)} more clicks"
         return f"{pair} is good enough ({figures})", f": {enough}, {wrong}."
     if report.decided:
         return f"{pair} has won ({figures})", f": {wrong}."
@@ -107,7 +108,7 @@ def _standing(report: Report) -> tuple[str, str]:
     sure = (
         "too early to be sure"
         if report.confidence < 0.5
-        else f"wrong with probability at most {_percent(1.0 - report.confidence)}"
+        else f"wrong with probability at most {percent(1.0 - report.confidence)}"
     )
     said = f"{pair} leads ({figures}), {sure}"
     said += "" if report.stopped else f"; {racing} are still in the race"
@@ -194,8 +195,8 @@ def _no_product(alarm: Alarm, levels: str, noticed: str) -> str:
     if alarm.rival is None:
         return said
     rate, led = alarm.rival["rate"], alarm.rival["led"]
-    had = f"{combination_text(alarm.rival['levels'])} had {_percent(rate)} clicks by then, what led {_percent(led)}"
-    cost = f"showing what led may cost about {_part(1.0 - led / rate)} of the clicks"
+    had = f"{combination_text(alarm.rival['levels'])} had {percent(rate)} clicks by then, what led {percent(led)}"
+    cost = f"showing what led may cost about {part_of(1.0 - led / rate)} of the clicks"
     return f"{said}. {had}: {cost}, as far as click rates stayed as they are"
 
 
@@ -274,7 +275,7 @@ def _uplift(report: Report) -> list[str]:
 def _left(report: Report) -> list[str]:
     if report.decided or report.stopped or not report.explore or report.basis != "any":
         return []
-    slow = f"it explores with {_part(report.explore)} of its decisions only, to earn more meanwhile"
+    slow = f"it explores with {part_of(report.explore)} of its decisions only, to earn more meanwhile"
     do = "goal 'both' decides sooner, and a margin settles near ties"
     if report.visitors_left is None:
         return [f"A verdict may take long: {slow}; {do}."] if report.goal == "earn" else []
@@ -298,7 +299,7 @@ def _traffic(report: Report) -> list[str]:
         return []
     worst = report.shortfalls[0]
     more = f" (and {len(report.shortfalls) - 1} more)" if len(report.shortfalls) > 1 else ""
-    share = f" ({_percent(worst.told)} of its decisions against {_percent(worst.other_told)})"
+    share = f" ({percent(worst.told)} of its decisions against {percent(worst.other_told)})"
     share = share if worst.told < worst.other_told else ""
     seen = f"fewer outcomes came back of {worst.side} '{worst.name}' than of '{worst.other}' for what was chosen{share}"
     once = f"which by chance happens in one experiment of {round(1 / TRAFFIC_ERROR):,}"
@@ -349,7 +350,7 @@ def level_table(report: Report, factor: FactorReport) -> list[str]:
     for level, text in zip(levels, last, strict=True):
         race = "yes" if level.in_race else "no" if level.live else "retired"
         figures = f"{level.share:>7.1%}  {level.outcomes:>9,}  {level.clicks:>9,}"
-        figures += f"  {_percent(level.rate):>{len(_WITH)}}" if any_time else ""
+        figures += f"  {percent(level.rate):>{len(_WITH)}}" if any_time else ""
         lines.append(f"  {level.name:<{width}}  {figures}  {text:<{wide}}  {race}")
     return lines
 
@@ -358,7 +359,7 @@ def level_columns(report: Report) -> dict[str, list[Any]]:
     """Return what `level_table` has as columns, the levels of the factors one below the other."""
     any_time = report.basis == "any"
     each = [(called_side(factor.name), level) for factor in report.factors for level in factor.levels]
-    rates: dict[str, list[Any]] = {_WITH: [_percent(level.rate) for _, level in each]} if any_time else {}
+    rates: dict[str, list[Any]] = {_WITH: [percent(level.rate) for _, level in each]} if any_time else {}
     told: list[Any] = [level.against or "-" if any_time else _interval(level).strip() for _, level in each]
     return {
         "side" if report.are_pair else "factor": [side for side, _ in each],
@@ -373,56 +374,4 @@ def level_columns(report: Report) -> dict[str, list[Any]]:
 
 
 def _interval(level: LevelReport) -> str:
-    return f"{_percent(level.rate):>6} ({_percent(level.low)} - {_percent(level.high)})"
-
-
-def against_text(ratio: float | None, low: float, high: float | None) -> str:
-    """Return how a level compares with the leading one.
-
-    >>> against_text(0.82, 0.74, 0.91), against_text(None, 0.0, None)
-    ('18% fewer, between 9% and 26%', 'not known yet')
-    """
-    return "not known yet" if ratio is None else f"{compared_text(ratio)}, {between_text(low, high)}"
-
-
-def compared_text(ratio: float) -> str:
-    """Return how many clicks there are for one of another.
-
-    >>> compared_text(0.82), compared_text(1.1), compared_text(2.345)
-    ('18% fewer', '10% more', '2.3 times as many')
-    """
-    if ratio >= 2.0:
-        return f"{ratio:,.{1 if ratio < 9.95 else 0}f} times as many"
-    return f"{_part(abs(ratio - 1.0))} {'fewer' if ratio < 1.0 else 'more'}"
-
-
-def between_text(low: float, high: float | None) -> str:
-    """Return an interval of such ratios.
-
-    >>> between_text(0.74, 0.91), between_text(0.74, 1.03), between_text(1.03, 1.22), between_text(0.0, 0.8)
-    ('between 9% and 26%', 'between 26% fewer and 3% more', 'between 3% and 22%', 'at least 20%')
-    >>> between_text(0.74, 1.0)
-    'at most 26%'
-    """
-    if high is None:
-        return "no bound yet" if low <= 0.0 else f"at least {compared_text(low)}"
-    if low <= 0.0 and 0.9995 < high <= 1.0:
-        return "not more"
-    if low <= 0.0:
-        return f"at least {_part(1.0 - high)}" if high <= 1.0 else f"at most {compared_text(high)}"
-    if high == 1.0:  # cut there, by what was proven
-        return f"at most {_part(1.0 - low)}"
-    if high <= 1.0:
-        return f"between {_part(1.0 - high)} and {_part(1.0 - low)}"
-    if low >= 1.0 and high < 2.0:
-        return f"between {_part(low - 1.0)} and {_part(high - 1.0)}"
-    return f"between {compared_text(low)} and {compared_text(high)}"
-
-
-def _part(share: float) -> str:
-    """Return a part of a whole, to a tenth of a percent where it is small."""
-    return f"{100 * share:.{0 if share >= 0.095 or abs(100 * share - round(100 * share)) < 1e-9 else 1}f}%"
-
-
-def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1%}"
+    return f"{percent(level.rate):>6} ({percent(level.low)} - {percent(level.high)})"

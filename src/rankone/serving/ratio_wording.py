@@ -1,0 +1,56 @@
+"""Ratios, shares and their intervals in words. Plain Python: a client reads a report too."""
+
+from __future__ import annotations
+
+
+def against_text(ratio: float | None, low: float, high: float | None) -> str:
+    """Return how a level compares with the leading one.
+
+    >>> against_text(0.82, 0.74, 0.91), against_text(None, 0.0, None)
+    ('18% fewer, between 9% and 26%', 'not known yet')
+    """
+    return "not known yet" if ratio is None else f"{compared_text(ratio)}, {between_text(low, high)}"
+
+
+def compared_text(ratio: float) -> str:
+    """Return how many clicks there are for one of another.
+
+    >>> compared_text(0.82), compared_text(1.1), compared_text(2.345)
+    ('18% fewer', '10% more', '2.3 times as many')
+    """
+    if ratio >= 2.0:
+        return f"{ratio:,.{1 if ratio < 9.95 else 0}f} times as many"
+    return f"{part_of(abs(ratio - 1.0))} {'fewer' if ratio < 1.0 else 'more'}"
+
+
+def between_text(low: float, high: float | None) -> str:
+    """Return an interval of such ratios.
+
+    >>> between_text(0.74, 0.91), between_text(0.74, 1.03), between_text(1.03, 1.22), between_text(0.0, 0.8)
+    ('between 9% and 26%', 'between 26% fewer and 3% more', 'between 3% and 22%', 'at least 20%')
+    >>> between_text(0.74, 1.0)
+    'at most 26%'
+    """
+    if high is None:
+        return "no bound yet" if low <= 0.0 else f"at least {compared_text(low)}"
+    if low <= 0.0 and 0.9995 < high <= 1.0:
+        return "not more"
+    if low <= 0.0:
+        return f"at least {part_of(1.0 - high)}" if high <= 1.0 else f"at most {compared_text(high)}"
+    if high == 1.0:  # cut there, by what was proven
+        return f"at most {part_of(1.0 - low)}"
+    if high <= 1.0:
+        return f"between {part_of(1.0 - high)} and {part_of(1.0 - low)}"
+    if low >= 1.0 and high < 2.0:
+        return f"between {part_of(low - 1.0)} and {part_of(high - 1.0)}"
+    return f"between {compared_text(low)} and {compared_text(high)}"
+
+
+def part_of(share: float) -> str:
+    """Return a part of a whole, to a tenth of a percent where it is small."""
+    return f"{100 * share:.{0 if share >= 0.095 or abs(100 * share - round(100 * share)) < 1e-9 else 1}f}%"
+
+
+def percent(value: float | None) -> str:
+    """Return a share in percent."""
+    return "-" if value is None else f"{value:.1%}"
