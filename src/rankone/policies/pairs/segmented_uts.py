@@ -29,7 +29,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from rankone.compiling.compiled import noalloc
+from rankone.compiling.compiled import inlined, noalloc
 from rankone.errors import InputError
 from rankone.kernels.policy import chances, decide, learn, recognise, relearn
 from rankone.numerics.beta_maximum import Crowd, fields_with_crowd
@@ -116,7 +116,7 @@ class SegmentedUTS(CombinationPolicy):
         )
 
 
-@noalloc
+@inlined
 def part(state: Any, number: int) -> Any:
     """Return one of the UTS."""
     return UTSState(
@@ -283,7 +283,7 @@ def _look(state: Any, segment: int) -> None:
         state.doubt[segment] = least
 
 
-@noalloc
+@inlined
 def _take_in(state: Any, segment: int, pair: int, reward: int) -> None:
     size = len(state.doubt)
     take_in(part(state, segment), pair, reward)
@@ -295,7 +295,7 @@ def _take_in(state: Any, segment: int, pair: int, reward: int) -> None:
         _look(state, segment)
 
 
-@noalloc
+@inlined
 def _segment_in(state: Any, context: Any) -> int:
     """Return the segment that a context names."""
     return min(max(int(context[0]), 0), len(state.doubt) - 1) if len(context) else 0
