@@ -2,8 +2,9 @@
 
 The policy decides; the next logged decision that shows the same gives the outcome, from which it learns. Others are
 passed over. For that it does not matter how often the log shows what (nor that it learned itself), as long as outcomes
-of a combination do not change with time: those of each combination are taken in random order. A replay ends where the
-log has no outcome left of what the policy wants. Outcomes are at once, as in a study without delay.
+of a combination do not change with time. Those of each combination are taken in the order of the log: a policy that
+learned gave up what had bad luck, so its outcomes of that, shuffled, would be too low on average. A replay ends where
+the log has no outcome left of what the policy wants. Outcomes are at once, as in a study without delay.
 """
 
 from __future__ import annotations
@@ -97,8 +98,7 @@ def replay_policy(
 
 def _replay(policy: Policy, sizes: Sequence[int], action: Any, reward: Floats, rng: Any, most: int) -> Floats:
     """Return the outcomes of one replay, in the order of its decisions."""
-    order = rng.permutation(len(action))
-    order = order[np.argsort(action[order], kind="stable")]
+    order = np.argsort(action, kind="stable")  # combination by combination, each as in the log
     ends = np.cumsum(np.bincount(action, minlength=int(np.prod(sizes))))
     following = np.concatenate([[0], ends[:-1]])
     agent = policy.with_horizon(most).for_problem(0, 0).agent(*sizes, seed=int(rng.integers(2**31)))
