@@ -200,12 +200,46 @@ def test_factors_that_are_not_named_are_chosen_as_in_the_log():
         ({}, {"line": "a"}, "a column 'line'"),
         ({}, pl.DataFrame({"row": ["a"], "col": ["x"], "probability": [0.4]}), "add up to 1"),
         ({}, pl.DataFrame({"row": ["a"]}), "a column 'probability' in the target"),
+        ({}, pl.DataFrame({"row": ["a"], "col": ["x"], "probability": [float("nan")]}), "1 that are no numbers"),
+        ({}, pl.DataFrame({"row": ["a", "b"], "col": ["x"] * 2, "probability": [2.0, -1.0]}), "of 0 or more"),
     ],
 )
 def test_bad_input_is_a_sentence(change, target, said):
     log = simulated(6, decisions=100).with_columns(**{name: pl.lit(value) for name, value in change.items()})
     with pytest.raises(InputError, match=said):
         rankone.evaluate(log, target)
+
+
+def test_an_interval_ends_where_outcomes_do_even_if_the_estimate_does_not():
+    log = pl.DataFrame({"row": ["a", "b"] * 100, "clicked": [0.99, 0.5] * 100, "chance": [0.4] * 200})
+    row = rankone.evaluate(log, "row=a").table.row(by_predicate=pl.col("estimator") == "ips", named=True)
+    assert row["value"] > 1.0
+    assert row["low"] <= row["high"] <= 1.0
+
+
+@pytest.mark.parametrize("decisions", [1, 5])
+def test_a_handful_of_decisions_is_no_answer_and_no_wrong_probability(decisions):
+    log = pl.DataFrame({"row": ["a"] * decisions, "clicked": [1] * decisions, "chance": [0.5] * decisions})
+    assert not rankone.evaluate(log, "row=a").answered
+
+
+def test_times_of_a_text_file_are_ordered_as_numbers(tmp_path):
+    log = simulated(6, decisions=300).with_columns(step=pl.int_range(300))
+    log.sample(fraction=1.0, shuffle=True, seed=1).write_csv(tmp_path / "log.csv")
+    found = rankone.evaluate(tmp_path / "log.csv", "row=a,col=x", time="step")
+    assert values(found)["adaptive"] == pytest.approx(values(rankone.evaluate(log, "row=a,col=x"))["adaptive"])
+
+
+def test_an_experiment_knows_its_factors(tmp_path):
+    with rankone.Database(tmp_path / "live.db", durability="off") as database:
+        names = {"headline": ["A", "B"], "image": ["1", "2"], "button": ["x", "y"]}
+        page = rankone.Experiment("page", factors=names, policy="uniform", db=database, seed=1)
+        for number, decision in enumerate(page.ask(400)):
+            page.tell(decision, clicked=number % 3 == 0)
+        found = rankone.evaluate(page, {"headline": "A"})  # the other factors are chosen as in the log
+        assert found.average_weight == pytest.approx(1.0, abs=0.2)
+        assert rankone.to_obp(page)["n_actions"] == 8
+        assert rankone.evaluate(page, rankone.UTS(), horizon=30).answered
 
 
 def test_the_open_bandit_dataset_is_read_with_its_propensities(tmp_path):

@@ -240,12 +240,22 @@ def test_a_log_that_cannot_say_says_so():
         ({"clicked": None}, ["a", "b"], "whole lists with outcomes and probabilities"),
         ({}, pl.DataFrame({"list": [1], "item": ["a"]}), "the columns list, position, item, probability"),
         ({}, as_table({(0, 1): 0.5}), "add up to 1"),
+        ({}, as_table({(0, 1): float("nan")}), "1 that are no numbers"),
+        ({}, as_table({(0, 1): 1.0}).with_columns(position=pl.lit(1)), "every position once"),
     ],
 )
 def test_bad_input_is_a_sentence(change, target, said):
     log = drawn(9, by_cascade, LOGGER, 300).with_columns(**{name: pl.lit(each) for name, each in change.items()})
     with pytest.raises(InputError, match=said):
         rankone.evaluate_lists(log, target)
+
+
+def test_probabilities_that_cannot_answer_are_named():
+    log = drawn(9, by_cascade, LOGGER, 300)
+    with pytest.raises(InputError, match="only those of whole lists, which are longer"):
+        rankone.evaluate_lists(log.with_columns(whole=pl.lit(0.1)), ["a"], chance={"list": "whole"})
+    with pytest.raises(InputError, match="only those of items at their positions"):
+        rankone.evaluate_lists(log, ["a", "b"], chance={"position": "position_chance"}, of="any")
 
 
 def test_a_wrong_model_does_no_harm():

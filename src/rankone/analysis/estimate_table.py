@@ -45,7 +45,8 @@ def estimate_table(found: Sequence[Estimate], level: float, yes_or_no: bool, mos
     rows = []
     for each in found:
         low, high = interval(each.value, each.se, each.effective, level, yes_or_no)
-        rows.append((each.estimator, each.value, each.se, max(low, 0.0), min(high, most), each.effective))
+        low, high = (min(max(end, 0.0), most) for end in (low, high))  # an estimate may lie outside, its interval not
+        rows.append((each.estimator, each.value, each.se, low, high, each.effective))
     table = pl.DataFrame(rows, schema=dict.fromkeys(_COLUMNS, pl.Float64) | {"estimator": pl.String}, orient="row")
     table = table.with_columns(pl.when(pl.col("se").is_not_nan()).then(pl.col("low", "high"))).fill_nan(None)
     thin = pl.col("effective").fill_null(math.inf) < LEAST

@@ -23,7 +23,7 @@ import dataclasses
 import numpy as np
 
 from rankone.analysis.list_baselines import BASELINES, count_lists
-from rankone.analysis.off_policy import FOLDS, Estimate, effective_size
+from rankone.analysis.off_policy import FOLDS, Estimate, effective_size, mean_estimate
 from rankone.clicks.counts.count_arrays import Floats, Ints
 from rankone.numerics.seeds import generator
 
@@ -46,23 +46,22 @@ def list_estimates(log: LoggedLists, baseline: str, seed: int) -> list[Estimate]
     for name, weight in log.weights.items():
         reward = log.reward.sum(axis=1, keepdims=True) if name == "sips" else log.reward
         worth = least_effective(weight)
-        found += [_mean(name, (weight * reward).sum(axis=1), worth), _normalised(f"sn{name}", weight, reward, worth)]
+        found += [
+            mean_estimate(name, (weight * reward).sum(axis=1), worth),
+            _normalised(f"sn{name}", weight, reward, worth),
+        ]
     model, by_model = cross_fitted_lists(log, baseline, seed)
     found.append(Estimate("dm", float(by_model.mean()), np.nan, np.nan))
     if "rips" in log.weights:
         weight = log.weights["rips"]
         scores = by_model + (weight * (log.reward - model)).sum(axis=1)
-        found.append(_mean("cascade-dr", scores, least_effective(weight)))
+        found.append(mean_estimate("cascade-dr", scores, least_effective(weight)))
     return found
 
 
 def least_effective(weight: Floats) -> float:
     """How many lists of the target's own the log is worth, at the position where it is worth least."""
     return min(effective_size(each) for each in weight.T)
-
-
-def _mean(name: str, scores: Floats, effective: float) -> Estimate:
-    return Estimate(name, float(scores.mean()), float(scores.std(ddof=1) / np.sqrt(len(scores))), effective)
 
 
 def _normalised(name: str, weight: Floats, reward: Floats, effective: float) -> Estimate:
@@ -72,7 +71,7 @@ def _normalised(name: str, weight: Floats, reward: Floats, effective: float) -> 
         return Estimate(name, np.nan, np.nan, effective)
     values = (weight * reward).mean(axis=0) / mean
     scores = (weight * (reward - values) / mean).sum(axis=1)
-    return dataclasses.replace(_mean(name, scores, effective), value=float(values.sum()))
+    return dataclasses.replace(mean_estimate(name, scores, effective), value=float(values.sum()))
 
 
 def cross_fitted_lists(log: LoggedLists, baseline: str, seed: int) -> tuple[Floats, Floats]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from rankone.analysis.logged_decisions import check_target, number_column
 from rankone.clicks.counts.count_arrays import Floats, Ints
 from rankone.clicks.counts.frames import known_frame, to_polars
 from rankone.errors import InputError
@@ -60,11 +61,13 @@ def _of_table(table: pl.DataFrame) -> ListTarget:
         if name not in table.columns:
             got = f"the columns {', '.join(table.columns)}"
             raise InputError(f"the columns {', '.join(_COLUMNS)} in the target", got, f"add {name}")
-    each = table.sort("position").group_by("list", maintain_order=True)
-    lists = each.agg(pl.col("item").cast(pl.String), pl.col("probability").first())
-    total, sizes = float(lists["probability"].sum()), set(lists["item"].list.len().to_list())
-    if abs(total - 1.0) > 1e-6 or (lists["probability"] < 0.0).any():
-        raise InputError("probabilities of the target's lists that add up to 1", f"{total:g}", "divide by their sum")
+    numbers = {name: number_column(table, name) for name in ("position", "probability")}
+    each = table.with_columns(**numbers).sort("position").group_by("list", maintain_order=True)
+    lists = each.agg(pl.col("item").cast(pl.String), pl.col("probability").first(), again=pl.col("position").n_unique())
+    sizes = set(lists["item"].list.len().to_list())
+    if (lists["again"] != lists["item"].list.len()).any():
+        raise InputError("every position once in each list of the target", "some twice", "name one item for each")
+    check_target(lists["probability"], "probabilities of the target's lists")
     if len(sizes) != 1:
         raise InputError("lists of one length in the target", f"lengths {sorted(sizes)}", "cut them to the shortest")
     return ListTarget(tuple(tuple(items) for items in lists["item"].to_list()), lists["probability"].to_numpy())

@@ -26,6 +26,7 @@ ESTIMATED = (
     "asking"
 )
 TIMES = ("asked_at", "timestamp")
+_FEW = 30  # decisions whose weights average more than 1 by chance alone
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,6 +46,15 @@ def table_of(log: Any) -> pl.DataFrame:
     if isinstance(log, Experiment):
         return decisions_table(log.database, log.name)
     return read_table(log) if isinstance(log, str | os.PathLike) else to_polars(known_frame(log))
+
+
+def factors_of(table: pl.DataFrame) -> list[str]:
+    """Return the columns of the factors of an export; of any other table none are known."""
+    columns = table.columns
+    if not {"learned", "number", "filler"} <= set(columns):
+        return []
+    found = columns[columns.index("number") + 1 : columns.index("filler")]
+    return list(PAIR) if set(PAIR) <= set(found) else found
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,7 +156,11 @@ def _in_time(table: pl.DataFrame, time: str | None, exported: bool) -> pl.DataFr
     if column is None:
         return table
     # Numbers in a text file are texts: 10 must not come before 9.
-    return table.sort(number_column(table, column) if column == "number" else pl.col(column), maintain_order=True)
+    if table.schema[column] == pl.String:
+        numbers = table.select(number_column(table, column)).to_series()
+        if numbers.null_count() == table[column].null_count():
+            return table.sort(numbers, maintain_order=True)
+    return table.sort(column, maintain_order=True)
 
 
 def _changing(rows: pl.DataFrame, logged: Logged) -> bool:
@@ -158,6 +172,8 @@ def _changing(rows: pl.DataFrame, logged: Logged) -> bool:
 
 def check_average(weight: Floats, expected: float, of: str) -> None:
     """Refuse weights that average to more than what the log supports: then the probabilities are of other decisions."""
+    if len(weight) < _FEW:
+        return
     average, error = float(weight.mean()), float(weight.std() / np.sqrt(len(weight)))
     if average - expected > max(6.0 * error, 0.2):
         raise InputError(
@@ -180,10 +196,22 @@ def read_target(target: Any) -> pl.DataFrame:
     table = to_polars(known_frame(target))
     if "probability" not in table.columns:
         raise InputError("a column 'probability' in the target", f"the columns {', '.join(table.columns)}", "add it")
-    total = float(table["probability"].sum())
-    if abs(total - 1.0) > 1e-6 or (table["probability"] < 0.0).any():
-        raise InputError("probabilities of the target that add up to 1", f"{total:g}", "divide them by their sum")
-    return table.with_columns(pl.exclude("probability").cast(pl.String))
+    table = table.with_columns(
+        pl.exclude("probability").cast(pl.String), probability=number_column(table, "probability")
+    )
+    check_target(table["probability"], "probabilities of the target")
+    return table
+
+
+def check_target(probability: pl.Series, what: str) -> None:
+    """Refuse probabilities of a target that do not add up to 1, are negative or are missing."""
+    if missing := probability.null_count():
+        raise InputError(what, f"{missing:,} that are no numbers", "write a number for each")
+    total = float(probability.sum())
+    if abs(total - 1.0) > 1e-6:
+        raise InputError(f"{what} that add up to 1", f"{total:g}", "divide them by their sum")
+    if (probability < 0.0).any():
+        raise InputError(f"{what} of 0 or more", _range(probability), "check them")
 
 
 def _logged(rows: pl.DataFrame, wanted: pl.DataFrame, names: Sequence[str]) -> tuple[Logged, float]:

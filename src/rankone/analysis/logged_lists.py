@@ -88,9 +88,19 @@ def read_lists(
     shape = (-1, target.positions)
     shown: Ints = rows["item"].replace_strict(items, return_dtype=pl.Int64).to_numpy().reshape(shape)
     chances = {kind: _matrix(rows, f"chance {kind}", shape) for kind in kinds if not (kind == "list" and longer)}
+    if kinds and not chances:
+        got = "only those of whole lists, which are longer than the target's"
+        raise InputError(
+            f"probabilities of {target.positions} positions", got, "ask for lists as long as those of the log"
+        )
     weights, unsupported = _weights(target, items, shown, _usable(chances, shown, len(items), assumed))
     reward = rows["reward"].to_numpy().reshape(shape)
     if first_click:
+        if set(weights) == {"iips"}:
+            got = "only those of items at their positions"
+            raise InputError(
+                "probabilities of lists, or of their beginnings, as of='any' needs", got, "ask for of='clicks'"
+            )
         reward = np.where(np.cumsum(reward > 0.0, axis=1) <= 1, reward, 0.0)
         weights.pop("iips", None)  # a first click depends on what stands above in every world
     logged = LoggedLists(shown, reward, target.numbered(items), target.probability, len(items), weights)

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankone.analysis.logged_decisions import PAIR, assumption, number_column, read_target, table_of, usable_rows
+from rankone.analysis.logged_decisions import (
+    PAIR,
+    assumption,
+    factors_of,
+    number_column,
+    read_target,
+    table_of,
+    usable_rows,
+)
 from rankone.errors import InputError
 
 
@@ -32,7 +40,7 @@ def to_obp(
 
     Args:
         log: as in `evaluate`: an `Experiment`, a file or any dataframe.
-        factors: columns of all factors that the probability is of; by default ``row_name`` and ``col_name``.
+        factors: columns of all factors that the probability is of; by default those of an export.
         position: column of a position that was given and not chosen, as in the Open Bandit Dataset, whose probabilities
             are those of the item there; without one, all is position 0.
         context: columns of numbers that were known before the decision; without any, a single constant.
@@ -48,7 +56,7 @@ def to_obp(
     """
     table = table_of(log)
     names = [factors] if isinstance(factors, str) else list(factors)
-    names = names or list(PAIR)
+    names = names or factors_of(table) or list(PAIR)
     more = [*([position] if position else []), *context]
     rows = usable_rows(table, names, clicked, chance, time, assumption(uniform, estimated), more).table.drop_nulls(
         "chance"

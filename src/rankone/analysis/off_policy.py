@@ -81,18 +81,20 @@ def estimates(log: Logged, seed: int = 0) -> list[Estimate]:
     worth = effective_size(w)
     return [
         _replay(log, seed),
-        _mean("ips", w * r, worth),
+        mean_estimate("ips", w * r, worth),
         _weighted("snips", w, r, worth),
         Estimate("dm", float(by_model.mean()), np.nan, np.nan),
-        _mean("dr", w * (r - model) + by_model, worth),
+        mean_estimate("dr", w * (r - model) + by_model, worth),
         _chosen("switch-dr", by_model, r - model, w, lambda cap: np.where(w <= cap, w, 0.0), worth),
         _chosen("shrunk-dr", by_model, r - model, w, lambda cap: w * cap**2 / (w * w + cap**2), worth),
         _adaptive(log),
     ]
 
 
-def _mean(name: str, scores: Floats, effective: float) -> Estimate:
-    return Estimate(name, float(scores.mean()), float(scores.std(ddof=1) / np.sqrt(len(scores))), effective)
+def mean_estimate(name: str, scores: Floats, effective: float) -> Estimate:
+    """Return the mean of scores with its standard error; that of a single one is not known."""
+    error = float(scores.std(ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else np.nan
+    return Estimate(name, float(scores.mean()), error, effective)
 
 
 def _weighted(name: str, weight: Floats, scores: Floats, effective: float) -> Estimate:
@@ -118,7 +120,7 @@ def _replay(log: Logged, seed: int) -> Estimate:
     kept = generator(seed, "replay").random(len(log.weight)) * top < log.weight
     if top <= 0.0 or kept.sum() < 2:
         return Estimate("replay", np.nan, np.nan, float(kept.sum()))
-    return _mean("replay", log.reward[kept], float(kept.sum()))
+    return mean_estimate("replay", log.reward[kept], float(kept.sum()))
 
 
 def fold_rates(log: Logged, seed: int) -> tuple[Ints, Floats]:

@@ -14,6 +14,7 @@ from rankone.analysis.logged_decisions import (
     ESTIMATED,
     PAIR,
     assumption,
+    factors_of,
     read_decisions,
     read_target,
     table_of,
@@ -90,10 +91,10 @@ class WhatIf(Shown):
                 "policy says one only where it explores; if not, weights average too little, and that is said."
             )
         if self.unsupported > 0.0:
-            known = "only the model says something of it (dm, and with it dr, switch-dr and shrunk-dr)"
+            known = "only the model says something of it (dm, and with it dr, switch-dr, shrunk-dr and adaptive)"
             if self.unknown > 0.0:
                 known = f"{self.unknown:.0%} are levels that it never shows, of which the model knows nothing either, "
-                known += "so dm, dr, switch-dr and shrunk-dr have no value"
+                known += "so dm, dr, switch-dr, shrunk-dr and adaptive have no value"
             said.append(
                 f"{self.unsupported:.0%} of what the target shows is not in the log at all: {known}. ips takes it for "
                 "never clicked; snips and replay take the rest for the whole."
@@ -103,8 +104,8 @@ class WhatIf(Shown):
         if self.answered and short > max(0.1 * expected, 3.0 * self.weight_error):
             said.append(
                 f"Weights average {self.average_weight:.2f}, not {expected:.2g}: in part of the log the "
-                "target had no chance to be shown, or hardly any. ips and dr are off by what that part would have "
-                "earned; snips takes the rest for the whole."
+                "target had no chance to be shown, or hardly any. ips takes that part for never clicked, dr and "
+                "adaptive take the model's word for it, snips takes the rest for the whole; no interval knows of that."
             )
         if not self.answered:
             said.append(
@@ -114,10 +115,10 @@ class WhatIf(Shown):
         else:
             said.append(
                 f"{self.level:.0%} intervals hold for a target that was fixed beforehand, if the probabilities are "
-                "those of the decisions; where a policy that learns has stopped showing what is asked for, only that "
-                "of adaptive does. dm is a product of the factors, as good as that is; switch-dr and shrunk-dr give up "
-                "an unknown bias for less spread: these three have no interval. Empty: worth fewer than "
-                f"{LEAST:.0f} decisions."
+                "those of the decisions; where a policy that learns shows what is asked for ever more rarely, only "
+                "that of adaptive does, as long as the probability is not 0. dm is a product of the factors, as good "
+                "as that is; switch-dr and shrunk-dr give up an unknown bias for less spread: these three have no "
+                f"interval. Empty: worth fewer than {LEAST:.0f} decisions."
             )
         return "\n".join(said)
 
@@ -162,7 +163,7 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
             not named, but are in `factors`, are chosen as in the log), or a table with the factors and ``probability``.
             The items of a list from the top, ``["A", "B"]``, go to `evaluate_lists`, which has more to set. A `Policy`
             that learns (``rankone.UTS()``) is replayed from its first decision.
-        factors: columns of all factors that the probability is of; by default those of the target.
+        factors: columns of all factors that the probability is of; by default those of an export, else of the target.
         clicked: column of the outcome, 0 to 1; by default ``clicked``, ``click`` or ``reward``.
         chance: column of the probability; by default ``chance``, ``propensity_score`` and the like.
         time: column by which decisions are ordered (`adaptive` needs that); by default the number of an export,
@@ -186,6 +187,7 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
     checked_level(level)
     table = table_of(log)
     names = [factors] if isinstance(factors, str) else list(factors)
+    names = names or factors_of(table)
     if isinstance(target, Policy):
         rows = usable_rows(table, names or PAIR, clicked, None, time, "uniform")  # needs none
         return replay_policy(target, rows, names or PAIR, level, seed, horizon)
