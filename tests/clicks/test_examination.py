@@ -245,6 +245,8 @@ def test_plans_that_make_no_sense_are_refused(today):
         clicks.examination_curve(today, method="guess")
     with pytest.raises(InputError, match="at least two positions"):
         clicks.swap_plan(counts_of(np.array([[9]]), np.array([[3]])))
+    with pytest.raises(InputError, match="at least one click"):
+        clicks.swap_plan(counts_of(np.array([[9, 9]]), np.array([[0, 0]])))
     apart = counts_of(np.diag([9, 0, 9]), np.diag([3, 0, 3]))
     with pytest.raises(InputError, match="positions 1 and 2"):
         clicks.swap_plan(apart)

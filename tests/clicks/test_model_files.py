@@ -285,9 +285,22 @@ def test_lists_that_cannot_be_read_are_set_aside(tmp_path):
     assert len((tmp_path / "bad.tsv").read_text().splitlines()) == 4
     with pytest.raises(InputError, match="clicks_are as one of"):
         clicks.read(tmp_path / "lists.csv", clicks_are="stars")
+    (tmp_path / "one.csv").write_text("query,items,clicks\n" + "q,a b,0 1\n" * 300 + "q,a b,0\n")
+    assert clicks.read(tmp_path / "one.csv").clicks == 300  # one list that is wrong does not make the others wrong
+    short = "query,item_1,item_2,clicked_1,clicked_2\n" + "q,a,b,0,1\n" * 300 + "q,a,,1,\nq,a,b,1,\n"
+    (tmp_path / "short.csv").write_text(short)
+    counts = clicks.read(tmp_path / "short.csv")
+    assert (counts.impressions, counts.clicks, counts.report.rows_quarantined) == (601, 301, 1)
     (tmp_path / "wide.csv").write_text("query,item_1,item_2,clicked_1\nq,a,b,0\n")
     with pytest.raises(InputError, match="as many columns"):
         clicks.read(tmp_path / "wide.csv")
+
+
+def test_predictions_know_positions_by_name_and_nothing_of_others():
+    frame = pl.DataFrame({"item": ["a", "b"] * 50, "place": ["top", "side"] * 50, "clicked": [1, 0, 0, 1] * 25})
+    fitted = clicks.PBM(min_impressions=0).fit(clicks.count(frame, item="item", position="place", clicked="clicked"))
+    rows = pl.DataFrame({"list": [1, 1, 2], "query": "all", "item": ["a", "b", "a"], "position": ["top", "side", "x"]})
+    assert fitted.predict(rows)["click_probability"].round(3).to_list() == [0.5, 0.5, None]
 
 
 @pytest.mark.parametrize(("ups", "downs", "often"), [(2, 6, 8), (20, 40, 30), (1, 1, 5), (3, 7, 4_000)])

@@ -147,6 +147,12 @@ def test_named_positions_have_weights_too():
     assert rows.filter(position="side", clicked=1)["weight"].unique().to_list() == [pytest.approx(2.0, rel=1e-6)]
 
 
+def test_positions_that_are_texts_of_numbers_have_weights():
+    frame = pl.DataFrame({"item": ["a", "a"] * 50, "position": ["1", "2"] * 50, "clicked": [1, 1, 1, 0] * 25})
+    rows = clicks.propensities(frame).weights(frame)
+    assert rows.filter(position="2", clicked=1)["weight"].unique().to_list() == [pytest.approx(2.0, rel=1e-6)]
+
+
 def test_the_command_writes_the_rows_of_the_log(log, found, tmp_path):
     rows = log.frame.with_columns(price=pl.lit(2.5))
     rows.write_parquet(tmp_path / "log.parquet")

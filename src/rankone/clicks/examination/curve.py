@@ -71,7 +71,8 @@ class ExaminationCurve(Shown):
         if len(self.components) == 1:
             return f"Items that moved link all {amount(len(self.linked), 'position')}."
         groups = "; ".join(self.titles(group) for group in self.components)
-        return f"No item links these groups of positions, so nothing compares them: {groups}."
+        both = " (it takes clicks at both)" if self.method == "all-pairs" else ""
+        return f"No item links these groups of positions{both}, so nothing compares them: {groups}."
 
     def _tables(self) -> dict[str, pl.DataFrame]:
         return {"positions": self.table, "links": self.links}

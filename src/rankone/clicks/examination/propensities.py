@@ -98,6 +98,8 @@ class Propensities(Shown):
         if taken:
             raise InputError(f"no column {taken[0]} yet", "one", "rename or drop it")
         place = nw.col(position)
+        if schema[position] == nw.String and not self.curve.position_names:
+            place = place.cast(nw.Float64)
         known = self.table.drop_nulls("weight")
         keys = known["title" if self.curve.position_names else "position"].to_list()
 

@@ -73,7 +73,11 @@ class SwapPlan(Shown):
 
     def _sentence(self) -> str:
         if not self.lists:
-            return f"The log says it already: every position is known to {self.precision:.0%}; nothing needs swapping."
+            return (
+                f"The log says it already: every position is known to {self.precision:.0%}, if the position-based "
+                "model holds and items did not move because they had become more or less attractive; nothing needs "
+                "swapping."
+            )
         busy = self.table.filter(pl.col("rate") > 0.0)
         pairs = ", ".join(f"{k} and {m}" for k, m in busy.select("position", "other").rows())
         share, long = busy["rate"].sum(), "" if self.days is None else f", {self.days:,.1f} days"
@@ -133,6 +137,8 @@ def swap_plan(
     if lists_a_day is not None and (not is_number(lists_a_day) or not lists_a_day > 0):
         raise InputError("lists_a_day above 0", lists_a_day, "say how many lists you show")
     whole_number("queries", queries, example=_QUERIES)
+    if not counts.clicks:
+        raise InputError("at least one click", "none", "check the column of clicks")
     counts = counts.top(queries)
     model = PBM(examination="shared", min_impressions=0).fit(counts)
     if model.cells_.n_positions < 2:

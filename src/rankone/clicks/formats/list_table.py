@@ -33,7 +33,7 @@ class ListTable(Table):
         items: column of the items, from the first position to the last.
         clicks: column of the clicks; "clicks" or "clicked" by default.
         clicks_are: "flags" (a 0 or 1 for each item), "items" (those clicked) or "positions" (those clicked, from 1); by
-            default flags where every list has as many of them as items, otherwise items.
+            default flags where most lists have as many of them as items, otherwise items.
         between: the character between two items; by default spaces, commas, semicolons and bars.
         separator: of delimited text, one character or "tab"; guessed from the header if left out.
         encoding: of delimited text.
@@ -112,7 +112,7 @@ class ListTable(Table):
         if self._places:
             size = len(self._places["item"])
             items = pl.concat_list(pl.col(f"item {place}").fill_null("") for place in range(size))
-            clicks = pl.concat_list(pl.col(f"clicked {place}").fill_null("0") for place in range(size))
+            clicks = pl.concat_list(self._flag_at(place) for place in range(size))
         else:
             items, clicks = self._entries("items"), self._entries("clicks")
         rows = rows.select("line", *(["query"] if "query" in rows.columns else []), items=items, clicks=clicks)
@@ -143,12 +143,19 @@ class ListTable(Table):
         each = parts.list.eval(pl.element().str.strip_chars(" \"'"))
         return pl.when(text == "").then(pl.lit([], pl.List(pl.String))).otherwise(each)
 
+    def _flag_at(self, place: int) -> pl.Expr:
+        """What a column says of one place; where a short list has no item, there is no click."""
+        no_item = pl.col(f"item {place}").fill_null("").str.strip_chars() == ""
+        return pl.when(no_item).then(pl.lit("0")).otherwise(pl.col(f"clicked {place}").fill_null(""))
+
     def _flags(self, rows: pl.DataFrame) -> pl.Series:
         """One 0 or 1 for each item of each list; null where the clicks say something else."""
+        if self._places:
+            self.clicks_are = "flags"
         if self.clicks_are is None and rows.height:
             same = pl.col("clicks").list.len() == pl.col("items").list.len()
             flags = pl.col("clicks").list.eval(pl.element().is_in(["0", "1"])).list.all()
-            self.clicks_are = "flags" if rows.select((same & flags).all()).item() else "items"
+            self.clicks_are = "flags" if rows.select((same & flags).mean() > 0.5).item() else "items"
         found: list[list[int] | None] = []
         for items, clicks in rows.select("items", "clicks").iter_rows():
             if self.clicks_are == "flags":

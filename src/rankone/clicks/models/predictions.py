@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,7 @@ def predicted(model: ClickModel, frame: Any) -> pl.DataFrame:
         pl.int_range(pl.len()).alias("row"),
         "list",
         *as_names(table.schema, ["query", "item"]),
-        pl.col("position").cast(pl.Int64),
+        _place(table, model.position_names_),
         (pl.col("clicked").cast(pl.Int64) if with_clicks else pl.lit(0)).alias("clicked"),
     ).filter(pl.col("position").is_between(1, cells.n_positions))
     rows = numbered(rows, cells)
@@ -42,3 +43,12 @@ def predicted(model: ClickModel, frame: Any) -> pl.DataFrame:
         found[:, rows["row"].to_numpy()] = alone[place], given[place]
     added = {"click_probability": found[0]} | ({"given_clicks_above": found[1]} if with_clicks else {})
     return table.with_columns(**{name: pl.Series(values).fill_nan(None) for name, values in added.items()})
+
+
+def _place(table: pl.DataFrame, names: Sequence[str]) -> pl.Expr:
+    """The position as a number, by its name where positions have names; what is neither is missing."""
+    if names:
+        places = {name: place for place, name in enumerate(names, 1)}
+        return pl.col("position").cast(pl.String).replace_strict(places, default=None, return_dtype=pl.Int64)
+    position = pl.col("position")
+    return (position.fill_nan(None) if table.schema["position"].is_float() else position).cast(pl.Int64, strict=False)

@@ -46,7 +46,7 @@ def from_pyclick(content: dict[str, Any]) -> ClickModel:
         )
         ranks = None if "exam" not in parts else np.array([_value(value)[0] for value in parts["exam"]])
         known = set(parts) in ({"attr"}, {"attr", "exam"}) and bool(rows)
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
         known = False
     if not known:
         got = f"parameters {', '.join(content)}"

@@ -76,7 +76,7 @@ def load_model(path: str | os.PathLike[str]) -> ClickModel:
         raise InputError(
             f"a click model of version {VERSION}", got, "read it with the version of rankone that wrote it"
         )
-    kind = MODELS.get(str(content["model"]))
+    kind = MODELS.get(str(content.get("model")))
     try:
         model = kind(**{name: _unpacked(value) for name, value in content["settings"].items()})
         for name, value in content["learned"].items():
