@@ -24,7 +24,7 @@ class FactorHardness(Shown):
     horizon: int
 
     def _sentence(self) -> str:
-        low = "no lower bound is known where factors interact or something is forbidden"
+        low = "no lower bound is known where click rates are no product or something is forbidden"
         if self.lower_bound is not None:
             low = f"at least about {self.lower_bound:,.0f} for any good policy in the long run"
         even = "" if self.even_regret is None else f"; {self.even_regret:,.0f} by showing all combinations evenly"
@@ -140,7 +140,7 @@ class FactorHardness(Shown):
             rows.append((f"lost with another {factor}", span, "smallest .. largest"))
         rows.append(("horizon n", f"{self.horizon:,}", ""))
         if constant is None:
-            rows.append(("lower bound", "not known", "factors interact, or something is forbidden"))
+            rows.append(("lower bound", "not known", "click rates are no product, or something is forbidden"))
         else:
             rows.append(("lower bound", f"{self.lower_bound:,.1f}", f"C log n with C = {constant:.6g}"))
         if time is not None and math.isfinite(time):
