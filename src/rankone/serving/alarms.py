@@ -16,6 +16,7 @@ import numpy as np
 
 from rankone.kernels.watching import BESIDE, CHANGE, FIRST, HEADS_1, HEADS_2, MISFIT, RANG, SECOND, TOSSES_1, TOSSES_2
 from rankone.policies import Policy, as_policy
+from rankone.serving.era_notes import era_note
 from rankone.serving.fold import Fold
 from rankone.serving.names import called
 from rankone.serving.settings import INSURE, RESTART, TELL
@@ -46,7 +47,7 @@ def alarm_note(fold: Fold) -> str | None:
     if insuring is not None:
         check_compiled(insuring, len(fold.factors))  # the writer's turn has no time for that
         more["policy"] = insuring.label
-    return fold.era_note(_why(alarm), forget=alarm["did"] != TELL, **more)
+    return era_note(fold, _why(alarm), forget=alarm["did"] != TELL, **more)
 
 
 def _told(fold: Fold, rang: list[int]) -> dict[str, Any]:

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from rankone.errors import InputError
+from rankone.serving.era_notes import era_note
 from rankone.serving.exclusions import Exclusion
 from rankone.serving.factors import Factors, Levels, margin
 from rankone.serving.fold import Fold
 from rankone.serving.forbidden import forbids, names_of, whole_rules
-from rankone.serving.journal import BY_OPERATOR, NO_TEXTS, Draft, Kind, Texts
+from rankone.serving.journal import BY_OPERATOR, NO_TEXTS, Draft, Events, Kind, Texts
 from rankone.serving.names import (
     MAX_FACTORS,
     PAIR,
@@ -68,7 +69,7 @@ def draft_resume(fold: Fold, draft: Draft) -> None:
     """Draft the end of a stop."""
     if fold.stopped is None:
         raise InputError("an experiment that is stopped", "one that runs", "nothing is to be done")
-    draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note("resumed", stopped=None)))
+    draft.add(Kind.ERA, -1, texts=Texts(note=era_note(fold, "resumed", stopped=None)))
 
 
 def draft_exclusion(
@@ -104,21 +105,21 @@ def draft_exclusion(
             "until)",
         )
     if not fits:
-        note = fold.era_note(why, forget=True, prior=False)
+        note = era_note(fold, why, forget=True, prior=False)
         draft.add(Kind.ERA, -1, texts=Texts(note=note))
         return 0
     if fold.archived:
         fits["after"] = fold.archived
     # Told, but their windows are still open: they will not be learned either.
     exclusion = Exclusion(2**62, **fits)
-    held = [number for number in fold.held if fold.held_fits(number, exclusion)]
+    held = [number for number in fold.held if held_fits(fold, number, exclusion)]
     draft_voids(fold, draft, held)
     if (
         source is None and token is None
     ):  # nor those of a level that nobody has told yet: silence would count against it
         draft_voids(fold, draft, [number for number in _open_of(fold, exclusion) if number not in fold.held])
     forgotten: dict[str, Any] = {"prior": False} if prior else {}
-    note = fold.era_note(why, forget=True, exclude=fits, asked=fold.decisions, **forgotten)
+    note = era_note(fold, why, forget=True, exclude=fits, asked=fold.decisions, **forgotten)
     draft.add(Kind.ERA, -1, texts=Texts(note=note))
     return len(held)
 
@@ -150,6 +151,22 @@ def _open_of(fold: Fold, exclusion: Exclusion) -> list[int]:
     return found
 
 
+def held_fits(fold: Fold, decision: int, exclusion: Exclusion) -> bool:
+    """Return whether the outcome of a decision, held until its window ends, is excluded."""
+    opened, held = fold.open[decision], fold.held[decision]
+    numbers = np.array([[exclusion.after + 1, 0, 0, decision, *opened.pair, 0]], np.int64)  # still open
+    texts = Texts(source=held.source, token=held.token, shown=opened.shown)
+    asked = {decision} if opened.token is not None and opened.token == exclusion.token else set()
+    return bool(exclusion.fits(Events(numbers, [texts]), asked)[0])
+
+
+def open_for(fold: Fold, age: int, now: int, among: Iterable[int] | None = None) -> list[int]:
+    """Return the decisions that have been open for `age` or longer, but for those whose window is over."""
+    longest = fold.settings.window or 2**62
+    still = fold.open if among is None else [number for number in among if number in fold.open]
+    return [number for number in still if age <= now - fold.open[number].at < longest]
+
+
 def draft_voids(fold: Fold, draft: Draft, numbers: Iterable[int]) -> None:
     """Draft the end of open decisions, of which nothing is learned."""
     for number in numbers:
@@ -171,7 +188,7 @@ def draft_levels(fold: Fold, draft: Draft, factor: str, name: str, add: bool) ->
     _check_all_shown(factors, whole_rules(fold.forbidden, factors), f"'{name}' {'back' if add else 'gone'}")
     what = factor if factor in PAIR else called(factor)
     why = f"{what} '{name}' {'added' if add else 'retired'}"
-    draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note(why, factors)))
+    draft.add(Kind.ERA, -1, texts=Texts(note=era_note(fold, why, factors)))
     return number
 
 
@@ -192,7 +209,7 @@ def draft_forbidden(fold: Fold, draft: Draft, levels: Mapping[str, str], forbid:
         known = "; ".join(combination_text(named) for named in names_of(fold.forbidden, fold.factors)) or "none"
         raise InputError(f"what is forbidden: {known}", text, "allow one of these")
     rules = [*before, rule] if forbid else [known for known in before if known != rule]
-    note = fold.era_note(f"{text} {'forbidden' if forbid else 'allowed again'}", forbidden=rules)
+    note = era_note(fold, f"{text} {'forbidden' if forbid else 'allowed again'}", forbidden=rules)
     draft.add(Kind.ERA, -1, texts=Texts(note=note))
 
 
@@ -248,7 +265,7 @@ def draft_factor(fold: Fold, draft: Draft, name: str, levels: Any) -> None:
     checked_combinations(factors.sizes)
     fold.policy.check_plays("combination", factors.sizes, f"an experiment with {len(factors)} factors")
     why = f"factor '{name}' added, until then '{names[0]}'"
-    draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note(why, factors)))
+    draft.add(Kind.ERA, -1, texts=Texts(note=era_note(fold, why, factors)))
 
 
 def _among(names: Sequence[str], factor: str, name: str) -> int:

@@ -11,16 +11,8 @@ from typing import Any, Self, TypeVar, overload
 from rankone.deprecation import old_arguments, old_positions
 from rankone.errors import InputError
 from rankone.policies import Policy
+from rankone.serving import changes as drafts
 from rankone.serving.audit import changes_of
-from rankone.serving.changes import (
-    draft_exclusion,
-    draft_factor,
-    draft_forbidden,
-    draft_levels,
-    draft_resume,
-    draft_stop,
-    draft_voids,
-)
 from rankone.serving.clock import Clock
 from rankone.serving.database import Database
 from rankone.serving.fold import Fold
@@ -29,18 +21,11 @@ from rankone.serving.level_changes import LevelChanges
 from rankone.serving.make_report import make_report
 from rankone.serving.messages import Ask, Change, Decision, Outcome, Tell, Void, each_answered, id_of, tells
 from rankone.serving.names import checked_name, named_levels
-from rankone.serving.prior import WEIGHT, levels_of_past, read_prior, weighted
+from rankone.serving.opening import check_continues, new_settings, past_counts
+from rankone.serving.prior import WEIGHT
 from rankone.serving.report import Report
 from rankone.serving.segment_names import Segment
-from rankone.serving.settings import (
-    Settings,
-    checked_number,
-    checked_seconds,
-    checked_settings,
-    levels_of,
-    policy_for_segments,
-    refuse_contradictions,
-)
+from rankone.serving.settings import checked_seconds, checked_settings, checked_times, policy_for_segments
 
 T = TypeVar("T")
 _VOIDED_AT_ONCE = 10_000  # decisions voided in one commit: others shall not wait long
@@ -146,46 +131,18 @@ class Experiment(LevelChanges):
             rows, cols, policy, window, auto_stop, seed, max_open, max_age, goal, explore, margin, control, share,
             reward_cap, factors, on_change, on_misfit,
         )  # fmt: skip
-        past = None if prior is None else read_prior(prior)
-        checked_number(weight, "weight", 0, 1, "weight=0.5")
+        past = past_counts(prior, weight)
         self._owns_database = not isinstance(db, Database)
         self.database = db if isinstance(db, Database) else Database(db, durability=durability)
         self._transactions = self.database.transactions
         try:
-            make = functools.partial(self._new_settings, asked, past, weight)
+            names = self._transactions.storage.names
+            make = functools.partial(new_settings, self.name, asked, past, weight, names)
             self._cached = self._transactions.enter(self.name, make, clock, by)
-            self._continue(asked)
-            self._check_prior(past, weight)
+            self.look(functools.partial(check_continues, asked=asked, past=past, weight=weight))
         except BaseException:
             self.close()
             raise
-
-    def _new_settings(self, asked: dict[str, Any], past: Any, weight: float) -> Settings:
-        if past is not None:
-            asked = asked | levels_of_past(past, asked)
-            levels = levels_of(asked["rows"], asked["cols"], asked["factors"] or ())
-            asked["prior"], asked["past"] = weighted(past, levels, weight)
-        if asked["factors"] is None and (asked["rows"] is None or asked["cols"] is None):
-            known = ", ".join(list(self._transactions.storage.names())[:10]) or "none"
-            do = f"pass rows=['A', 'B'], cols=['1', '2'], or continue an experiment of this database ({known})"
-            raise InputError(f"rows and cols, or factors, for the new experiment '{self.name}'", "none", do)
-        return Settings.new(self.name, asked)
-
-    def _check_prior(self, past: Any, weight: float) -> None:
-        """Refuse past counts other than those the experiment began with."""
-        settings = self.look(lambda fold: fold.settings)
-        if past is not None and weighted(past, settings.levels, weight)[0] != settings.prior:
-            expected = f"the past counts and the weight with which experiment '{self.name}' began"
-            raise InputError(
-                expected, "others" if settings.prior else "some, where it began with none", "leave prior out"
-            )
-
-    def _continue(self, asked: dict[str, Any]) -> None:
-        """Refuse settings that contradict those the experiment was made with."""
-        settings, living = self.look(
-            lambda fold: (fold.settings, {name: tuple(each.names_living()) for name, each in fold.factors.items()})
-        )
-        refuse_contradictions(asked, settings, living)
 
     @overload
     def ask(
@@ -274,13 +231,13 @@ class Experiment(LevelChanges):
                 checked_name(text, what)
 
         def plan(some: list[int], fold: Fold, draft: Draft) -> int:
-            still = [number for number in fold.open_for(age, draft.at, some) if number not in fold.held]
+            still = [number for number in drafts.open_for(fold, age, draft.at, some) if number not in fold.held]
             if source is not None or token is not None:
                 still = self._transactions.storage.asked_by(self._cached.number, still, source, token)
-            draft_voids(fold, draft, still)
+            drafts.draft_voids(fold, draft, still)
             return len(still)
 
-        old = self.look(lambda fold: fold.open_for(age, self._cached.time.now()))
+        old = self.look(lambda fold: drafts.open_for(fold, age, self._cached.time.now()))
         stretches = [old[first : first + _VOIDED_AT_ONCE] for first in range(0, len(old), _VOIDED_AT_ONCE)]
         return sum(self._change(functools.partial(plan, some)) for some in stretches)
 
@@ -350,12 +307,12 @@ class Experiment(LevelChanges):
         """
         checked_name(why, "why")
         named = named_levels(row, col, levels)
-        shown = self._change(lambda fold, draft: draft_stop(fold, draft, named, why))
+        shown = self._change(lambda fold, draft: drafts.draft_stop(fold, draft, named, why))
         return tuple(shown.values())
 
     def resume(self) -> None:
         """Experiment again after a stop, on all that is known."""
-        self._change(draft_resume)
+        self._change(drafts.draft_resume)
 
     def exclude(
         self,
@@ -390,18 +347,14 @@ class Experiment(LevelChanges):
         named = named_levels(row, col, levels)
         if token is not None:
             checked_name(token, "token")
-        times = {
-            what: int(checked_number(time, what, -1, 1e11, f"{what}=time.time() - 3600") * 1e6)
-            for what, time in (("since", since), ("until", until))
-            if time is not None
-        }
+        times = checked_times(since=since, until=until)
 
         def plan(fold: Fold, draft: Draft) -> tuple[int, int]:
             storage, number = self._transactions.storage, self._cached.number
             asked_before = {what: storage.decision_at(number, time) for what, time in times.items()}
             first, last = asked_before.get("since"), asked_before["until"] - 1 if "until" in times else None
             fits: dict[str, Any] = {"source": source, "token": token, "levels": named}
-            held = draft_exclusion(fold, draft, **fits, first=first, last=last, why=why, prior=prior)
+            held = drafts.draft_exclusion(fold, draft, **fits, first=first, last=last, why=why, prior=prior)
             return fold.seq + len(draft), held
 
         seq, held = self._change(plan)
@@ -411,15 +364,15 @@ class Experiment(LevelChanges):
     def _change_levels(self, factor: str, name: str, add: bool) -> int:
         checked_name(factor, "factor name")
         checked_name(name, f"{factor} name")
-        return self._change(lambda fold, draft: draft_levels(fold, draft, factor, name, add))
+        return self._change(lambda fold, draft: drafts.draft_levels(fold, draft, factor, name, add))
 
     def _change_forbidden(self, levels: Mapping[str, str], forbid: bool) -> None:
         named = named_levels(None, None, levels)
-        self._change(lambda fold, draft: draft_forbidden(fold, draft, named, forbid))
+        self._change(lambda fold, draft: drafts.draft_forbidden(fold, draft, named, forbid))
 
     def add_factor(self, factor: str, levels: Sequence[str]) -> None:
         """Add a whole factor: all decisions so far had the first of its levels."""
-        self._change(lambda fold, draft: draft_factor(fold, draft, factor, levels))
+        self._change(lambda fold, draft: drafts.draft_factor(fold, draft, factor, levels))
 
     def _repr_html_(self) -> str:
         return self.report()._repr_html_()

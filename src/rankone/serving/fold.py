@@ -12,19 +12,17 @@ it, and the counts before are kept apart.
 
 from __future__ import annotations
 
-import json
 from collections import deque
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from rankone.compiling.compiled import compile_errors_explained, compiled
 from rankone.kernels.advance import ASK, NOTHING, Stretch, advance
-from rankone.kernels.policy import FILLER, adopt, check_relearns, defeats, with_room
+from rankone.kernels.policy import FILLER, adopt, with_room
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy
-from rankone.serving.exclusions import Exclusion, Exclusions
+from rankone.serving.exclusions import Exclusions
 from rankone.serving.factors import Factors, widened
 from rankone.serving.forbidden import living_rules
 from rankone.serving.journal import (
@@ -42,16 +40,14 @@ from rankone.serving.journal import (
     Events,
     Ints,
     Kind,
-    Texts,
     each_mark,
 )
-from rankone.serving.meaning import MEANING, sort_outcomes
-from rankone.serving.names import called, combination_text
-from rankone.serving.open_decisions import Held, Open
-from rankone.serving.packing import pack_cross, pack_shown
+from rankone.serving.meaning import MEANING, note_shown, sort_outcomes
+from rankone.serving.open_decisions import Held, Open, crosses_of
+from rankone.serving.packing import pack_cross
 from rankone.serving.segments import ASKED, CLICKS, PULLS, UNSAID, Segments, told_to_policy
 from rankone.serving.settings import RESTART, Settings
-from rankone.serving.unknown_policy import UnknownPolicy, policy_of
+from rankone.serving.unknown_policy import policy_of
 from rankone.serving.weighing import Weighing
 
 _ASK, _HOLD, _EXPIRE, _VOID, _CLOCK = (int(Kind[name]) for name in ("ASK", "HOLD", "EXPIRE", "VOID", "CLOCK"))
@@ -117,7 +113,7 @@ class Fold:
     @property
     def shown(self) -> dict[str, str] | None:
         """What every visitor sees since the experiment was stopped, by factor; None while it runs."""
-        levels = self._stopped_on()
+        levels = self.stopped_on()
         return None if levels is None else self.factors.named(levels)
 
     @property
@@ -125,26 +121,12 @@ class Fold:
         """The control's level of each factor, of factors that came later the first; None: there is no control."""
         return self.factors.with_first(self.settings.control)
 
-    def _stopped_on(self) -> list[int] | None:
+    def stopped_on(self) -> list[int] | None:
         """Return the level of each factor that every visitor sees; None while it runs."""
         if self.stopped is None:
             return None
         levels = self.stopped.get("levels") or [self.stopped["row"], self.stopped["col"]]
         return [*levels, *[0] * (len(self.factors) - len(levels))]
-
-    def open_for(self, age: int, now: int, among: Iterable[int] | None = None) -> list[int]:
-        """Return the decisions that have been open for `age` or longer, but for those whose window is over."""
-        longest = self.settings.window or 2**62
-        still = self.open if among is None else [number for number in among if number in self.open]
-        return [number for number in still if age <= now - self.open[number].at < longest]
-
-    def held_fits(self, decision: int, exclusion: Exclusion) -> bool:
-        """Return whether the outcome of a decision, held until its window ends, is excluded."""
-        opened, held = self.open[decision], self.held[decision]
-        numbers = np.array([[exclusion.after + 1, 0, 0, decision, *opened.pair, 0]], np.int64)  # still open
-        texts = Texts(source=held.source, token=held.token, shown=opened.shown)
-        asked = {decision} if opened.token is not None and opened.token == exclusion.token else set()
-        return bool(exclusion.fits(Events(numbers, [texts]), asked)[0])
 
     def apply(self, events: Events, restart: bool = False) -> None:
         """Move over events that follow the ones seen so far; choices still to be made (row -1) are filled in.
@@ -218,7 +200,7 @@ class Fold:
         np.add.at(self.clicks, tuple(shown.T), outcomes[:, VALUE])
         if len(outcomes):
             hidden = self.exclusions.hidden(events, counted, self.weighing.sizes)
-            crosses = self._crosses(events, outcomes[:, DECISION].tolist())
+            crosses = crosses_of(events, outcomes[:, DECISION].tolist(), self.open)
             drawn = sum(tag >= 0 or cross is not None for tag, cross in zip(outcomes[:, TAG], crosses, strict=True))
             whose = None if segments is None else segments[counted]
             self.weighing.weigh(shown, outcomes[:, VALUE], crosses, hidden, int(drawn), outcomes[:, DECISION], whose)
@@ -226,27 +208,15 @@ class Fold:
                 self.segments.count(PULLS, whose, shown)
                 self.segments.count(CLICKS, whose, shown, outcomes[:, VALUE])
 
-    def _crosses(self, events: Events, decisions: list[int]) -> list[bytes | None]:
-        """Return the probabilities of decisions, made before these events or among them."""
-        asked = {}
-        if len(events) > len(decisions):
-            for place in (events.numbers[:, KIND] == _ASK).nonzero()[0].tolist():
-                asked[int(events.numbers[place, DECISION])] = events.texts[place].cross_chances
-        found = []
-        for decision in decisions:
-            opened = self.open.get(decision)
-            found.append(asked.get(decision) if opened is None else opened.cross)
-        return found
-
     def _advance(self, events: Events, segments: Ints | None) -> None:
         """Let the policy choose and learn."""
         numbers, kinds = events.numbers, events.numbers[:, KIND]
         what, fresh = MEANING[kinds], numbers[:, ROW] < 0
-        stopped = self._stopped_on()
+        stopped = self.stopped_on()
         if stopped is not None:
             asks = what == ASK
             what[asks] = NOTHING
-            self._note_shown(events, (fresh & asks).nonzero()[0], np.array(stopped), FILLER)
+            note_shown(events, (fresh & asks).nonzero()[0], np.array(stopped), FILLER)
         shown, tags = self._places[events.shown(len(self.factors)), self._each], numbers[:, TAG].copy()
         if np.count_nonzero(what != ASK):
             sort_outcomes(numbers, what, shown, tags, self.era_first)
@@ -254,7 +224,9 @@ class Fold:
         stretch = Stretch.of(what, shown, tags, numbers[:, VALUE : VALUE + 1].copy())
         if self.policy.by_segment:
             stretch = stretch._replace(context=told_to_policy(segments, len(what)))
-        unknown = self._without_chances(events, what) if self.weighing.fits else []
+        # Decisions whose probabilities are not stored: new ones, and those of journals before version 3.
+        asks = (what == ASK).nonzero()[0].tolist() if self.weighing.fits else []
+        unknown = [place for place in asks if events.texts[place].cross_chances is None]
         if len(unknown):
             stretch = stretch._replace(crosses=np.empty((len(what), len(self.weighing.live))))
         passed = self._advance_by(stretch)
@@ -269,22 +241,7 @@ class Fold:
                 )
                 events.texts[place] = events.texts[place]._replace(chance=chance, cross_chances=packed)
         if len(chosen):
-            self._note_shown(events, chosen, self._numbers[shown[chosen], self._each], tags[chosen])
-
-    def _note_shown(self, events: Events, places: Ints, levels: Ints, tags: Any) -> None:
-        """Write down what decisions show: the first two levels as numbers, and all of them where they are more."""
-        events.numbers[places, TAG] = tags
-        for column in range(2):
-            events.numbers[places, ROW + column] = levels[..., column] if column < levels.shape[-1] else 0
-        if levels.shape[-1] > 2:
-            each = np.broadcast_to(levels, (len(places), levels.shape[-1])).tolist()
-            for place, shown in zip(places.tolist(), each, strict=True):
-                events.texts[place] = events.texts[place]._replace(shown=pack_shown(shown))
-
-    def _without_chances(self, events: Events, what: Ints) -> list[int]:
-        """Return the decisions whose probabilities are not stored: new ones, and those of journals before version 3."""
-        asks = (what == ASK).nonzero()[0].tolist()
-        return [place for place in asks if events.texts[place].cross_chances is None]
+            note_shown(events, chosen, self._numbers[shown[chosen], self._each], tags[chosen])
 
     def _follow_decisions(self, events: Events, counts: list[int], segments: Ints | None) -> None:
         numbers, kinds = events.numbers, events.numbers[:, KIND]
@@ -407,17 +364,9 @@ class Fold:
         known = np.ix_(*self.live)
         pulls, clicks = self.pulls[known] + self.prior[0][known], self.clicks[known] + self.prior[1][known]
         if pulls.any():
-            self._advance_by(self._known(pulls, clicks))
-
-    def _known(self, pulls: Ints, clicks: Ints) -> Stretch:
-        """Return what is known of the living levels, (levels of each factor), as events for a policy."""
-        if not self.policy.by_segment:
-            return Stretch.known(pulls, clicks)
-        living = np.ix_(*self.live)
-        of_each = [[counts[living] for counts in each[PULLS:]] for each in self.segments.counts]
-        rest = [whole - sum(each[what] for each in of_each) for what, whole in enumerate((pulls, clicks))]
-        each_pulls, each_clicks = np.stack([rest, *of_each], axis=1)
-        return Stretch.known(each_pulls, each_clicks, by_segment=True)
+            by_segment = self.policy.by_segment
+            pulls, clicks = self.segments.parts(pulls, clicks, known) if by_segment else (pulls, clicks)
+            self._advance_by(Stretch.known(pulls, clicks, by_segment))
 
     def started(self) -> Any:
         """Return the state of the policy before its first decision, on the levels that live now."""
@@ -445,40 +394,3 @@ class Fold:
             self.state = with_room(self.state, len(stretch.what))
             passed: int = compiled(advance, module)(self.state, self.weighing.steering, self.rng, stretch)
         return passed
-
-    def era_note(self, why: str, factors: Factors | None = None, forget: bool = False, **more: Any) -> str:
-        """Return the note of an event that begins a new era with these levels; None: those there are.
-
-        A level that another eliminated stays out, unless that other one is retired: then it is back in the race.
-        `forget` brings all back. A stop lasts, unless a level of it is retired: then there is nothing to show but what
-        the policy chooses.
-        """
-        factors = factors or self.factors
-        if isinstance(self.policy, UnknownPolicy):
-            raise self.policy.error()  # whom it has eliminated, it alone can tell
-        if self.state is not None:
-            check_relearns(type(self.state))  # of a journal that an older version began
-        living = [(factor, int(level)) for factor, live in enumerate(factors.living()) for level in live]
-        places = {level: place for place, level in enumerate(living)}
-        levels = [(factor, int(level)) for factor, live in enumerate(self.live) for level in live]
-        defeated_by = (
-            defeats(self.state, len(levels)) if self.state is not None and not forget else np.arange(len(levels))
-        )
-        defeated = list(range(len(places)))
-        for level, by in zip(levels, (levels[winner] for winner in defeated_by), strict=True):
-            if level in places and by in places:
-                defeated[places[level]] = places[by]
-        note = {"why": why} | factors.note(as_ever=not more.get("forbidden", self.forbidden))
-        note |= {"policy": self.policy.label, "defeats": defeated} | self._stop_after(factors)
-        return json.dumps(note | more)
-
-    def _stop_after(self, factors: Factors) -> dict[str, Any]:
-        """Return what becomes of a stop when the levels are these."""
-        shown, stopped = self.shown, self._stopped_on()
-        if shown is None or stopped is None:
-            return {}
-        for (factor, levels), level in zip(factors.items(), stopped, strict=False):  # some factor may be new
-            if not levels.live[level]:
-                on, gone = combination_text(shown), f"{called(factor)} '{levels.names[level]}'"
-                return {"resumed": f"it was stopped on {on} until {gone} was retired"}
-        return {"stopped": self.stopped}

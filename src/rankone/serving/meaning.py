@@ -1,12 +1,15 @@
-"""What the events of a journal mean to the policy that is moved over them."""
+"""What the events of a journal mean to the policy that is moved over them, and how its choices are written there."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from rankone.kernels.advance import ASK, LEARN, NOTHING, RECALL, VOID
 from rankone.kernels.steering import EXPLORED
-from rankone.serving.journal import DECISION, Ints, Kind
+from rankone.serving.journal import DECISION, ROW, TAG, Events, Ints, Kind
+from rankone.serving.packing import pack_shown
 
 MEANING = np.full(max(Kind) + 1, NOTHING)  # of each kind of event
 MEANING[[Kind.ASK, Kind.TELL, Kind.LEARN, Kind.EXPIRE, Kind.VOID]] = ASK, LEARN, LEARN, LEARN, VOID
@@ -33,3 +36,14 @@ def sort_outcomes(numbers: Ints, what: Ints, shown: Ints, tags: Ints, era_first:
         known = earlier & ((what == LEARN) | (what == RECALL)) & (shown >= 0).all(axis=1)
         what[earlier] = NOTHING
         what[known], tags[known] = RECALL, 1
+
+
+def note_shown(events: Events, places: Ints, levels: Ints, tags: Any) -> None:
+    """Write down what decisions show: the first two levels as numbers, and all of them where they are more."""
+    events.numbers[places, TAG] = tags
+    for column in range(2):
+        events.numbers[places, ROW + column] = levels[..., column] if column < levels.shape[-1] else 0
+    if levels.shape[-1] > 2:
+        each = np.broadcast_to(levels, (len(places), levels.shape[-1])).tolist()
+        for place, shown in zip(places.tolist(), each, strict=True):
+            events.texts[place] = events.texts[place]._replace(shown=pack_shown(shown))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from rankone.serving.journal import DECISION, KIND, Events, Kind
 from rankone.serving.packing import unpack_shown
 
 
@@ -37,3 +39,16 @@ class Held(NamedTuple):
     clicked: int
     source: str | None
     token: str | None = None  # that told
+
+
+def crosses_of(events: Events, decisions: Iterable[int], waiting: Mapping[int, Open]) -> list[bytes | None]:
+    """Return the probabilities of decisions, made before these events (then they wait) or among them."""
+    asked = {}
+    if len(events) > 1:
+        for place in (events.numbers[:, KIND] == int(Kind.ASK)).nonzero()[0].tolist():
+            asked[int(events.numbers[place, DECISION])] = events.texts[place].cross_chances
+    found = []
+    for decision in decisions:
+        opened = waiting.get(decision)
+        found.append(asked.get(decision) if opened is None else opened.cross)
+    return found

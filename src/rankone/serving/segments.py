@@ -45,6 +45,13 @@ class Segments:
         levels, cells = sum(self._sizes), math.prod(self._sizes)
         return min(MOST, _PAIRS // levels**2, _CELLS // cells)
 
+    def parts(self, pulls: Ints, clicks: Ints, living: tuple[Ints, ...]) -> tuple[Ints, Ints]:
+        """Split counts of the living levels by segment, (1 + segments, *sizes); the first are of no segment."""
+        of_each = [[counts[living] for counts in each[PULLS:]] for each in self.counts]
+        rest = [whole - sum(each[what] for each in of_each) for what, whole in enumerate((pulls, clicks))]
+        each_pulls, each_clicks = np.stack([rest, *of_each], axis=1)
+        return each_pulls, each_clicks
+
     def resize(self, sizes: tuple[int, ...]) -> None:
         """Make room for new levels and factors; segments for which there is none then are among the others."""
         if sizes != self._sizes:

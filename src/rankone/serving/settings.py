@@ -161,6 +161,19 @@ def checked_number(value: Any, what: str, low: float, high: float, example: str)
     return value
 
 
+def checked_times(**times: float | None) -> dict[str, int]:
+    """Return moments, seconds since 1970, in microseconds; those that are not given are left out.
+
+    >>> checked_times(since=1.5, until=None)
+    {'since': 1500000}
+    """
+    return {
+        what: int(checked_number(time, what, -1, 1e11, f"{what}=time.time() - 3600") * 1e6)
+        for what, time in times.items()
+        if time is not None
+    }
+
+
 def checked_seconds(value: Any, what: str, example: str) -> int:
     """Return seconds as whole microseconds, at least one; refuse what is no time or too long."""
     return round(checked_number(value, f"{what} in seconds", 0, MAX_SECONDS, example) * 1e6) or 1

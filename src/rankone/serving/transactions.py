@@ -23,6 +23,7 @@ from rankone.kernels.steering import look_due
 from rankone.serving import snapshot
 from rankone.serving.alarms import alarm_note
 from rankone.serving.clock import Clock, JournalTime
+from rankone.serving.era_notes import era_note
 from rankone.serving.fold import Fold, Stale
 from rankone.serving.fold_cache import CachedFold, FoldCache, MoreToRead
 from rankone.serving.forks import at_work
@@ -296,7 +297,7 @@ class Transactions:
         """Start the policy afresh on what is known."""
         fold = _known(cached)
         draft = Draft(fold.seq, cached.time.now())
-        draft.add(Kind.ERA, -1, texts=Texts(note=fold.era_note(why, forget=True)))
+        draft.add(Kind.ERA, -1, texts=Texts(note=era_note(fold, why, forget=True)))
         self._append(cached, draft.take(), restart=True)
         cached.outdated = False
 
