@@ -6,6 +6,7 @@ import pytest
 from rankone.compiling.compiled import compiled
 from rankone.errors import InputError
 from rankone.kernels.advance import Stretch, advance
+from rankone.kernels.policy import race
 from rankone.numerics.seeds import generator
 from rankone.serving import Experiment
 from rankone.serving.doctor import examine
@@ -65,7 +66,7 @@ def test_a_pair_policy_knows_in_the_new_era_what_it_knew(sqlite_db):
 def test_eliminated_lines_stay_out_unless_their_winner_retires(sqlite_db):
     experiment = start(sqlite_db, "rank1elim-kl:horizon=2000", n_rows=4, explore=0)
     audience = Audience(rows=(0.95, 0.1, 0.1), cols=(0.9, 0.8))
-    while experiment.look(lambda fold: fold.state.clock[7]) == 4:  # until rows are eliminated
+    while experiment.look(lambda fold: race(fold.state).rows.all()):  # until rows are eliminated
         for decision in experiment.ask(count=50):
             clicked = bool(audience.rng.random() < audience.means[min(decision.row, 2), decision.col])
             experiment.tell(decision.id, clicked)
