@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rankone.compiling.compiled import compile_errors_explained, compiled
+from rankone.errors import InputError
 from rankone.kernels.advance import ASK, LEARN, VOID, Stretch, advance
 from rankone.kernels.policy import check_relearns, race, settled, view
 from rankone.numerics.seeds import generator
@@ -357,8 +358,15 @@ def play(
 def _variants(policy: Policy) -> list[Policy]:
     """Return the policy with each of its numbers changed."""
     numbers = {field.name: getattr(policy, field.name) for field in dataclasses.fields(policy)}
-    changed = {name: value + 0.5 for name, value in numbers.items() if isinstance(value, float)}
-    return [dataclasses.replace(policy, **{name: value}) for name, value in changed.items()]
+    return [_changed(policy, name, value) for name, value in numbers.items() if isinstance(value, float)]
+
+
+def _changed(policy: Policy, name: str, value: float) -> Policy:
+    """Return the policy with a number that is larger, or, where that is refused, half as large."""
+    try:
+        return dataclasses.replace(policy, **{name: value + 0.5})
+    except InputError:
+        return dataclasses.replace(policy, **{name: 0.5 * value})
 
 
 def _first_difference(pairs: list[Shown], others: list[Shown]) -> str:
