@@ -17,11 +17,14 @@ class TestEveryPolicy(PolicySuite):
     @pytest.fixture(autouse=True, params=own_policies("all"))
     def _each(self, request):
         self.policy = rankone.as_policy(request.param)
-        self.learns = request.param not in ("uniform", "best", "random-list", "best-list", "swap-neighbours")
+        # m-ucb explores all pairs in turn, a third of the time at these horizons: it finds nothing here in time
+        yardsticks = ("best", "best-list", "swap-neighbours")
+        self.learns = request.param not in (*yardsticks, "uniform", "random-list", "m-ucb")
         self.horizon = 4_000 if self.policy.plays == "list" else 20_000
         self.studied_late = self.policy.plays != "list" or request.param in LATE_LISTS
         self.studied_late &= request.param not in BESIDE_ANOTHER
-        self.draws_ties = request.param not in ("best", "best-list", "swap-neighbours")
+        # the papers of these two let exploration begin with the first pair
+        self.draws_ties = request.param not in (*yardsticks, "glr-kl-ucb", "m-ucb")
 
 
 def test_bad_input_is_answered_in_three_parts():
