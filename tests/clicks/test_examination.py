@@ -252,6 +252,13 @@ def test_plans_that_make_no_sense_are_refused(today):
         clicks.swap_plan(apart)
 
 
+def test_a_link_that_is_hardly_swapped_is_not_left_out_where_nothing_else_links_it():
+    rare = counts_of(np.diag([10_000_000] * 4), np.diag([9_000_000, 9_000_000, 1, 1]))
+    plan = clicks.swap_plan(rare)
+    assert min(plan.rates) > 0.0
+    assert plan.positions["then"].max() <= 0.1 + 1e-9
+
+
 def test_the_command_tells_the_curve_and_the_plan(today, tmp_path):
     today.cells.write_csv(tmp_path / "counts.csv")
     runner, app = CliRunner(), build_app()

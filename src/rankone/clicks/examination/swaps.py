@@ -131,7 +131,8 @@ def cheapest_swaps(before: Floats, information: Floats, cost: Floats, variance: 
         pressure /= pressure.sum()
         gain = information * (pressure @ each**2) / cost
         swaps = np.maximum(swaps * np.sqrt(gain / gain.max()), 1e-9 * swaps.max())
-    return np.where(best > 1e-4 * best.max(), best, 0.0)
+    some = np.where(best > 1e-4 * best.max(), best, 0.0)  # what is hardly swapped need not be, if all stays linked
+    return some if (variances(before + np.diag(information * some)) <= 1.001 * variance).all() else best
 
 
 def _needed(before: Floats, added: Floats, variance: float) -> float:
