@@ -29,7 +29,7 @@ def what_if(
     ),
     of: str = typer.Option("clicks", help="Of a list: clicks, their number, or any, whether there is one."),
     factor: list[str] | None = typer.Option(
-        None, "--factor", help="A factor that the probability is of; repeat it for each. Default: of an export, else of --target."
+        None, "--factor", help="A factor the probability is of; repeat it. Default: those of an export, or of --target."
     ),
     clicked: str | None = typer.Option(None, help="Column of the outcome. Default: clicked, click, reward, ..."),
     chance: str | None = typer.Option(
