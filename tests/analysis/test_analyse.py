@@ -33,7 +33,7 @@ def test_a_file_just_works(table):
     text = run(table, "--control", "headline=B,image=1", "--simulations", 50)
     assert text.startswith("Best: headline 'A' with image '2', clicked 7% of the time (")
     assert "headline: 'A' is the best of 2." in text
-    assert "Against the control, headline 'B' with image '1', its rate is 2.1 times (" in text
+    assert "Its rate is 2.1 times that of the control, headline 'B' with image '1' (" in text
     assert "No sign against the rank-1 assumption" in text
     assert "fixed shares" in text
     assert "as if clicks scattered binomially" in text

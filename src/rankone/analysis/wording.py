@@ -37,11 +37,6 @@ def _with_interval(found: Bounded, unit: str = "") -> str:
     return f"{percent(found.value)}{unit} ({percent(found.low)} to {percent(found.high)})"
 
 
-def ratio_text(found: Bounded) -> str:
-    """Write a ratio with its interval."""
-    return f"{found.value:.3g} times ({found.low:.3g} to {found.high:.3g})"
-
-
 def named(levels: Mapping[str, str]) -> str:
     """Name a combination.
 
@@ -113,7 +108,8 @@ def against_control(found: Analysis) -> list[str]:
             f"The control, {named(found.control)}, has a level that was never clicked, so there is no ratio to it; "
             f"the best one's rate is at least {ratio.low:.3g} times the control's."
         ]
-    return [f"Against the control, {named(found.control)}, its rate is {ratio_text(found.against_control)}."]
+    said = f"{ratio.value:.3g} times that of the control, {named(found.control)} ({ratio.low:.3g} to {ratio.high:.3g})"
+    return [f"Its rate is {said}."]
 
 
 def winner(found: Analysis) -> list[str]:
