@@ -1,9 +1,8 @@
-"""Change points as their definitions say: lists of buckets, and likelihoods maximised by SciPy."""
+"""Change points as their definitions say: lists of buckets, and sums of divergences."""
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import minimize
 
 from tests.oracles.policies import kl
 
@@ -29,23 +28,3 @@ def rate_evidence(before, after):
     """Log likelihood ratio of two rates against one; each part is (outcomes, clicks)."""
     mean = (before[1] + after[1]) / (before[0] + after[0])
     return sum(n * kl(s / n, mean) for n, s in (before, after))
-
-
-def ratio_evidence(before, after):
-    """The same for ratios to a reference; each part is (outcomes, clicks, level, support)."""
-
-    def likelihood(rates):
-        total = 0.0
-        for (n, s, level, support), (rate, reference) in zip((before, after), rates, strict=True):
-            for count, share, p in ((n, s / n, rate), (support, level, reference)):
-                p = min(max(p, 1e-12), 1.0 - 1e-12)
-                total += count * (share * np.log(p) + (1.0 - share) * np.log(1.0 - p))
-        return total
-
-    def one_ratio(logs):
-        ratio, first, second = np.exp(logs)
-        return -likelihood(((ratio * first, first), (ratio * second, second)))
-
-    starts = [np.log([ratio, before[2], after[2]]) for ratio in np.geomspace(0.05, 5.0, 9)]
-    least = min(minimize(one_ratio, start, method="Nelder-Mead", options={"maxiter": 3000}).fun for start in starts)
-    return likelihood([(s / n, level) for n, s, level, _ in (before, after)]) + least

@@ -1,4 +1,4 @@
-"""Has a rate changed, or the ratio of two? A likelihood-ratio test at geometrically spaced splits, in little memory.
+"""Has a rate changed, or the ratios of several? Likelihood-ratio tests at geometrically spaced splits, in little memory.
 
 Besson, Kaufmann, Maillard, Seznec, "Efficient Change-Point Detection for Tackling Piecewise-Stationary Bandits" (2022),
 section 3: outcomes y_1 .. y_n have changed when for some split s
@@ -12,11 +12,10 @@ whenever four have the same size, the two oldest of them become one. So n outcom
 splits lie at distances from the end that grow geometrically: a change is seen soon, however much came before it.
 
 **Ratios.** Where the level of the whole site moves (nights, weekends, campaigns), every rate moves with it, and only
-ratios tell something. Beside each outcome of a thing comes the rate that a *reference* (what leads, for example) had at
-that time, and how many outcomes of the reference are new since the last one. With rates ``ratio * level`` and
-``level``, the levels of both parts unknown, `ratio_evidence` is the likelihood ratio of two ratios against one.
+ratios to a *reference* (what leads, for example) tell something: `changed_ratios` compares those before a moment with
+those since.
 
-A history is two arrays, so that a state can hold it: ``history`` (things, `MOST_BUCKETS`, 4) and ``kept`` (things,).
+A history is two arrays, so that a state can hold it: ``history`` (things, `MOST_BUCKETS`, 2) and ``kept`` (things,).
 """
 
 from __future__ import annotations
@@ -32,20 +31,19 @@ from rankone.numerics.kl import bernoulli_kl
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# Columns of a bucket: outcomes, clicks, the sum of the reference's rates, outcomes of the reference behind these.
-BUCKET_PULLS, BUCKET_CLICKS, BUCKET_LEVELS, BUCKET_SUPPORT = range(4)
+BUCKET_PULLS, BUCKET_CLICKS = range(2)  # columns of a bucket
 BUCKET = 8  # outcomes of the smallest bucket
 _EACH = 3  # buckets of a size
 MOST_BUCKETS = 32 * _EACH + 2  # 8 * 2^32 outcomes
 _GOLDEN = 0.6180339887498949
 _NARROWINGS = 32
-_HARDLY, _SURELY = 1e-3, 1e-12  # clicks, or a rate, of nearly 0; how near to 1 a rate may come
+_HARDLY = 1e-3  # clicks, where there are none
 _NEARLY = 0.999  # a rate of 1, where it is a product of estimates
 
 
 def start_history(things: int) -> tuple[Floats, Ints]:
     """Return the arrays of so many things of which nothing has been seen: history, kept."""
-    return np.zeros((things, MOST_BUCKETS, 4)), np.zeros(things, np.int64)
+    return np.zeros((things, MOST_BUCKETS, 2)), np.zeros(things, np.int64)
 
 
 @noalloc
@@ -53,16 +51,11 @@ def begin_history(history: Floats, kept: Ints, thing: int, pulls: int, clicks: i
     """Begin the history of a thing anew, with outcomes that came before it, all at one rate."""
     kept[thing] = int(pulls > 0)
     history[thing, 0, BUCKET_PULLS], history[thing, 0, BUCKET_CLICKS] = pulls, clicks
-    history[thing, 0, BUCKET_LEVELS], history[thing, 0, BUCKET_SUPPORT] = pulls, 0.0
 
 
 @noalloc
-def note_outcome(history: Floats, kept: Ints, thing: int, clicked: int, level: float, support: float) -> bool:
-    """Enter an outcome; return whether a bucket is full with it, and it is time to test.
-
-    `level` and `support` are the reference's rate at the time, and how many of its outcomes are new; 1 and 0 where
-    there is no reference.
-    """
+def note_outcome(history: Floats, kept: Ints, thing: int, clicked: int) -> bool:
+    """Enter an outcome; return whether a bucket is full with it, and it is time to test."""
     own = history[thing]
     last = kept[thing] - 1
     if last < 0 or own[last, BUCKET_PULLS] >= BUCKET:
@@ -70,12 +63,9 @@ def note_outcome(history: Floats, kept: Ints, thing: int, clicked: int, level: f
         if last == MOST_BUCKETS:  # after 3 * 10^10 outcomes
             return False
         kept[thing] = last + 1
-        for column in range(4):
-            own[last, column] = 0.0
+        own[last, BUCKET_PULLS] = own[last, BUCKET_CLICKS] = 0.0
     own[last, BUCKET_PULLS] += 1.0
     own[last, BUCKET_CLICKS] += clicked
-    own[last, BUCKET_LEVELS] += level
-    own[last, BUCKET_SUPPORT] += support
     if own[last, BUCKET_PULLS] < BUCKET:
         return False
     _merge(own, kept, thing)
@@ -92,10 +82,10 @@ def _merge(own: Floats, kept: Ints, thing: int) -> None:
             first -= 1
         if end - first <= _EACH:
             return
-        for column in range(4):
+        for column in range(2):
             own[first, column] += own[first + 1, column]
         for place in range(first + 1, kept[thing] - 1):
-            for column in range(4):
+            for column in range(2):
                 own[place, column] = own[place + 1, column]
         kept[thing] -= 1
         size, end = 2.0 * size, first + 1
@@ -112,42 +102,6 @@ def rate_evidence(pulls: float, clicks: float, more_pulls: float, more_clicks: f
     """Return the log likelihood ratio of two rates against one."""
     mean = (clicks + more_clicks) / (pulls + more_pulls)
     return pulls * bernoulli_kl(clicks / pulls, mean) + more_pulls * bernoulli_kl(more_clicks / more_pulls, mean)
-
-
-@noalloc
-def _misfit(ratio: float, pulls: float, clicks: float, level: float, support: float) -> float:
-    """Return the evidence against rates ``ratio * x`` and x, at the likeliest x: the smaller root of a quadratic."""
-    square = ratio * (support + pulls)
-    linear = support * (1.0 + ratio * level) + clicks + pulls * ratio
-    free = support * level + clicks
-    root = math.sqrt(max(0.0, linear * linear - 4.0 * square * free))
-    x = 2.0 * free / (linear + root)
-    x = max(_SURELY, min(x, (1.0 - _SURELY) * min(1.0, 1.0 / ratio)))
-    return pulls * bernoulli_kl(clicks / pulls, ratio * x) + support * bernoulli_kl(level, x)
-
-
-@noalloc
-def ratio_evidence(
-    pulls: float, clicks: float, level: float, support: float,
-    more_pulls: float, more_clicks: float, more_level: float, more_support: float,
-) -> float:  # fmt: skip
-    """Return the log likelihood ratio of two ratios to the reference against one; levels are means of its rate."""
-    low = math.log(max(clicks, _HARDLY) / (pulls * max(level, _HARDLY)))
-    high = math.log(max(more_clicks, _HARDLY) / (more_pulls * max(more_level, _HARDLY)))
-    low, high = min(low, high), max(low, high)
-    best = math.inf
-    for _ in range(_NARROWINGS):  # the evidence against a common ratio has its minimum between the two
-        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        against_left = _misfit(math.exp(left), pulls, clicks, level, support)
-        against_left += _misfit(math.exp(left), more_pulls, more_clicks, more_level, more_support)
-        against_right = _misfit(math.exp(right), pulls, clicks, level, support)
-        against_right += _misfit(math.exp(right), more_pulls, more_clicks, more_level, more_support)
-        best = min(best, against_left, against_right)
-        if against_left < against_right:
-            high = right
-        else:
-            low = left
-    return best
 
 
 @noalloc
@@ -213,39 +167,6 @@ def changed_rate(history: Floats, kept: Ints, thing: int, delta: float) -> int:
         if pulls * more_pulls / both * apart * apart <= enough * mean * (1.0 - mean):
             continue
         evidence = rate_evidence(pulls, clicks, more_pulls, more_clicks)
-        if evidence > enough:
-            enough, found = evidence, place
-    return found
-
-
-@noalloc
-def changed_ratio(history: Floats, kept: Ints, thing: int, delta: float) -> int:
-    """Return the split at which the ratio of a thing to the reference has changed most; -1: it has not."""
-    own, buckets = history[thing], kept[thing]
-    pulls = clicks = levels = support = more_pulls = more_clicks = more_levels = more_support = 0.0
-    for place in range(buckets):
-        pulls += own[place, BUCKET_PULLS]
-        clicks += own[place, BUCKET_CLICKS]
-        levels += own[place, BUCKET_LEVELS]
-        support += own[place, BUCKET_SUPPORT]
-    enough, found = threshold(pulls, delta), -1
-    ratio = clicks / levels if levels > 0.0 else 0.0
-    for place in range(buckets - 1, 0, -1):
-        more_pulls += own[place, BUCKET_PULLS]
-        more_clicks += own[place, BUCKET_CLICKS]
-        more_levels += own[place, BUCKET_LEVELS]
-        more_support += own[place, BUCKET_SUPPORT]
-        pulls, clicks = pulls - own[place, BUCKET_PULLS], clicks - own[place, BUCKET_CLICKS]
-        levels, support = levels - own[place, BUCKET_LEVELS], support - own[place, BUCKET_SUPPORT]
-        # With levels that were known exactly there would be at least as much evidence, and one number to look at.
-        before, after = min(1.0 - _SURELY, ratio * levels / pulls), min(1.0 - _SURELY, ratio * more_levels / more_pulls)
-        most = pulls * bernoulli_kl(clicks / pulls, before) + more_pulls * bernoulli_kl(more_clicks / more_pulls, after)
-        if not most > enough:
-            continue
-        evidence = ratio_evidence(
-            pulls, clicks, levels / pulls, support,
-            more_pulls, more_clicks, more_levels / more_pulls, more_support,
-        )  # fmt: skip
         if evidence > enough:
             enough, found = evidence, place
     return found

@@ -56,7 +56,7 @@ class GLRKLUCB(CombinationPolicy):
         breaks = expected_changes(self.breaks, horizon)
         alpha = 0.1 * math.sqrt(breaks * math.log(max(horizon, 2)) / horizon)
         period, delta = math.prod(sizes.tolist()) / alpha, 1.0 / math.sqrt(breaks * horizon)
-        return start_restarting(GLRKLUCBState, self.name, sizes, forbidden, (MOST_BUCKETS, 4), period, delta)
+        return start_restarting(GLRKLUCBState, self.name, sizes, forbidden, (MOST_BUCKETS, 2), period, delta)
 
 
 @index_of.register(GLRKLUCBState)
@@ -67,5 +67,5 @@ def _index_of(state: Any, pair: int, step: int) -> float:
 
 @alarmed.register(GLRKLUCBState)
 def _alarmed(state: Any, pair: int, reward: int) -> int:
-    full = note_outcome(state.watched, state.kept, pair, reward, 1.0, 0.0)
+    full = note_outcome(state.watched, state.kept, pair, reward)
     return ALL_PAIRS if full and changed_rate(state.watched, state.kept, pair, state.level[1]) >= 0 else NOTHING

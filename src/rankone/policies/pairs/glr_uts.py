@@ -229,7 +229,7 @@ def look(state: Any, pair: int, reward: int) -> None:
     if pair == alarm[GLR_CENTRE]:
         past[0, 0] = min(past[0, 0] + 1.0, _RECENT)
         past[0, 1] += (reward - past[0, 1]) / past[0, 0]
-        full = note_outcome(state.history, state.kept, 0, reward, 1.0, 0.0)
+        full = note_outcome(state.history, state.kept, 0, reward)
         if full and alarm[GLR_TRIAL] == 0 and changed_rate(state.history, state.kept, 0, error_of_era(state)) != NOBODY:
             begin_history(state.history, state.kept, 0, 0, 0)  # its rate is what it is now
             begin_trial(state, alarm[GLR_STEPS])
