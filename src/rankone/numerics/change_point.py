@@ -1,4 +1,4 @@
-"""Has a rate changed, or the ratios of several? Likelihood-ratio tests at geometrically spaced splits, in little memory.
+"""Has a rate changed, or the ratios of several? Likelihood-ratio tests at geometrically spaced splits, little memory.
 
 Besson, Kaufmann, Maillard, Seznec, "Efficient Change-Point Detection for Tackling Piecewise-Stationary Bandits" (2022),
 section 3: outcomes y_1 .. y_n have changed when for some split s
