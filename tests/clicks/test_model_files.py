@@ -185,6 +185,29 @@ def test_trust_is_found_where_it_is_and_not_where_it_is_not():
     assert abs(np.mean(gains) - 5.0) < 4.0 * np.sqrt(10.0 / 20)  # chi-square with 5 degrees of freedom
 
 
+def test_a_line_of_trust_needs_two_items():
+    """Position 3 has a line by two items of position 2, which has one; of 4 one item is known, of 5 none."""
+    shown = [
+        ("a", 1),
+        ("b", 1),
+        ("a", 2),
+        ("b", 2),
+        ("c", 2),
+        ("b", 3),
+        ("c", 3),
+        ("c", 4),
+        ("d", 4),
+        ("d", 5),
+        ("e", 5),
+    ]
+    table = pl.DataFrame(shown, schema=["item", "position"], orient="row").with_columns(
+        query=pl.lit("q"), impressions=10_000, clicks=6000 // pl.col("position")
+    )
+    lines = clicks.TrustBias().fit(clicks.Counts(table)).lines_
+    assert lines["items"].to_list() == [2, 3, 2, 1, 0]
+    assert lines.select(pl.col("slope", "floor").is_null()).rows() == [(False, False)] * 3 + [(True, True)] * 2
+
+
 def test_the_climb_of_trust_ends_at_the_top():
     from scipy.optimize import minimize
 

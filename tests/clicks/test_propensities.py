@@ -130,6 +130,21 @@ def test_positions_that_nothing_links_have_no_weight():
     assert "No item links position" in str(result)
 
 
+def test_the_answer_names_its_condition_and_the_rows_that_it_left_out(log, found):
+    assert "position-based model" in str(found)
+    assert "no item moved because" in str(found)
+    assert "count for nothing" not in str(found)
+    spoiled = log.frame.with_columns(position=pl.when(pl.int_range(pl.len()) >= 7).then("position"))
+    result = clicks.propensities(spoiled)
+    assert f"7 of {log.frame.height:,} rows could not be used" in str(result)
+    assert "Beware" not in str(result)
+    assert result.to_dict()["log"]["rows_quarantined"] == 7
+    worse = log.frame.with_columns(position=pl.when(pl.int_range(pl.len()) >= 2_000).then("position"))
+    assert f"Beware: 2,000 of {log.frame.height:,} rows could not be read (2%)" in str(
+        clicks.propensities(worse, max_bad=0.1)
+    )
+
+
 def test_any_engine_gives_the_same_rows(log, found):
     rows = log.frame.head(200)
     expected = found.weights(rows)

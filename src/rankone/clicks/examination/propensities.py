@@ -18,6 +18,7 @@ import polars as pl
 from rankone.clicks.counts.counts import Counts
 from rankone.clicks.counts.frames import count, known_frame
 from rankone.clicks.examination.curve import ExaminationCurve, examination_curve
+from rankone.clicks.logs.read_report import ReadReport
 from rankone.errors import InputError
 from rankone.notebook import Shown
 from rankone.specs import amount, is_number
@@ -26,6 +27,10 @@ from rankone.writing import whole_file
 NEW_COLUMNS = ("propensity", "weight", "relevance", "clipped")
 #: An interval of an examination that spans more than this factor is called wide.
 WIDE = 3.0
+_CONDITION = (
+    "Right if a click needs two things, each for itself, that the position is looked at and that the item attracts "
+    "(the position-based model), and if no item moved because it had become more or less attractive."
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
@@ -40,6 +45,7 @@ class Propensities(Shown):
     clip: float
     columns: dict[str, str]  # of the log: position and clicked, and what else was named
     table: pl.DataFrame
+    report: ReadReport = dataclasses.field(default_factory=ReadReport)  # what of the log was set aside
 
     @property
     def clicks(self) -> int:
@@ -146,6 +152,12 @@ class Propensities(Shown):
         if wide.height:
             names = self.curve.titles(wide["position"].to_list())
             said.append(f"Known to no more than a factor of {WIDE:g}: the propensity of {names}.")
+        said.append(_CONDITION)
+        if self.report.rows_quarantined:
+            why = ", ".join(f"{reason}: {number:,}" for reason, number in sorted(self.report.reasons.items()))
+            set_aside = f"{self.report.rows_quarantined:,} of {amount(self.report.rows, 'row')}"
+            said.append(f"{set_aside} could not be used and count for nothing here ({why}).")
+        said += [f"Beware: {warning}" for warning in self.report.warnings()]
         return "\n".join(said)
 
     def _tables(self) -> dict[str, pl.DataFrame]:
@@ -161,6 +173,7 @@ class Propensities(Shown):
             "effective_clicks": self.effective_clicks, "clicks_clipped": self.clicks_clipped,
             "weight_clipped": self.weight_clipped, "without_weight": self.without_weight,
             "components": self.curve.components, "positions": self.table.to_dicts(),
+            "log": self.report.to_dict(),
         }  # fmt: skip
 
 
@@ -178,7 +191,8 @@ def propensities(
     """Estimate how often each position is looked at, and the weight of a click there.
 
     The curve is one for all queries, by maximum likelihood (`examination_curve`). It is right if a click needs two
-    things, each for itself: that the position is looked at, and that the item attracts.
+    things, each for itself: that the position is looked at, and that the item attracts; and if no item moved because it
+    had become more or less attractive.
 
     Args:
         log: any dataframe with one row per impression, or `Counts`.
@@ -202,7 +216,8 @@ def propensities(
     if not log.clicks:
         raise InputError("at least one click", "none", "check the column of clicks")
     curve = examination_curve(log, level=level)
-    return Propensities(curve=curve, clip=float(clip), columns=columns, table=_weighted(curve, float(clip)))
+    table = _weighted(curve, float(clip))
+    return Propensities(curve=curve, clip=float(clip), columns=columns, table=table, report=log.report)
 
 
 def _weighted(curve: ExaminationCurve, clip: float) -> pl.DataFrame:

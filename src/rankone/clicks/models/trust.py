@@ -22,13 +22,14 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Cells, Floats, summed
+from rankone.clicks.counts.count_arrays import Cells, Floats, Ints, summed
 from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import ClickModel, FitProgress
 from rankone.clicks.models.pbm import check_prior, check_stopping
 from rankone.deprecation import old_positions
 
 _LOWEST = 1e-6
+_POINTS = 2  # items that make a line
 
 
 @old_positions()
@@ -81,10 +82,30 @@ class TrustBias(ClickModel):
 
     @property
     def lines_(self) -> pl.DataFrame:
-        """One row per position: slope and floor of the click rate there over that at the reference."""
+        """One row per position: slope and floor of the click rate there over that at the reference.
+
+        Both are null, as the data do not say them, where fewer than two items link the position to the reference: two
+        points make a line. ``items`` is how many do: shown there, and at the reference or at a position that is linked.
+        """
         self._check_fitted()
-        place = np.arange(1, len(self.slopes_) + 1)
-        return pl.DataFrame({"position": place, "slope": self.slopes_, "floor": self.floors_})
+        items = self._linking_items()
+        table = {"position": np.arange(1, len(items) + 1), "slope": self.slopes_, "floor": self.floors_, "items": items}
+        linked = (pl.col("items") >= _POINTS) | (pl.col("position") == self.reference_)
+        return pl.DataFrame(table).with_columns(pl.when(linked).then(pl.col("slope", "floor")))
+
+    def _linking_items(self) -> Ints:
+        """Items of each position whose rate at the reference is known, by that itself or by a position with a line."""
+        cells = self.cells_
+        item, place = (each[cells.impressions > 0] for each in (cells.item, cells.position))
+        known = np.arange(cells.n_positions) == self.reference_ - 1
+        while True:
+            is_known = np.zeros(cells.n_items, bool)
+            is_known[item[known[place]]] = True
+            items: Ints = np.bincount(place[is_known[item]], minlength=cells.n_positions)
+            more = known | (items >= _POINTS)
+            if (more == known).all():
+                return items
+            known = more
 
     def chances(self, lists: Lists, attraction: Floats) -> tuple[Floats, Floats]:
         """Clicks above change nothing."""
