@@ -14,8 +14,9 @@ help:  ## list the targets
 demo: .venv/.ready  ## reproduce the paper's Figure 1: table, claims and picture in out/fig1
 	$(BIN)/rankone reproduce fig1
 
+# Tests start hundreds of programs, which read the package's bytecode where it may be written.
 test: .venv/.dev  ## run every test
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 latest:  ## install the newest of every dependency in build/latest and run every test there
 	rm -rf build/latest
