@@ -124,6 +124,19 @@ def test_restarts_of_the_program_repeat_alarms_bit_for_bit(db):
     assert all(finding.ok for finding in examine(db))
 
 
+def test_segments_know_nothing_from_before_a_restart_however_the_journal_is_read(sqlite_db):
+    with live(sqlite_db, on_change="restart") as experiment:
+        for part, table in enumerate((BEFORE, AFTER)):
+            rng = generator(part, "visitors")
+            for _ in range(24):
+                asked = experiment.ask(50, segment={"device": "phone"})
+                experiment.tell_many([(one, bool(rng.random() < table[one.row, one.col])) for one in asked])
+        expected = saved(experiment)
+        assert [alarm.did for alarm in experiment.report().alarms] == ["restart"]
+    with Experiment("homepage", db=sqlite_db, durability="off") as again:
+        assert saved(again) == expected
+
+
 def test_snapshots_hold_alarms(sqlite_db, monkeypatch):
     monkeypatch.setattr("rankone.serving.transactions._SNAPSHOT_EVERY", 500)
     monkeypatch.setattr("rankone.serving.transactions._BYTES_PER_EVENT", 10**9)

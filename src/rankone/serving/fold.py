@@ -326,7 +326,7 @@ class Fold:
             counts[:] = 0
         self.prior[:] = 0
         self.learned_before = self.learned
-        self.segments.forget()
+        self.weighing.segments.forget()  # once what waits to be weighed was: it is of the time before
 
     @property
     def learned_since(self) -> int:
