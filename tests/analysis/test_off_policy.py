@@ -95,6 +95,18 @@ def test_the_open_bandit_pipelines_dictionary_has_every_decision(tmp_path):
     assert weight.mean() == pytest.approx(found.average_weight, rel=1e-9)
 
 
+def test_rounds_without_a_position_are_left_out_and_counted():
+    log = pl.DataFrame(
+        {"item_id": ["a", "b", "a"], "position": [1.0, None, 2.0], "click": [0, 1, 1], "propensity_score": 0.5}
+    )
+    for each in (log, log.with_columns(pl.col("position").fill_null(np.nan))):
+        feedback = rankone.to_obp(each, factors="item_id", position="position")
+        assert (feedback["n_rounds"], feedback["n_left_out"]) == (2, 1)
+        assert feedback["position"].tolist() == [0, 1]
+    with pytest.raises(InputError, match="expected decisions with a position"):
+        rankone.to_obp(log.with_columns(position=None), factors="item_id", position="position")
+
+
 def test_positions_that_were_given_and_contexts_go_with_it():
     log = pl.DataFrame(
         {

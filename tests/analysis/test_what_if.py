@@ -242,6 +242,37 @@ def test_an_experiment_knows_its_factors(tmp_path):
         assert rankone.evaluate(page, rankone.UTS(), horizon=30).answered
 
 
+def test_rewards_that_were_rounded_are_said_to_be(tmp_path):
+    with rankone.Database(tmp_path / "live.db", durability="off") as database:
+        page = rankone.Experiment("page", 2, 2, policy="uniform", db=database, seed=1, reward_cap=10.0)
+        for number, decision in enumerate(page.ask(400)):
+            page.tell(decision, reward=float(number % 10))
+        found = rankone.evaluate(page, dict.fromkeys(("row_name", "col_name"), "1"))
+        assert found.rounded
+        assert "rewards that were rounded at random" in str(found)
+    assert "rounded" not in str(rankone.evaluate(simulated(5), {"row": "a", "col": "x"}))
+
+
+def test_settings_that_would_be_ignored_are_refused(tmp_path):
+    log = simulated(5, decisions=300)
+    for target, settings, said in (
+        (["a", "b"], {"factors": "row"}, "no factors and no time for a list - got factors"),
+        (["a", "b"], {"time": "step"}, "no factors and no time for a list - got time"),
+        (["a", "b"], {"horizon": 10}, "horizon only for a policy"),
+        ("row=a,col=x", {"horizon": 10}, "horizon only for a policy"),
+    ):
+        with pytest.raises(InputError, match=said):
+            rankone.evaluate(log, target, **settings)
+    log.write_csv(tmp_path / "log.csv")
+    for options, said in (
+        (["--target", "row=a,col=x", "--of", "any"], "--of together with --list"),
+        (["--list", "a,b", "--time", "step"], "--list without --factor and --time"),
+        (["--list", "a,b", "--factor", "row"], "--list without --factor and --time"),
+    ):
+        result = CliRunner().invoke(build_app(), ["what-if", str(tmp_path / "log.csv"), *options])
+        assert said in str(result.exception)
+
+
 def test_the_open_bandit_dataset_is_read_with_its_propensities(tmp_path):
     """Its propensities are those of the item at a given position: the rows of one position answer for it."""
     log = simulated(7).filter(col="x").with_columns(pl.col("chance") / CHANCES[::2].sum())

@@ -14,7 +14,7 @@ from rankone import clicks
 from rankone.cli import build_app
 from rankone.clicks.counts.count_arrays import cells_of
 from rankone.clicks.examination.all_pairs import harvest
-from rankone.clicks.examination.swaps import as_links, cheapest_swaps, variances
+from rankone.clicks.examination.swaps import HomeLists, as_links, cheapest_swaps, lists_needed, variances
 from rankone.clicks.models.uncertainty import places_information
 from rankone.errors import InputError
 from rankone.kernels.policy import chance
@@ -271,3 +271,12 @@ def test_the_command_tells_the_curve_and_the_plan(today, tmp_path):
     found = json.loads(runner.invoke(app, [*words, "--json"]).stdout)
     assert found["plan"]["lists"] == plan.lists
     assert found["curve"]["components"] == [[1], [2], [3], [4], [5]]
+
+
+def test_swaps_that_would_never_be_enough_are_refused():
+    """A link that tells next to nothing, and lists that are never swapped."""
+    with pytest.raises(InputError, match="positions that swaps of neighbours can link"):
+        cheapest_swaps(np.zeros((2, 2)), np.array([1.0, 1e-30]), np.ones(2), 0.01)
+    home = HomeLists(np.ones(1), np.array([[0.5, 0.4]]), np.array([1.0, 0.5]))
+    with pytest.raises(InputError, match="some that no number of swaps does"):
+        lists_needed(home, np.zeros((1, 1)), np.zeros(1), 100.0, 0.01)

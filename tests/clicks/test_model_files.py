@@ -1,5 +1,7 @@
 """What can be done with a fitted model beside looking at it: keep it, draw it, ask it, take PyClick's."""
 
+import copy
+import datetime
 import json
 
 import numpy as np
@@ -32,6 +34,14 @@ def test_a_model_from_a_file_does_all_that_the_model_did(model, tmp_path):
     assert again.best().equals(model.best())
     again.save(tmp_path / "again.json")
     assert (tmp_path / "again.json").read_text() == (tmp_path / "model.json").read_text()
+
+
+def test_what_could_not_be_read_again_is_not_written(model, tmp_path):
+    other = copy.copy(model)
+    other.days_ = pl.DataFrame({"day": [datetime.date(2020, 1, 1)]})
+    with pytest.raises(InputError, match="got day: Date"):
+        other.save(tmp_path / "model.json")
+    assert not (tmp_path / "model.json").exists()
 
 
 def test_files_that_are_no_models_are_refused(model, tmp_path):

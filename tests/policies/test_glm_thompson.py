@@ -78,6 +78,14 @@ def test_finds_the_best_also_where_its_model_is_wrong():
     assert np.mean(late) < 0.005 * 10_000, "always showing row 2 instead would lose 0.09 a decision"
 
 
+def test_rules_that_would_take_ages_at_every_decision_are_refused():
+    sizes, rule = (10,) * 5, [(0, 0, 0, 0, 0)]
+    with pytest.raises(InputError, match="at most 10,000 combinations together for glm-thompson - got 100,000 - "):
+        rankone.as_policy("glm-thompson").agent(*sizes, forbidden=rule)
+    assert rankone.as_policy("glm-thompson").agent(*sizes, forbidden=[(0, 0, 0, 0, -1)]).state.named.sum() == 4
+    assert rankone.as_policy("glm-thompson:pairs=true").agent(*sizes, forbidden=rule).state.named.sum() == 5
+
+
 def test_bad_input():
     for label, said in (
         ("glm-thompson:base=0", "expected base as a click rate between 0 and 1"),

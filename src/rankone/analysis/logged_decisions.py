@@ -64,6 +64,7 @@ class Rows:
     table: pl.DataFrame
     without_chance: int
     assumed: str
+    rounded: bool  # whether outcomes are clicks that rewards of an experiment were rounded to
 
 
 def usable_rows(
@@ -107,7 +108,9 @@ def usable_rows(
     elif assumed:
         rows = rows.with_columns(chance=pl.len().over(names) / rows.height)
     check_probabilities(rows["chance"])
-    return Rows(rows, without_chance, assumed)
+    rewards = number_column(table, "reward").is_not_null() if exported and "reward" in table.columns else pl.lit(False)
+    rounded = outcome == "clicked" and bool(table.select(rewards.any()).item())
+    return Rows(rows, without_chance, assumed, rounded)
 
 
 def read_decisions(rows: Rows, wanted: pl.DataFrame, names: Sequence[str], read: int) -> Reading:

@@ -36,7 +36,9 @@ def to_obp(
     """Return logged decisions as the dictionary that the Open Bandit Pipeline's estimators and learners take.
 
     An action is a combination of all factors, numbered as in ``action_names``; its features are the levels that it has.
-    Decisions whose policy says no probability are left out, as the Pipeline has no place for them.
+    Decisions whose policy says no probability, or that have no position where one is asked for, are left out, as the
+    Pipeline has no place for them. ``n_left_out`` says how many rows of the log are not among the rounds, for these
+    reasons or because they have no outcome that counts.
 
     Args:
         log: as in `evaluate`: an `Experiment`, a file or any dataframe.
@@ -58,9 +60,12 @@ def to_obp(
     names = [factors] if isinstance(factors, str) else list(factors)
     names = names or factors_of(table) or list(PAIR)
     more = [*([position] if position else []), *context]
-    rows = usable_rows(table, names, clicked, chance, time, assumption(uniform, estimated), more).table.drop_nulls(
-        "chance"
-    )
+    rows = usable_rows(table, names, clicked, chance, time, assumption(uniform, estimated), more).table
+    if position and rows.schema[position].is_float():
+        rows = rows.with_columns(pl.col(position).fill_nan(None))
+    rows = rows.drop_nulls(["chance", *([position] if position else [])])
+    if rows.is_empty():
+        raise InputError("decisions with a position and a probability", "none", "check the columns")
     combinations = rows.select(names).unique().sort(names).with_row_index("number")
     action = rows.join(combinations, on=names, how="left", maintain_order="left")["number"].to_numpy().astype(np.int64)
     places = np.zeros(len(action), np.int64)
@@ -69,7 +74,8 @@ def to_obp(
     levels = [combinations[name].to_dummies().to_numpy() for name in names]
     known = rows.select(number_column(rows, name).alias(name) for name in context).to_numpy() if context else None
     found: dict[str, Any] = {
-        "n_rounds": len(action), "n_actions": combinations.height, "action": action, "position": places,
+        "n_rounds": len(action), "n_left_out": table.height - len(action), "n_actions": combinations.height,
+        "action": action, "position": places,
         "reward": rows["reward"].to_numpy(), "pscore": rows["chance"].to_numpy(),
         "context": np.ones((len(action), 1)) if known is None else known,
         "action_context": np.concatenate(levels, axis=1),

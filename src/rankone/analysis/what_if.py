@@ -25,11 +25,13 @@ from rankone.analysis.off_policy import effective_size, estimates
 from rankone.analysis.replayed_policy import ReplayedPolicy, replay_policy
 from rankone.analysis.what_if_lists import WhatIfLists, evaluate_lists
 from rankone.clicks.models.uncertainty import checked_level
+from rankone.errors import InputError
 from rankone.notebook import Shown
 from rankone.policies.base import Policy
 from rankone.specs import amount
 
 _ASSUMED = {"uniform": "it is taken for uniform over the combinations in it", "estimated": ESTIMATED}
+_HORIZON = 10_000
 _NEED_SUPPORT = ("ips", "adaptive")  # where neither is worth enough there is no answer
 
 
@@ -52,6 +54,7 @@ class WhatIf(Shown):
     assumed: str  # "uniform" or "estimated" where the log has no probabilities, else empty
     changing: bool  # whether the log's probabilities of the same combination differ
     level: float
+    rounded: bool = False  # whether outcomes are rewards of an experiment, each rounded at random to a click or none
 
     @property
     def answered(self) -> bool:
@@ -76,12 +79,17 @@ class WhatIf(Shown):
         said = [
             f"Target: {self.target}.",
             f"The log: {amount(self.decisions, 'decision')}, {self.logged:.4g} per decision{rest}.",
-            f"Worth {self.effective:,.0f} decisions of the target's own; largest weights {weights}.",
+            f"The log is worth {self.effective:,.0f} decisions that the target made itself; largest weights {weights}.",
         ]
         if self.changing:
             said.append(
                 "Its probabilities of one and the same combination differ, as where a policy learns. `adaptive` allows "
                 "for that and is the first to look at; the spread of the others is not the same throughout."
+            )
+        if self.rounded:
+            said.append(
+                "Outcomes are rewards that were rounded at random to a click or none, with probability reward / cap: "
+                "values are shares of the experiment's reward_cap, right on average, and spread more than rewards do."
             )
         if self.assumed:
             said.append(f"The log has no probabilities: {_ASSUMED[self.assumed]}.")
@@ -148,7 +156,7 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
     time: str | None = None,
     uniform: bool = False,
     estimated: bool = False,
-    horizon: int = 10_000,
+    horizon: int = _HORIZON,
     level: float = 0.95,
     seed: int = 0,
 ) -> WhatIf | WhatIfLists | ReplayedPolicy:
@@ -180,7 +188,13 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
     >>> found.effective, found.table.filter(estimator="snips")["value"].round(3).to_list()
     (200.0, [0.5])
     """
-    if isinstance(target, list | tuple):
+    is_policy, is_list = isinstance(target, Policy), isinstance(target, list | tuple)
+    if is_list and (factors or time is not None):
+        got = "factors" if factors else "time"
+        raise InputError("no factors and no time for a list", got, "leave it out: a list has items and positions")
+    if horizon != _HORIZON and not is_policy:
+        raise InputError("horizon only for a policy that is replayed", "another target", "leave horizon out")
+    if is_list:
         return evaluate_lists(
             log, target, clicked=clicked, chance=chance, uniform=uniform, estimated=estimated, level=level, seed=seed
         )
@@ -188,7 +202,7 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
     table = table_of(log)
     names = [factors] if isinstance(factors, str) else list(factors)
     names = names or factors_of(table)
-    if isinstance(target, Policy):
+    if is_policy:
         rows = usable_rows(table, names or PAIR, clicked, None, time, "uniform")  # needs none
         return replay_policy(target, rows, names or PAIR, level, seed, horizon)
     wanted = read_target(target)
@@ -206,5 +220,5 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
         unsupported=found.unsupported, average_weight=float(logged.weight.mean()),
         weight_error=float(logged.weight.std() / np.sqrt(len(logged.weight))), unknown=logged.unknown,
         without_chance=found.without_chance, target=told_target(target, wanted), assumed=found.assumed,
-        changing=found.changing, level=level,
+        changing=found.changing, level=level, rounded=rows.rounded,
     )  # fmt: skip

@@ -27,7 +27,9 @@ def what_if(
     policy: str | None = typer.Option(
         None, help="A policy that would have decided and learned, such as uts; its first decisions are replayed."
     ),
-    of: str = typer.Option("clicks", help="Of a list: clicks, their number, or any, whether there is one."),
+    of: str | None = typer.Option(
+        None, help="Of a list: clicks, their number, or any, whether there is one. Default: clicks."
+    ),
     factor: list[str] | None = typer.Option(
         None, "--factor", help="A factor the probability is of; repeat it. Default: those of an export, or of --target."
     ),
@@ -59,11 +61,17 @@ def what_if(
     if len(given) != 1:
         raise InputError("one of --target, --list and --policy", f"{len(given)} of them", "say what would be shown")
 
+    if items is None and of is not None:
+        raise InputError("--of together with --list", f"--of {of} without", "leave it out: only lists have it")
+    if items is not None and (factor or time is not None):
+        got = "--factor" if factor else "--time"
+        raise InputError("--list without --factor and --time", got, "leave it out: a list has items and positions")
+
     def ask(source: str | Experiment) -> WhatIf | WhatIfLists | ReplayedPolicy:
         if items is not None:
             wanted = [item.strip() for item in items.split(",")]
             return rankone.evaluate_lists(
-                source, wanted, of=of, clicked=clicked, chance=chance, uniform=uniform, estimated=estimated,
+                source, wanted, of=of or "clicks", clicked=clicked, chance=chance, uniform=uniform, estimated=estimated,
                 level=confidence, seed=seed,
             )  # fmt: skip
         asked: Any = target if policy is None else rankone.as_policy(policy)

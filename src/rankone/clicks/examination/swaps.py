@@ -22,8 +22,10 @@ import numpy as np
 
 from rankone.clicks.counts.count_arrays import Floats, Ints
 from rankone.clicks.models.uncertainty import places_information
+from rankone.errors import InputError
 
 _STEPS, _PATIENCE = 2_000, 20  # steps at most, and steps without gain after which the end is reached
+_GROWTHS = 200  # times that a number of swaps or lists is made larger before it is taken for infinite
 
 
 class HomeLists(NamedTuple):
@@ -138,13 +140,24 @@ def cheapest_swaps(before: Floats, information: Floats, cost: Floats, variance: 
 def _needed(before: Floats, added: Floats, variance: float) -> float:
     """The factor of the swaps that just brings all variances down to the one wished."""
     low, high = 0.0, 1.0
+    grown = 0
     while (variances(before + high * np.diag(added)) > variance).any():
-        low, high = high, 2.0 * high
+        low, high, grown = high, 2.0 * high, _one_more(grown)
     for _ in range(40):
         middle = (low + high) / 2.0
         enough = (variances(before + middle * np.diag(added)) <= variance).all()
         low, high = (low, middle) if enough else (middle, high)
     return high
+
+
+def _one_more(grown: int) -> int:
+    """Count once more, up to a limit: then no number of swaps will do."""
+    if grown == _GROWTHS:
+        raise InputError(
+            "positions that swaps of neighbours can link to this precision", "some that no number of swaps does",
+            "leave positions out that are hardly ever clicked, or ask for less precision",
+        )  # fmt: skip
+    return grown + 1
 
 
 def lists_needed(home: HomeLists, before: Floats, rates: Floats, least: float, variance: float) -> float:
@@ -153,9 +166,9 @@ def lists_needed(home: HomeLists, before: Floats, rates: Floats, least: float, v
     def enough(lists: float) -> bool:
         return bool((variances(before + as_links(home.expected(rates, lists))) <= variance).all())
 
-    low = high = least
+    low, high, grown = least, least, 0
     while not enough(high):
-        low, high = high, 1.5 * high
+        low, high, grown = high, 1.5 * high, _one_more(grown)
     for _ in range(30):
         middle = (low + high) / 2.0
         low, high = (low, middle) if enough(middle) else (middle, high)

@@ -127,6 +127,9 @@ def _(value: Any) -> Any:
 
 @_packed.register
 def _(value: pl.DataFrame) -> Any:
+    for name, kind in value.schema.items():
+        if str(kind) not in _TYPES:
+            raise InputError(f"columns of {', '.join(_TYPES)} in a table to save", f"{name}: {kind}", "cast it to one")
     columns = {name: _packed(value[name].to_list()) for name in value.columns}
     return {"table": columns, "types": [str(kind) for kind in value.dtypes]}
 

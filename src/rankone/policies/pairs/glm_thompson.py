@@ -43,6 +43,7 @@ from rankone.specs import is_number
 
 Floats = npt.NDArray[np.float64]
 _MOST_WEIGHTS = 2_000  # the square root of their covariance then takes 32 megabytes
+_MOST_NAMED = 10_000  # combinations of the factors that rules name: all are gone through where the best is forbidden
 _OF_INTERCEPT, _OF_LEVEL, _OF_PAIR = 1.0, 0.5, 0.3  # standard deviations before anything is known
 _STARTS, _TRIES, _STEPS = 5, 50, 100
 
@@ -100,6 +101,12 @@ class GLMThompson(CombinationPolicy):
         if weights > _MOST_WEIGHTS:
             do = "leave levels out, or pairs=true" if self.pairs else "leave levels out, or choose 'uts'"
             raise InputError(f"at most {_MOST_WEIGHTS:,} effects for {self.name}", f"{weights:,}", do)
+        named = (forbidden != ANY).any(axis=0)
+        if not self.pairs and (count := math.prod(sizes[named].tolist())) > _MOST_NAMED:
+            raise InputError(
+                f"rules whose factors have at most {_MOST_NAMED:,} combinations together for {self.name}", f"{count:,}",
+                "let rules name fewer factors, or choose 'uts'",
+            )  # fmt: skip
         mean, spread = np.zeros(weights), np.full(weights, _OF_PAIR)
         mean[0], spread[0], spread[1 : first[-1]] = math.log(self.base / (1.0 - self.base)), _OF_INTERCEPT, _OF_LEVEL
         n_features = 1 + n_factors + (n_factors * (n_factors - 1) // 2 if self.pairs else 0)
@@ -113,7 +120,7 @@ class GLMThompson(CombinationPolicy):
             first=first[:-1],
             first_pair=first_pair,
             forbidden=forbidden,
-            named=(forbidden != ANY).any(axis=0).astype(np.int64),
+            named=named.astype(np.int64),
             best=np.zeros((2, n_factors), np.int64),
             instead=np.array([first_allowed(sizes, forbidden)]),
         )
