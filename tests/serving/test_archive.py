@@ -20,6 +20,7 @@ from rankone.serving.archive import archive, sweep
 from rankone.serving.backup import backup, restore
 from rankone.serving.doctor import examine
 from rankone.serving.export import decisions_table
+from rankone.serving.storage.journal_tables import JournalTables
 from rankone.web.page.timeline import Timeline
 
 from .helpers import Audience, Clock, error_of, saved
@@ -249,6 +250,37 @@ def test_two_archives_at_once_move_everything_once(shop, monkeypatch):
     other.close()
     assert len(list(folder.glob("*.parquet"))) == 2
     assert not list(folder.glob(".*"))
+    assert wrong(database.where, folder) == []
+
+
+def test_a_file_that_another_archive_gave_up_does_not_count(shop, monkeypatch):
+    database, experiment, clock, folder = shop
+    busy(experiment, clock, 10, seed=3)
+    clock.pass_seconds(1000)
+    before, files, other = rows_of(database), sorted(folder.iterdir()), Database(database.where)
+    from rankone.serving import archive as module
+
+    write, given_up = module.write_rows, []
+
+    def overtaken(path, *arguments):
+        found = write(path, *arguments)
+        if not given_up:  # the second writes the same file, is interrupted and clears up
+            given_up.append(path)
+            with monkeypatch.context() as patch:
+                patch.setattr(JournalTables, "put_base", interrupted)
+                with pytest.raises(KeyboardInterrupt):
+                    list(archive(other, "homepage", folder, 0.5))
+            assert not path.exists()
+        return found
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "write_rows", overtaken)
+    with pytest.raises(InputError, match=r"one archive of 'homepage' at a time.*nothing was moved twice"):
+        list(archive(database, "homepage", folder, 0.5))
+    other.close()
+    assert (rows_of(database), sorted(folder.iterdir())) == (before, files)
     assert wrong(database.where, folder) == []
 
 

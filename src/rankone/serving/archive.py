@@ -16,6 +16,7 @@ journal can be read (`WithArchive`).
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import json
@@ -130,8 +131,8 @@ def _archive_some(database: Database, of: CachedFold, name: str, folder: Path, u
 
     def plan(fold: Fold, draft: Draft) -> None:
         storage = database.transactions.storage
-        if storage.base_seq(number) != before or part.fold.seq != last:
-            got = "another archive that was finished meanwhile"
+        if storage.base_seq(number) != before or part.fold.seq != last or not path.exists():
+            got = "another archive that was finished meanwhile, or given up"
             raise InputError(f"one archive of '{name}' at a time", got, "nothing was moved twice: start again for more")
         if len(fold.eras) != eras:
             got = "one that was changed meanwhile"
@@ -144,19 +145,24 @@ def _archive_some(database: Database, of: CachedFold, name: str, folder: Path, u
     try:
         database.transactions.change(of, plan)
     except BaseException:
-        if not _named(database, of, path.name):
-            path.unlink(missing_ok=True)
+        _discard(database, of, path)
         raise
     totals = part.totals
     return Archived(name, path, before + 1, last, totals["decisions"], totals["outcomes"], totals["clicks"])
 
 
-def _named(database: Database, of: CachedFold, file: str) -> bool:
-    """Return whether the journal names a file: that of another archive, or of a commit that was not answered."""
-    try:
-        return database.transactions.look(of, lambda fold: any(each["file"] == file for each in fold.archives))
-    except StorageError:
-        return True  # nobody knows
+def _discard(database: Database, of: CachedFold, path: Path) -> None:
+    """Remove the file of an archive that failed, unless the journal names it: its commit may just not be answered.
+
+    In the experiment's turn: another archive that wrote the same file either has named it by then or finds it gone.
+    """
+
+    def plan(fold: Fold, _: Draft) -> None:
+        if all(each["file"] != path.name for each in fold.archives):
+            path.unlink(missing_ok=True)
+
+    with contextlib.suppress(StorageError):  # nobody knows
+        database.transactions.change(of, plan)
 
 
 @dataclasses.dataclass
