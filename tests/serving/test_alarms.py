@@ -52,6 +52,8 @@ def test_a_change_begins_the_experiment_anew():
         assert "changed, noticed on 1 January 1970, 00:16 UTC" in report.sentence
         assert "so all was begun anew" in report.sentence
         assert "until then 'A' with" in report.sentence
+        assert "Where levels keep their ratios and outcomes of all levels come back alike" in report.sentence
+        assert "such an alarm rings with probability at most 0.05" in report.sentence
         assert Report.of_dict(json.loads(json.dumps(report.to_dict()))) == report
 
 
@@ -204,3 +206,4 @@ def test_three_factors():
         report = experiment.report()
         assert report.alarms[0].side == "headline"
         assert report.best["headline"] == "B"
+        assert "Where each level changes clicks by the same factor whatever it is shown with" in report.sentence

@@ -101,7 +101,7 @@ def test_the_report_says_that_it_depends(report):
     assert found.unsaid == (3, 0, 0)
     sentence = report.segments_sentence
     assert sentence.startswith("What is best depends on the segment: no row is the best in all of them.")
-    assert "wrong with probability at most 0.05 however often you look" in sentence
+    assert "wrong has probability at most 0.05 however often you look" in sentence
     assert "however the click rate of each segment moves" in sentence
     assert "Of 3 visitors nothing was said." in sentence
     assert sentence in str(report)

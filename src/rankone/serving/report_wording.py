@@ -169,9 +169,11 @@ def _alarm_text(report: Report, alarm: Alarm) -> str:
     beside = "".join(f" with {called_side(factor)} '{level}'" for factor, level in (alarm.beside or {}).items())
     levels = f"{alarm.side} '{alarm.first}' against '{alarm.second}'{beside}"
     said = _changed(alarm, levels, noticed) if alarm.what == "change" else _no_product(alarm, levels, noticed)
-    untouched = "levels keep their ratios" if alarm.what == "change" and alarm.before is not None else _ALIKE
+    # Two levels beside one of the only other factor need no product: nothing else was beside them.
+    alone = alarm.what == "change" and alarm.beside is not None and len(alarm.led) == 2
+    untouched = "levels keep their ratios" if alone else _ALIKE
     back = "outcomes of all levels come back alike" + ("" if report.window else _UNTIMED)
-    false = f"such an alarm is false with probability at most {ALARM_ERROR:g}, over all eras together"
+    false = f"such an alarm rings with probability at most {ALARM_ERROR:g}, over all eras together"
     return f"{said}. Where {untouched} and {back}, {false}, however the click rate of the whole site moves."
 
 

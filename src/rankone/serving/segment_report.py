@@ -72,7 +72,7 @@ def segments_text(report: Report, condition: str) -> str:
     if found is None:
         return ""
     what = "pair" if report.are_pair else "combination"
-    wrong = f"All that is proven of segments is wrong with probability at most {report.error_rate:g} {condition}."
+    wrong = f"That anything proven of segments is wrong has probability at most {report.error_rate:g} {condition}."
     if found.answer == "unknown":
         return "Whether what is best depends on the segment is not known: the policy left nothing to chance."
     if found.answer == "depends":
