@@ -219,4 +219,7 @@ def test_the_first_token_from_the_page_shuts_nobody_out(tmp_path, open_page):
         while Api(url)("GET", "/v1/experiments").status != 401:
             time.sleep(0.05)
         page.locator("td", has_text="ask tell read admin").wait_for()
+        assert (
+            Api(url, page.locator(".secret").inner_text())("GET", "/v1/whoami").status == 200
+        )  # it is still to be seen
         assert page.is_hidden("#sign-in")

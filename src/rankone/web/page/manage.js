@@ -166,11 +166,12 @@ export async function showManage(view, identity, names) {
   const parts = view && mayAdmin(name) ? [stopForm(), ...levelForms(), excludeForm()] : [];
   if (who.scopes.includes("admin")) parts.push(createForm(), ...tokenParts(api, who, names));
   const note = "This token may look only: one with the scope admin may change experiments here.";
-  $("manage-parts").replaceChildren(...(parts.length ? parts : [element("p", { class: "note" }, note)]));
+  const secrets = $("manage-parts").querySelectorAll(".said:has(.secret)"); // nobody can show a new token again
+  $("manage-parts").replaceChildren(...secrets, ...(parts.length ? parts : [element("p", { class: "note" }, note)]));
   await showChanges();
 }
 
 export function offerManage(given) {
   api = given;
-  $("manage-details").addEventListener("toggle", () => { drawn = ""; api.look(); });
+  $("manage-details").addEventListener("toggle", () => { drawn = ""; $("manage-parts").replaceChildren(); api.look(); });
 }
