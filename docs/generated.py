@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pygments.lexers.special import TextLexer
+
 MARK = re.compile(r"^<!-- generated: ([\w-]+) ?(.*?) -->$", re.MULTILINE)
 REFERENCE = Path(__file__).parent / "reference"
 # Packages whose own `__all__` is public beside the names of `rankone` itself.
@@ -25,6 +27,7 @@ PARTS = tuple(
 def setup(app: Any) -> dict[str, bool]:
     """Fill every page as Sphinx reads it."""
     app.connect("source-read", _read)
+    app.add_lexer("csv", TextLexer)  # Pygments has none, and a page may show a file
     return {"parallel_read_safe": True}
 
 
