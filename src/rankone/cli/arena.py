@@ -33,7 +33,7 @@ def arena(
     seed: int = typer.Option(0, help="Seed of the random numbers."),
     stretch: int = typer.Option(1, help="Play this many times each problem's horizon."),
     against: str | None = typer.Option(
-        None, help="The policy that ratios compare with; default uts, of lists gibbs-ts."
+        None, help="The policy that ratios compare with; default uts, for lists gibbs-ts."
     ),
     quick: bool = typer.Option(False, "--quick", help="A tenth of each horizon and fewer runs, for a first look."),
     feedback: str = typer.Option("immediate", help="When outcomes come: delay:mean=1000, batch:size=1000, ..."),

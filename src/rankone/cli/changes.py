@@ -17,7 +17,7 @@ def changes(
     name: str = NAME,
     as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
 ) -> None:
-    """Tell who has changed what in an experiment, and when: levels, stops, exclusions, archives.
+    """Say who has changed what in an experiment, and when: levels, stops, exclusions, archives.
 
     Who: the id of the token that a service was asked with; none where it was done on the machine of the database.
     """

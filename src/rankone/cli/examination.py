@@ -24,9 +24,9 @@ def examination(
     ),
     loss: float = typer.Option(0.01, help="Share of the clicks that the swaps may cost while they run."),
     swapped: float = typer.Option(0.1, help="Share of the lists that may have a swap."),
-    lists_a_day: float | None = typer.Option(None, help="Lists shown a day, to say how long the swaps take."),
+    lists_a_day: float | None = typer.Option(None, help="Lists shown per day, to say how long the swaps take."),
     swaps_alone: bool = typer.Option(
-        False, "--swaps-alone", help="Plan as if the log said nothing: items moved for reasons of their own."
+        False, "--swaps-alone", help="Plan as if the log said nothing, because items moved for reasons of their own."
     ),
     top: int = typer.Option(0, min=0, help="Keep this many queries, the most frequent ones; 0 keeps all."),
     positions: int = _logs.POSITIONS,

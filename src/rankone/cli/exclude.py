@@ -23,7 +23,7 @@ def exclude(
     until: float | None = typer.Option(None, help="Asked before this time (seconds since 1970)."),
     why: str = typer.Option("outcomes excluded", help="A note for the journal."),
 ) -> None:
-    """Undo false clicks: outcomes so far that fit everything given no longer count."""
+    """Undo false clicks: outcomes so far that match all that is given no longer count."""
     from rankone.specs import amount
 
     fits: dict[str, Any] = {"source": source, "token": token, "row": row, "col": col, "levels": level_of_each(level)}

@@ -23,7 +23,7 @@ def restore(
     over: bool = typer.Option(False, "--over", help="Replace a database that is there; it is kept as DB.before."),
     plain: bool = typer.Option(False, "--plain", help="Take a plain copy that may lack the last events."),
 ) -> None:
-    """Make a SQLite database of a backup: all of it, or each journal up to an event or a time.
+    """Make a SQLite database from a backup: all of it, or each journal up to an event or a time.
 
     Whole commits are restored, so a journal may end a few events before the one that is named.
     """

@@ -67,7 +67,7 @@ def serve(
     ),
     root_path: str = _option("", "--root-path", help="Path under which a proxy offers the service, such as /rankone."),
     proxy_headers: bool = _option(
-        False, "--proxy-headers", help="Believe a trusted proxy whose request it passes on (X-Forwarded-For)."
+        False, "--proxy-headers", help="Believe a trusted proxy about whose request it passes on (X-Forwarded-For)."
     ),
     trusted_proxy: list[str] = _option(
         ["127.0.0.1", "::1"], "--trusted-proxy", help="Address or network of such a proxy; repeatable."
