@@ -114,6 +114,7 @@ def _archive_some(database: Database, of: CachedFold, name: str, folder: Path, u
     """Move as much as fits into one file, of what was written up to a time; None: there is nothing."""
     number = of.number
     with database.reader() as storage:
+        storage.hold_still()  # or another archive, taking out what is being read, would look like damage
         before = storage.base_seq(number)
         last = _last_before(storage, number, before, until)
         if last <= before:
