@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from rankone.errors import InputError, StorageError
+from rankone.errors import InputError, JournalError, StorageError
 from rankone.serving import snapshot
 from rankone.serving.archive_files import ArchiveFile, write_rows
 from rankone.serving.database import Database
@@ -114,13 +114,17 @@ def _archive_some(database: Database, of: CachedFold, name: str, folder: Path, u
     """Move as much as fits into one file, of what was written up to a time; None: there is nothing."""
     number = of.number
     with database.reader() as storage:
-        storage.hold_still()  # or another archive, taking out what is being read, would look like damage
         before = storage.base_seq(number)
         last = _last_before(storage, number, before, until)
         if last <= before:
             return None
         eras = int(np.isin(of_rows(storage.marks(number)).numbers[:, KIND], ERAS).sum())
-        part = _read(storage, number, last)
+        try:
+            part = _read(storage, number, last)
+        except JournalError:
+            if storage.base_seq(number) == before:
+                raise
+            raise _overtaken(name) from None  # what was being read is in its file by now: no damage
         if all(row[KIND] in MARKS for row in part.rows):  # which stay: an earlier archive, for example
             return None
         kept = kept_rows([*storage.upto(number, before), *part.rows], part.fold.open)
@@ -133,8 +137,7 @@ def _archive_some(database: Database, of: CachedFold, name: str, folder: Path, u
     def plan(fold: Fold, draft: Draft) -> None:
         storage = database.transactions.storage
         if storage.base_seq(number) != before or part.fold.seq != last or not path.exists():
-            got = "another archive that was finished meanwhile, or given up"
-            raise InputError(f"one archive of '{name}' at a time", got, "nothing was moved twice: start again for more")
+            raise _overtaken(name)
         if len(fold.eras) != eras:
             got = "one that was changed meanwhile"
             raise InputError(
@@ -150,6 +153,11 @@ def _archive_some(database: Database, of: CachedFold, name: str, folder: Path, u
         raise
     totals = part.totals
     return Archived(name, path, before + 1, last, totals["decisions"], totals["outcomes"], totals["clicks"])
+
+
+def _overtaken(name: str) -> InputError:
+    got = "another archive that was finished meanwhile, or given up"
+    return InputError(f"one archive of '{name}' at a time", got, "nothing was moved twice: start again for more")
 
 
 def _discard(database: Database, of: CachedFold, path: Path) -> None:
