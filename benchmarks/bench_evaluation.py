@@ -114,6 +114,9 @@ def correctness() -> str:
     return "\n".join(lines)
 
 
+FEW = 20  # answers below which a share of them says nothing
+
+
 def _coverage_line(name: str, target: str, logs: list[pl.DataFrame]) -> str:
     truth, q = float(TARGETS[target] @ RATES), as_target(TARGETS[target])
     plain, held, ratio = [], [], []
@@ -127,8 +130,8 @@ def _coverage_line(name: str, target: str, logs: list[pl.DataFrame]) -> str:
             held.append(adaptive["low"] <= truth <= adaptive["high"])
         if ips.get("low") is not None and adaptive.get("low") is not None:
             ratio.append((adaptive["high"] - adaptive["low"]) / (ips["high"] - ips["low"]))
-    said = f"{np.mean(held):.1%}" if held else "-"
-    width = f"{np.median(ratio):.2f}" if ratio else "-"
+    said = f"{np.mean(held):.1%}" if len(held) >= FEW else "-"
+    width = f"{np.median(ratio):.2f}" if len(ratio) >= FEW else "-"
     return f"| {name} | {target} | {np.mean(plain):.1%} | {len(held) / len(logs):.0%} | {said} | {width} |"
 
 

@@ -3,20 +3,14 @@
 import numpy as np
 import polars as pl
 import pytest
-from benchmarks.evaluation_logs import COLS, FLOORS, RATES, ROWS, TRUTH, thompson_log
+from benchmarks.evaluation_logs import FLOORS, TRUTH, thompson_log
+from benchmarks.replayed_policies import uniform_log
 from typer.testing import CliRunner
 
 import rankone
 from rankone.cli import build_app
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
-
-
-def uniform_log(decisions, seed=1):
-    rng = generator(seed, "uniform log")
-    pairs = rng.integers(6, size=decisions)
-    names = {"row_name": np.array(ROWS)[pairs // 2], "col_name": np.array(COLS)[pairs % 2]}
-    return pl.DataFrame({**names, "clicked": rng.random(decisions) < RATES[pairs]})
 
 
 def earned(policy, decisions, runs=40):
@@ -43,6 +37,7 @@ def test_a_replayed_policy_earns_what_it_earns_when_played():
         assert abs(found.value - value) < 4.0 * np.hypot(found.se, error)
         assert found.low < found.value < found.high
         assert found.answered
+        assert "The interval is too narrow" in str(found)
 
 
 def test_outcomes_are_taken_in_the_order_of_the_log():

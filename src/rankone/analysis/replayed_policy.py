@@ -56,8 +56,10 @@ class ReplayedPolicy(Shown):
         else:
             said.append(
                 f"{self.policy} from nothing: {self.value:.4g} per decision in its first {self.decisions:,} "
-                f"({self.low:.4g} to {self.high:.4g}, {self.level:.0%}, if outcomes do not change with time and come "
-                f"at once). Mean of {_REPLAYS} replays; further the log does not go, or was not asked for."
+                f"({self.low:.4g} to {self.high:.4g}), if outcomes do not change with time and come at once. Mean of "
+                f"{_REPLAYS} replays; further the log does not go, or was not asked for. The interval is too narrow: "
+                f"it is of level {self.level:.0%} for the luck of clicks, and the luck of what the policy comes to "
+                "prefer, which one log has only once, comes on top."
             )
         return "\n".join(said)
 
@@ -90,7 +92,8 @@ def replay_policy(
         return ReplayedPolicy(label, None, None, None, None, length, logged, table.height, level)
     means = np.array([path[:length].mean() for path in paths])
     value = float(means.mean())
-    # Replays share the log's outcomes: what is theirs in common adds to what sets them apart.
+    # Replays share the log's outcomes: what is theirs in common adds to what sets them apart. All go much the same way,
+    # so how the way itself depends on the luck of the log is not in it (`python -m benchmarks.replayed_policies`).
     se = float(np.sqrt(means.var(ddof=1) + value * (1.0 - value) / length))
     low, high = interval(value, se, float(length), level, yes_or_no=True)
     return ReplayedPolicy(label, value, se, max(low, 0.0), min(high, 1.0), length, logged, table.height, level)

@@ -121,7 +121,7 @@ class FactorExplanation(Shown):
                 share = f"{fresh[at] / max(1, fresh[own].sum()):.1%}"
                 rows.append([factor, names[level], share, f"{shown:,}", f"{clicks:,}", rate, ", ".join(notes)])
             first += len(names)
-        heads = ["factor", "level", "share since then", "shown", "clicks", "click rate, whatever with", ""]
+        heads = ["factor", "level", "share since then", "shown", "clicks", "click rate, all partners", ""]
         return {"when": f"After {amount(frame.step, 'decision')}", "heads": heads, "rows": rows}
 
 

@@ -84,8 +84,8 @@ class SwapPlan(Shown):
         said = [
             f"Swap neighbours in {share:.2%} of the lists for {self.lists:,} lists{long}: positions {pairs}.",
             f"It costs about {self.clicks_lost:,.0f} clicks, {self.loss:.2%} of those meanwhile, and the "
-            f"{self.level:.0%} intervals of all positions reach at most {self.precision:.0%} up, if the position-based "
-            "model holds and click rates are about what the log says.",
+            f"{self.level:.0%} intervals of all positions then end at most {self.precision:.0%} above the estimate, if "
+            "the position-based model holds and click rates are about what the log says.",
         ]
         assumed = self.positions.filter("assumed")["position"].to_list()
         if assumed:
