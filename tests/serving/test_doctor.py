@@ -8,7 +8,9 @@ import threading
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from rankone.cli import build_app
 from rankone.errors import JournalError, RankoneError
 from rankone.numerics.seeds import generator
 from rankone.serving import Database, Experiment
@@ -274,4 +276,6 @@ def test_nothing_read_from_wrong_pages_is_called_good(healthy, tmp_path):
         if any(finding.check == "pages" and not finding.ok for finding in findings):
             wrong += 1
             assert {finding.verdict for finding in findings if finding.experiment} <= {"WRONG", "left out"}
+            listed = CliRunner().invoke(build_app(), ["experiments", str(copy)])
+            assert isinstance(listed.exception, RankoneError), "nor listed as if all were well"
     assert wrong > 0
