@@ -50,7 +50,7 @@ def test_a_page_runs_from_top_to_bottom(page, tmp_path):
     for language, about, block in BLOCK.findall(page.read_text().replace("127.0.0.1:8000", f"127.0.0.1:{port}")):
         if "no-run" in about:
             continue
-        if language == "csv":
+        if language in ("csv", "text"):
             for name in re.findall(r"file=(\S+)", about):
                 (tmp_path / name).write_text(block)
         elif language == "python":
