@@ -8,7 +8,7 @@ import pytest
 
 from rankone.errors import InputError
 from rankone.serving import Experiment
-from rankone.serving.journal import PAIRS_VERSION, VERSION
+from rankone.serving.journal import FACTORS_VERSION, PAIRS_VERSION
 from rankone.serving.prior import MOST, read_prior, weighted
 
 from .helpers import error_of, saved, start
@@ -63,7 +63,7 @@ def test_a_restart_and_new_levels_keep_it(sqlite_db):
 def test_programs_that_cannot_read_past_counts_see_a_newer_version(sqlite_db):
     with open_warm(sqlite_db, policy="uts") as experiment, start(":memory:") as plain:
         versions = [json.loads(each.look(lambda fold: fold.settings.note()))["version"] for each in (experiment, plain)]
-    assert versions == [VERSION, PAIRS_VERSION]
+    assert versions == [FACTORS_VERSION, PAIRS_VERSION]
 
 
 def test_the_past_counts_for_so_much_and_no_more():

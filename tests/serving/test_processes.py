@@ -229,7 +229,7 @@ def test_a_commit_that_fails_may_have_got_in(sqlite_db):
         storage.query("PRAGMA foreign_keys = ON")
         storage.begin([1])
         storage.query("PRAGMA defer_foreign_keys = ON")  # so that it is the commit that fails
-        storage.query("INSERT INTO rankone_snapshots VALUES (1, 1, '')")
+        storage.query("INSERT INTO rankone_snapshots (experiment, seq, body) VALUES (1, 1, '')")
         assert "it may have got in" in str(error_of(storage.commit))
 
 
