@@ -202,6 +202,14 @@ def test_nobody_gives_more_than_they_have(tmp_path):
         assert Api(url, every)("GET", "/v1/whoami").json() == {
             "id": every.split("_")[1], "scopes": ["read", "admin"], "experiment": "*",
         }  # fmt: skip
+        short = create_token(database, ["admin", "read"], days=1, rate=7)
+        while Api(url, short)("GET", "/v1/whoami").status != 200:
+            time.sleep(0.05)  # the service looks for new tokens now and then
+        made = Api(url, short)("POST", "/v1/tokens", {"scopes": ["read"], "days": None}).json()["id"]
+        mine, its = (
+            next(each for each in list_tokens(database) if each.id == id) for id in (short.split("_")[1], made)
+        )
+        assert (its.expires <= mine.expires, its.rate) == (True, 7), "it ends no later, and is no quicker"
         assert Api(url, one)("POST", f"/v1/tokens/{one.split('_')[1]}/revoke").status == 200
 
 

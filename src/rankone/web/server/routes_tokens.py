@@ -1,8 +1,9 @@
-"""Tokens over HTTP: list, make and revoke them. Nobody can give more than they have."""
+"""Tokens over HTTP: list, make and revoke them. Nobody can give more than they have, nor for longer."""
 
 from __future__ import annotations
 
 import time
+from typing import TypeVar
 
 from starlette.responses import Response
 
@@ -11,11 +12,13 @@ from rankone.web.server.problem_json import Problem
 from rankone.web.server.schemas_tokens import NewToken, NewTokenAnswer, TokenAnswer, Tokens, Whoami
 from rankone.web.server.tokens import EVERY, SCOPES, Token, create_token, list_tokens, revoke_token
 
+Number = TypeVar("Number", int, float)
+
 
 @operation("GET", "/v1/whoami", "read", answers={200: Whoami})
 async def whoami(call: Call) -> Response:
     """Tell what the caller may do."""
-    mine = next((token for token in await _tokens(call) if token.id == call.caller.id), None)
+    mine = await _own(call)
     scopes, experiment = (SCOPES, EVERY) if mine is None else (mine.scopes, mine.experiment)
     return answer({"id": call.token, "scopes": scopes, "experiment": experiment})
 
@@ -29,16 +32,16 @@ async def tokens(call: Call) -> Response:
 
 @operation("POST", "/v1/tokens", "admin", body=NewToken, answers={201: NewTokenAnswer})
 async def make_token(call: Call) -> Response:
-    """Make a token. The answer is the only time that anybody sees it."""
+    """Make a token, which ends no later and may do no more than that of the caller. The answer shows it this once."""
     wanted = call.body
     for scope in ("admin", *wanted.scopes):
         if not call.caller.may(scope, wanted.experiment):
             raise forbidden(scope, wanted.experiment)
-    note, by = wanted.note or "", call.token
+    note, by, mine = wanted.note or "", call.token, await _own(call)
+    left = None if mine is None or mine.expires is None else (mine.expires - time.time()) / 86_400
+    days, rate = _least(wanted.days, left), _least(wanted.rate, None if mine is None else mine.rate)
     text = await call.service.off_loop(
-        lambda: create_token(
-            call.service.database, wanted.scopes, wanted.experiment, note, wanted.days, wanted.rate, by=by
-        )
+        lambda: create_token(call.service.database, wanted.scopes, wanted.experiment, note, days, rate, by=by)
     )
     return answer({"id": text.split("_")[1], "token": text}, 201)
 
@@ -53,6 +56,16 @@ async def revoke(call: Call) -> Response:
 
 async def _tokens(call: Call) -> list[Token]:
     return await call.service.off_loop(list_tokens, call.service.reader)
+
+
+async def _own(call: Call) -> Token | None:
+    """Return the token of the caller; None: who is on this machine needs none."""
+    return next((token for token in await _tokens(call) if token.id == call.caller.id), None)
+
+
+def _least(*limits: Number | None) -> Number | None:
+    """Return the smallest limit; None: there is none."""
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 async def _one(call: Call) -> Token:
