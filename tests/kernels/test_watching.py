@@ -7,7 +7,7 @@ import pytest
 
 from rankone.compiling.compiled import compiled
 from rankone.kernels import watching
-from rankone.kernels.watching import CHANGE, FIRST, MISFIT, RANG, SECOND, start_watch, watch_clicks
+from rankone.kernels.watching import CHANGE, LEVEL_1, LEVEL_2, MISFIT, RANG, start_watch, watch_clicks
 from rankone.numerics.seeds import generator
 from tests.oracles.watching import kept_tosses, log_two, most_changed, scatter
 
@@ -94,7 +94,7 @@ def test_it_rings_at_the_toss_at_which_its_slow_twin_does():
             upto = tuple(part[: at + 1] for part in found)
             assert watched(upto, misfit=False).alarm[RANG] == CHANGE
             assert watched(tuple(part[:at] for part in found), misfit=False).alarm[RANG] == 0
-            assert tuple(watch.alarm[[FIRST, SECOND]]) in {coin[:2] for coin in rang}
+            assert tuple(watch.alarm[[LEVEL_1, LEVEL_2]]) in {coin[:2] for coin in rang}
             return
     raise AssertionError("it did not ring")
 

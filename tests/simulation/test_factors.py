@@ -81,7 +81,7 @@ def test_an_arena_of_factors(tmp_path):
     assert "--factors" in page
     assert (tmp_path / "arena.png").exists()
     for more, said in (
-        ({"lists": True}, "expected an arena of lists or of factors - got both"),
+        ({"lists": True}, "expected an arena of lists, of factors or of worlds that change - got several"),
         ({"policies": "challengers"}, "expected a policy that plays combinations, as the arena asks for"),
         ({"problems": "trap-6"}, "expected a problem of the arena - got trap-6"),
     ):

@@ -42,8 +42,8 @@ WRONG = {
         "expected item_names that differ - got 'a' more than once - ",
     ),
     "a pair policy on lists": (
-        lambda: rankone.simulate("cascade:4x2", "rank1elim-kl", 10, runs=1, workers=1),
-        "expected a policy that plays lists, .* got rank1elim-kl.*, which plays pairs - ",
+        lambda: rankone.simulate("cascade:4x2", "challengers", 10, runs=1, workers=1),
+        "expected a policy that plays lists, .* got challengers.*, which plays pairs - ",
     ),
     "a list policy on pairs": (
         lambda: rankone.simulate("needle:4x2", "cascade-ts", 10, runs=1, workers=1),

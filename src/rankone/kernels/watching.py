@@ -58,7 +58,7 @@ _PRIOR = 50.0  # squared heads: how much blocks have to differ before scatter is
 _MOST = 40_000  # coins, each beside each level of another factor, that are watched for a change
 _MOST_COMPARED = 1_000_000  # the same for a misfit
 # Fields of `Watch.alarm`.
-RANG, FIRST, SECOND, BESIDE, TOSSES_1, HEADS_1, TOSSES_2, HEADS_2 = range(8)
+RANG, LEVEL_1, LEVEL_2, BESIDE, TOSSES_1, HEADS_1, TOSSES_2, HEADS_2 = range(8)
 CHANGE, MISFIT = 1, 2  # what may ring
 
 
@@ -181,7 +181,7 @@ def scattered(watch: Any) -> float:
 @noalloc
 def _ring(watch: Any, what: int, x: int, y: int, beside: int, first: Any, second: Any) -> None:
     alarm = watch.alarm
-    alarm[RANG], alarm[FIRST], alarm[SECOND], alarm[BESIDE] = what, x, y, beside
+    alarm[RANG], alarm[LEVEL_1], alarm[LEVEL_2], alarm[BESIDE] = what, x, y, beside
     alarm[TOSSES_1], alarm[HEADS_1] = first
     alarm[TOSSES_2], alarm[HEADS_2] = second
 

@@ -14,7 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from rankone.kernels.watching import BESIDE, CHANGE, FIRST, HEADS_1, HEADS_2, MISFIT, RANG, SECOND, TOSSES_1, TOSSES_2
+from rankone.kernels.watching import (
+    BESIDE,
+    CHANGE,
+    HEADS_1,
+    HEADS_2,
+    LEVEL_1,
+    LEVEL_2,
+    MISFIT,
+    RANG,
+    TOSSES_1,
+    TOSSES_2,
+)
 from rankone.policies import Policy, as_policy
 from rankone.serving.era_notes import era_note
 from rankone.serving.fold import Fold
@@ -55,7 +66,7 @@ def _told(fold: Fold, rang: list[int]) -> dict[str, Any]:
     misfit = rang[RANG] == MISFIT
     asked = fold.settings.on_misfit if misfit else fold.settings.on_change
     did = TELL if asked == INSURE and _insuring(fold) is None else asked
-    factor, first = _level(fold, rang[FIRST])
+    factor, first = _level(fold, rang[LEVEL_1])
     beside = _level(fold, rang[BESIDE]) if rang[BESIDE] >= 0 else None
     state = verdict_of(fold)
     return {
@@ -66,7 +77,7 @@ def _told(fold: Fold, rang: list[int]) -> dict[str, Any]:
         "outcomes": fold.learned,
         "factor": factor,
         "first": first,
-        "second": _level(fold, rang[SECOND])[1],
+        "second": _level(fold, rang[LEVEL_2])[1],
         "beside": None if beside is None else {beside[0]: beside[1]},
         "before": _ratio(rang[HEADS_1], rang[TOSSES_1]),
         "after": _ratio(rang[HEADS_2], rang[TOSSES_2]),

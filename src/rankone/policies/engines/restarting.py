@@ -28,7 +28,7 @@ Ints = npt.NDArray[np.int64]
 State = TypeVar("State")
 # Fields of `RestartState.clock`; what `alarmed` returns.
 RESTART_STEP, RESTART_COUNT = range(2)
-NOTHING, THIS_PAIR, ALL_PAIRS = range(3)
+NO_PAIR, THIS_PAIR, ALL_PAIRS = range(3)
 
 
 class RestartState(NamedTuple):
@@ -72,7 +72,7 @@ def index_of(state: Any, pair: int, step: int) -> float:
 
 @dispatched
 def alarmed(state: Any, pair: int, reward: int) -> int:
-    """Look at an outcome that was just counted; return NOTHING, THIS_PAIR or ALL_PAIRS, whatever is to be forgotten."""
+    """Look at an outcome that was just counted; return NO_PAIR, THIS_PAIR or ALL_PAIRS, whatever is to be forgotten."""
     raise NotImplementedError
 
 
@@ -126,7 +126,7 @@ def count_and_look(state: Any, pair: int, reward: int) -> None:
     state.pulls[pair] += 1
     state.clicks[pair] += reward
     much = alarmed(state, pair, reward)
-    if much == NOTHING:
+    if much == NO_PAIR:
         return
     state.clock[RESTART_COUNT] += 1
     if much == THIS_PAIR:

@@ -19,7 +19,7 @@ from rankone.policies.base import needed_horizon
 from rankone.policies.combination_policy import CombinationPolicy, Ints
 from rankone.policies.engines.combinations import is_forbidden, write_levels
 from rankone.policies.engines.restarting import (
-    NOTHING,
+    NO_PAIR,
     RESTART_STEP,
     THIS_PAIR,
     RestartState,
@@ -103,8 +103,8 @@ def _alarmed(state: Any, pair: int, reward: int) -> int:
     state.kept[pair] += 1
     if state.kept[pair] <= first:
         own[CUSUM_CLICKS] += reward
-        return NOTHING
+        return NO_PAIR
     above = reward - own[CUSUM_CLICKS] / first
     own[CUSUM_UP] = max(0.0, own[CUSUM_UP] + above - state.level[CUSUM_EPS])
     own[CUSUM_DOWN] = max(0.0, own[CUSUM_DOWN] - above - state.level[CUSUM_EPS])
-    return THIS_PAIR if max(own[CUSUM_UP], own[CUSUM_DOWN]) > state.level[CUSUM_H] else NOTHING
+    return THIS_PAIR if max(own[CUSUM_UP], own[CUSUM_DOWN]) > state.level[CUSUM_H] else NO_PAIR

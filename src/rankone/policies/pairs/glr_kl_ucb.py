@@ -20,7 +20,7 @@ from rankone.policies.base import needed_horizon
 from rankone.policies.combination_policy import CombinationPolicy, Ints
 from rankone.policies.engines.restarting import (
     ALL_PAIRS,
-    NOTHING,
+    NO_PAIR,
     RestartState,
     alarmed,
     expected_changes,
@@ -68,4 +68,4 @@ def _index_of(state: Any, pair: int, step: int) -> float:
 @alarmed.register(GLRKLUCBState)
 def _alarmed(state: Any, pair: int, reward: int) -> int:
     full = note_outcome(state.watched, state.kept, pair, reward)
-    return ALL_PAIRS if full and changed_rate(state.watched, state.kept, pair, state.level[1]) >= 0 else NOTHING
+    return ALL_PAIRS if full and changed_rate(state.watched, state.kept, pair, state.level[1]) >= 0 else NO_PAIR

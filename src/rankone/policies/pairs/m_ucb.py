@@ -16,7 +16,7 @@ from rankone.policies.base import needed_horizon
 from rankone.policies.combination_policy import CombinationPolicy, Ints
 from rankone.policies.engines.restarting import (
     ALL_PAIRS,
-    NOTHING,
+    NO_PAIR,
     RestartState,
     alarmed,
     expected_changes,
@@ -76,9 +76,9 @@ def _alarmed(state: Any, pair: int, reward: int) -> int:
     ring[state.kept[pair] % window] = reward
     state.kept[pair] += 1
     if state.kept[pair] < window:
-        return NOTHING
+        return NO_PAIR
     oldest, difference = state.kept[pair] % window, 0.0
     for place in range(window):
         value = ring[(oldest + place) % window]
         difference += value if place >= window // 2 else -value
-    return ALL_PAIRS if abs(difference) > state.level[1] else NOTHING
+    return ALL_PAIRS if abs(difference) > state.level[1] else NO_PAIR
