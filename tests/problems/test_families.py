@@ -132,7 +132,7 @@ def test_a_problem_stays_as_it_is() -> None:
     [
         (
             "neddle:3x3",
-            r"expected a family of problems \(.*needle, .*random\) or a .csv or .json file - got neddle:3x3 - ",
+            r"expected a family of problems \(.*needle, .*random, .*\) or a .csv or .json file - got neddle:3x3 - ",
         ),
         ("needle", r"expected sizes, rows x columns, after 'needle' - got needle - try needle:32x32"),
         ("needle:32", r"expected sizes, rows x columns"),

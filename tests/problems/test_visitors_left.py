@@ -22,7 +22,7 @@ PROBLEMS = {
 
 def evidence_after(problem: RankOne, goal: str, seed: int, visitors: int) -> rehearsal.Stage:
     policy = as_policy("uts").live()
-    stage = rehearsal._stage(problem, GOALS[goal].explore, 0.0, np.ones(1))
+    stage = rehearsal._stage(rehearsal._product(problem), GOALS[goal].explore, 0.0, np.ones(1))
     rehearsal_loop = compiled(rehearsal.play, type(policy).__module__, rehearsal.__name__)
     rng, luck, end = generator(seed, "experiment", 1), generator(seed, "visitors"), np.array([visitors])
     state, bars = policy.start(*problem.shape), (rehearsal._bar(problem, 0.05), rehearsal._beaten_bar(problem, 0.05))

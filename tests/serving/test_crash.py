@@ -105,7 +105,7 @@ def test_sigkill_while_an_alarm_rings_loses_nothing(sqlite_db, tmp_path):
     for round_number in range(4):
         kill_repeatedly(sqlite_db, tmp_path, 1, lambda round_number: "after append")
         with Experiment("homepage", db=sqlite_db, durability="normal") as experiment:
-            told = [(one, bool(rng.random() < 0.5)) for one in experiment.ask(40 + round_number)]
+            told = [(one, bool(rng.random() < 0.5)) for one in experiment.ask(400 + round_number)]
             experiment.tell_many(told)
     kill_repeatedly(sqlite_db, tmp_path, 2, lambda round_number: ("before append", "after commit")[round_number])
     with Experiment("homepage", db=sqlite_db) as experiment:

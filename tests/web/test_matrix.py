@@ -79,6 +79,7 @@ NEEDS = {
     "page_panels_js": None,
     "page_combinations_js": None,
     "page_segments_js": None,
+    "page_alarms_js": None,
     "page_plan_js": None,
     "page_manage_js": None,
     "page_manage_tokens_js": None,

@@ -106,7 +106,7 @@ def read_lists(
     >>> log = pathlib.Path(tempfile.mkdtemp(), "log.tsv")
     >>> _ = log.write_text("7\\t0\\tQ\\t15\\t2\\t101\\t102\\n7\\t9\\tC\\t102\\n")
     >>> read_lists(log).rows()
-    [(0, '15_2', '101', 1, False), (0, '15_2', '102', 2, True)]
+    [(0, '15_2', '101', 1, 0), (0, '15_2', '102', 2, 1)]
     """
     everything = Rules(positions, strict, max_bad, holdout=1.0, holdout_lists=2**62)
     collector = _read(paths, format, everything, progress, options)
