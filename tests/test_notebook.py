@@ -75,6 +75,21 @@ def model() -> rankone.clicks.ClickModel:
     return rankone.clicks.RankCTR().fit(Counts(pl.DataFrame(cells)))
 
 
+def moved() -> pl.DataFrame:
+    """A log of lists in which two items change places."""
+    pattern = [1, 0, 1, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0]
+    cells = {"item": [HOSTILE, "b", "b", HOSTILE] * 100, "position": [1, 2] * 200, "clicked": pattern * 25}
+    return pl.DataFrame({"list": np.repeat(np.arange(200), 2), "query": "q"} | cells)
+
+
+def moved_counts() -> Counts:
+    return rankone.clicks.count(moved(), query="query", item="item", position="position", clicked="clicked")
+
+
+def three() -> rankone.Product:
+    return rankone.Product({"headline": [0.5, 0.2], "image": [0.9, 0.4], "button": [0.8, 0.3]})
+
+
 MAKERS: list[Callable[[], Any]] = [
     study,
     experiment,
@@ -88,7 +103,9 @@ MAKERS: list[Callable[[], Any]] = [
     crossed,
     evaluation,
     lambda: rankone.RankOne([0.5, 0.2], [0.5], row_names=[HOSTILE, "B"]),
-    lambda: rankone.Product({"headline": [0.5, 0.2], "image": [0.9, 0.4], "button": [0.8, 0.3]}),
+    three,
+    lambda: rankone.hardness(three(), 100),
+    lambda: rankone.explain("uniform", three(), horizon=10),
     lambda: rankone.Means([[0.5], [0.2]], row_names=[HOSTILE, "B"]),
     lambda: rankone.hardness(rankone.RankOne([0.5, 0.2], [0.5], row_names=[HOSTILE, "B"]), 100),
     lambda: rankone.plan(2, 2, 0.2, 1.0, goal="decide"),
@@ -102,6 +119,15 @@ MAKERS: list[Callable[[], Any]] = [
     lambda: rankone.evaluate(
         pl.DataFrame({"page": [HOSTILE, "B"] * 100, "clicked": [1, 0, 0, 0] * 50, "chance": 0.5}), {"page": HOSTILE}
     ),
+    lambda: rankone.evaluate(
+        pl.DataFrame({"page": [HOSTILE, "B"] * 100, "clicked": [1, 0, 0, 0] * 50, "chance": 0.5}),
+        rankone.UTS(),
+        factors=["page"],
+    ),
+    lambda: rankone.evaluate(moved().with_columns(chance=pl.Series([0.5, 1.0] * 200)), [HOSTILE, "b"]),
+    lambda: rankone.clicks.propensities(moved()),
+    lambda: rankone.clicks.examination_curve(moved_counts()),
+    lambda: rankone.clicks.swap_plan(moved_counts()),
 ]
 
 

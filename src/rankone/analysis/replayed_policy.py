@@ -63,6 +63,10 @@ class ReplayedPolicy(Shown):
             )
         return "\n".join(said)
 
+    def _tables(self) -> dict[str, Any]:
+        figures = {"policy": self.policy, "decisions": self.decisions, "value": self.value}
+        return {"value": {name: [figure] for name, figure in (figures | {"low": self.low, "high": self.high}).items()}}
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return dataclasses.asdict(self) | {"answered": self.answered}
