@@ -4,8 +4,8 @@
 movement s_t of the segment's own: "x beats y among phones" is proven when its evidence reaches 1 / (its part of the
 error). The error is spread over all segments and all ordered pairs of levels: half of it over the first eight segments
 that come, a quarter over the next sixteen, a quarter over the last forty. A segment's part is settled when it first
-comes, before anything is known of it; so all such statements together, for all segments and at all times, are wrong
-with probability at most the error (Ville's inequality and a sum). Everything else follows from them by logic alone:
+comes, before anything is known of it; so all such statements together, for all segments and from one restart to the
+next, are wrong with probability at most the error (Ville's inequality and a sum). All else follows from them by logic:
 
 * a level is the best *in a segment* if it is proven there to beat all others;
 * the best level *depends* on the segment if every level is proven to be beaten in some segment: then none is the best
