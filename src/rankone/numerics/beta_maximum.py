@@ -109,6 +109,12 @@ def start_crowd(n_members: int, absent: int = 0) -> Crowd:
 
 
 @inlined
+def crowd_of(state: Any) -> Crowd:
+    """Return the crowd of a policy's state: its kernels are compiled once for all policies, and called with less."""
+    return Crowd(state.seats, state.groups, state.curves, state.tally)
+
+
+@inlined
 def charge(crowd: Any) -> None:
     """Pay for a new group, real or one that there would be if the crowd were in use."""
     if crowd.tally[CROWD_CREDIT] > _LEAST_CREDIT:
@@ -129,7 +135,7 @@ def pays(crowd: Any, members: int) -> bool:
 
 
 @noalloc
-def group_with(crowd: Any, pulls: int, clicks: int) -> int:
+def group_with(crowd: Crowd, pulls: int, clicks: int) -> int:
     """Return the group with these counts, made in an empty slot if there is none."""
     groups, tally = crowd.groups, crowd.tally
     group = find(groups, pulls, clicks)
@@ -150,7 +156,7 @@ def group_with(crowd: Any, pulls: int, clicks: int) -> int:
 
 
 @noalloc
-def replace(crowd: Any, member: int, newcomer: int) -> None:
+def replace(crowd: Crowd, member: int, newcomer: int) -> None:
     """Let a newcomer take a member's seat; its counts have to be told by `regroup`."""
     seat = crowd.seats[member, SEAT]
     crowd.seats[seat, MEMBER] = newcomer
@@ -158,7 +164,7 @@ def replace(crowd: Any, member: int, newcomer: int) -> None:
 
 
 @noalloc
-def sum_afresh(crowd: Any) -> None:
+def sum_afresh(crowd: Crowd) -> None:
     """Sum H over all members: the differences leave rounding errors."""
     groups, curves, total = crowd.groups, crowd.curves, len(crowd.curves) - 1
     crowd.tally[CROWD_CHANGES] = 0
@@ -169,8 +175,14 @@ def sum_afresh(crowd: Any) -> None:
         curves[total, level] = height
 
 
+@inlined
+def regroup(state: Any, member: int, pulls: int, clicks: int) -> None:
+    """Move a member of a state's crowd to the group with these counts."""
+    move_member(crowd_of(state), member, pulls, clicks)
+
+
 @noalloc
-def regroup(crowd: Any, member: int, pulls: int, clicks: int) -> None:
+def move_member(crowd: Crowd, member: int, pulls: int, clicks: int) -> None:
     """Move a member to the group with these counts."""
     seats, groups, curves, tally = crowd.seats, crowd.groups, crowd.curves, crowd.tally
     seat = seats[member, SEAT]
@@ -195,7 +207,7 @@ def regroup(crowd: Any, member: int, pulls: int, clicks: int) -> None:
 
 
 @noalloc
-def renew_quick_level(crowd: Any, pulls: int, clicks: int) -> None:
+def renew_quick_level(crowd: Crowd, pulls: int, clicks: int) -> None:
     """Find the quick level, good for the next 16 + pulls / 64 outcomes of the held-out one even if none is a click."""
     tally = crowd.tally
     tally[CROWD_RENEW_AT] = pulls + 16 + (pulls >> 6)
@@ -213,14 +225,14 @@ def renew_quick_level(crowd: Any, pulls: int, clicks: int) -> None:
 
 
 @noalloc
-def is_above(crowd: Any, group: int, value: float, x: float) -> bool:
+def is_above(crowd: Crowd, group: int, value: float, x: float) -> bool:
     """Tell whether a draw of the group, known by its value of G, is above x."""
     groups = crowd.groups
     return value < minus_log_cdf(groups[group, PULLS], groups[group, CLICKS], crowd.curves[group, COEFFICIENT], x)
 
 
 @noalloc
-def fall(crowd: Any, level: int, held_out: float, rng: Any) -> int:
+def fall(crowd: Crowd, level: int, held_out: float, rng: Any) -> int:
     """Let points fall between two levels, given that one does; return the group of the highest point, NOBODY if that
     is below the held-out draw.
 
@@ -257,7 +269,7 @@ def fall(crowd: Any, level: int, held_out: float, rng: Any) -> int:
 
 
 @noalloc
-def slow_challenge(crowd: Any, uniform: float, pulls: int, clicks: int, rng: Any) -> int:
+def slow_challenge(crowd: Crowd, uniform: float, pulls: int, clicks: int, rng: Any) -> int:
     """The challenge when the quick path does not decide it."""
     total = len(crowd.curves) - 1
     # Between which levels is H = e? H falls; bisect between the quick level and the top.
@@ -278,8 +290,9 @@ def slow_challenge(crowd: Any, uniform: float, pulls: int, clicks: int, rng: Any
 
 
 @inlined
-def challenge(crowd: Any, pulls: int, clicks: int, rng: Any) -> int:
+def challenge(state: Any, pulls: int, clicks: int, rng: Any) -> int:
     """Draw for the crowd and for one held out, with these counts; return the winning member, NOBODY for the latter."""
+    crowd = crowd_of(state)
     if pulls >= crowd.tally[CROWD_RENEW_AT]:
         renew_quick_level(crowd, pulls, clicks)
     uniform = 1.0 - rng.random()

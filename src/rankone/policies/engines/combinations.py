@@ -50,6 +50,14 @@ def write_levels(sizes: Ints, number: int, shown: Any) -> None:
 @noalloc
 def on_cross(sizes: Ints, centre: int, place: int) -> int:
     """Return the combination at a place, from 0, of a cross."""
+    if len(sizes) == 2:  # as above
+        n_cols = sizes[1]
+        row = centre // n_cols
+        col = centre - row * n_cols
+        if place < n_cols - 1:
+            return centre - col + place + (place >= col)
+        place -= n_cols - 1
+        return (place + (place >= row)) * n_cols + col
     rest, stride = centre, 1
     for factor in range(len(sizes) - 1, -1, -1):
         size = sizes[factor]
@@ -65,6 +73,13 @@ def on_cross(sizes: Ints, centre: int, place: int) -> int:
 @noalloc
 def place_on_cross(sizes: Ints, centre: int, number: int) -> int:
     """Return the place of a combination on a cross, -1 if it is not there."""
+    if len(sizes) == 2:  # as above
+        n_cols = sizes[1]
+        row, own_row = number // n_cols, centre // n_cols
+        col, own_col = number - row * n_cols, centre - own_row * n_cols
+        if row == own_row:
+            return col - (col > own_col) if col != own_col else -1
+        return n_cols - 1 + row - (row > own_row) if col == own_col else -1
     found, before = -1, 0
     for factor in range(len(sizes) - 1, -1, -1):
         size = sizes[factor]

@@ -181,7 +181,8 @@ def _decide(state: SweepState, context: Any, rng: Any, shown: Any) -> int:
     clock, levels = state.clock, state.shown_last
     if clock[SWEEP_TO_GO] == 0 and clock[SWEEP_OPEN] == 0:
         close_stage(state, rng)
-    if one_combination_left(state):
+    place = clock[SWEEP_POSITION]
+    if place == 0 and one_combination_left(state):  # levels leave between sweeps only
         for factor in range(len(state.sizes)):
             levels[factor] = state.remaining[state.first[factor]]
         show(state, SURE, shown)
@@ -190,31 +191,33 @@ def _decide(state: SweepState, context: Any, rng: Any, shown: Any) -> int:
         find_leading(state, rng)
         show(state, LEADING, shown)
         return FILLER
-    factor, place = clock[SWEEP_FACTOR], clock[SWEEP_POSITION]
-    tag = len(state.sizes) * clock[SWEEP_STAGE] + factor
+    factor, n_factors = clock[SWEEP_FACTOR], len(state.sizes)
     if place == 0:  # lines 12-13 and 17-18: the same partners for the whole sweep
-        for other in range(len(state.sizes)):
+        for other in range(n_factors):
             if other != factor:
                 drawn = state.first[other] + int(rng.random() * state.sizes[other])
                 levels[other] = state.defeated_by[drawn]
     levels[factor] = state.remaining[state.first[factor] + place]
     clock[SWEEP_LAST] = factor
     clock[SWEEP_OPEN] += 1
-    clock[SWEEP_POSITION] += 1
-    if clock[SWEEP_POSITION] == state.left[factor]:
-        clock[SWEEP_POSITION] = 0
-        clock[SWEEP_FACTOR] += 1
-        if clock[SWEEP_FACTOR] == len(state.sizes):
-            clock[SWEEP_FACTOR] = 0
-            clock[SWEEP_TO_GO] -= 1
     show(state, DRAWN if place == 0 else SURE, shown)
+    tag = n_factors * clock[SWEEP_STAGE] + factor
+    place += 1
+    if place == state.left[factor]:
+        place = 0
+        factor += 1
+        if factor == n_factors:
+            factor = 0
+            clock[SWEEP_TO_GO] -= 1
+        clock[SWEEP_FACTOR] = factor
+    clock[SWEEP_POSITION] = place
     return tag
 
 
 @learn.register(SweepState)
 def _learn(state: SweepState, shown: Any, tag: int, outcome: Any) -> None:
     if tag >= 0:
-        factor = tag % len(state.sizes)
+        factor = tag & 1 if len(state.sizes) == 2 else tag % len(state.sizes)  # a division costs as much as the rest
         level = state.first[factor] + shown[factor]
         state.pulls[level] += 1
         state.clicks[level] += outcome[0]
@@ -230,7 +233,7 @@ def forget(state: Any, shown: Any, tag: int) -> None:
 
 @settled.register(SweepState)
 def _settled(state: SweepState) -> bool:
-    return one_combination_left(state)
+    return state.clock[SWEEP_POSITION] == 0 and one_combination_left(state)
 
 
 @relearn.register(SweepState)

@@ -177,7 +177,7 @@ def reached(state: LeaderState, leader: int) -> int:
     return clock[LEADER_REACHED]
 
 
-@noalloc
+@inlined
 def rival(state: LeaderState, leader: int, place: int) -> int:
     """Return one of the combinations that are compared with the leader; ask `reached` first."""
     return on_cross(state.sizes, leader, place) if len(state.forbidden) == 0 else state.reach[place]
