@@ -14,6 +14,7 @@ from rankone.serving.settings import Settings
 from rankone.web.server.limits import Limits
 from tests.own_policies import own_policies
 from tests.test_docs import ROOT
+from tests.web.browser import DESKTOP, PHONE, browser, needs_chromium  # noqa: F401  a fixture
 
 DOCS = ROOT / "docs"
 # What a browser fetches by itself when it opens a page; links that people follow may lead anywhere.
@@ -108,20 +109,55 @@ def test_a_new_page_is_on_the_site_by_itself(generated):
     assert shelved == "```{toctree}\n:caption: How to\n\nsweeps\nbrand-new\n```\n"
 
 
-def test_the_site_builds_without_a_warning_and_needs_no_network(generated, tmp_path):
-    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", str(DOCS), str(tmp_path)]
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site, built; a warning fails it."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", str(DOCS), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    pages = {page.relative_to(tmp_path).as_posix(): page.read_text() for page in tmp_path.rglob("*.html")}
+    return folder
+
+
+def test_the_site_builds_without_a_warning_and_needs_no_network(generated, site):
+    pages = {page.relative_to(site).as_posix(): page.read_text() for page in site.rglob("*.html")}
     assert {f"{page.stem}.html" for page in DOCS.glob("*.md")} <= set(pages)
     reference = "\n".join(text for name, text in pages.items() if name.startswith("reference/"))
     missing = [name for name in generated.public_names() if f'id="{name}"' not in reference]
     assert not missing, f"not on the site: {missing}"
     fetched = {name: FETCHED.findall(text) + FETCHED_BY_STYLE.findall(text) for name, text in pages.items()}
-    fetched |= {style.name: FETCHED_BY_STYLE.findall(style.read_text()) for style in tmp_path.rglob("*.css")}
+    fetched |= {style.name: FETCHED_BY_STYLE.findall(style.read_text()) for style in site.rglob("*.css")}
     assert not {name: found for name, found in fetched.items() if found}
 
 
 def test_figures_in_tables_are_not_broken_over_lines(generated):
     assert generated.whole_figures("| 0.51 ± 0.02 | a ± b |") == "| 0.51\xa0±\xa00.02 | a ± b |"
     assert generated.whole_figures("about 0.51 ± 0.02") == "about 0.51 ± 0.02"
+
+
+WIDE = """() => [...document.querySelectorAll("article table")].filter(table => {
+  const box = table.closest(".table-wrapper, .output, .highlight") || table.parentElement, cut = table.scrollWidth > box.clientWidth;
+  return cut && !["auto", "scroll"].includes(getComputedStyle(box).overflowX);
+}).length + (document.documentElement.scrollWidth > document.documentElement.clientWidth ? 1 : 0)"""
+BROKEN = """() => [...document.querySelectorAll("article td")].filter(cell => {
+  const text = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT).nextNode(), range = document.createRange();
+  if (!text || !/^\\s*[\\d.,]+\\s±\\s[\\d.,]+\\s*$/.test(text.data)) return false;
+  range.selectNodeContents(text);
+  return new Set([...range.getClientRects()].map(box => box.top)).size > 1;
+}).map(cell => cell.innerText)"""
+
+
+@needs_chromium
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_wide_tables_scroll_and_keep_their_figures_whole(site, browser, size):  # noqa: F811  a fixture
+    page = browser.new_page(viewport=size)
+    tables = figures = 0
+    for file in (site / f"{source.stem}.html" for source in sorted(DOCS.glob("*.md"))):
+        text = file.read_text()
+        if "<table" in text:
+            tables, figures = tables + 1, figures + text.count("\xa0±\xa0")
+            page.goto(file.as_uri())
+            assert page.evaluate(WIDE) == 0, f"{file.name} is wider than its page"
+            assert page.evaluate(BROKEN) == [], file.name
+    page.close()
+    assert (tables > 20, figures > 100) == (True, True), "there was something to look at"

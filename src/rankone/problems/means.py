@@ -195,7 +195,7 @@ def _rates(means: Any) -> npt.NDArray[np.float64]:
     wrong = np.argwhere(~((found >= 0.0) & (found <= 1.0)))  # written so that NaN is wrong too
     if len(wrong):
         row, col = wrong[0].tolist()
-        got = f"{found[row, col]} in row {row}, column {col}"
+        got = f"{found[row, col]} for 'row {row + 1}' with 'col {col + 1}'"
         raise InputError("click rates in [0, 1]", got, "divide rewards by the largest there can be")
     found.flags.writeable = False
     return found
