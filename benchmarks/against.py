@@ -165,21 +165,32 @@ def main() -> None:
     parser.add_argument("path", type=Path, help="the other checkout")
     parser.add_argument("--compile", action="store_true", help="measure first compiles instead of steps a second")
     parser.add_argument("--ask", action="store_true", help="measure what an ask of a live experiment costs")
-    parser.add_argument("policies", nargs="*", help="default: all that play pairs, but the yardstick best")
+    parser.add_argument("policies", nargs="*", help="default: all on pairs that both have, but the yardstick best")
     given = parser.parse_intermixed_args()
     if not (given.path / "src" / "rankone").is_dir():
         sys.exit(f"expected a checkout with src/rankone - got {given.path} - name its folder")
-    other, policies = given.path.resolve(), given.policies or _all()
+    other, policies = given.path.resolve(), given.policies or _all(given.path.resolve())
     if given.ask:
         ask_costs(other)
     else:
         (compile_times if given.compile else speeds)(other, policies)
 
 
-def _all() -> list[str]:
-    import rankone
+NAMES = """
+import json, rankone
+known = rankone.known_policies().items()
+print(json.dumps([name for name, kind in known if getattr(kind, "plays", "pair") != "list" and name != "best"]))
+"""
 
-    return sorted(name for name, kind in rankone.known_policies().items() if kind.plays != "list" and name != "best")
+
+def _all(other: Path) -> list[str]:
+    """Return the policies on pairs that both checkouts have."""
+    found = []
+    for path in (HERE, other):
+        settings = os.environ | {"PYTHONPATH": str(path / "src")}
+        done = subprocess.run([sys.executable, "-c", NAMES], env=settings, capture_output=True, text=True, check=True)
+        found.append(set(json.loads(done.stdout)))
+    return sorted(set.intersection(*found))
 
 
 if __name__ == "__main__":

@@ -172,6 +172,9 @@ def find_leading(state: Any, rng: Any) -> None:
 def show(state: Any, how: int, shown: Any) -> None:
     """Note how a decision came about, for `chance`; fill it in."""
     state.clock[SWEEP_HOW] = how
+    if len(state.sizes) == 2:  # the loop below costs more than a pair
+        shown[0], shown[1] = state.shown_last[0], state.shown_last[1] - state.first[1]
+        return
     for factor in range(len(state.sizes)):
         shown[factor] = state.shown_last[factor] - state.first[factor]
 
