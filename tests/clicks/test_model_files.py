@@ -1,4 +1,4 @@
-"""What can be done with a fitted model beside looking at it: keep it, draw it, ask it, take PyClick's."""
+"""What can be done with a fitted model beside looking at it: keep it, draw it, ask it."""
 
 import copy
 import datetime
@@ -89,40 +89,6 @@ def test_every_model_draws_itself(name, tmp_path):
     assert "Examination by position" in (tmp_path / "model.svg").read_text()
     with pytest.raises(InputError, match="a query that was fitted"):
         clicks.as_model(name).fit(example_counts()).chart(["none"])
-
-
-def pyclick_text(model):
-    """What PyClick's `to_json` writes."""
-    attr: dict[str, dict[str, dict[str, float]]] = {}
-    for row in model.attraction_.iter_rows(named=True):
-        value = {"_numerator": row["attraction"] * 1000.0, "_denominator": 1000.0}
-        attr.setdefault(row["query"], {})[row["item"]] = value
-    exam = [{"_numerator": value * 100.0, "_denominator": 100.0} for value in model.curves_[0]]
-    return {"attr": json.dumps(attr), "exam": json.dumps(exam)}
-
-
-def test_what_pyclick_trained_is_read(tmp_path):
-    ours = clicks.PBM.pyclick(examination="shared").fit(example_counts())
-    (tmp_path / "pyclick.json").write_text(json.dumps(pyclick_text(ours)))
-    theirs = clicks.load_model(tmp_path / "pyclick.json")
-    rows = example_lists(7, 30)
-    assert theirs.predict(rows)["click_probability"].to_numpy() == pytest.approx(
-        ours.predict(rows)["click_probability"].to_numpy(), rel=1e-12
-    )
-    assert theirs.problem("1_0").rows == pytest.approx(ours.problem("1_0").rows)
-    assert clicks.evaluate(theirs, rows).log_likelihood == pytest.approx(clicks.evaluate(ours, rows).log_likelihood)
-    with pytest.raises(InputError, match="one from PyClick"):
-        theirs.intervals()
-    theirs.chart().save(tmp_path / "pyclick.svg")
-    theirs.save(tmp_path / "kept.json")
-    assert clicks.load_model(tmp_path / "kept.json").predict(rows).equals(theirs.predict(rows))
-    only = {"attr": pyclick_text(ours)["attr"]}
-    (tmp_path / "cascade.json").write_text(json.dumps(only))
-    assert isinstance(clicks.load_model(tmp_path / "cascade.json"), clicks.Cascade)
-    for wrong in ({"attr": "{", "exam": "[]"}, {"attr": "{}"}, only | {"sat": "{}"}, {"attr": 3}):
-        (tmp_path / "wrong.json").write_text(json.dumps(wrong))
-        with pytest.raises(InputError, match="PyClick's PBM"):
-            clicks.load_model(tmp_path / "wrong.json")
 
 
 def test_frames_are_split_by_whole_lists():

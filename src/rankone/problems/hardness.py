@@ -89,10 +89,10 @@ def hardness(problem: RankOne, horizon: int = ...) -> Hardness: ...
 
 
 @typing.overload
-def hardness(problem: Product | str, horizon: int = ...) -> Any: ...
+def hardness(problem: Product | str, horizon: int = ...) -> Hardness | FactorHardness: ...
 
 
-def hardness(problem: RankOne | Product | str, horizon: int = 2_000_000) -> Any:
+def hardness(problem: RankOne | Product | str, horizon: int = 2_000_000) -> Hardness | FactorHardness:
     """Return everything ``rankone hardness`` prints: a `Hardness` of rows and columns, a `FactorHardness` of factors.
 
     >>> from rankone.problems import needle

@@ -203,6 +203,11 @@ def propensities(
         clip: the largest weight.
         level: of the intervals.
         max_bad: refuse a frame with a larger share of rows that cannot be used.
+
+    >>> frame = pl.DataFrame({"item": ["a", "a"] * 4, "position": [1, 2] * 4, "clicked": [1, 1, 1, 0, 1, 0, 1, 0]})
+    >>> found = propensities(frame)
+    >>> found.table["weight"].round(3).to_list(), found.clicks, round(found.effective_clicks, 2)
+    ([1.0, 4.0], 5, 3.2)
     """
     if not is_number(clip) or not clip >= 1.0:
         raise InputError("clip as the largest weight, at least 1", clip, "try clip=10")

@@ -129,6 +129,12 @@ def swap_plan(
         swaps_alone: count nothing that the log says about examination, as where items moved for reasons of their own.
         queries: so many of the most frequent queries take part.
         level: of the intervals.
+
+    >>> shown = {"query": "q", "item": ["a", "b", "c"], "position": [1, 2, 3], "impressions": 10_000}
+    >>> counts = Counts(pl.DataFrame(shown | {"clicks": [4_000, 2_000, 1_000]}))   # items that never move
+    >>> plan = swap_plan(counts, lists_a_day=5_000)
+    >>> round(plan.days), [round(rate, 2) for rate in plan.rates]   # swap 1 and 2, and 2 and 3
+    (12, [0.07, 0.03])
     """
     checked_level(level)
     for name, value, usual in (("precision", precision, 0.1), ("loss", loss, 0.01), ("swapped", swapped, 0.1)):

@@ -101,6 +101,13 @@ class ClickModel(Shown):
 
         An item that was not fitted is taken for the average impression of its query; of a query or a position that was
         not fitted, the probability is null.
+
+        >>> from rankone.clicks import PBM, Counts
+        >>> rows = {"query": "q", "item": ["a", "a"], "position": [1, 2], "impressions": 1000, "clicks": [400, 100]}
+        >>> model = PBM().fit(Counts(pl.DataFrame(rows)))
+        >>> asked = pl.DataFrame({"list": 1, "query": "q", "item": ["a", "new"], "position": [2, 1]})
+        >>> model.predict(asked)["click_probability"].round(3).to_list()
+        [0.1, 0.4]
         """
         from rankone.clicks.models.predictions import predicted
 

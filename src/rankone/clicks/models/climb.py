@@ -27,6 +27,7 @@ Mask = npt.NDArray[np.bool_]
 
 NOTHING = math.log(1e-12)  # logarithm of what stands for a rate of 0
 _STEPS, _HALVINGS = 200, 40
+_FAR = -0.7  # logarithm of a rate from which 1 - rate loses no digits
 _LOWEST = -60.0  # below this a tilt pulls a parameter to nothing: there is no maximum to find
 
 
@@ -51,6 +52,8 @@ class Group(NamedTuple):
     weight_x: Floats  # room: curvature
     weight_y: Floats
     curve: Floats  # per cell: curvature
+    rate: Floats  # per cell: click rate where `levels` was last taken
+    rest: Floats  # per cell: one minus that
     schur: Floats  # (places, places)
     old_x: Floats
     old_y: Floats
@@ -64,7 +67,8 @@ def group_of(item_cells: Ints, place: Ints, impressions: Floats, clicks: Floats,
         np.zeros(items), np.zeros(n_places), np.ones(items), np.ones(n_places),
         np.ones(items, np.bool_), np.ones(n_places, np.bool_), np.ones(n_places, np.bool_),
         np.zeros(items), np.zeros(n_places),
-        np.empty(items), np.empty(n_places), np.empty(items), np.empty(n_places), np.empty(len(place)),
+        np.empty(items), np.empty(n_places), np.empty(items), np.empty(n_places),
+        np.empty(len(place)), np.empty(len(place)), np.empty(len(place)),
         np.empty((n_places, n_places)), np.empty(items), np.empty(n_places),
     )  # fmt: skip
 
@@ -86,12 +90,13 @@ def climb_groups(
         group = Group(
             cells, place, impressions, clicks, room.x[:size], room.y, room.dual_x[:size], room.dual_y,
             room.free_x[:size], room.free_y, room.shown, room.tilt_x[:size], room.tilt_y, room.step_x[:size],
-            room.step_y, room.weight_x[:size], room.weight_y, room.curve, room.schur, room.old_x[:size], room.old_y,
+            room.step_y, room.weight_x[:size], room.weight_y, room.curve, room.rate, room.rest, room.schur,
+            room.old_x[:size], room.old_y,
         )  # fmt: skip
         start(group, attraction[first:last], examination[number], prior)
-        trace[0] += value(group, prior, 0.0, 0.0)
-        gap[number], steps[number] = climb(group, prior, 0.0, 1.0, tolerance)
-        trace[1] += value(group, prior, 0.0, 0.0)
+        trace[0] += levels(group, prior, 0.0)[0]
+        gap[number], steps[number], height = climb(group, prior, 0.0, 1.0, tolerance)
+        trace[1] += height
         for item in range(size):
             attraction[first + item] = math.exp(group.x[item]) if group.free_x[item] else 1e-12
         for spot in range(len(group.y)):
@@ -124,8 +129,8 @@ def start(group: Group, attraction: Floats, examination: Floats, prior: Floats) 
 
 
 @noalloc
-def value(group: Group, prior: Floats, tilt: float, tau: float) -> float:
-    """Log-likelihood (with the prior), tilted, inside a barrier of weight `tau`."""
+def levels(group: Group, prior: Floats, tilt: float) -> tuple[float, float]:
+    """Log-likelihood (with the prior), tilted, and the barrier's sum of logarithms; keeps the cells' rates."""
     total, inside = 0.0, 0.0
     for item in range(len(group.x)):
         if not group.free_x[item]:
@@ -139,9 +144,12 @@ def value(group: Group, prior: Floats, tilt: float, tau: float) -> float:
             spot = group.place[cell]
             if group.free_y[spot]:
                 z, missed = x + group.y[spot], group.impressions[cell] - group.clicks[cell]
+                rate = math.exp(z)
+                rest = 1.0 - rate if z < _FAR else -math.expm1(z)
+                group.rate[cell], group.rest[cell] = rate, rest
                 total += group.clicks[cell] * z
                 if missed > 0.0:
-                    total += missed * math.log(-math.expm1(z))
+                    total += missed * math.log(rest)
     for spot in range(len(group.y)):
         if group.free_y[spot]:
             y = group.y[spot]
@@ -149,7 +157,7 @@ def value(group: Group, prior: Floats, tilt: float, tau: float) -> float:
             if prior[1] > prior[0]:
                 total += (prior[1] - prior[0]) * math.log(-math.expm1(y))
             inside += math.log(-y)
-    return total + tau * inside
+    return total, inside
 
 
 @noalloc
@@ -164,7 +172,10 @@ def _own_slope(z: float, prior: Floats) -> tuple[float, float]:
 
 @noalloc
 def _slopes(group: Group, prior: Floats, tilt: float, tau: float) -> None:
-    """Put slope and curvature of the barrier problem into `step` and `weight`; the multipliers shape the curvature."""
+    """Put slope and curvature of the barrier problem into `step` and `weight`; the multipliers shape the curvature.
+
+    The rates of the cells are those that `levels` kept: it has to be taken first.
+    """
     for spot in range(len(group.y)):
         group.step_y[spot] = 0.0
         group.weight_y[spot] = 0.0
@@ -184,10 +195,9 @@ def _slopes(group: Group, prior: Floats, tilt: float, tau: float) -> None:
             spot = group.place[cell]
             group.curve[cell] = 0.0
             if group.free_y[spot]:
-                z, missed = group.x[item] + group.y[spot], group.impressions[cell] - group.clicks[cell]
-                rate, rest = math.exp(z), -math.expm1(z)
-                up = group.clicks[cell] - missed * rate / rest
-                bend = missed * rate / (rest * rest)
+                odds = (group.impressions[cell] - group.clicks[cell]) * group.rate[cell] / group.rest[cell]
+                up = group.clicks[cell] - odds
+                bend = odds / group.rest[cell]
                 slope += up
                 curve += bend
                 group.step_y[spot] += up
@@ -316,9 +326,10 @@ def _decrement(group: Group) -> float:
 
 
 @noalloc
-def climb(group: Group, prior: Floats, tilt: float, tau: float, tolerance: float) -> tuple[float, int]:
-    """Climb from the group's x and y; return the nats that may be missing at the top, and the number of steps."""
-    gap, reached, lowest = math.inf, 0.0, 0.0
+def climb(group: Group, prior: Floats, tilt: float, tau: float, tolerance: float) -> tuple[float, int, float]:
+    """Climb from the group's x and y; return the nats that may be missing at the top, the steps, and the height."""
+    gap, lowest = math.inf, 0.0
+    total, inside = levels(group, prior, tilt)
     for step in range(_STEPS):
         at_x, number_x = _missing(group.x, group.dual_x, group.free_x)
         at_y, number_y = _missing(group.y, group.dual_y, group.free_y)
@@ -330,12 +341,12 @@ def climb(group: Group, prior: Floats, tilt: float, tau: float, tolerance: float
         _eliminated(group)
         _solve(group)
         gap = at_x + at_y + _decrement(group)
-        if gap <= tolerance and off <= 1e3 * tolerance + 1e-9 * abs(reached):
-            return gap, step
+        before = total + tau * inside
+        if gap <= tolerance and off <= 1e3 * tolerance + 1e-9 * abs(before):
+            return gap, step, total
         far_x, dual_x = _reach(group.x, group.step_x, group.dual_x, group.free_x, tau)
         far_y, dual_y = _reach(group.y, group.step_y, group.dual_y, group.free_y, tau)
-        far, before = min(far_x, far_y), value(group, prior, tilt, tau)
-        reached = before
+        far = min(far_x, far_y)
         for item in range(len(group.x)):
             group.old_x[item] = group.x[item]
         for spot in range(len(group.y)):
@@ -351,14 +362,15 @@ def climb(group: Group, prior: Floats, tilt: float, tau: float, tolerance: float
                 if group.free_y[spot]:
                     group.y[spot] = group.old_y[spot] + far * group.step_y[spot]
                     lowest = min(lowest, group.y[spot])
-            if value(group, prior, tilt, tau) >= before - 1e-13 * abs(before):
+            total, inside = levels(group, prior, tilt)
+            if total + tau * inside >= before - 1e-13 * abs(before):
                 raised = True
                 break
             far *= 0.5
         _moved_duals(group.old_x, group.step_x, group.dual_x, group.free_x, tau, min(dual_x, dual_y))
         _moved_duals(group.old_y, group.step_y, group.dual_y, group.free_y, tau, min(dual_x, dual_y))
         if lowest < _LOWEST:
-            return math.inf, step
+            return math.inf, step, total
         if not raised:
-            return gap, step
-    return math.inf, _STEPS
+            return gap, step, total
+    return math.inf, _STEPS, total

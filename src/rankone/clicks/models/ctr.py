@@ -9,7 +9,7 @@ import polars as pl
 
 from rankone.clicks.counts.count_arrays import Cells, Floats
 from rankone.clicks.models.base import FitProgress, per_item, per_position, smoothed_share
-from rankone.clicks.models.intervals import binomial_ends, with_ends
+from rankone.clicks.models.intervals import binomial_ends, check_counts, with_ends
 from rankone.clicks.models.pbm import check_prior
 from rankone.clicks.models.product import ProductModel
 from rankone.deprecation import old_positions
@@ -37,6 +37,7 @@ class CTRModel(ProductModel):
     def intervals(self, level: float = 0.95) -> tuple[pl.DataFrame, pl.DataFrame]:
         """`attraction_` and `examination_` with intervals of shares (columns se, low, high); what is fixed is sure."""
         attraction, examination, cells = self.attraction_, self.examination_, self.cells_
+        check_counts(cells)
         seen = examination["position"].to_numpy() - 1
         tables = []
         for table, name, counts in (

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Floats, Ints, summed
+from rankone.clicks.counts.count_arrays import Cells, Floats, Ints, summed
 from rankone.clicks.models.profile import HIGH, LOW, Contrasts, Ends, contrasts, profile
 from rankone.clicks.models.uncertainty import checked_level
 from rankone.errors import InputError
@@ -24,13 +24,18 @@ if TYPE_CHECKING:
     from rankone.clicks.models.product import ProductModel
 
 
+def check_counts(cells: Cells) -> None:
+    """Refuse to say how sure a model is that came without counts."""
+    if not cells.impressions.any():
+        raise InputError("a model with the counts that it was fitted to", "one from PyClick", "fit it to a log")
+
+
 class GroupProfile:
     """The items and places of one group of a fitted product (a query, or all of them with a shared curve)."""
 
     def __init__(self, model: ProductModel, group: int) -> None:
         cells, starts = model.cells_, model._item_starts(model.cells_)
-        if not cells.impressions.any():
-            raise InputError("a model with the counts that it was fitted to", "one from PyClick", "fit it to a log")
+        check_counts(cells)
         self.items = slice(int(starts[group]), int(starts[group + 1]))
         inside = slice(int(cells.item_cells[self.items.start]), int(cells.item_cells[self.items.stop]))
         self.item_cells = cells.item_cells[self.items.start : self.items.stop + 1] - inside.start

@@ -15,7 +15,7 @@ from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import ClickModel
 from rankone.clicks.models.best_pair import best_pairs
 from rankone.clicks.models.components import place_components
-from rankone.clicks.models.intervals import GroupProfile, attraction_ends, examination_ends, with_ends
+from rankone.clicks.models.intervals import GroupProfile, attraction_ends, check_counts, examination_ends, with_ends
 from rankone.clicks.models.shrinkage import Shrunken, shrink_attractions
 from rankone.clicks.models.uncertainty import checked_level
 from rankone.deprecation import OldAttribute, old_positions
@@ -157,8 +157,16 @@ class ProductModel(ClickModel):
 
         The intervals hold the truth at the level if attractions of a query scatter like a Beta distribution and the
         examination curve is well known.
+
+        >>> from rankone.clicks import PBM, Counts
+        >>> rows = [(item, place, 1000, 500 // place) for item in "abcd" for place in (1, 2)] + [("e", 1, 3, 3)]
+        >>> table = pl.DataFrame(rows, schema=["item", "position", "impressions", "clicks"], orient="row")
+        >>> model = PBM(min_impressions=0).fit(Counts(table.with_columns(query=pl.lit("q"))))
+        >>> model.shrunken().filter(item="e").select(pl.col("attraction", "shrunken").round(2)).row(0)  # 3 of 3 clicked
+        (1.0, 0.53)
         """
         self._check_fitted()
+        check_counts(self.cells_)
         found = self._shrunken(checked_level(level))
         table = self.cells_.items.with_columns(attraction=getattr(self, "_maximum", self.item_attraction_))
         return table.with_columns(shrunken=found.mean, low=found.low, high=found.high)

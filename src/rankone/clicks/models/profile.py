@@ -25,8 +25,8 @@ from rankone.clicks.models.climb import (
     _solve,
     climb,
     group_of,
+    levels,
     start,
-    value,
 )
 from rankone.compiling.compiled import compiled, noalloc
 
@@ -94,8 +94,7 @@ def _profile(
     top_x: Floats, top_y: Floats,
 ) -> None:  # fmt: skip
     start(group, attraction, examination, prior)
-    climb(group, prior, 0.0, 1.0, 1e-7)
-    best = value(group, prior, 0.0, 0.0)
+    _, _, best = climb(group, prior, 0.0, 1.0, 1e-7)
     _keep(group, top_x, top_y)
     for number in range(len(wanted.ends)):
         _set_tilt(group, wanted, number, True)
@@ -164,6 +163,7 @@ def _contrast(group: Group, wanted: Contrasts, number: int) -> float:
 @noalloc
 def _variance(group: Group, prior: Floats) -> float:
     """Variance of the tilted function where the group stands: tilt' H^-1 tilt."""
+    levels(group, prior, 0.0)
     _slopes(group, prior, 0.0, 1e-9)
     for item in range(len(group.x)):
         group.step_x[item] = group.tilt_x[item] if group.free_x[item] else 0.0
@@ -230,9 +230,9 @@ def _end(
     tilt = 1.0 if freed or not variance > 0.0 else min(z / math.sqrt(variance), 1e12)
     rate, first_at = _is_rate(wanted, number), near_at
     for tries in range(_TRIES):
-        climb(group, prior, sign * tilt, 1.0, _TOLERANCE)
+        _, _, height = climb(group, prior, sign * tilt, 1.0, _TOLERANCE)
         at = _contrast(group, wanted, number)
-        root = math.sqrt(2.0 * max(best - value(group, prior, 0.0, 0.0), 0.0))
+        root = math.sqrt(2.0 * max(best - (height - sign * tilt * at), 0.0))
         if not math.isfinite(root) or abs(at) > 40.0:
             root = math.inf
         if abs(root - z) <= _NEAR:

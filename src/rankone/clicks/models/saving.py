@@ -48,7 +48,7 @@ def save_model(model: ClickModel, path: str | os.PathLike[str]) -> None:
 
 
 def load_model(path: str | os.PathLike[str]) -> ClickModel:
-    """Return a fitted model from a file that `model.save` wrote, or from PyClick's JSON (its PBM and CM).
+    """Return a fitted model from a file that `model.save` wrote, or from what PyClick's `to_json` wrote.
 
     >>> import tempfile
     >>> from rankone.clicks import PBM, Counts
