@@ -1,4 +1,4 @@
-"""Is every click model chosen on logs of its own? 40 logs of each of seven worlds, all models compared on each.
+"""Is every click model chosen on logs of its own? 40 logs of each of eight worlds, all models compared on each.
 
 A log has 16,000 lists of 6 of 15 items, in the order of a noisy ranking; a quarter is held out. What counts is the model
 that `compare_models` marks as chosen: the smallest that is not clearly behind the best.
@@ -29,7 +29,8 @@ READERS: dict[str, tuple[Callable[[int, np.ndarray], object], float]] = {
     "dbn": (lambda place, item: 0.8 * (1.0 - SATISFIES[item]), 0.8),
     "ccm": (lambda place, item: 0.9 - 0.7 * ATTRACTION[item], 0.85),
 }
-WORLDS = [*READERS, "pbm", "ubm"]
+FLOORS = np.array([0.0, 0.06, 0.05, 0.04, 0.03, 0.03])  # clicks that a position has by trust, more than the first
+WORLDS = [*READERS, "pbm", "ubm", "trust-bias"]
 
 
 def log_of(world: str, seed: int) -> pl.DataFrame:
@@ -40,8 +41,9 @@ def log_of(world: str, seed: int) -> pl.DataFrame:
     previous = np.zeros(LISTS, int)
     for place in range(POSITIONS):
         items, draw = shown[:, place], rng.random(LISTS)
-        if world == "pbm":
-            clicked[:, place] = draw < ATTRACTION[items] * EXAMINED[place]
+        if world in ("pbm", "trust-bias"):
+            floor = FLOORS[place] if world == "trust-bias" else 0.0
+            clicked[:, place] = draw < ATTRACTION[items] * EXAMINED[place] + floor
         elif world == "ubm":
             after = np.where(previous == 0, 0.9 / (place + 1) ** 0.5, 0.95 / (place - previous + 1.0) ** 0.9)
             clicked[:, place] = draw < ATTRACTION[items] * after

@@ -120,6 +120,10 @@ def test_positions_that_were_given_and_contexts_go_with_it():
     assert feedback["action"].tolist() == [0, 1, 0]
     assert feedback["action_dist"].shape == (3, 2, 3)
     assert feedback["pscore"].tolist() == [0.5, 0.25, 0.5]
+    assert rankone.to_obp(log, factors="item_id", context="age")["context"].tolist() == feedback["context"].tolist()
+    for age in ([30, None, 50], ["30", "unknown", "50"]):
+        with pytest.raises(InputError, match="1 decision without one in 'age'"):
+            rankone.to_obp(log.with_columns(age=pl.Series(age)), factors="item_id", context="age")
     with pytest.raises(InputError, match="a target that names all of item_id"):
         rankone.to_obp(log, factors="item_id", target={"position": 1})
     with pytest.raises(InputError, match="a target that the log shows"):

@@ -248,8 +248,10 @@ def test_rewards_that_were_rounded_are_said_to_be(tmp_path):
         for number, decision in enumerate(page.ask(400)):
             page.tell(decision, reward=float(number % 10))
         found = rankone.evaluate(page, dict.fromkeys(("row_name", "col_name"), "1"))
-        assert found.rounded
-        assert "rewards that were rounded at random" in str(found)
+        replayed = rankone.evaluate(page, rankone.UTS(), horizon=40)
+        for each in (found, replayed):
+            assert each.rounded
+            assert "rewards that were rounded at random" in str(each)
     assert "rounded" not in str(rankone.evaluate(simulated(5), {"row": "a", "col": "x"}))
 
 
@@ -260,6 +262,9 @@ def test_settings_that_would_be_ignored_are_refused(tmp_path):
         (["a", "b"], {"time": "step"}, "no factors and no time for a list - got time"),
         (["a", "b"], {"horizon": 10}, "horizon only for a policy"),
         ("row=a,col=x", {"horizon": 10}, "horizon only for a policy"),
+        (rankone.UTS(), {"chance": "chance"}, "without a word on probabilities - got chance"),
+        (rankone.UTS(), {"uniform": True}, "without a word on probabilities - got uniform"),
+        (rankone.UTS(), {"estimated": True}, "without a word on probabilities - got estimated"),
     ):
         with pytest.raises(InputError, match=said):
             rankone.evaluate(log, target, **settings)
@@ -268,6 +273,7 @@ def test_settings_that_would_be_ignored_are_refused(tmp_path):
         (["--target", "row=a,col=x", "--of", "any"], "--of together with --list"),
         (["--list", "a,b", "--time", "step"], "--list without --factor and --time"),
         (["--list", "a,b", "--factor", "row"], "--list without --factor and --time"),
+        (["--policy", "uts", "--uniform"], "leave it out: a policy that is replayed needs none"),
     ):
         result = CliRunner().invoke(build_app(), ["what-if", str(tmp_path / "log.csv"), *options])
         assert said in str(result.exception)

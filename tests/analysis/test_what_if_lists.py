@@ -242,6 +242,17 @@ def test_a_log_that_cannot_say_says_so():
         ({}, as_table({(0, 1): 0.5}), "add up to 1"),
         ({}, as_table({(0, 1): float("nan")}), "1 that are no numbers"),
         ({}, as_table({(0, 1): 1.0}).with_columns(position=pl.lit(1)), "every position once"),
+        (
+            {},
+            as_table({(0, 1): 1.0}).with_columns(position=pl.col("position") * 2 - 1),
+            "without a gap in each list of the target - got 1, 3 in list",
+        ),
+        ({}, as_table({(0, 1): 1.0}).with_columns(position=pl.lit("top")), "2 that are none"),
+        (
+            {},
+            as_table({(0, 1): 1.0}).with_columns(probability=1.0 / pl.col("position")),
+            "one probability for each list of the target - got 1, 0.5 in list",
+        ),
     ],
 )
 def test_bad_input_is_a_sentence(change, target, said):
@@ -250,10 +261,18 @@ def test_bad_input_is_a_sentence(change, target, said):
         rankone.evaluate_lists(log, target)
 
 
+def test_positions_of_a_target_may_begin_at_0():
+    log, target = drawn(9, by_cascade, LOGGER, 300), as_table(TARGET)
+    found = rankone.evaluate_lists(log, target.with_columns(pl.col("position") - 1))
+    assert values(found) == values(rankone.evaluate_lists(log, target))
+
+
 def test_probabilities_that_cannot_answer_are_named():
     log = drawn(9, by_cascade, LOGGER, 300)
     with pytest.raises(InputError, match="only those of whole lists, which are longer"):
         rankone.evaluate_lists(log.with_columns(whole=pl.lit(0.1)), ["a"], chance={"list": "whole"})
+    with pytest.raises(InputError, match="one probability for each whole list - got several within a list in 'chance'"):
+        rankone.evaluate_lists(log.with_columns(chance=0.5 / pl.col("position")), ["a", "b"], chance={"list": "chance"})
     with pytest.raises(InputError, match="only those of items at their positions"):
         rankone.evaluate_lists(log, ["a", "b"], chance={"position": "position_chance"}, of="any")
 

@@ -15,6 +15,7 @@ from rankone.clicks.counts.frames import known_frame, to_polars
 from rankone.errors import InputError
 
 _COLUMNS = ("list", "position", "item", "probability")
+_ROUNDING = 1e-9
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,15 +63,35 @@ def _of_table(table: pl.DataFrame) -> ListTarget:
             got = f"the columns {', '.join(table.columns)}"
             raise InputError(f"the columns {', '.join(_COLUMNS)} in the target", got, f"add {name}")
     numbers = {name: number_column(table, name) for name in ("position", "probability")}
-    each = table.with_columns(**numbers).sort("position").group_by("list", maintain_order=True)
-    lists = each.agg(pl.col("item").cast(pl.String), pl.col("probability").first(), again=pl.col("position").n_unique())
+    table = table.with_columns(**numbers)
+    if missing := table["position"].null_count():
+        raise InputError("positions that are numbers in the target", f"{missing:,} that are none", "write 1, 2, ...")
+    if table["position"].min() == 0.0:  # as the Open Bandit Pipeline counts them
+        table = table.with_columns(pl.col("position") + 1.0)
+    each = table.sort("position").group_by("list", maintain_order=True)
+    lists = each.agg(
+        pl.col("item").cast(pl.String), pl.col("position"), pl.col("probability").first(),
+        apart=pl.col("probability").max() - pl.col("probability").min(), again=pl.col("position").is_duplicated().any(),
+    )  # fmt: skip
     sizes = set(lists["item"].list.len().to_list())
-    if (lists["again"] != lists["item"].list.len()).any():
+    if lists["again"].any():
         raise InputError("every position once in each list of the target", "some twice", "name one item for each")
+    _refuse_gaps(lists)
+    for name in lists.filter(pl.col("apart") > _ROUNDING)["list"].head(1):
+        told = ", ".join(f"{value:g}" for value in table.filter(list=name)["probability"].unique(maintain_order=True))
+        got = f"{told} in list {name}"
+        raise InputError("one probability for each list of the target", got, "write that of the list in all its rows")
     check_target(lists["probability"], "probabilities of the target's lists")
     if len(sizes) != 1:
         raise InputError("lists of one length in the target", f"lengths {sorted(sizes)}", "cut them to the shortest")
     return ListTarget(tuple(tuple(items) for items in lists["item"].to_list()), lists["probability"].to_numpy())
+
+
+def _refuse_gaps(lists: pl.DataFrame) -> None:
+    for name, places in lists.select("list", "position").iter_rows():
+        if places != [float(place) for place in range(1, len(places) + 1)]:
+            got = f"{', '.join(f'{place:g}' for place in places)} in list {name}"
+            raise InputError("positions 1, 2, ... without a gap in each list of the target", got, "name every position")
 
 
 def prefix_probabilities(lists: Ints, probability: Floats, shown: Ints) -> tuple[Floats, Floats]:

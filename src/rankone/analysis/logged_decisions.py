@@ -25,6 +25,10 @@ ESTIMATED = (
     "they are estimated as shares of the log, which is right only if its policy neither changed nor looked at who was "
     "asking"
 )
+ROUNDED = (
+    "Outcomes are rewards that were rounded at random to a click or none, with probability reward / cap: values are "
+    "shares of the experiment's reward_cap, right on average, and spread more than rewards do."
+)
 TIMES = ("asked_at", "timestamp")
 _FEW = 30  # decisions whose weights average more than 1 by chance alone
 

@@ -32,6 +32,7 @@ KINDS = {
 }
 LISTS, POSITIONS = ("list", "list_id", "slate_id", "session", "impression"), ("position", "rank")
 ITEMS = ("item", "item_id", "action", "doc")
+_ROUNDING = 1e-9
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,6 +89,9 @@ def read_lists(
     shape = (-1, target.positions)
     shown: Ints = rows["item"].replace_strict(items, return_dtype=pl.Int64).to_numpy().reshape(shape)
     chances = {kind: _matrix(rows, f"chance {kind}", shape) for kind in kinds if not (kind == "list" and longer)}
+    if "list" in chances and np.ptp(chances["list"], axis=1).max() > _ROUNDING:
+        got = f"several within a list in '{kinds['list']}'"
+        raise InputError("one probability for each whole list", got, "say with chance= what the column is of")
     if kinds and not chances:
         got = "only those of whole lists, which are longer than the target's"
         raise InputError(

@@ -18,6 +18,7 @@ from rankone.analysis.logged_decisions import (
     usable_rows,
 )
 from rankone.errors import InputError
+from rankone.specs import amount
 
 
 def to_obp(
@@ -25,7 +26,7 @@ def to_obp(
     *,
     factors: Sequence[str] | str = (),
     position: str | None = None,
-    context: Sequence[str] = (),
+    context: Sequence[str] | str = (),
     clicked: str | None = None,
     chance: str | None = None,
     time: str | None = None,
@@ -45,7 +46,7 @@ def to_obp(
         factors: columns of all factors that the probability is of; by default those of an export.
         position: column of a position that was given and not chosen, as in the Open Bandit Dataset, whose probabilities
             are those of the item there; without one, all is position 0.
-        context: columns of numbers that were known before the decision; without any, a single constant.
+        context: columns of numbers that were known before the decision, none missing; without any, a single constant.
         clicked: as in `evaluate`; so are `chance`, `time`, `uniform` and `estimated`.
         target: as in `evaluate`; its probabilities are added as ``action_dist`` (decisions, actions, positions).
 
@@ -59,6 +60,7 @@ def to_obp(
     table = table_of(log)
     names = [factors] if isinstance(factors, str) else list(factors)
     names = names or factors_of(table) or list(PAIR)
+    context = [context] if isinstance(context, str) else list(context)
     more = [*([position] if position else []), *context]
     rows = usable_rows(table, names, clicked, chance, time, assumption(uniform, estimated), more).table
     if position and rows.schema[position].is_float():
@@ -72,18 +74,30 @@ def to_obp(
     if position:
         places = rows[position].rank("dense").to_numpy().astype(np.int64) - 1
     levels = [combinations[name].to_dummies().to_numpy() for name in names]
-    known = rows.select(number_column(rows, name).alias(name) for name in context).to_numpy() if context else None
+    known = _known_before(rows, context)
     found: dict[str, Any] = {
         "n_rounds": len(action), "n_left_out": table.height - len(action), "n_actions": combinations.height,
         "action": action, "position": places,
         "reward": rows["reward"].to_numpy(), "pscore": rows["chance"].to_numpy(),
-        "context": np.ones((len(action), 1)) if known is None else known,
+        "context": known,
         "action_context": np.concatenate(levels, axis=1),
         "action_names": combinations.select(names).rows(),
     }  # fmt: skip
     if target is not None:
         found["action_dist"] = _action_dist(read_target(target), combinations, names, len(action), places)
     return found
+
+
+def _known_before(rows: pl.DataFrame, context: Sequence[str]) -> Any:
+    """Columns of numbers, or a single constant; the Pipeline has no place for a number that is missing."""
+    if not context:
+        return np.ones((rows.height, 1))
+    known = rows.select(number_column(rows, name).alias(name) for name in context)
+    for name in context:
+        if missing := known[name].null_count():
+            got = f"{amount(missing, 'decision')} without one in '{name}'"
+            raise InputError("a number in every column of the context", got, "fill it in, or leave the column out")
+    return known.to_numpy()
 
 
 def _action_dist(wanted: pl.DataFrame, combinations: pl.DataFrame, names: list[str], rounds: int, places: Any) -> Any:

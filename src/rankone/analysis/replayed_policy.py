@@ -5,26 +5,34 @@ passed over. For that it does not matter how often the log shows what (nor that 
 of a combination do not change with time. Those of each combination are taken in the order of the log: a policy that
 learned gave up what had bad luck, so its outcomes of that, shuffled, would be too low on average. A replay ends where
 the log has no outcome left of what the policy wants. Outcomes are at once, as in a study without delay.
+
+Replays share the log's outcomes and go much the same way, so how far they lie apart does not say how far the way itself
+depends on the luck of the log. That is found by playing the policy in a world whose click rates are the shares of the
+log (a parametric bootstrap; Efron, Tibshirani, "An introduction to the bootstrap", section 6.5): one play there spreads
+as one replay of a new log does, and the mean of several replays of one log spreads no more than one.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from rankone.analysis.estimate_table import LEAST, interval
-from rankone.analysis.logged_decisions import Rows
-from rankone.clicks.counts.count_arrays import Floats
+from rankone.analysis.logged_decisions import ROUNDED, Rows
+from rankone.clicks.counts.count_arrays import Floats, Ints
 from rankone.errors import InputError
 from rankone.notebook import Shown
 from rankone.numerics.seeds import generator
+from rankone.numerics.student import student_quantile
 from rankone.policies.base import Policy
 from rankone.specs import amount
 
-_REPLAYS = 10
+_REPLAYS, _PLAYS = 10, 25
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -40,6 +48,7 @@ class ReplayedPolicy(Shown):
     logged: float
     rows: int  # decisions of the log
     level: float
+    rounded: bool = False  # whether outcomes are rewards of an experiment, each rounded at random to a click or none
 
     @property
     def answered(self) -> bool:
@@ -57,10 +66,12 @@ class ReplayedPolicy(Shown):
             said.append(
                 f"{self.policy} from nothing: {self.value:.4g} per decision in its first {self.decisions:,} "
                 f"({self.low:.4g} to {self.high:.4g}), if outcomes do not change with time and come at once. Mean of "
-                f"{_REPLAYS} replays; further the log does not go, or was not asked for. The interval is too narrow: "
-                f"it is of level {self.level:.0%} for the luck of clicks, and the luck of what the policy comes to "
-                "prefer, which one log has only once, comes on top."
+                f"{_REPLAYS} replays; further the log does not go, or was not asked for. The {self.level:.0%} interval "
+                f"allows for the luck of clicks and of what the policy comes to prefer, as {_PLAYS} plays with the "
+                "log's click rates show it."
             )
+        if self.rounded:
+            said.append(ROUNDED)
         return "\n".join(said)
 
     def _tables(self) -> dict[str, Any]:
@@ -88,35 +99,65 @@ def replay_policy(
     if not np.isin(reward, (0.0, 1.0)).all():
         raise InputError("outcomes that are yes or no", "others", "a policy learns from clicks")
     paths = [
-        _replay(policy, sizes, action, reward, generator(seed, "replayed", number), most) for number in range(_REPLAYS)
+        _decided(policy, sizes, _from_log(action, reward), generator(seed, "replayed", number), most, most)
+        for number in range(_REPLAYS)
     ]
     length = min(map(len, paths))
-    logged, label = float(reward.mean()), policy.label
+    logged, label, seen = float(reward.mean()), policy.label, table.height
     if length < LEAST:
-        return ReplayedPolicy(label, None, None, None, None, length, logged, table.height, level)
-    means = np.array([path[:length].mean() for path in paths])
-    value = float(means.mean())
-    # Replays share the log's outcomes: what is theirs in common adds to what sets them apart. All go much the same way,
-    # so how the way itself depends on the luck of the log is not in it (`python -m benchmarks.replayed_policies`).
-    se = float(np.sqrt(means.var(ddof=1) + value * (1.0 - value) / length))
-    low, high = interval(value, se, float(length), level, yes_or_no=True)
-    return ReplayedPolicy(label, value, se, max(low, 0.0), min(high, 1.0), length, logged, table.height, level)
+        return ReplayedPolicy(label, None, None, None, None, length, logged, seen, level, rows.rounded)
+    value = float(np.mean([path[:length].mean() for path in paths]))
+    se = _spread(policy, sizes, action, reward, length, most, seed)
+    wider = student_quantile(0.5 + level / 2.0, _PLAYS - 1.0) / NormalDist().inv_cdf(0.5 + level / 2.0)
+    low, high = interval(value, se * wider, float(length), level, yes_or_no=True)
+    return ReplayedPolicy(label, value, se, max(low, 0.0), min(high, 1.0), length, logged, seen, level, rows.rounded)
 
 
-def _replay(policy: Policy, sizes: Sequence[int], action: Any, reward: Floats, rng: Any, most: int) -> Floats:
-    """Return the outcomes of one replay, in the order of its decisions."""
+def _spread(
+    policy: Policy, sizes: Sequence[int], action: Ints, reward: Floats, length: int, most: int, seed: int
+) -> float:
+    """How far plays of so many decisions lie apart, in a world whose click rates are the shares of the log."""
+    size = math.prod(sizes)
+    clicks, shown = np.bincount(action, reward, size), np.bincount(action, minlength=size)
+    rate = (clicks + reward.mean()) / (shown + 1.0)  # what the log hardly shows is taken for its average
+    means = []
+    for number in range(_PLAYS):
+        rng = generator(seed, "spread", number)
+        means.append(_decided(policy, sizes, _at_rates(rate, rng), rng, length, most).mean())
+    return float(np.std(means, ddof=1))
+
+
+def _at_rates(rate: Floats, rng: Any) -> Callable[[int], float | None]:
+    """Outcomes drawn with the click rate of each combination."""
+    return lambda wanted: float(rng.random() < rate[wanted])
+
+
+def _from_log(action: Ints, reward: Floats) -> Callable[[int], float | None]:
+    """Outcomes of each combination in the order of the log; None when there is none left."""
     order = np.argsort(action, kind="stable")  # combination by combination, each as in the log
-    ends = np.cumsum(np.bincount(action, minlength=int(np.prod(sizes))))
+    ends = np.cumsum(np.bincount(action))
     following = np.concatenate([[0], ends[:-1]])
-    agent = policy.with_horizon(most).for_problem(0, 0).agent(*sizes, seed=int(rng.integers(2**31)))
-    found: list[float] = []
-    while len(found) < most:
-        decision = agent.ask()
-        wanted = int(np.ravel_multi_index(decision.shown, sizes))
-        if following[wanted] == ends[wanted]:
-            break
-        outcome = reward[order[following[wanted]]]
+
+    def answer(wanted: int) -> float | None:
+        if wanted >= len(ends) or following[wanted] == ends[wanted]:
+            return None
         following[wanted] += 1
+        return float(reward[order[following[wanted] - 1]])
+
+    return answer
+
+
+def _decided(
+    policy: Policy, sizes: Sequence[int], answer: Callable[[int], Any], rng: Any, decisions: int, horizon: int
+) -> Floats:
+    """Return the outcomes of a policy from nothing, until there is none or there are enough."""
+    agent = policy.with_horizon(horizon).for_problem(0, 0).agent(*sizes, seed=int(rng.integers(2**31)))
+    found: list[float] = []
+    while len(found) < decisions:
+        decision = agent.ask()
+        outcome = answer(int(np.ravel_multi_index(decision.shown, sizes)))
+        if outcome is None:
+            break
         agent.tell(decision, clicked=bool(outcome))
         found.append(float(outcome))
     return np.array(found)

@@ -13,6 +13,7 @@ from rankone.analysis.estimate_table import LEAST, estimate_table
 from rankone.analysis.logged_decisions import (
     ESTIMATED,
     PAIR,
+    ROUNDED,
     assumption,
     factors_of,
     read_decisions,
@@ -87,10 +88,7 @@ class WhatIf(Shown):
                 "for that and is the first to look at; the spread of the others is not the same throughout."
             )
         if self.rounded:
-            said.append(
-                "Outcomes are rewards that were rounded at random to a click or none, with probability reward / cap: "
-                "values are shares of the experiment's reward_cap, right on average, and spread more than rewards do."
-            )
+            said.append(ROUNDED)
         if self.assumed:
             said.append(f"The log has no probabilities: {_ASSUMED[self.assumed]}.")
         if self.without_chance:
@@ -170,7 +168,7 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
         target: a combination, ``{"row_name": "A", "col_name": "1"}`` or ``"row_name=A,col_name=1"`` (factors that are
             not named, but are in `factors`, are chosen as in the log), or a table with the factors and ``probability``.
             The items of a list from the top, ``["A", "B"]``, go to `evaluate_lists`, which has more to set. A `Policy`
-            that learns (``rankone.UTS()``) is replayed from its first decision.
+            that learns (``rankone.UTS()``) is replayed from its first decision; that needs no probabilities.
         factors: columns of all factors that the probability is of; by default those of an export, else of the target.
         clicked: column of the outcome, 0 to 1; by default ``clicked``, ``click`` or ``reward``.
         chance: column of the probability; by default ``chance``, ``propensity_score`` and the like.
@@ -203,6 +201,7 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
     names = [factors] if isinstance(factors, str) else list(factors)
     names = names or factors_of(table)
     if is_policy:
+        _refuse_probabilities(chance, uniform, estimated)
         rows = usable_rows(table, names or PAIR, clicked, None, time, "uniform")  # needs none
         return replay_policy(target, rows, names or PAIR, level, seed, horizon)
     wanted = read_target(target)
@@ -222,3 +221,12 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
         without_chance=found.without_chance, target=told_target(target, wanted), assumed=found.assumed,
         changing=found.changing, level=level, rounded=rows.rounded,
     )  # fmt: skip
+
+
+def _refuse_probabilities(chance: str | None, uniform: bool, estimated: bool) -> None:
+    """Refuse what says where probabilities come from: the replay of a policy uses none."""
+    given = {"chance": chance is not None, "uniform": uniform, "estimated": estimated}
+    for name, said in given.items():
+        if said:
+            why = "leave it out: a policy that is replayed needs none"
+            raise InputError("a policy without a word on probabilities", name, why)
