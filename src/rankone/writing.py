@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,11 +68,26 @@ def write_table(path: Path, table: pl.DataFrame) -> None:
     write_file(path, content.getvalue())
 
 
+def sync_folder(folder: Path) -> None:
+    """Return when the names in a folder are on the disk, too: those of files that must outlive a power cut."""
+    with writing(folder):
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
+
+
+class AlreadyThere(InputError):
+    """A file that was to be new is there."""
+
+
 @contextlib.contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
+def whole_file(path: Path, new: bool = False) -> Iterator[Path]:
     """Yield another place to write a file to: whoever looks at its own place sees all of it or nothing.
 
     The file keeps the permissions it had, from the first byte on; links stay links, pipes and devices are written to.
+    One that shall be `new` replaces nothing, not even what somebody else wrote meanwhile: AlreadyThere.
     """
     path = path.resolve()
     if path.exists() and not path.is_file():
@@ -86,7 +102,23 @@ def whole_file(path: Path) -> Iterator[Path]:
             if mode is not None:
                 part.chmod(mode)
             yield part
-            part.replace(path)
+            if new:
+                _appear(part, path)
+            else:
+                part.replace(path)
     finally:
         with contextlib.suppress(OSError):  # what went wrong has been said
             part.unlink()
+
+
+def _appear(part: Path, path: Path) -> None:
+    """Give a file its name, unless there is one of that name: a link, which only one of two can make."""
+    there = AlreadyThere(f"a new file {path}", "one that is there", "name another")
+    try:
+        os.link(part, path)
+    except FileExistsError:
+        raise there from None
+    except OSError:  # not every file system has links
+        if path.exists():
+            raise there from None
+        part.replace(path)

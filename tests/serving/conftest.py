@@ -12,6 +12,8 @@ import pytest
 
 from rankone.serving.storage import STORAGES
 
+from .archives import shop  # noqa: F401 - a fixture
+
 REQUIRED = os.environ.get("RANKONE_REQUIRE_POSTGRES") == "1"
 
 

@@ -1,74 +1,24 @@
-"""Archives: a database does not grow for ever, and nothing else changes; whatever goes wrong, nothing is half done."""
+"""Archives: a database does not grow for ever, and nothing else changes. `test_archive_faults` has the bad days."""
 
 import json
-import resource
-import signal
 import sqlite3
-import subprocess
-import sys
-import threading
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
 import rankone
-from rankone.cli import build_app
-from rankone.errors import InputError, JournalError, KeyReused, StorageError, UnknownDecision
-from rankone.serving import Database, Experiment
-from rankone.serving.archive import archive, sweep
+from rankone.errors import InputError, KeyReused, UnknownDecision
+from rankone.serving import Database, Experiment, excluding
+from rankone.serving.archive import archive
+from rankone.serving.archive_exclusion import Refolded
 from rankone.serving.backup import backup, restore
 from rankone.serving.doctor import examine
 from rankone.serving.export import decisions_table
-from rankone.serving.storage.journal_tables import JournalTables
 from rankone.web.page.timeline import Timeline
 
+from .archives import LEVELS, busy, live, refused, rows_of, run, wrong
 from .helpers import Audience, Clock, error_of, saved
 from .journals.record import FOLDER
-
-LEVELS = {"rows": 3, "cols": 2, "seed": 7}
-
-
-def live(database, clock, name="homepage", **settings):
-    settings = LEVELS | {"policy": "ucb1"} | settings
-    return Experiment(name, db=database, clock=clock, **settings)
-
-
-def busy(experiment, clock, steps, seed=0):
-    """An audience at work; some decisions stay open."""
-    audience = Audience(seed=seed, silent=0.1)
-    for _ in range(steps):
-        audience.step(experiment)
-        clock.pass_seconds(1)
-
-
-def rows_of(database, number=1):
-    return database.use(lambda storage: storage.tail(number, 0, 10**6))
-
-
-def wrong(db, folder=None):
-    return [finding for finding in examine(db, folder) if not finding.ok]
-
-
-def run(*words):
-    return CliRunner().invoke(build_app(), [str(word) for word in words])
-
-
-def refused(*words):
-    """What a command says when it cannot."""
-    return str(run(*words).exception)
-
-
-@pytest.fixture
-def shop(tmp_path):
-    """A database with an archive of half of its events."""
-    clock, folder = Clock(), tmp_path / "archives"
-    folder.mkdir()
-    with Database(tmp_path / "rankone.db", durability="off") as database:
-        experiment = live(database, clock)
-        busy(experiment, clock, 300)
-        list(archive(database, "homepage", folder, 150))
-        yield database, experiment, clock, folder
 
 
 @pytest.mark.parametrize("settings", [{}, {"policy": "uts", "window": 40, "goal": "both"}])
@@ -201,6 +151,86 @@ def test_an_exclusion_speaks_of_what_is_not_archived(shop):
         assert saved(Experiment("homepage", db=again, clock=clock)) == saved(experiment)
 
 
+@pytest.mark.parametrize("settings", [{}, {"policy": "uts", "window": 40, "goal": "both"}])
+def test_an_exclusion_with_the_files_reaches_into_archives_bit_for_bit(db, tmp_path, settings):
+    """A twin that is never archived excludes the same, and decides the same from there on."""
+    clock = Clock()
+    with Database(db, durability="off") as database, Database(None) as other:
+        one, twin = live(database, clock, **settings), live(other, clock, **settings)
+        audiences = [Audience(seed=1, silent=0.1), Audience(seed=1, silent=0.1)]
+
+        def go_on(steps):
+            for step in range(steps):
+                for audience, experiment in zip(audiences, (one, twin), strict=True):
+                    audience.step(experiment)
+                    if step % 10 == 0:
+                        experiment.tell(experiment.ask().id, True, source="robot")
+                clock.pass_seconds(1)
+
+        def exclude(**fits):
+            taken = [each.exclude(**fits) for each in (one.with_archives(tmp_path), twin)]
+            assert taken[0] == taken[1] > 0
+            assert {**one.report().to_dict(), "seq": 0} == {**twin.report().to_dict(), "seq": 0}
+            assert wrong(db, tmp_path) == []
+            assert any(found.check == "archive replay" and found.checked for found in examine(db, tmp_path))
+
+        began = clock.now / 1e6
+        go_on(100)
+        list(archive(database, "homepage", tmp_path, 50))
+        go_on(20)
+        exclude(source="robot")
+        go_on(30)
+        list(archive(database, "homepage", tmp_path, 10))
+        exclude(since=began + 20, until=began + 70, row="row 1")
+        go_on(10)
+        exclude(until=began + 30)
+        reopened = Database(db, durability="off")
+        again = Experiment("homepage", db=reopened, clock=clock)
+        assert saved(again) == saved(one)
+        assert [again.ask()[1:] for _ in range(10)] == [twin.ask()[1:] for _ in range(10)]
+        reopened.close()
+        clock.pass_seconds(100)
+        list(archive(database, "homepage", tmp_path, 5))
+        table = decisions_table(database, "homepage", archive=tmp_path)
+        assert int(table["learned"].sum()) == one.look(lambda fold: int(fold.pulls.sum()))
+    assert wrong(db, tmp_path) == []
+
+
+def test_an_exclusion_in_archives_is_whole_or_not_at_all(shop, tmp_path, monkeypatch):
+    database, experiment, _, folder = shop
+    for wrong_folder in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(InputError, match=r"all archives .*No such file .*nothing was changed"):
+            experiment.with_archives(wrong_folder).exclude(row="row 1")
+    assert "expected one of the rows" in refused(
+        "exclude", database.where, "homepage", "--row", "x", "--archive", folder
+    )
+
+    def changed_meanwhile(*arguments):
+        found = Refolded(*arguments)
+        experiment.stop("row 1", "col 1")
+        experiment.resume()
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(excluding, "Refolded", changed_meanwhile)
+        with pytest.raises(InputError, match="nothing was excluded: try again"):
+            experiment.with_archives(folder).exclude(row="row 1")
+    assert experiment.report().excluded == 0
+    assert wrong(database.where, folder) == []
+
+    (note,) = experiment.look(lambda fold: fold.archives)
+    without = run("exclude", database.where, "homepage", "--row", "row 2")
+    assert "--archive FOLDER reaches it, too" in without.stdout
+    told = run("exclude", database.where, "homepage", "--row", "row 1", "--archive", folder)
+    assert "still counts" not in told.stdout
+    assert experiment.report().excluded == sum(int(each.stdout.split()[0]) for each in (without, told))
+    assert experiment.look(lambda fold: fold.archived) == note["upto"]
+    assert experiment.changes()[-1].what == f"events up to {note['upto']:,}, which are archived, counted again"
+    (found,) = backup(database.where, tmp_path / "monday.backup")
+    with pytest.raises(InputError, match=f"behind its last archive, event {found.events}"):
+        restore(tmp_path / "monday.backup", tmp_path / "earlier.db", upto={"homepage": found.events - 1})
+
+
 def test_a_service_that_was_behind_reads_on(shop):
     """A process that has not looked for long finds its events gone, and begins at the base."""
     database, experiment, clock, folder = shop
@@ -226,160 +256,6 @@ def test_the_page_counts_what_is_left_and_remembers_simulation(tmp_path):
         timeline.catch_up()
         assert timeline.simulated == 10
         assert 0 < sum(point["decisions"] for point in timeline.to_dict()["points"]) < 10
-
-
-def test_two_archives_at_once_move_everything_once(shop, monkeypatch):
-    database, experiment, clock, folder = shop
-    clock.pass_seconds(1000)
-    busy(experiment, clock, 10, seed=3)
-    started, other = threading.Event(), Database(database.where)
-    from rankone.serving import archive as module
-
-    write = module.write_rows
-
-    def slowly(*arguments):
-        found = write(*arguments)
-        if not started.is_set():  # the first to come is overtaken by the second
-            started.set()
-            list(archive(other, "homepage", folder, 0.5))
-        return found
-
-    monkeypatch.setattr(module, "write_rows", slowly)
-    with pytest.raises(InputError, match=r"one archive of 'homepage' at a time.*nothing was moved twice"):
-        list(archive(database, "homepage", folder, 0.5))
-    other.close()
-    assert len(list(folder.glob("*.parquet"))) == 2
-    assert not list(folder.glob(".*"))
-    assert wrong(database.where, folder) == []
-
-
-def test_a_file_that_another_archive_gave_up_does_not_count(shop, monkeypatch):
-    database, experiment, clock, folder = shop
-    busy(experiment, clock, 10, seed=3)
-    clock.pass_seconds(1000)
-    before, files, other = rows_of(database), sorted(folder.iterdir()), Database(database.where)
-    from rankone.serving import archive as module
-
-    write, given_up = module.write_rows, []
-
-    def overtaken(path, *arguments):
-        found = write(path, *arguments)
-        if not given_up:  # the second writes the same file, is interrupted and clears up
-            given_up.append(path)
-            with monkeypatch.context() as patch:
-                patch.setattr(JournalTables, "put_base", interrupted)
-                with pytest.raises(KeyboardInterrupt):
-                    list(archive(other, "homepage", folder, 0.5))
-            assert not path.exists()
-        return found
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(module, "write_rows", overtaken)
-    with pytest.raises(InputError, match=r"one archive of 'homepage' at a time.*nothing was moved twice"):
-        list(archive(database, "homepage", folder, 0.5))
-    other.close()
-    assert (rows_of(database), sorted(folder.iterdir())) == (before, files)
-    assert wrong(database.where, folder) == []
-
-
-def test_another_databases_file_is_not_replaced(shop, tmp_path):
-    _, _, clock, folder = shop
-    with Database(tmp_path / "other.db") as other:
-        experiment = live(other, clock, seed=8)
-        busy(experiment, clock, 300, seed=5)
-        (file,) = folder.glob("*.parquet")
-        content = file.read_bytes()
-        last = int(file.stem.split("-")[-1])
-        at = rows_of(other)[last - 1][2]
-        with pytest.raises(InputError, match="a folder of its own"):
-            list(archive(other, "homepage", folder, (clock.now - at) / 1e6))
-        assert file.read_bytes() == content
-        assert len(rows_of(other)) == experiment.look(lambda fold: fold.seq)
-
-
-CUT_SHORT = """
-import os, signal, sys
-from rankone.serving import Database, archive
-from rankone.serving.storage.journal_tables import JournalTables
-point, db, folder = sys.argv[1:]
-die = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
-class_, name = {"file": (archive, "write_rows"), "base": (JournalTables, "put_base"), "sweep": (JournalTables, "remove")}[point]
-done = getattr(class_, name)
-def once(*arguments):
-    found = done(*arguments)
-    die()
-setattr(class_, name, once)
-with Database(db) as database:
-    list(archive.archive(database, "homepage", folder, 0))
-"""
-
-
-@pytest.mark.parametrize("point", ["file", "base", "sweep"])
-def test_an_archive_that_is_killed_leaves_nothing_half_done(tmp_path, point):
-    db, folder, clock = tmp_path / "rankone.db", tmp_path / "archives", Clock()
-    folder.mkdir()
-    with Database(db, durability="off") as database:
-        experiment = live(database, clock)
-        busy(experiment, clock, 60)
-        known = experiment.report().outcomes
-    ended = subprocess.run([sys.executable, "-c", CUT_SHORT, point, db, folder], check=False)
-    assert ended.returncode == -signal.SIGKILL
-    assert wrong(db, folder) == []
-    with Database(db) as database:
-        assert Experiment("homepage", db=database).report().outcomes == known
-        assert sweep(database, 1) == 0 or point == "sweep"
-        moved = list(archive(database, "homepage", folder, 0))
-        assert len(moved) == (0 if point == "sweep" else 1)
-        assert Experiment("homepage", db=database).report().outcomes == known
-    findings = examine(db, folder)
-    assert [finding for finding in findings if not finding.ok] == []
-    assert not any("still to be taken out" in finding.detail for finding in findings)
-
-
-def test_a_disk_that_is_full_moves_nothing(shop):
-    database, _, clock, folder = shop
-    clock.pass_seconds(1000)
-    files, before = sorted(folder.iterdir()), rows_of(database)
-    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
-    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (500, limit[1]))
-        with pytest.raises(StorageError, match=r"to write .*File too large - make room"):
-            list(archive(database, "homepage", folder, 5))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
-        signal.signal(signal.SIGXFSZ, ignored)
-    assert sorted(folder.iterdir()) == files
-    assert rows_of(database) == before
-    assert wrong(database.where, folder) == []
-
-
-def test_what_is_wrong_with_an_archive_is_said(shop, tmp_path):
-    database, _, _, folder = shop
-    db = database.where
-    assert any("not looked at: pass --archive" in finding.detail for finding in examine(db))
-    (file,) = folder.glob("*.parquet")
-    (folder / file.name.replace("000000001-", "000000001-9")).write_bytes(b"left over")
-    assert any("interrupted, not needed" in finding.detail for finding in examine(db, folder))
-    content = file.read_bytes()
-    file.write_bytes(content[:500] + b"x" + content[501:])
-    assert "is not as it was written" in wrong(db, folder)[0].detail
-    file.write_bytes(content[:-200])
-    with pytest.raises(JournalError, match="an archive as it was written"):
-        decisions_table(database, "homepage", archive=folder)
-    file.unlink()
-    assert "No such file" in wrong(db, folder)[0].detail
-    with pytest.raises(InputError, match="no such file in"):
-        decisions_table(database, "homepage", archive=folder)
-    kept = next(row[0] for row in rows_of(database) if row[3] >= 0)
-    database.use(lambda storage: storage.query(f"UPDATE rankone_journal SET at = at + 1 WHERE seq = {kept}"))
-    assert "not as they were written" in wrong(db)[0].detail
-    database.use(lambda storage: storage.query("UPDATE rankone_snapshots SET body = {}", (b"nonsense" * 9,)))
-    assert any("damaged" in finding.detail for finding in wrong(db))
-    with Database(db) as again, pytest.raises(JournalError, match="restore the database from a backup"):
-        Experiment("homepage", db=again)
 
 
 def test_backups_hold_what_is_left_and_end_behind_the_archive(shop, tmp_path):

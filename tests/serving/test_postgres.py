@@ -69,6 +69,19 @@ def ended_in_a_transaction(db):
     return storage
 
 
+def test_who_reads_from_one_moment_may_think_longer_than_one_who_writes(postgres_db):
+    """A policy may have to be compiled meanwhile, and nobody waits for a reader."""
+    with start(postgres_db) as experiment:
+        experiment.ask()
+    with Database(postgres_db, patience=1.5) as database, database.reader() as reader:
+        reader.hold_still()
+        time.sleep(1)  # a writer would have lost its transaction after half a second
+        assert reader.last_event(1) == 2
+        reader.rollback()
+        ((limit,),) = reader.query("SHOW idle_in_transaction_session_timeout")
+        assert limit == "500ms"
+
+
 def test_a_commit_that_is_not_answered_may_have_got_in(postgres_db):
     with contextlib.closing(ended_in_a_transaction(postgres_db)) as storage:
         assert "it may have got in" in str(error_of(storage.commit))

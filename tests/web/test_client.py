@@ -18,8 +18,8 @@ from rankone.errors import Contradiction, InputError, KeyReused, StorageError, U
 from rankone.serving import Experiment, Outcome
 
 # What makes no sense at a distance: the service settles windows itself, looks are its own business,
-# and it knows whose token a client has.
-NOT_REMOTE = {"do", "look", "settle", "on_behalf_of"}
+# it knows whose token a client has, and archives are files.
+NOT_REMOTE = {"do", "look", "settle", "on_behalf_of", "with_archives"}
 
 
 @pytest.fixture

@@ -82,6 +82,7 @@ NEEDS = {
     "page_alarms_js": None,
     "page_plan_js": None,
     "page_manage_js": None,
+    "page_manage_create_js": None,
     "page_manage_tokens_js": None,
     "page_verdict_js": None,
     "page_tables_js": None,

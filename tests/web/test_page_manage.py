@@ -125,10 +125,10 @@ def test_experiments_and_tokens_are_made_and_ended(closed, open_page):
     url, admin, _, database = closed
     page = manage(open_page, url, admin, "homepage")
     new = form(page, "New experiment")
-    new.get_by_label("Name").fill("<u>fresh</u>")
+    new.get_by_label("Name", exact=True).fill("<u>fresh</u>")
     new.locator("textarea").nth(0).fill("one\n two \n\n<script>window.hacked=1</script>")
     new.locator("textarea").nth(1).fill("x\ny")
-    assert "3 times 2 combinations" in carry_out(page, "New experiment", "it is there")
+    assert "with 6 combinations (3 times 2)" in carry_out(page, "New experiment", "it is there")
     assert "<u>fresh</u>" in database.names()
     with Experiment("<u>fresh</u>", db=database) as fresh:
         assert [row.name for row in fresh.report().rows][:2] == ["one", "two"]
@@ -151,6 +151,46 @@ def test_experiments_and_tokens_are_made_and_ended(closed, open_page):
     page.locator(".act-form tr", has_text=made.id).get_by_text("revoked by").wait_for()
     while Api(url, secret)("GET", "/v1/experiments").status == 200:
         time.sleep(0.05)
+    assert page.evaluate("window.hacked") is None
+
+
+@pytest.mark.parametrize("options", [{}, {"size": PHONE}], ids=["desktop", "phone"])
+def test_a_new_experiment_may_have_any_number_of_factors(closed, open_page, options):
+    url, admin, _, database = closed
+    page = manage(open_page, url, admin, "homepage", **options)
+    new = form(page, "New experiment")
+    name = f"four factors, {len(options)}"
+    new.get_by_label("Name", exact=True).fill(name)
+    wanted = {"headline": ["A", "B"], "<i>image</i>": ["1", "2", "3"], "__proto__": ["x", "y"], "button": ["buy"]}
+    for _ in range(3):
+        new.get_by_role("button", name="One factor more").click()
+    new.get_by_role("button", name="Remove").nth(2).click()
+    assert new.locator("legend").all_inner_texts() == [f"Factor {place}" for place in (1, 2, 3, 4)]
+    for place, (factor, levels) in enumerate(wanted.items()):
+        new.get_by_label("Its name").nth(place).fill(factor)
+        new.get_by_label("Its levels").nth(place).fill("\n".join(levels))
+    new.get_by_label("Its name").nth(3).fill("headline")
+    new.locator("button").last.click()
+    new.get_by_text("two are called 'headline'").wait_for()
+    new.get_by_label("Its name").nth(3).fill("button")
+    width = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert width[0] <= width[1]
+    assert "with 12 combinations (2 times 3 times 2 times 1)" in carry_out(page, "New experiment", "it is there")
+    with Experiment(name, db=database) as made:
+        found = made.report().factors
+        assert {factor.name: [level.name for level in factor.levels] for factor in found} == wanted
+    assert new.locator("fieldset").count() == 2  # ready for the next one
+
+    for _ in range(18):
+        new.get_by_role("button", name="One factor more").click()
+    assert new.get_by_role("button", name="One factor more").is_hidden()  # no experiment has more than 20
+    for _ in range(19):
+        new.get_by_role("button", name="Remove").first.click()
+    assert new.get_by_role("button", name="Remove").is_hidden()
+    new.get_by_label("Name", exact=True).fill(f"{name}: one")
+    new.get_by_label("Its name").fill("headline")
+    new.get_by_label("Its levels").fill("A\nB")
+    assert "with 2 combinations?" in carry_out(page, "New experiment", "it is there")
     assert page.evaluate("window.hacked") is None
 
 
@@ -211,6 +251,19 @@ def test_nobody_gives_more_than_they_have(tmp_path):
         )
         assert (its.expires <= mine.expires, its.rate) == (True, 7), "it ends no later, and is no quicker"
         assert Api(url, one)("POST", f"/v1/tokens/{one.split('_')[1]}/revoke").status == 200
+
+
+def test_a_token_whose_row_is_gone_is_no_more_than_it_was(tmp_path):
+    """It is let in until the service looks again, and may do until then what it might before."""
+    db = tmp_path / "rankone.db"
+    with Database(db) as database, running(db, require_token=True) as url:
+        token, _ = create_token(database, ["read"], "homepage"), create_token(database, SCOPES)
+        api = Api(url, token)
+        while api("GET", "/v1/whoami").status != 200:
+            time.sleep(0.05)
+        database.use(lambda storage: storage.query("DELETE FROM rankone_tokens WHERE note = ''"))
+        while (answer := api("GET", "/v1/whoami")).status == 200:
+            assert (answer.json()["scopes"], answer.json()["experiment"]) == (["read"], "homepage")
 
 
 def test_the_first_token_from_the_page_shuts_nobody_out(tmp_path, open_page):

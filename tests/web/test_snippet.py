@@ -258,7 +258,8 @@ def test_what_was_shown_once_is_not_voided_by_a_later_view(visit, browser):
             told.append(json.loads(body))
         if what == "visit":
             asked.append(body)
-            return of_json({"decisions": [DECISION | {"id": ids[len(asked) - 1]}]})
+            id = ids[len(asked) - 1]
+            return of_json({"decisions": [DECISION | {"id": id}], "repeated": id in ids[: len(asked) - 1]})
         return None if what == "snippet" else of_json({})
 
     other = PATIENT.replace("data-level", "data-other")
@@ -274,6 +275,26 @@ def test_what_was_shown_once_is_not_voided_by_a_later_view(visit, browser):
         first.click("a")
         until(lambda: len(told) > 1)
     assert [(each["id"], each.get("void")) for each in told] == [(ids[-1], True), (ids[0], None)]
+
+
+def test_a_visitor_in_two_browsers_keeps_what_one_of_them_showed(visit, service, browser):
+    """Where the second has no time, or not these levels, what the first showed still counts, clicked or not."""
+    url, experiment = service
+    mine = PATIENT.replace("async", 'data-visitor="Ann" async')
+    first = visit(url, browser.new_context(), page=mine)
+    until(lambda: experiment.report().decisions == 1)
+    first.wait_for_load_state("networkidle")
+    for page in (mine.replace("60000", "0"), mine.replace("data-level", "data-other")):
+        context = browser.new_context()
+        with context.expect_event("response", lambda answer: answer.url.endswith("/visit"), timeout=60_000) as asked:
+            view = visit(url, context, page=page)
+        assert asked.value.json()["repeated"]
+        view.wait_for_load_state("networkidle")
+    first.click("a")
+    until(lambda: experiment.report().outcomes["held"] == 1)
+    assert (experiment.report().decisions, experiment.report().outcomes["void"]) == (1, 0)
+    visit(url, browser.new_context(), page=mine.replace("60000", "0").replace("Ann", "Bob"))
+    until(lambda: experiment.report().outcomes["void"] == 1)  # nobody has shown this one
 
 
 NONSENSE = [
@@ -370,8 +391,10 @@ def test_a_service_answers_factors_as_the_snippet_reads_them(service):
     api = Api(service[0])
     factors = {"headline": ["A", "B"], "image": ["1", "2"], "button": ["x", "y"]}
     assert api("POST", "/v1/experiments", {"name": "three", "factors": factors}).status == 201
-    first, again = (api.on("three", "POST", "/visit", {"visitor": "Ann"}).json()["decisions"][0] for _ in range(2))
+    visits = [api.on("three", "POST", "/visit", {"visitor": "Ann"}).json() for _ in range(2)]
+    first, again = (visit["decisions"][0] for visit in visits)
     assert first == again
+    assert [visit["repeated"] for visit in visits] == [False, True]
     assert all(first["levels"][factor] in levels for factor, levels in factors.items())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -21,6 +22,7 @@ def exclude(
     level: list[str] = typer.Option([], "--level", help=LEVEL_HELP),
     since: float | None = typer.Option(None, help="Asked at this time (seconds since 1970) or later."),
     until: float | None = typer.Option(None, help="Asked before this time (seconds since 1970)."),
+    archive: Path | None = typer.Option(None, help="Folder with the archives of the experiment: those in it, too."),
     why: str = typer.Option("outcomes excluded", help="A note for the journal."),
 ) -> None:
     """Undo false clicks: outcomes so far that match all that is given no longer count."""
@@ -28,7 +30,8 @@ def exclude(
 
     fits: dict[str, Any] = {"source": source, "token": token, "row": row, "col": col, "levels": level_of_each(level)}
     with experiment_of(db, name) as experiment:
-        taken = experiment.exclude(**fits, since=since, until=until, why=why)
+        whole = experiment if archive is None else experiment.with_archives(archive)
+        taken = whole.exclude(**fits, since=since, until=until, why=why)
         print(f"{amount(taken, 'outcome')} of '{name}' excluded.")
-        if experiment.look(lambda fold: fold.archived):
-            print("What is in its archives still counts.")
+        if archive is None and experiment.look(lambda fold: fold.archived):
+            print("What is in its archives still counts: --archive FOLDER reaches it, too.")

@@ -53,6 +53,7 @@ from rankone.serving.settings import Settings
 from rankone.serving.storage import Storage
 from rankone.serving.storage.driver import Row
 from rankone.specs import is_number
+from rankone.writing import sync_folder
 
 SIMULATED = "simulated"  # the source that a simulated audience gives
 _IN_A_FILE = 500_000  # events, about
@@ -92,7 +93,9 @@ def archive(database: Database, name: str, to: str | Path, older_than: float) ->
         raise InputError("older_than as seconds, from 0 on", older_than, "try older_than=86_400 * 30")
     number = database.number(name)  # it must be there
     try:
-        folder.mkdir(exist_ok=True)
+        if not folder.is_dir():
+            folder.mkdir(exist_ok=True)
+            sync_folder(folder.absolute().parent)  # or a power cut could take away the folder with the files in it
     except OSError as error:
         raise InputError(f"a folder for archives at {folder}", error.strerror or str(error), "name another") from error
     of = database.transactions.enter(name, _never)
@@ -118,7 +121,7 @@ def _archive_some(database: Database, of: CachedFold, name: str, folder: Path, u
         last = _last_before(storage, number, before, until)
         if last <= before:
             return None
-        eras = int(np.isin(of_rows(storage.marks(number)).numbers[:, KIND], ERAS).sum())
+        eras = count_eras(storage, number)
         try:
             part = _read(storage, number, last)
         except JournalError:
@@ -129,10 +132,16 @@ def _archive_some(database: Database, of: CachedFold, name: str, folder: Path, u
             return None
         kept = kept_rows([*storage.upto(number, before), *part.rows], part.fold.open)
     path = folder / _file_name(name, number, before + 1, last)
-    size, digest = write_rows(path, part.rows, before, part.chain_before)
+    written = write_rows(path, part.rows, before, part.chain_before)
     body = snapshot.save(part.fold)
     note = {"first": before + 1, "upto": last, "since": part.rows[0][AT], "until": part.fold.at, **part.totals}
-    note |= {"file": path.name, "bytes": size, "digest": digest, "base": snapshot.digest(body), "kept": checksum(kept)}
+    note |= {
+        "file": path.name,
+        "bytes": written.size,
+        "digest": written.digest,
+        "base": snapshot.digest(body),
+        "kept": checksum(kept),
+    }
 
     def plan(fold: Fold, draft: Draft) -> None:
         storage = database.transactions.storage
@@ -149,7 +158,8 @@ def _archive_some(database: Database, of: CachedFold, name: str, folder: Path, u
     try:
         database.transactions.change(of, plan)
     except BaseException:
-        _discard(database, of, path)
+        if written.new:
+            _discard(database, of, path)
         raise
     totals = part.totals
     return Archived(name, path, before + 1, last, totals["decisions"], totals["outcomes"], totals["clicks"])
@@ -184,18 +194,39 @@ class _Part:
     totals: dict[str, int]
 
 
+def count_eras(storage: Storage, number: int) -> int:
+    """Return how often an experiment was changed, with its creation."""
+    return int(np.isin(of_rows(storage.marks(number)).numbers[:, KIND], ERAS).sum())
+
+
 def _read(storage: Storage, number: int, last: int) -> _Part:
     """Read and check the events up to `last`, and fold them."""
     try:
-        return fold_upto(storage, number, last)
+        return _read_part(storage, number, last)
     except Diverged:  # the policy starts afresh when it is next used, be it before or after this
-        return fold_upto(storage, number, last, with_policy=False)
+        return _read_part(storage, number, last, with_policy=False)
 
 
-def fold_upto(storage: Journal, number: int, last: int, with_policy: bool = True) -> _Part:
-    """Fold a journal from where it begins to event `last`."""
+def _read_part(storage: Storage, number: int, last: int, with_policy: bool = True) -> _Part:
     fold = begin(storage, number, with_policy)
     part = _Part(fold, [], fold.chain, dict.fromkeys(("decisions", "outcomes", "clicks", "simulated"), 0))
+    for rows, events in _each_upto(storage, number, fold, last):
+        part.rows += rows
+        for what, count in _totals(events).items():
+            part.totals[what] += count
+    return part
+
+
+def fold_upto(storage: Journal, number: int, last: int, with_policy: bool = True) -> Fold:
+    """Fold a journal from where it begins to event `last`."""
+    fold = begin(storage, number, with_policy)
+    for _ in _each_upto(storage, number, fold, last):
+        pass  # each is folded as it comes
+    return fold
+
+
+def _each_upto(storage: Journal, number: int, fold: Fold, last: int) -> Iterator[tuple[list[Row], Events]]:
+    """Apply the events behind those a fold has seen, up to event `last`, and yield them stretch by stretch."""
 
     def tail(after: int, limit: int) -> list[Row]:
         return storage.tail(number, after, min(limit, last - after)) if after < last else []
@@ -203,10 +234,7 @@ def fold_upto(storage: Journal, number: int, last: int, with_policy: bool = True
     for rows, events, chain in each_checked(tail, fold.seq, fold.chain):
         fold.apply(events)
         fold.chain = chain
-        part.rows += rows
-        for what, count in _totals(events).items():
-            part.totals[what] += count
-    return part
+        yield rows, events
 
 
 def _totals(events: Events) -> dict[str, int]:
@@ -279,11 +307,16 @@ def file_stem(name: str, number: int) -> str:
 
 
 def archive_notes(storage: Storage, number: int) -> list[dict[str, Any]]:
-    """Return what the journal says of its archives, oldest first."""
+    """Return what the journal says of its archives, oldest first; of the last one, what it was counted as last."""
     marks = of_rows(storage.marks(number))
-    kinds = marks.numbers[:, KIND].tolist()
-    places = [place for place, kind in enumerate(kinds) if kind == Kind.ARCHIVE]
-    return [marks.texts[place].details() | {"event": int(marks.numbers[place, SEQ])} for place in places]
+    notes: list[dict[str, Any]] = []
+    for place in np.flatnonzero(marks.numbers[:, KIND] == Kind.ARCHIVE).tolist():
+        note = marks.texts[place].details() | {"event": int(marks.numbers[place, SEQ])}
+        if note.pop("again", False):
+            notes[-1] |= note
+        else:
+            notes.append(note)
+    return notes
 
 
 class WithArchive:
@@ -291,6 +324,7 @@ class WithArchive:
 
     def __init__(self, storage: Storage, number: int, folder: Path, until: int | None = None) -> None:
         self._storage, self._until = storage, until  # as the journal was at this event
+        self.pretended: list[Row] = []  # rare events that are not written yet
         notes = archive_notes(storage, number)
         self.files = [(int(note["upto"]), ArchiveFile(folder / note["file"])) for note in notes]
 
@@ -305,7 +339,12 @@ class WithArchive:
 
     def marks(self, experiment: int) -> list[Row]:
         """Return the rare events, which are all in the database."""
-        return [row for row in self._storage.marks(experiment) if self._until is None or row[SEQ] <= self._until]
+        there = [row for row in self._storage.marks(experiment) if self._until is None or row[SEQ] <= self._until]
+        return there + self.pretended
+
+    def decision_at(self, experiment: int, at: int) -> int:
+        """Return the number of decisions asked before the time `at`, in files or not."""
+        return max(self._storage.decision_at(experiment, at), *(file.decision_at(at) for _, file in self.files))
 
     def base(self, experiment: int) -> None:
         """Nothing is missing."""

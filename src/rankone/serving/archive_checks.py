@@ -10,7 +10,7 @@ from typing import Any
 from rankone.errors import RankoneError
 from rankone.serving import snapshot
 from rankone.serving.archive import WithArchive, archive_notes, checksum, file_stem, fold_upto, kept_rows
-from rankone.serving.archive_files import digest_of
+from rankone.serving.archive_files import fault_of
 from rankone.serving.finding import Finding
 from rankone.serving.fold import Diverged
 from rankone.serving.journal_reading import begin
@@ -39,13 +39,14 @@ def examine_archives(storage: Storage, name: str, number: int, folder: Path | No
     if folder is None:
         yield Finding(name, "files", True, "not looked at: pass --archive with their folder", checked=False)
         return
-    wrong = [each for each in (_wrong(folder / note["file"], note) for note in notes) if each is not None]
+    wrong = [each for each in (fault_of(folder / note["file"], note) for note in notes) if each is not None]
     found = f"{amount(len(notes), 'file')} as written" if not wrong else "; ".join(wrong)
     known = {note["file"] for note in notes}
     others = [
         path.name for path in sorted(folder.glob(f"{file_stem(name, number)}.*.parquet")) if path.name not in known
     ]
-    found += f"; of an archive that was interrupted, not needed: {', '.join(others)}" if others and not wrong else ""
+    if others and not wrong:
+        found += f"; not named by this journal, as what an interrupted archive leaves: {', '.join(others)}"
     yield Finding(name, "files", not wrong, found)
     if not wrong:
         yield _replayed(storage, name, number, base, folder, notes[-1]["event"])
@@ -58,14 +59,6 @@ def _told(notes: list[dict[str, Any]]) -> str:
     return f"{moved}, up to {until}, moved to {amount(len(notes), 'file')}"
 
 
-def _wrong(path: Path, note: dict[str, Any]) -> str | None:
-    """Return what is wrong with a file; None: nothing is."""
-    try:
-        return None if digest_of(path) == note["digest"] else f"{path.name} is not as it was written"
-    except OSError as error:
-        return f"{path.name}: {error.strerror}"
-
-
 def _replayed(storage: Storage, name: str, number: int, base: tuple[int, Any], folder: Path, event: int) -> Finding:
     """Compare what the journal begins with with all that is in the files, played once more."""
     if snapshot.of_another_version(bytes(base[1])):
@@ -74,7 +67,7 @@ def _replayed(storage: Storage, name: str, number: int, base: tuple[int, Any], f
 
     try:
         whole = WithArchive(storage, number, folder, until=event)
-        same = snapshot.save(fold_upto(whole, number, base[0]).fold) == bytes(base[1])
+        same = snapshot.save(fold_upto(whole, number, base[0])) == bytes(base[1])
     except (Diverged, PolicyNotKnown) as why:
         return Finding(name, "archive replay", True, f"not compared: the policy's code changed ({why})", checked=False)
     except RankoneError as error:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rankone.errors import InputError, JournalError
-from rankone.serving.journal import COLUMNS, NUMBERS
+from rankone.errors import InputError, JournalError, RankoneError
+from rankone.serving.journal import COLUMNS, NUMBERS, Kind
 from rankone.serving.journal_reading import each_checked
 from rankone.serving.storage.driver import Row
-from rankone.writing import whole_file
+from rankone.writing import AlreadyThere, sync_folder, whole_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,6 +49,13 @@ class ArchiveFile:
         first = int(self._table["seq"][0])
         return self._table.slice(max(0, after + 1 - first), limit).rows()
 
+    def decision_at(self, at: int) -> int:
+        """Return how many decisions had been asked before the time `at`, as far as this file knows."""
+        import polars as pl
+
+        asked = self._table.filter(pl.col("kind") == int(Kind.ASK), pl.col("at") < at)["decision"]
+        return int(asked[-1]) + 1 if len(asked) else 0
+
     def check(self, seq: int, chain: bytes) -> bytes:
         """Check that this follows event `seq` with checksum `chain`, event by event; return its last checksum."""
         last = chain
@@ -56,16 +64,51 @@ class ArchiveFile:
         return last
 
 
-def write_rows(path: Path, rows: Sequence[Row], before: int, chain: bytes) -> tuple[int, str]:
-    """Write rows that follow event `before` with checksum `chain`; return the file's size and checksum.
+class Written(NamedTuple):
+    """A file with all rows in it, on the disk."""
 
-    The file is read back and checked before it appears, and it is on the disk when this returns.
+    size: int
+    digest: str
+    new: bool  # it was not there before
+
+
+def write_rows(path: Path, rows: Sequence[Row], before: int, chain: bytes) -> Written:
+    """Write rows that follow event `before` with checksum `chain`.
+
+    The file is read back and checked before it appears, and it is on the disk when this returns. One that is there and
+    holds the same, as an archive leaves it that was killed, is taken as it is: other programs pack otherwise, and
+    another copy of the database may name it.
     """
+    found = None
+    if not path.exists():
+        with contextlib.suppress(AlreadyThere):  # another archive was quicker
+            found = _write(path, rows, before, chain)
+    if found is None:
+        found = _take(path, before, chain, rows[-1][-1])
+    sync_folder(path.parent)  # the name, too, must outlive a power cut
+    return found
+
+
+def _take(path: Path, before: int, chain: bytes, last: bytes) -> Written:
+    """Take a file that is there, if it leads from one checksum to the other."""
+    try:
+        same = ArchiveFile(path).check(before, chain) == last
+    except RankoneError:
+        same = False
+    if not same:
+        got = "one that is there, of another database"
+        raise InputError(f"a new file {path}", got, "give each database a folder of its own")
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+    return Written(path.stat().st_size, digest_of(path), new=False)
+
+
+def _write(path: Path, rows: Sequence[Row], before: int, chain: bytes) -> Written:
     import polars as pl
 
     content = io.BytesIO()  # Polars tells of a full disk in its own words, so it does not write to the disk
     pl.DataFrame(list(rows), schema=_schema(), orient="row").write_parquet(content)
-    with whole_file(path) as part:
+    with whole_file(path, new=True) as part:
         part.chmod(0o600)  # whoever has an id can tell an outcome
         with part.open("wb") as file:
             file.write(content.getbuffer())
@@ -73,16 +116,15 @@ def write_rows(path: Path, rows: Sequence[Row], before: int, chain: bytes) -> tu
             os.fsync(file.fileno())
         if ArchiveFile(part).check(before, chain) != rows[-1][-1]:
             raise JournalError(f"to read back what was written to {path}", "something else", "look after the disk")
-        size, digest = part.stat().st_size, digest_of(part)
-        if path.exists() and digest_of(path) != digest:
-            got = "one that is there, of another database"
-            raise InputError(f"a new file {path}", got, "give each database a folder of its own")
-    folder = os.open(path.parent, os.O_RDONLY)  # the name, too, must outlive a power cut
+        return Written(part.stat().st_size, digest_of(part), new=True)
+
+
+def fault_of(path: Path, note: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with a file of which the journal says this; None: nothing is."""
     try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-    return size, digest
+        return None if digest_of(path) == note["digest"] else f"{path.name} is not as it was written"
+    except OSError as error:
+        return f"{path.name}: {error.strerror}"
 
 
 def digest_of(path: Path) -> str:

@@ -28,7 +28,7 @@ from rankone.serving.storage.sqlite_backup import (
     read_mark,
 )
 from rankone.specs import amount
-from rankone.writing import whole_file
+from rankone.writing import sync_folder, whole_file
 
 log = logging.getLogger("rankone.serving")
 
@@ -61,7 +61,9 @@ def backup(db: str | Path, file: str | Path, *, over: bool = False) -> list[Posi
             raise InputError(f"a backup to replace at {file}", "something else", do)
     with whole_file(to) as part:
         sqlite_backup.copy(source, part, COMPLETE)
-        return positions(part)
+        found = positions(part)
+    sync_folder(to.resolve().parent)
+    return found
 
 
 def restore(
@@ -105,7 +107,9 @@ def restore(
         elif has_log(to):
             got = f"{log_of(to).name}, the rest of a database that was there"
             raise StorageError(f"nothing beside {to}", got, "move it away: it would be taken for this database's")
-        return positions(part)
+        found = positions(part)
+    sync_folder(to.resolve().parent)
+    return found
 
 
 def _give_way(old: Path, new: Path, over: bool) -> None:

@@ -72,29 +72,28 @@ def draft_resume(fold: Fold, draft: Draft) -> None:
     draft.add(Kind.ERA, -1, texts=Texts(note=era_note(fold, "resumed", stopped=None)))
 
 
-def draft_exclusion(
+def exclusion_fits(
     fold: Fold,
-    draft: Draft,
     *,
     source: str | None,
     token: str | None,
     levels: Mapping[str, str],
     first: int | None,
     last: int | None,
-    why: str,
-    prior: bool = False,
+) -> dict[str, Any]:
+    """Return which outcomes are excluded, as the journal keeps it; `first` and `last` are the numbers of decisions."""
+    fits: dict[str, Any] = {"source": source, "token": token, "first": first, "last": last}
+    fits |= _excluded_levels(fold, levels)
+    return {what: value for what, value in fits.items() if value is not None}
+
+
+def draft_exclusion(
+    fold: Fold, draft: Draft, fits: Mapping[str, Any], *, why: str, prior: bool = False, archives: bool = False
 ) -> int:
     """Draft the exclusion of outcomes that fit everything given, and voids of those that are held; return how many are.
 
-    `first` and `last` are the numbers of decisions.
+    Those in `archives` count on, unless this says that they are seen to.
     """
-    fits: dict[str, Any] = {
-        "source": source,
-        "token": token,
-        "first": first,
-        "last": last,
-    } | _excluded_levels(fold, levels)
-    fits = {what: value for what, value in fits.items() if value is not None}
     if prior and not fold.prior.any():
         raise InputError("an experiment that began with past counts", "one that did not", "leave prior out")
     if not fits and not prior:
@@ -108,15 +107,14 @@ def draft_exclusion(
         note = era_note(fold, why, forget=True, prior=False)
         draft.add(Kind.ERA, -1, texts=Texts(note=note))
         return 0
-    if fold.archived:
-        fits["after"] = fold.archived
+    if fold.archived and not archives:
+        fits = {**fits, "after": fold.archived}
     # Told, but their windows are still open: they will not be learned either.
     exclusion = Exclusion(2**62, **fits)
     held = [number for number in fold.held if held_fits(fold, number, exclusion)]
     draft_voids(fold, draft, held)
-    if (
-        source is None and token is None
-    ):  # nor those of a level that nobody has told yet: silence would count against it
+    if "source" not in fits and "token" not in fits:
+        # Nor those of a level that nobody has told yet: silence would count against it.
         draft_voids(fold, draft, [number for number in _open_of(fold, exclusion) if number not in fold.held])
     forgotten: dict[str, Any] = {"prior": False} if prior else {}
     note = era_note(fold, why, forget=True, exclude=fits, asked=fold.decisions, **forgotten)

@@ -15,6 +15,7 @@ from rankone.serving import changes as drafts
 from rankone.serving.audit import changes_of
 from rankone.serving.clock import Clock
 from rankone.serving.database import Database
+from rankone.serving.excluding import Unwanted, exclude_outcomes
 from rankone.serving.fold import Fold
 from rankone.serving.journal import Draft
 from rankone.serving.level_changes import LevelChanges
@@ -124,6 +125,7 @@ class Experiment(LevelChanges):
     ) -> None:
         self.name = checked_name(name, "experiment name")
         self._by: str | None = None
+        self._archives: str | Path | None = None
         if clock is not None and not isinstance(clock, Clock):
             raise InputError("a rankone.serving.clock.Clock", clock, "pass an object of a subclass, or leave it out")
         policy = policy_for_segments(policy) if per_segment else policy
@@ -275,6 +277,12 @@ class Experiment(LevelChanges):
         found._by, found._owns_database = token, False
         return found
 
+    def with_archives(self, folder: str | Path) -> Self:
+        """Return this experiment with the folder of its archives: what it excludes no longer counts there either."""
+        found = copy.copy(self)
+        found._archives, found._owns_database = folder, False
+        return found
+
     def _change(self, plan: Callable[[Fold, Draft], T]) -> T:
         return self._transactions.change(self._cached, plan, self._by)
 
@@ -329,7 +337,8 @@ class Experiment(LevelChanges):
     ) -> int:
         """Undo false clicks: outcomes so far that fit everything given no longer count. Return how many.
 
-        Outcomes held until their windows end are among them; their decisions are closed as void.
+        Outcomes held until their windows end are among them; their decisions are closed as void. Those in archives
+        (`rankone archive`) are not, but for an experiment `with_archives`.
 
         Args:
             source: told with this `source`.
@@ -343,23 +352,11 @@ class Experiment(LevelChanges):
             prior: also forget the past counts that the experiment began with.
             why: a note for the journal.
         """
-        checked_name(why, "why")
-        named = named_levels(row, col, levels)
         if token is not None:
             checked_name(token, "token")
-        times = checked_times(since=since, until=until)
-
-        def plan(fold: Fold, draft: Draft) -> tuple[int, int]:
-            storage, number = self._transactions.storage, self._cached.number
-            asked_before = {what: storage.decision_at(number, time) for what, time in times.items()}
-            first, last = asked_before.get("since"), asked_before["until"] - 1 if "until" in times else None
-            fits: dict[str, Any] = {"source": source, "token": token, "levels": named}
-            held = drafts.draft_exclusion(fold, draft, **fits, first=first, last=last, why=why, prior=prior)
-            return fold.seq + len(draft), held
-
-        seq, held = self._change(plan)
-        taken = self.look(lambda fold: fold.exclusions.taken.get(seq, 0))  # up to there, whoever tells meanwhile
-        return held + taken
+        named, times = named_levels(row, col, levels), checked_times(since=since, until=until)
+        unwanted = Unwanted(source, token, named, times, prior, checked_name(why, "why"))
+        return exclude_outcomes(self.database, self._cached, unwanted, self._archives, self._by)
 
     def _change_levels(self, factor: str, name: str, add: bool) -> int:
         checked_name(factor, "factor name")

@@ -20,7 +20,8 @@ VOID      closed, nothing learned (0: never shown, says who asked; 1: for its ag
 STEER     from here on decisions are drawn with the probabilities in `note` (`rankone.kernels.steering`)
 CLOCK     the journal's time is ahead of the machine's clock (by so many microseconds); below zero: it jumped ahead
           with the machine's clock
-ARCHIVE   all events up to one that `note` names were moved to a file, which it names too (`rankone.serving.archive`)
+ARCHIVE   all events up to one that `note` names were moved to a file, which it names too (`rankone.serving.archive`);
+          or they were counted again, because some are excluded (`rankone.serving.archive_exclusion`)
 ========  ==============================================================================================
 
 A decision is a pair: its row and its column are numbers; where there is only one factor the column is 0. Journals of

@@ -53,6 +53,9 @@ class Journal(Protocol):
     def last_decision(self, experiment: int) -> int:
         """Return the number of the last decision."""
 
+    def decision_at(self, experiment: int, at: int) -> int:
+        """Return the number of decisions asked before the time `at`."""
+
 
 def read_whole(storage: Storage, number: int) -> WholeJournal:
     """Fold a journal to its end, from its newest snapshot where there is a good one."""

@@ -45,6 +45,10 @@ class Decision(NamedTuple):
         return cls(**pair | {"levels": levels} | found)
 
 
+class AskedBefore(list[Decision]):
+    """Decisions that are not new: the same key got them before, and somebody may have been shown them."""
+
+
 class Outcome(NamedTuple):
     """What became of a decision."""
 

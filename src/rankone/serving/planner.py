@@ -48,7 +48,7 @@ from rankone.serving.journal import (
     Kind,
     Texts,
 )
-from rankone.serving.messages import Answer, Ask, Decision, Outcome, Request, Tell, Void
+from rankone.serving.messages import Answer, Ask, AskedBefore, Decision, Outcome, Request, Tell, Void
 from rankone.serving.packing import unpack_shown
 from rankone.serving.segment_names import check_attributes
 from rankone.serving.settings import Settings
@@ -67,10 +67,12 @@ class PromisedDecisions:
 
     first: int
     count: int
+    before: bool = False  # somebody else in the group asked with the same key
 
     def of(self, made: list[Decision]) -> list[Decision]:
         """Return them out of the decisions that the group made."""
-        return made[self.first : self.first + self.count]
+        found = made[self.first : self.first + self.count]
+        return AskedBefore(found) if self.before else found
 
 
 class KnownDecision(NamedTuple):
@@ -295,14 +297,14 @@ class Planner:
             now = f"{request.count} of source {request.source!r}"
             raise KeyReused(before, now, "use a new key for a new request")
         if key in self._keys:
-            return PromisedDecisions(first, count)
+            return PromisedDecisions(first, count, before=True)
         numbers = range(first, first + count)
         firsts = [event for number in numbers for event in self._storage.of_decision(self._experiment, number)[:1]]
         events = [event for event in firsts if event[KIND] == _ASK]
         if len(events) < count:
             got = f"key '{key}', of whose {amount(count, 'decision')} some are archived"
             raise KeyReused("a key whose decisions are all there", got, "use a new key for a new request")
-        return [decision_of(self._fold, event, event[_SECRET], event[_SHOWN]) for event in events]
+        return AskedBefore(decision_of(self._fold, event, event[_SECRET], event[_SHOWN]) for event in events)
 
 
 @functools.lru_cache(1000)

@@ -1,7 +1,8 @@
 """Journals in PostgreSQL: any number of machines. An experiment's row is the lock that orders its writers.
 
 Nobody waits for ever. The server ends statements and waits for locks that take longer than our patience, and sessions
-that sit in a transaction for a third of it: a program of ours that is frozen there would hold up all others. A server
+that sit in a transaction for a third of it: a program of ours that is frozen there would hold up all others. Who only
+reads from one moment holds up nobody, and may think longer, as a policy may have to be compiled meanwhile. A server
 process that is itself frozen keeps no time: so we do, too. A machine that is gone is noticed by TCP.
 """
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _OPENING = 7_266_266_303  # the advisory lock under which tables are made and changed ("rankone" on a telephone)
 _KEYWORDS = re.compile(r"\s*(host|hostaddr|port|dbname|user|service)\s*=")
 _IDLE_SHARE = 1 / 3  # of our patience: how long a transaction may send nothing before the server ends it
+_STILL = 1800.0  # seconds that somebody who only reads, from one moment, may send nothing
 _GRACE = 1.0  # seconds by which one limit follows the other, so that the server can say which it was
 _CONNECTING = 30  # seconds, at most, for a machine to give a sign
 _TRY_AGAIN = "nothing was half written: see that the server runs, then try again"
@@ -120,6 +122,7 @@ class PostgresStorage(Storage):
     def hold_still(self) -> None:
         """Read from one snapshot, which the first statement takes."""
         self._begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        self.query(f"SET LOCAL idle_in_transaction_session_timeout = {_milliseconds(_STILL)}")
         self.query("SELECT 1")
 
     def _begin(self, statement: str) -> None:

@@ -1,6 +1,7 @@
 // What an operator may do from the page: only with a token of scope admin, and never without a second click.
 
 import { $, element } from "./dom.js";
+import { createForm } from "./manage_create.js";
 import { tokenParts } from "./manage_tokens.js";
 
 const LEADING = "the leading one";
@@ -122,27 +123,6 @@ function excludeForm() {
   });
 }
 
-function createForm() {
-  const lines = (name) => element("textarea", { name, rows: "4", required: "", placeholder: "one in each line" });
-  const levels = (text) => text.split("\n").map((line) => line.trim()).filter(Boolean);
-  return act("New experiment", "Two factors; the command and the interface take more.", [
-    field("Name", input("name", { maxlength: "256", required: "" }), { class: "whole" }),
-    field("First factor", input("first", { maxlength: "256", value: "row", required: "" })), field("Its levels", lines("levels")),
-    field("Second factor", input("second", { maxlength: "256", value: "col", required: "" })), field("Its levels", lines("others")),
-    field("Window, seconds (empty: none)", input("window", { type: "number", min: "1", step: "any", value: "600" })),
-    field("Goal", select("goal", ["both", "earn", "decide"])),
-  ], "Create…", (data) => {
-    const [name, first, second] = ["name", "first", "second"].map((each) => data.get(each).trim());
-    const sides = [levels(data.get("levels")), levels(data.get("others"))];
-    const pair = first === "row" && second === "col" ? { rows: sides[0], cols: sides[1] } : { factors: { [first]: sides[0], [second]: sides[1] } };
-    const window = data.get("window") ? Number(data.get("window")) : null;
-    return {
-      sentence: `Create '${name}' with ${sides[0].length} times ${sides[1].length} combinations? Its name, goal and window stay as they are.`, yes: "Yes, create it",
-      carryOut: () => api.send("v1/experiments", { name, ...pair, window, goal: data.get("goal") }).then(() => "it is there"),
-    };
-  });
-}
-
 async function showChanges() {
   $("changes").hidden = !now;
   if (!now) return;
@@ -164,7 +144,10 @@ export async function showManage(view, identity, names) {
   if (wanted === drawn) return;
   drawn = wanted;
   const parts = view && mayAdmin(name) ? [stopForm(), ...levelForms(), excludeForm()] : [];
-  if (who.scopes.includes("admin")) parts.push(createForm(), ...tokenParts(api, who, names));
+  if (who.scopes.includes("admin")) {
+    const [make, list] = tokenParts(api, who, names);
+    parts.push(make, createForm(api), list); // what is wide comes last
+  }
   const note = "This token may look only: one with the scope admin may change experiments here.";
   const secrets = $("manage-parts").querySelectorAll(".said:has(.secret)"); // nobody can show a new token again
   $("manage-parts").replaceChildren(...secrets, ...(parts.length ? parts : [element("p", { class: "note" }, note)]));

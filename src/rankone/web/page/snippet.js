@@ -14,14 +14,9 @@
   };
 
   // The same visitor gets the same decision; where nothing may be kept, a view is a visitor.
-  let kept;
   try {
-    kept = localStorage;
-    visitor ??= kept.rankone ||= [...crypto.getRandomValues(new Uint32Array(4))].join("-");
+    visitor ??= localStorage.rankone ||= [...crypto.getRandomValues(new Uint32Array(4))].join("-");
   } catch {}
-
-  // The last decision that this browser showed: no later view may void it, or only what was not clicked would go missing.
-  const shown = "rankone " + experiment;
 
   const show = (levels) => {
     const detail = { experiment, levels };
@@ -37,10 +32,11 @@
   };
 
   const answered = async (answer) => {
-    const { id, levels, row_name: row, col_name: col } = (await answer.json()).decisions[0];
+    const { repeated, decisions: [{ id, levels, row_name: row, col_name: col }] } = await answer.json();
     const late = performance.now() - began > wait;
     if (document.readyState === "loading") await new Promise((go) => addEventListener("DOMContentLoaded", go));
-    if (late || !show(levels ?? { row, col })) return kept?.[shown] === id || beacon({ id, void: true });
+    // What an earlier view may have shown, here or elsewhere, is not voided: only what was not clicked would go missing.
+    if (late || !show(levels ?? { row, col })) return repeated || beacon({ id, void: true });
     const clicked = ({ target }) => {
       const part = target.closest?.("[data-rankone-click]");
       if (!part || (within && !part.closest(within))) return;
@@ -48,8 +44,6 @@
       for (const kind of ["click", "auxclick"]) removeEventListener(kind, clicked, true);
     };
     for (const kind of ["click", "auxclick"]) addEventListener(kind, clicked, true);
-    // Last, because it fails where nothing may be kept.
-    kept[shown] = id;
   };
 
   post("visit", JSON.stringify({ token, visitor, segment })).then(answered).catch(() => {});

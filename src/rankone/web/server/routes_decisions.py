@@ -21,7 +21,9 @@ async def ask(call: Call) -> Response:
 
     The same Idempotency-Key with the same body is answered by the same decisions; with another body it is an error.
     """
-    return await answer_ask(call, Ask(call.body.count, call.key, call.body.source, call.token, call.body.segment))
+    served = await call.service.experiment(call.name)
+    wanted = Ask(call.body.count, call.key, call.body.source, call.token, call.body.segment)
+    return answer({"decisions": [decision.to_dict() for decision in await served.one(wanted)]})
 
 
 @operation("PUT", f"{_DECISION}/outcome", "tell", body=OutcomeBody, answers=_OUTCOME, problems=(409,))
@@ -34,13 +36,6 @@ async def tell(call: Call) -> Response:
 async def void(call: Call) -> Response:
     """Close a decision that was never shown: nothing is learned from it."""
     return await answer_tell(call, Void(call.id, call.token))
-
-
-async def answer_ask(call: Call, request: Ask) -> Response:
-    """Ask, and answer with the decisions."""
-    served = await call.service.experiment(call.name)
-    decisions = await served.one(request)
-    return answer({"decisions": [decision.to_dict() for decision in decisions]})
 
 
 async def answer_tell(call: Call, request: Tell | Void) -> Response:

@@ -125,6 +125,7 @@ _FILES = (
             "segments.js",
             "plan.js",
             "manage.js",
+            "manage_create.js",
             "manage_tokens.js",
             "verdict.js",
             "alarms.js",

@@ -15,10 +15,11 @@ from pathlib import Path
 from starlette.responses import Response
 
 from rankone.serving import Ask, Tell, Void
+from rankone.serving.messages import AskedBefore
 from rankone.serving.segment_names import segment_in_line
-from rankone.web.server.operations import Call, operation
-from rankone.web.server.routes_decisions import answer_ask, answer_tell
-from rankone.web.server.schemas import BeaconBody, Decisions, OutcomeAnswer, VisitBody
+from rankone.web.server.operations import Call, answer, operation
+from rankone.web.server.routes_decisions import answer_tell
+from rankone.web.server.schemas import BeaconBody, OutcomeAnswer, VisitBody, Visited
 
 _SNIPPET = Path(__file__).parents[1] / "page" / "snippet.js"
 _HEADERS = {
@@ -30,7 +31,7 @@ _HEADERS = {
 
 
 @operation(
-    "POST", "/v1/experiments/{name}/visit", "ask", body=VisitBody, answers={200: Decisions}, problems=(429,),
+    "POST", "/v1/experiments/{name}/visit", "ask", body=VisitBody, answers={200: Visited}, problems=(429,),
     simple=True,
 )  # fmt: skip
 async def visit(call: Call) -> Response:
@@ -44,7 +45,8 @@ async def visit(call: Call) -> Response:
     key = None
     if call.body.visitor is not None:
         key = f"visitor {call.body.visitor} {await served.stretch.get()}"
-    return await answer_ask(call, Ask(key=key, token=call.token, segment=said))
+    found = await served.one(Ask(key=key, token=call.token, segment=said))
+    return answer({"decisions": [each.to_dict() for each in found], "repeated": isinstance(found, AskedBefore)})
 
 
 @operation(

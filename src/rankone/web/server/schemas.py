@@ -248,6 +248,12 @@ class Decisions(BaseModel):
     decisions: list[DecisionAnswer]
 
 
+class Visited(Decisions):
+    """What a visitor of a page is to see."""
+
+    repeated: bool = Field(description="the visitor asked before and got this then: it may have been shown")
+
+
 class Explanation(BaseModel):
     """An error in one sentence, and its three parts."""
 

@@ -1,0 +1,67 @@
+"""Outcomes in archives that no longer count: what a journal begins with, folded once more without them.
+
+The files stay as they are. They are folded from the first event on, as if the exclusion were known, which may take its
+time and holds up nobody. Then one commit writes the exclusion, the new base of the journal, and an event ARCHIVE that
+names it (`again`), so that `rankone doctor --archive` proves it as it does any other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rankone.errors import InputError
+from rankone.serving import snapshot
+from rankone.serving.archive import WithArchive, archive_notes, count_eras, fold_upto
+from rankone.serving.archive_files import fault_of
+from rankone.serving.database import Database
+from rankone.serving.fold import Fold
+from rankone.serving.journal import Draft, Kind, Texts
+from rankone.serving.journal_reading import Journal
+from rankone.serving.storage import Storage
+
+_PRETENDED = 2**60  # the number of an exclusion that is not written yet
+
+
+class Refolded:
+    """What is known where a journal begins, without what an exclusion takes out.
+
+    Args:
+        database: where the experiment is.
+        number: its number there.
+        folder: with all files of its archives.
+        fits: tells, from all of its journal, which outcomes are excluded, as the journal keeps it.
+    """
+
+    def __init__(
+        self, database: Database, number: int, folder: str | Path, fits: Callable[[Journal], Mapping[str, Any]]
+    ) -> None:
+        self._number = number
+        with database.reader() as storage:
+            for note in archive_notes(storage, self._number):
+                fault = fault_of(Path(folder) / note["file"], note)
+                if fault is not None:
+                    do = "nothing was changed: name the folder that `rankone archive` wrote to"
+                    raise InputError(f"all archives of the experiment in {folder}", fault, do)
+            whole = WithArchive(storage, self._number, Path(folder))
+            self.fits = dict(fits(whole))
+            self._eras, self._upto = count_eras(storage, self._number), storage.base_seq(self._number)
+            draft = Draft(_PRETENDED - 1, 0)
+            note = {"exclude": self.fits, "asked": _PRETENDED}  # all that is archived was asked before it
+            draft.add(Kind.ERA, -1, texts=Texts(note=json.dumps(note)))
+            whole.pretended = draft.take().rows(b"")
+            self._fold = fold_upto(whole, self._number, self._upto, with_policy=False)
+        self._taken = self._fold.exclusions.taken.pop(_PRETENDED)  # so many outcomes
+
+    def begin(self, storage: Storage, fold: Fold, draft: Draft) -> None:
+        """Let the journal begin with this, once the exclusion is the last event of a draft."""
+        if storage.base_seq(self._number) != self._upto or len(fold.eras) != self._eras:
+            got = "one that was archived or changed meanwhile"
+            raise InputError("the experiment as it was when this began", got, "nothing was excluded: try again")
+        self._fold.exclusions.taken |= {fold.seq + len(draft): self._taken}
+        body = snapshot.save(self._fold)
+        storage.put_base(self._number, self._upto, body)
+        note = {"upto": self._upto, "again": True, "base": snapshot.digest(body)}
+        draft.add(Kind.ARCHIVE, -1, texts=Texts(note=json.dumps(note)))
