@@ -21,16 +21,22 @@ BEGIN, END = "<!-- written by python -m benchmarks.which_factor_policy -->\n", "
 
 def written(found: Arena, runs: int) -> str:
     """Return the tables: a row per policy, then a row per problem."""
+    noise = pl.col("mean_ratio_se") / pl.col("mean_ratio")
     halves = {
-        half: dict(Arena(part, found.against).scores().select("policy", "against_mean").iter_rows())
-        for half in ("tune", "report")
-        if (part := found.table.filter(pl.col("half") == half)).height
+        (row["half"], row["policy"]): f"{row['mean']:.2f} ± {row['mean'] * row['noise']:.2f}"
+        for row in found.ratios()
+        .group_by("half", "policy")
+        .agg(mean=pl.col("mean_ratio").log().mean().exp(), noise=noise.pow(2).sum().sqrt() / pl.len())
+        .to_dicts()
     }
-    scores = [["policy", *(f"half {half}" for half in halves), "worst", "on", "worst 99 % quantile on traps"]]
+    errors = {(row["problem"], row["policy"]): row["mean_ratio_se"] for row in found.ratios().to_dicts()}
+    scores = [["policy", "half tune", "half report", "worst", "on", "worst 99 % quantile on traps"]]
     for row in found.scores().to_dicts():
-        means = [f"{halves[half][row['policy']]:.2f}" for half in halves]
-        tail = row["against_trap_p99"]
-        worst = [f"{row['against_worst']:.2f}", row["worst_problem"], "" if tail is None else f"{tail:.2f}"]
+        means = [halves.get((half, row["policy"]), "") for half in ("tune", "report")]
+        means = ["1" if row["policy"] == found.against else each for each in means]
+        tail, error = row["against_trap_p99"], errors[row["worst_problem"], row["policy"]]
+        worst = [f"{row['against_worst']:.2f} ± {error:.2f}", row["worst_problem"]]
+        worst = ["1", "", "1"] if row["policy"] == found.against else [*worst, "" if tail is None else f"{tail:.2f}"]
         scores.append([f"`{row['policy']}`", *means, *worst])
     order = [row[0].strip("`") for row in scores[1:]]
     ratios = {(row["problem"], row["policy"]): row["mean_ratio"] for row in found.ratios().to_dicts()}
@@ -41,7 +47,10 @@ def written(found: Arena, runs: int) -> str:
         regret = f"{row['regret_mean']:,.0f} ± {row['regret_se']:,.0f}"
         cells = [f"{ratios[row['problem'], name]:.2f}" for name in others]
         problems.append([row["problem"], f"{row['horizon']:,}", regret, *cells])
-    note = f"\n{runs} runs each, seed 0. Regret of `{found.against}`, and of the others as a multiple of it:\n\n"
+    each = found.ratios().filter(pl.col("policy") != found.against).select(noise)["mean_ratio_se"]
+    note = f"\n{runs} runs each, seed 0; ± is the standard error. Regret of `{found.against}`, and of the others as a "
+    note += f"multiple of it (standard errors of these multiples are {each.median():.0%} of them in the median, and at "
+    note += f"most {each.max():.0%}):\n\n"
     return markdown(scores) + note + markdown(problems)
 
 

@@ -64,7 +64,7 @@ def test_it_keeps_and_compares_what_its_slow_twin_does():
     for (x, y, beside), tosses in coins.items():
         group = beside - 3 if x < 3 else beside
         assert watch.flips[watch.coins[x, y], group].tolist() == [len(tosses), sum(tosses)]
-    assert compiled(watching.scattered.py_func, watching.__name__)(watch) == pytest.approx(scatter(coins))
+    assert compiled(watching.scattered, watching.__name__)(watch) == pytest.approx(scatter(coins))
     assert watch.alarm[RANG] == 0
 
 

@@ -27,6 +27,12 @@ def slow_rate(levels):
     return PLAIN["headline"][headline] * PLAIN["image"][image] * PLAIN["button"][button] * together
 
 
+def test_a_factor_with_one_level_is_allowed_and_said():
+    described = Product({"a": [0.5], "b": [0.4, 0.3], "c": [0.9]}).description()
+    assert described["factors with one level, nothing to find out"] == "a, c"
+    assert all("one level" not in key for key in Product(PLAIN).description())
+
+
 def test_two_factors_are_rows_and_columns():
     rows, cols = [0.9, 0.5], [0.8, 0.3, 0.2]
     product, problem = Product({"row": rows, "col": cols}), RankOne(rows, cols)

@@ -1,5 +1,6 @@
 """Archives: a database does not grow for ever, and nothing else changes. `test_archive_faults` has the bad days."""
 
+import gzip
 import json
 import sqlite3
 
@@ -292,6 +293,20 @@ def test_the_command_moves_all_experiments_or_those_named(tmp_path):
     assert doctor.exit_code == 0
     assert "bit for bit" in doctor.stdout
     assert "from 0 on" in str(error_of(lambda: list(archive(Database(db), "homepage", folder, -1))))
+
+
+def test_levels_together_begin_where_an_earlier_version_archived(tmp_path):
+    """Layout 7 had three factors, and no sums of levels beside levels."""
+    db = tmp_path / "rankone.db"
+    with sqlite3.connect(db) as connection:
+        connection.executescript(gzip.decompress((FOLDER / "archived-layout-7.sql.gz").read_bytes()).decode())
+    with Experiment("page", db=db) as experiment:
+        report = experiment.report()
+        assert (report.outcomes["clicked"], report.outcomes["open"], report.decisions) == (40, 20, 120)
+        assert report.interactions == ()
+        assert experiment.tell(experiment.ask().id, True).learned
+        assert experiment.look(lambda fold: fold.weighing.together.sums.sum()) > 0
+    assert wrong(db) == []
 
 
 def test_what_an_earlier_version_archived_goes_on(tmp_path):

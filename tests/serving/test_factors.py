@@ -140,12 +140,39 @@ def test_a_stop_shows_one_combination(db):
         assert not page.ask().filler
 
 
+def test_an_outcome_of_a_retired_level_counts_and_says_so(sqlite_db):
+    with make_page(sqlite_db) as page:
+        made = page.ask(40)
+        first, second, other = (
+            next(each for each in made if (each.levels["image"] == "1") == gone and each.levels["button"] == button)
+            for gone, button in ((True, "buy"), (True, "try"), (False, "buy"))
+        )
+        page.retire_level("image", "1")
+        told = page.tell(first, clicked=True)
+        assert (told.status, told.learned) == ("learned", True)
+        assert told.note == (
+            "level of 'image' '1' was retired since it was shown: nobody is shown it any more, and this outcome counts "
+            "all the same"
+        )
+        page.retire_level("button", "try")
+        assert page.tell(second, clicked=False).note.startswith("level of 'image' '1', level of 'button' 'try' were")
+        assert page.tell(other, clicked=True).note is None
+        again = page.tell(first, clicked=True)
+        assert (again.repeated, again.note) == (True, None)
+        image = page.report().factors[1].levels[0]
+        assert (image.live, image.outcomes, image.clicks) == (False, 2, 1)
+        assert error_of(page.tell, first, clicked=False).expected == "'clicked' again, or nothing"
+
+
 @pytest.mark.parametrize("names", [["solo"], ["solo", "one"]])
 def test_factors_with_one_level_and_one_factor_alone(sqlite_db, names):
     factors = {"solo": ["x", "y"], "one": ["only"]}
     with open_page(sqlite_db, factors={name: factors[name] for name in names}, policy="test-dice", seed=1) as page:
         visit(page, 30, rates={"x": 0.9, "y": 0.1, "only": 1.0})
         assert page.report().best["solo"] == "x"
+        said = "'one' has one level, so there is nothing to find out about it" in page.report().sentence
+        assert said == ("one" in names)
+        assert "of 1 level of 'one'" not in page.report().sentence
         assert page.report().rows == (() if len(names) == 1 else page.report().factors[0].levels)
         before = saved(page)
     with open_page(sqlite_db) as again:
@@ -157,11 +184,11 @@ def test_factors_with_one_level_and_one_factor_alone(sqlite_db, names):
     [
         ({}, "1 to 20 factors"),
         ({f"f{number}": ["a", "b"] for number in range(21)}, "1 to 20 factors"),
-        ({"image": []}, "1 to 10000 levels of 'image'"),
+        ({"image": []}, "1 to 10,000 levels of 'image'"),
         ({"image": ["1", "1"]}, "levels of 'image' with different names"),
         ({"image": "12"}, "levels of 'image' as a list of names"),
         ({"": ["1"]}, "factor name as printable text of 1 to 256 characters"),
-        ({"a": 1000, "b": 1000, "c": 1000, "d": 1000}, "at most 10000000 combinations"),
+        ({"a": 1000, "b": 1000, "c": 1000, "d": 1000}, "at most 10,000,000 combinations"),
         ([("image", ["1", "2"])], "factors as a dictionary of names and their levels"),
     ],
 )
@@ -179,7 +206,7 @@ def test_what_is_asked_of_factors_that_are_not_there(sqlite_db):
             (lambda: page.exclude(levels={"image": "9"}), "one of the levels of 'image' 1, 2, 3"),
             (lambda: page.exclude(levels="image"), "levels as a dictionary of factors and names"),
             (lambda: page.add_factor("image", ["x"]), "the name of a factor that is not there yet"),
-            (lambda: page.add_factor("badge", []), "1 to 10000 levels of 'badge'"),
+            (lambda: page.add_factor("badge", []), "1 to 10,000 levels of 'badge'"),
             (lambda: Experiment("page", ["A"], ["1"], db=sqlite_db), None),
             (lambda: Experiment("new", ["A"], ["1"], factors=FACTORS, db=sqlite_db), "rows and cols, or factors"),
             (lambda: make_page(sqlite_db, control=("A", "1")), None),

@@ -1,18 +1,25 @@
-"""Levels that act together: found where they do, rarely where they do not, however combinations were chosen."""
+"""Levels that act together: found where they do, rarely where not, whatever the site and the policy do."""
+
+import itertools
 
 import numpy as np
 import pytest
 
 import rankone
+from rankone.compiling.compiled import compiled
+from rankone.kernels.together import count_all_together, start_together, widened_together
+from rankone.kernels.watching import scattered, start_watch, watch_clicks
 from rankone.numerics.seeds import generator
 from rankone.serving import Experiment
 from rankone.serving.even_test import uniform_rate
-from rankone.serving.interactions import Together, _Fitted, _Table, fit_product, strongest
+from rankone.serving.interactions import strongest
 from rankone.simulation.rehearsal import rehearse
 from tests import dice as dice  # registers the policy
+from tests.oracles.together import sums_of
 
-LEVELS = {"a": [0.5, 0.3], "b": [0.9, 0.6, 0.5], "c": [0.8, 0.7]}
-MEANS = rankone.Product(LEVELS).means
+SIZES = (2, 3, 2)
+STARTS = np.concatenate([[0], np.cumsum(SIZES)])
+LEVELS = [np.arange(first, end) for first, end in itertools.pairwise(STARTS)]
 
 
 def at_most(runs, level=0.05):
@@ -20,83 +27,114 @@ def at_most(runs, level=0.05):
     return runs * level + 3 * np.sqrt(runs * level * (1 - level))
 
 
-def strikes(pulls, clicks):
-    found = strongest(pulls, clicks)
-    return bool(found) and found[0].p < 0.05
+def struck(together, scatter=1.0):
+    """Return the first finding of an experiment if it is one."""
+    living = [np.arange(first, end) for first, end in itertools.pairwise(together.starts)]
+    found = strongest(together, living, scatter)
+    return found[0] if found and found[0].p < 0.05 else None
 
 
-def test_they_are_found_and_others_rarely():
-    rng, false = generator(0, "together"), 0
-    for _ in range(200):
-        pulls = rng.integers(50, 2000, MEANS.shape)
-        false += strikes(pulls, rng.binomial(pulls, MEANS))
-    assert false <= at_most(200)
-    means = MEANS.copy()
-    means[0, 1] *= 1.5
-    pulls = np.full(means.shape, 2000)
-    found = strongest(pulls, rng.binomial(pulls, means))[0]
-    assert (found.factors, found.p < 0.001) == ((0, 1), True)
+def visits(rng, rates, visitors, mixes):
+    """Outcomes of visitors who see each level of a factor with the chances in `mixes`; `rates` may have a row each."""
+    levels = [rng.choice(size, visitors, p=mix) for size, mix in zip(SIZES, mixes, strict=True)]
+    clicked = (rng.random(visitors) < rates(levels)).astype(np.int64)
+    own = [np.asarray(mix)[level] for mix, level in zip(mixes, levels, strict=True)]
+    crosses = np.concatenate(
+        [
+            np.prod([each for other, each in enumerate(own) if other != place], axis=0)[:, None] * np.asarray(mix)
+            for place, mix in enumerate(mixes)
+        ],
+        axis=1,
+    )
+    return np.stack(levels, axis=1) + STARTS[:-1], clicked, crosses
 
 
-@pytest.mark.parametrize(("policy", "goal"), [("uts", "earn"), ("uts", "both")])
-def test_a_policy_that_chooses_by_clicks_makes_none_up_while_rates_are_steady(policy, goal):
+def counted(found, together=None):
+    together = together or start_together(SIZES)
+    compiled(count_all_together, count_all_together.__module__)(together, *found)
+    return together
+
+
+MEANS = rankone.Product({"a": [0.8, 0.6], "b": [0.9, 0.6, 0.5], "c": [0.8, 0.7]}).means
+UNEVEN = [[0.9, 0.1], [0.2, 0.5, 0.3], [0.35, 0.65]]
+
+
+def test_it_counts_what_its_slow_twin_does():
+    found = visits(generator(0, "together"), lambda levels: MEANS[tuple(levels)], 300, UNEVEN)
+    together = counted(found)
+    for x, y, z in itertools.permutations(range(STARTS[-1]), 3):
+        if together.pairs[x, y] >= 0:
+            expected = sums_of(STARTS, *(each.tolist() for each in found), x, y, z)
+            inside = [z in levels and x in levels for levels in LEVELS]
+            assert together.sums[together.pairs[x, y], z].tolist() == pytest.approx([0, 0] if any(inside) else expected)
+
+
+def test_more_levels_and_factors_keep_what_is_known():
+    rng = generator(1, "together")
+    together = counted(visits(rng, lambda levels: MEANS[tuple(levels)], 300, UNEVEN))
+    wide = widened_together(together, (2, 4, 2, 3))
+    old = np.array([0, 1, 2, 3, 4, 6, 7])
+    for x, y in np.argwhere(together.pairs >= 0):
+        kept = wide.sums[wide.pairs[old[x], old[y]]]
+        assert np.array_equal(kept[old], together.sums[together.pairs[x, y]])
+        assert kept.sum() == pytest.approx(together.sums[together.pairs[x, y]].sum())
+    assert widened_together(together, (500, 3, 2)).sums.size == 0
+
+
+@pytest.mark.parametrize(("goal", "site"), [("earn", "doubled"), ("both", "doubled"), ("both", "trend")])
+def test_none_are_made_up_while_the_whole_site_moves(goal, site):
     problem, runs = rankone.Product({"a": [0.3, 0.25, 0.2], "b": [0.5, 0.4], "c": [0.5, 0.4]}), 60
-    found = rehearse(problem, policy=policy, goal=goal, visitors=8_000, runs=runs)
-    assert sum(strikes(each.pulls, each.clicks) for each in found) <= at_most(runs)
+    found = rehearse(problem, goal=goal, site=site, visitors=8_000, runs=runs, after="weigh")
+    assert sum(struck(each.together) is not None for each in found) <= at_most(runs)
+
+
+def test_few_clicks_or_uneven_chances_strike_no_more_often():
+    """Levels that are hardly ever shown, and beside which there are but a few clicks."""
+    rng, runs = generator(2, "together"), 300
+    false = 0
+    for run in range(runs):
+        mixes = [[0.97, 0.03], [0.9, 0.05, 0.05], [0.5, 0.5]] if run % 2 else UNEVEN
+        false += struck(counted(visits(rng, lambda levels: 0.3 * MEANS[tuple(levels)], 4_000, mixes))) is not None
+    assert false <= at_most(runs)
 
 
 def test_a_planted_one_is_found_although_a_policy_chose():
-    """Of two levels half as many again together: 35 of 40 other experiments that explore found them."""
     page = rankone.Product(
         {"a": [0.5, 0.45], "b": [0.5, 0.45, 0.4], "c": [0.6, 0.5]}, interactions={("a", "b"): {("a 2", "b 2"): 1.5}}
     )
-    found = [strongest(each.pulls, each.clicks)[0] for each in rehearse(page, goal="decide", visitors=20_000, runs=20)]
-    least = 20 * 0.875 - 3 * np.sqrt(20 * 0.875 * 0.125)
-    assert sum(each.p < 0.05 and each.factors == (0, 1) for each in found) >= least
+    found = [struck(each.together) for each in rehearse(page, goal="decide", visitors=20_000, runs=20, after="weigh")]
+    assert sum(each is not None and set(each.factors) == {0, 1} for each in found) >= 15
 
 
-def test_clicks_that_scatter_more_are_allowed_for():
-    """Twice the binomial scatter: without the dispersion a third of the tables would strike."""
-    rng, runs, false, bare = generator(1, "scatter"), 200, 0, 0
-    means = rankone.Product({"a": [0.3, 0.2, 0.2], "b": [0.5, 0.4, 0.4], "c": [0.5, 0.4, 0.3]}).means
+def test_levels_that_come_and_go_are_allowed_for():
+    """Where ratios of levels move from hour to hour clicks scatter more than coins do, and alarms know by how much."""
+    rng, runs, false, bare = generator(3, "together"), 60, 0, 0
     for _ in range(runs):
-        pulls = rng.integers(500, 2000, means.shape)
-        strength = pulls - 2.0  # of a Beta whose clicks have about twice the variance
-        clicks = rng.binomial(pulls, rng.beta(means * strength, (1.0 - means) * strength))
-        false += strikes(pulls, clicks)
-        bare += min(each.p for each in _without_dispersion(pulls, clicks)) < 0.05
+        found = [[], [], []]
+        for _ in range(60):
+            hour = np.exp(rng.normal(0.0, 0.5, 2))
+
+            def rates(levels, hour=hour):
+                return 0.25 * MEANS[tuple(levels)] * hour[levels[0]]
+
+            for part, each in zip(
+                found, visits(rng, rates, 100, [[0.5, 0.5], [0.4, 0.3, 0.3], [0.5, 0.5]]), strict=True
+            ):
+                part.append(each)
+        together = counted([np.concatenate(part) for part in found])
+        watch = start_watch(SIZES)
+        told = [np.concatenate(part) for part in found]
+        compiled(watch_clicks, watch_clicks.__module__)(watch, *told, np.arange(len(told[1])))
+        false += struck(together, scattered(watch)) is not None
+        bare += struck(together) is not None
     assert false <= at_most(runs)
-    assert bare > 2 * at_most(runs)
+    assert bare > false
 
 
-def _without_dispersion(pulls, clicks):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rankone.serving.interactions._dispersion", lambda table: (1.0, np.inf))
-        return strongest(pulls, clicks)
-
-
-def test_what_fitting_leaves_of_the_scatter_is_what_matrices_say():
-    """The slow twin: the whole linearised fit as one matrix."""
-    rng = generator(2, "left")
-    pulls = rng.integers(1, 500, MEANS.shape) * (rng.random(MEANS.shape) < 0.9)
-    clicks = rng.binomial(pulls, MEANS)
-    cells = np.argwhere(pulls)
-    told, clicked = pulls[tuple(cells.T)], clicks[tuple(cells.T)]
-    levels = fit_product(cells, told, clicked, pulls.shape)
-    expected = told * np.prod([each[cells[:, place]] for place, each in enumerate(levels)], axis=0)
-    design = np.concatenate([np.eye(size)[cells[:, place]] for place, size in enumerate(pulls.shape)], axis=1)
-    weights = np.diag(expected)
-    residuals = np.eye(len(cells)) - weights @ design @ np.linalg.pinv(design.T @ weights @ design) @ design.T
-    scatter = residuals @ np.diag(expected * (1 - expected / told)) @ residuals.T
-    inside = ((cells[:, 0] == 1) & (cells[:, 1] == 2)).astype(float)
-    found = _Fitted(_Table(cells, pulls.shape, told, clicked, expected)).left(Together((0, 1), (1, 2), 0, 1.0, 1.0))
-    assert found == pytest.approx(inside @ scatter @ inside, rel=1e-8)
-
-
-def test_a_report_names_them_with_their_condition(sqlite_db):
+def test_a_report_names_them_with_their_condition_and_a_restart_repeats_it(db):
     rng, factors = generator(3, "report"), {name: ["1", "2"] for name in "abc"}
     settings = {"policy": "test-dice", "explore": 0.5, "seed": 1}
-    with Experiment("page", db=sqlite_db, durability="off", factors=factors, **settings) as page:
+    with Experiment("page", db=db, durability="off", factors=factors, **settings) as page:
         assert page.report().interactions == ()
         decisions = [each for _ in range(3) for each in page.ask(1_000)]
         page.tell_many(
@@ -104,12 +142,21 @@ def test_a_report_names_them_with_their_condition(sqlite_db):
         )
         report = page.report()
         pulls, clicks = page.look(lambda fold: (fold.pulls.copy(), fold.clicks.copy()))
-    assert set(report.interactions[0].levels) == {"a", "b"}
-    assert "a and b seem to act together" in report.sentence
-    assert "while the click rate of the whole site stays as it is" in report.sentence
+        page.add_level("c", "3")
+        page.retire_level("c", "2")
+        wider = page.report()
+    (first,) = [each for each in report.interactions if each.p < 0.05]
+    assert set(first.levels) == {"a", "b"}
+    assert first.times > 2.0
+    assert first.levels["a"] == first.levels["b"] != first.other
+    assert "seem to act together: with" in report.sentence
+    assert "whatever the click rate of the whole site does" in report.sentence
     assert report.even_clicks == pytest.approx(uniform_rate(pulls, clicks) * pulls.sum())
     assert "An even test of all combinations would have had about" in report.sentence
     assert type(report).of_dict(report.to_dict()) == report
+    assert wider.interactions[0].levels == first.levels
+    with Experiment("page", db=db) as again:
+        assert again.report().interactions == wider.interactions
 
 
 def test_an_even_test_shows_nothing_forbidden():

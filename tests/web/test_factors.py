@@ -26,7 +26,8 @@ def test_the_service_takes_factors_and_answers_with_levels(url):
     (decision,) = api.on("page", "POST", "/ask", {}).json()["decisions"]
     assert set(decision) == {"id", "number", "filler", "levels"}
     assert list(decision["levels"]) == list(PAGE)
-    assert api.on("page", "PUT", f"/decisions/{decision['id']}/outcome", {"clicked": True}).json()["learned"]
+    told = api.on("page", "PUT", f"/decisions/{decision['id']}/outcome", {"clicked": True}).json()
+    assert (told["learned"], "note" in told) == (True, False)
     assert api.on("page", "POST", "/levels/add", {"factor": "image", "name": "4"}).json() == {"number": 3}
     assert api.on("page", "POST", "/levels/retire", {"factor": "image", "name": "1"}).json() == {"number": 0}
     added = api.on("page", "POST", "/factors/add", {"name": "badge", "levels": ["none", "new"]}).json()
@@ -65,7 +66,7 @@ def test_bad_factors_are_refused_with_a_sentence(url, settings, expected):
 def test_the_client_has_what_the_experiment_has(url):
     with Client(url) as client:
         page = client.create(
-            "page", factors=PAGE, policy="test-dice", control={"image": "1", "headline": "A", "button": "buy"}
+            "page", factors=PAGE, policy="test-dice", control={"image": "2", "headline": "A", "button": "buy"}
         )
         client.create("page", factors=PAGE)  # it is there with these levels
         assert list(page.ask().levels) == list(PAGE)
@@ -73,9 +74,12 @@ def test_the_client_has_what_the_experiment_has(url):
             page.tell(decision, decision.levels["image"] == "2")
         report = page.report()
         assert report.best["image"] == "2"
-        assert report.control_levels == {"headline": "A", "image": "1", "button": "buy"}
+        assert report.control_levels == {"headline": "A", "image": "2", "button": "buy"}
         assert page.add_level("image", "4") == 3
         assert page.retire_level("image", "3") == 2
+        shown = next(each for each in page.ask(60) if each.levels["image"] == "1")
+        page.retire_level("image", "1")
+        assert page.tell(shown, True).note.startswith("level of 'image' '1' was retired since it was shown")
         page.add_factor("badge", ["none", "new"])
         assert page.stop(levels={"badge": "new", "headline": "B", "image": "4", "button": "try"}) == (
             "B",

@@ -85,7 +85,7 @@ def create(
     from rankone.errors import InputError
     from rankone.serving import Database, Experiment
     from rankone.serving.prior import WEIGHT, read_prior, weighted
-    from rankone.serving.report_wording import prior_text
+    from rankone.serving.report_wording import alone_text, prior_text
     from rankone.serving.settings import checked_number, checked_settings
 
     factors = levels_of_factors(factor) or None
@@ -116,10 +116,7 @@ def create(
     size = " x ".join(str(len(each.levels)) for each in made.factors)
     chosen = f"{size} {what}, goal {made.goal}, policy {made.policy}"
     print(f"'{name}' is ready: {chosen}, in {where}.", file=sys.stderr)
-    alone = [each.name for each in made.factors if len(each.levels) == 1 and not made.are_pair]
-    if alone:
-        print(f"With one level, {', '.join(alone)} has nothing to compare yet; add_level adds more.", file=sys.stderr)
-    for sentence in prior_text(made):
+    for sentence in [*alone_text(made), *prior_text(made)]:
         print(sentence, file=sys.stderr)
 
 

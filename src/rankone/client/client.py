@@ -212,7 +212,7 @@ class RemoteExperiment(LevelChanges):
         """
         told = _checked(Tell(id_of(decision), clicked, source, reward=reward))
         body = _given(clicked=told.clicked, reward=told.reward, source=source)
-        return Outcome(**self._put(f"{_decision(told.id)}/outcome", body))
+        return Outcome.of_dict(self._put(f"{_decision(told.id)}/outcome", body))
 
     def tell_many(
         self,
@@ -229,7 +229,7 @@ class RemoteExperiment(LevelChanges):
         def carry_out(told: list[Any]) -> list[Outcome | Exception]:
             content = [_given(id=str(tell.id), clicked=tell.clicked, reward=tell.reward) for tell in told]
             found = self._post("tell", _given(outcomes=content, source=source))["outcomes"]
-            return [problem_error(answer) if "code" in answer else Outcome(**answer) for answer in found]
+            return [problem_error(answer) if "code" in answer else Outcome.of_dict(answer) for answer in found]
 
         return each_answered(tells(outcomes, source, rewards), carry_out)
 
@@ -237,7 +237,7 @@ class RemoteExperiment(LevelChanges):
     def void(self, decision: str | Decision) -> Outcome:
         """Close a decision that was never shown: nothing is learned from it."""
         closed = _checked(Void(id_of(decision)))
-        return Outcome(**self._put(f"{_decision(closed.id)}/void", None))
+        return Outcome.of_dict(self._put(f"{_decision(closed.id)}/void", None))
 
     def report(self) -> Report:
         """Return what leads, how sure that is, how much traffic each level got and what is still in the race."""

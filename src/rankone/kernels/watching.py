@@ -172,10 +172,12 @@ def two_coins(tosses_1: float, heads_1: float, tosses_2: float, heads_2: float, 
     return _likely(heads_1, tosses_1) + _likely(heads_2, tosses_2) - one
 
 
-@noalloc
 def scattered(watch: Any) -> float:
     """Return how much more than a coin's the tosses scatter; 1 if not more, or if nothing is known."""
     return max(1.0, (watch.scatter[0] + _PRIOR) / (watch.scatter[1] + _PRIOR))
+
+
+_scattered = noalloc(scattered)
 
 
 @noalloc
@@ -190,7 +192,7 @@ def _ring(watch: Any, what: int, x: int, y: int, beside: int, first: Any, second
 def _changed(watch: Any, coin: int, group: int, bar: float) -> int:
     """Note the moment that the last toss of a coin ends; return tosses up to when it changed, 0: it has not."""
     tosses, heads = watch.flips[coin, group]
-    scatter, distance = scattered(watch), _FIRST
+    scatter, distance = _scattered(watch), _FIRST
     for size in range(_SIZES):
         last = tosses // distance
         if last == 0:
@@ -241,7 +243,7 @@ def _compare(watch: Any, coin: int, x: int, y: int, level: int, factor: int) -> 
         tosses += watch.beside[coin, other, 0]
         heads += watch.beside[coin, other, 1]
     here, there = watch.beside[coin, level, 0], watch.beside[coin, level, 1]
-    needed = scattered(watch) * watch.bars[MISFIT - 1]
+    needed = _scattered(watch) * watch.bars[MISFIT - 1]
     if two_coins(here, there, tosses - here, heads - there, needed) >= needed:
         _ring(watch, MISFIT, x, y, level, (here, there), (tosses - here, heads - there))
 

@@ -281,6 +281,9 @@ class Product(Problem, Shown):
             "best combination": " + ".join(each[level] for each, level in zip(names, self._best, strict=True)),
             "click rate of the best": self.best_mean,
         }
+        alone = [name for name, values in self.factors.items() if len(values) == 1]
+        if alone:
+            found["factors with one level, nothing to find out"] = ", ".join(alone)
         if self.peaks != 1:
             several = "several are possible" if self.peaks is None else self.peaks
             found["combinations that no single change makes better"] = several

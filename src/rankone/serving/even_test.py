@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rankone.serving.factors import margins
-from rankone.serving.interactions import fit_product
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+_ROUNDS = 30
 _ENOUGH = 100  # outcomes of every level before the uniform split is estimated
 _MOST_LISTED = 10**6  # combinations above which what is forbidden is not taken out
 
@@ -44,3 +45,31 @@ def uniform_rate(pulls: Ints, clicks: Ints, rules: Ints | None = None) -> float 
     for rule in rules.tolist():
         allowed[tuple(slice(None) if level < 0 else level for level in rule)] = False
     return float(min(1.0, functools.reduce(np.multiply.outer, levels)[allowed].mean()))
+
+
+def fit_product(cells: Ints, pulls: Ints, clicks: Ints, sizes: tuple[int, ...]) -> list[Floats]:
+    """Return a number for each level of each factor: clicks are about pulls times the product of one of each.
+
+    The Poisson likelihood of a product, by coordinate ascent.
+
+    Args:
+        cells: (n, factors) the levels of each combination that was shown.
+        pulls: (n,) outcomes of each.
+        clicks: (n,).
+        sizes: the number of levels of each factor.
+
+    >>> cells = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    >>> rows, cols = fit_product(cells, np.full(4, 1000), np.array([400, 200, 200, 100]), (2, 2))
+    >>> np.outer(rows, cols).round(3).tolist()
+    [[0.4, 0.2], [0.2, 0.1]]
+    """
+    found = [np.ones(size) for size in sizes]
+    each = [np.bincount(cells[:, factor], clicks, size) for factor, size in enumerate(sizes)]
+    for _ in range(_ROUNDS):
+        for factor, size in enumerate(sizes):
+            others = pulls.astype(float)
+            for other in range(len(sizes)):
+                if other != factor:
+                    others = others * found[other][cells[:, other]]
+            found[factor] = each[factor] / np.maximum(np.bincount(cells[:, factor], others, size), 1e-12)
+    return found

@@ -12,6 +12,7 @@ import numpy as np
 
 from rankone.kernels.policy import race
 from rankone.kernels.steering import EXPLORE
+from rankone.kernels.watching import scattered
 from rankone.serving.comparing import Compared, against_control, against_leader, shortfalls
 from rankone.serving.even_test import uniform_rate
 from rankone.serving.factors import Levels, margin
@@ -124,18 +125,13 @@ def make_report(fold: Fold) -> Report:
 
 def _interactions(fold: Fold) -> tuple[Interaction, ...]:
     """Return which levels of two factors seem to act together."""
-    names = [(factor, levels.names) for factor, levels in fold.factors.items()]
-    found = strongest(fold.pulls, fold.clicks)
-    each = [[names[factor] for factor in one.factors] for one in found]
-    return tuple(
-        Interaction(
-            {factor: levels[level] for (factor, levels), level in zip(of, one.levels, strict=True)},
-            one.clicks,
-            one.expected,
-            one.p,
-        )
-        for of, one in zip(each, found, strict=True)
-    )
+    weighing, factors = fold.weighing, list(fold.factors.items())
+    found = []
+    for one in strongest(weighing.together, weighing.levels_of_each(), scattered(weighing.watch)):
+        (factor, levels), (second, beside) = (factors[place] for place in one.factors)
+        acting = {factor: levels.names[one.level], second: beside.names[one.beside]}
+        found.append(Interaction(acting, levels.names[one.other], one.times, one.p))
+    return tuple(found)
 
 
 def _alarm(alarm: dict[str, Any]) -> Alarm:

@@ -57,6 +57,16 @@ class Outcome(NamedTuple):
     status: str  # "learned", "held" (until its window ends), "late" or "void"
     learned: bool
     repeated: bool = False  # True: it was told before, this time changed nothing
+    note: str | None = None  # what else there is to know of it: that a level was retired since it was shown
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values; without a note where there is none."""
+        return {key: value for key, value in self._asdict().items() if key != "note" or value is not None}
+
+    @classmethod
+    def of_dict(cls, found: dict[str, Any]) -> Self:
+        """Return what `to_dict` wrote, here or in a service of another version, which may say more."""
+        return cls(**{key: found[key] for key in cls._fields if key in found})
 
 
 class Change(NamedTuple):

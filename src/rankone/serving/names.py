@@ -17,10 +17,9 @@ PAIR = ("row", "col")  # the names of two factors that are given as rows and col
 def checked_name(value: Any, what: str) -> str:
     """Refuse names that are empty, too long or not text."""
     if not isinstance(value, str) or not 0 < len(value) <= MAX_NAME or not value.isprintable():
-        shown = value if not isinstance(value, str) or len(value) <= MAX_NAME else f"{len(value)} characters"
-        raise InputError(
-            f"{what} as printable text of 1 to {MAX_NAME} characters", shown, f"give a shorter or plainer {what}"
-        )
+        shown = value if not isinstance(value, str) or 0 < len(value) <= MAX_NAME else f"{len(value)} characters"
+        do = "give it a name" if value == "" else f"give a shorter or plainer {what}"
+        raise InputError(f"{what} as printable text of 1 to {MAX_NAME} characters", shown, do)
     return value
 
 
@@ -35,7 +34,7 @@ def checked_levels(values: Any, side: str) -> tuple[str, ...]:
         do = f"pass {every}=['{side} A', '{side} B']" if side in PAIR else f"pass '{side}': ['A', 'B']"
         raise InputError(f"{every} as a list of names", values, do)
     if not 1 <= len(values) <= MAX_LEVELS:
-        raise InputError(f"1 to {MAX_LEVELS} {every}", len(values), "name as many")
+        raise InputError(f"1 to {MAX_LEVELS:,} {every}", len(values), "name as many")
     what = f"{side} name" if side in PAIR else f"name of a {called(side)}"
     names = tuple(checked_name(value, what) for value in values)
     if len(set(names)) != len(names):

@@ -49,6 +49,7 @@ from rankone.serving.journal import (
     Texts,
 )
 from rankone.serving.messages import Answer, Ask, AskedBefore, Decision, Outcome, Request, Tell, Void
+from rankone.serving.names import called
 from rankone.serving.packing import unpack_shown
 from rankone.serving.segment_names import check_attributes
 from rankone.serving.settings import Settings
@@ -281,7 +282,26 @@ class Planner:
             elif self._fold.settings.window:
                 kind = Kind.HOLD
         self._add(kind, decision.number, decision.pair, int(bool(clicked)), texts.of_shown(decision.shown))
-        return Outcome(request.id, clicked, *_STATUS[kind])
+        note = self._retired(decision) if kind in (Kind.TELL, Kind.HOLD) else None
+        return Outcome(request.id, clicked, *_STATUS[kind], note=note)
+
+    def _retired(self, decision: KnownDecision) -> str | None:
+        """Say which levels of a decision were retired since it was made; None: all of them live."""
+        factors, live = self._fold.factors, self._fold.live
+        if not any(len(numbers) < size for numbers, size in zip(live, factors.sizes, strict=True)):
+            return None
+        levels = levels_of(decision.pair, decision.shown, len(factors))
+        gone = {
+            factor: own.names[level]
+            for (factor, own), level in zip(factors.items(), levels, strict=True)
+            if not own.live[level]
+        }
+        if not gone:
+            return None
+        some = ", ".join(f"{called(factor)} '{name}'" for factor, name in gone.items())
+        was, it = ("was", "it") if len(gone) == 1 else ("were", "them")
+        said = f"{some} {was} retired since it was shown: nobody is shown {it} any more"
+        return f"{said}, and this outcome counts all the same"
 
     def _asked_before(self, request: Ask) -> PromisedDecisions | list[Decision] | None:
         key = request.key or ""
@@ -330,6 +350,12 @@ _STATUS = {
 }
 
 
+def levels_of(pair: Sequence[int], shown: bytes | None, n_factors: int) -> list[int]:
+    """Return the level of each factor of a decision: of factors that came later, the first."""
+    known = list(pair[: min(2, n_factors)]) if shown is None else unpack_shown(shown)
+    return [*known, *[0] * (n_factors - len(known))]
+
+
 def decision_of(fold: Fold, event: Sequence[Any], secret: bytes, shown: bytes | None) -> Decision:
     """Return the decision of an event ASK, as its asker sees it."""
     number, row, col, tag = event[DECISION : TAG + 1]
@@ -338,8 +364,7 @@ def decision_of(fold: Fold, event: Sequence[Any], secret: bytes, shown: bytes | 
         (first, rows), (second, cols) = fold.factors.items()
         row_name, col_name = rows.names[row], cols.names[col]
         return Decision(id, row, col, row_name, col_name, number, tag < 0, {first: row_name, second: col_name})
-    known = [row] if shown is None and n_factors == 1 else [row, col] if shown is None else unpack_shown(shown)
-    levels = fold.factors.named([*known, *[0] * (n_factors - len(known))])
+    levels = fold.factors.named(levels_of((row, col), shown, n_factors))
     return Decision(id, None, None, None, None, number, tag < 0, levels)
 
 

@@ -61,12 +61,12 @@ class Shortfall:
 
 @dataclasses.dataclass(frozen=True)
 class Interaction:
-    """Two levels of different factors that are clicked together more, or less, than the product of levels says."""
+    """Two levels of different factors that are clicked together more often than the product of levels says."""
 
     levels: dict[str, str]  # by factor
-    clicks: int
-    expected: float  # by the product
-    p: float  # for all comparisons together, while the click rate of the whole site stays as it is
+    other: str  # level of the first of the two factors, with which its level is compared
+    times: float  # as many clicks for each on `other` beside the second level as beside others; 1 for a product
+    p: float  # for all comparisons together, at one look, whatever the click rate of the whole site does
 
 
 @dataclasses.dataclass(frozen=True)

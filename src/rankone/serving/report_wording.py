@@ -52,6 +52,7 @@ def told(report: Report) -> str:
         *_left(report),
         *_traffic(report),
         *_waiting(report),
+        *alone_text(report),
     ]
     said += [*_together(report), *_even(report), *_segments(report), *prior_text(report), *_forbidden(report)]
     said += [*_crowded(report), *_clock(report), *unknown]
@@ -98,10 +99,12 @@ def _standing(report: Report) -> tuple[str, str]:
     if report.decided:
         return f"{pair} has won ({figures})", f": {wrong}."
     levels = [[level.in_race for level in factor.levels if level.live] for factor in report.factors]
+    alone = () if report.are_pair or len(_single(report)) == len(levels) else _single(report)
     racing = _listed(
         [
             _of(sum(found), len(found), called_side(factor.name), report.are_pair)
             for found, factor in zip(levels, report.factors, strict=True)
+            if factor.name not in alone
         ]
     )
     out = not (report.stopped or all(map(all, levels)))
@@ -114,6 +117,21 @@ def _standing(report: Report) -> tuple[str, str]:
     said += "" if report.stopped else f"; {racing} are still in the race"
     rests = f" (the others are out with an error of at most {report.error_rate:g})" if out else ""
     return said, rests + (f": this holds {condition(report)}." if out or report.confidence >= 0.5 else ".")
+
+
+def _single(report: Report) -> list[str]:
+    """Return the factors of which one level is left."""
+    return [factor.name for factor in report.factors if sum(level.live for level in factor.levels) == 1]
+
+
+def alone_text(report: Report) -> list[str]:
+    """Say about which factors there is nothing to find out; of one row or one column the counts say it."""
+    found = [] if report.are_pair else _single(report)
+    if not found:
+        return []
+    named = _listed([f"'{name}'" for name in found])
+    one, them = ("has one level", "it") if len(found) == 1 else ("have one level each", "them")
+    return [f"{named} {one}, so there is nothing to find out about {them}."]
 
 
 def _of(count: int, among: int, what: str, are_pair: bool) -> str:
@@ -241,13 +259,13 @@ def _together(report: Report) -> list[str]:
     sure = [each for each in report.interactions if each.p <= _STRIKING]
     if not sure:
         return []
-    first, ratio = sure[0], sure[0].clicks / sure[0].expected
+    first, (one, two) = sure[0], sure[0].levels.items()
     more = f" (and {len(sure) - 1} more such)" if len(sure) > 1 else ""
-    chance = f"p {'<' if first.p < 0.001 else '='} {max(first.p, 0.001):.2g} for all such comparisons together"
-    than = "as" if ratio >= 2.0 else "than"
-    said = f"{_listed(list(first.levels))} seem to act together{more}: {combination_text(first.levels)} has "
-    said += f"{compared_text(ratio)} clicks {than} the product of levels says ({chance}, while the click rate of the "
-    said += "whole site stays as it is)"
+    chance = f"p {'<' if first.p < 0.001 else '='} {max(first.p, 0.001):.2g} for all such comparisons together, at one "
+    than = "as" if first.times >= 2.0 else "than"
+    said = f"{_listed(list(first.levels))} seem to act together{more}: with {two[0]} '{two[1]}', {one[0]} '{one[1]}' "
+    said += f"has {compared_text(first.times)} clicks for each click on '{first.other}' {than} with other levels of "
+    said += f"{two[0]} ({chance}look, whatever the click rate of the whole site does)"
     return [f"{said}; where factors act together the best combination may be another."]
 
 

@@ -125,8 +125,8 @@ def checked_combinations(sizes: Sequence[int]) -> None:
     """Refuse more combinations than fit in memory."""
     if math.prod(sizes) > MAX_PAIRS:
         what, parts = ("pairs", "rows or columns") if len(sizes) == 2 else ("combinations", "factors or levels")
-        got = f"{' x '.join(map(str, sizes))} = {math.prod(sizes)}"
-        raise InputError(f"at most {MAX_PAIRS} {what}", got, f"leave out some {parts}")
+        got = f"{' x '.join(map(str, sizes))} = {math.prod(sizes):,}"
+        raise InputError(f"at most {MAX_PAIRS:,} {what}", got, f"leave out some {parts}")
 
 
 def checked_policy(spec: str | Policy, sizes: Sequence[int] = (2, 2)) -> Policy:

@@ -27,8 +27,9 @@ from rankone.serving.settings import Settings
 from rankone.serving.unknown_policy import policy_of
 from rankone.serving.weighing import Weighing
 
-LAYOUT = 7  # of a snapshot; one of another layout is set aside
-_WEIGHED = ("evidence", "traffic", "steering", "watch")
+LAYOUT = 8  # of a snapshot; one of another layout is set aside
+_WEIGHED = ("evidence", "traffic", "steering", "watch", "together")
+_LATER = ("watch", "together")  # of bases from before there were any: they begin there
 _COUNTS = ("asked", "pulls", "clicks", "tallies", "prior", "earlier")
 
 
@@ -174,7 +175,7 @@ def _fill_weighing(fold: Fold, facts: dict[str, Any], arrays: Any) -> bool:
     for what in _WEIGHED:
         fresh = getattr(fold.weighing, what)
         if any(f"{what}_{name}" not in arrays.files for name in fresh._fields):
-            if what == "watch":  # of bases from before there were alarms: it begins there
+            if what in _LATER:
                 loaded.append(fresh)
                 continue
             return False

@@ -30,6 +30,7 @@ from rankone.kernels.steering import (
     spared_by_each,
     start_steering,
 )
+from rankone.kernels.together import Together, count_all_together, start_together, widened_together
 from rankone.kernels.watching import Watch, reversal_bar, reversed_levels, start_watch, watch_clicks
 from rankone.problems.visitors_left import visitors_left
 from rankone.serving.factors import Levels, margins
@@ -80,6 +81,7 @@ class Weighing:
     def _begin_evidence(self, sizes: tuple[int, ...]) -> None:
         spared = spared_by_each(self._settings.margin, len(sizes))
         self._evidence, self._traffic = start_evidence(sizes, spared=spared), start_evidence(sizes, TRAFFIC_RATIOS)
+        self._together = start_together(sizes)
 
     def begin_era(
         self, factors: Sequence[Levels], forbidden: Ints | None = None, forget: bool = False, misfit: bool = False
@@ -99,6 +101,7 @@ class Weighing:
             self._begin_evidence((1,) * len(factors))
         else:
             self._evidence, self._traffic = (resized(each, self.sizes) for each in (self.evidence, self.traffic))
+            self._together = widened_together(self._together, self.sizes)
             if self._settings.margin and len(factors) > before:
                 self._spare_less(len(factors))
         self.watches, self._misfit = self.watches + 1, misfit
@@ -159,6 +162,7 @@ class Weighing:
             each._replace(**{name: array.copy() for name, array in each._asdict().items()})
             for each in (self.evidence, self.traffic)
         )
+        found._together = self._together._replace(sums=self._together.sums.copy())
         found._compared, found._waiting, found._segments = self.compared, [], self._segments.still()
         found.steering = self.steering._replace(
             shares=self.steering.shares.copy(), allowed=self.steering.allowed.copy()
@@ -215,6 +219,8 @@ class Weighing:
         if any(some.segments is not None for some in waiting):
             each = [some.segments if some.segments is not None else [UNSAID] * len(some.packed) for some in waiting]
             self._segments.weigh(np.concatenate(each).astype(np.int64), shown, clicked, crosses)
+        if len(self._together.sums):
+            compiled(count_all_together, count_all_together.__module__)(self._together, shown, clicked, crosses)
         if len(self._watch.flips):
             decisions = np.concatenate([some.decisions for some in waiting])
             compiled(watch_clicks, watch_clicks.__module__)(self._watch, shown, clicked, crosses, decisions)
@@ -243,6 +249,12 @@ class Weighing:
         self._settle()
         return self._watch
 
+    @property
+    def together(self) -> Together:
+        """What clicks say about levels beside levels of other factors."""
+        self._settle()
+        return self._together
+
     def turned_over(self, restarts: int) -> tuple[int, int] | None:
         """Return two levels, numbered factor after factor, the second of which now beats the first; None: no two do."""
         if not self.fits or self._settings.on_change == IGNORE:
@@ -254,7 +266,7 @@ class Weighing:
     @property
     def arrays(self) -> tuple[Any, ...]:
         """All that is known, to see how large it is."""
-        return (*self._evidence, *self._traffic, *self.steering, *self._watch, self._segments)
+        return (*self._evidence, *self._traffic, *self.steering, *self._watch, *self._together, self._segments)
 
     @property
     def compared(self) -> int:
@@ -263,8 +275,8 @@ class Weighing:
         return self._compared
 
     def restore(self, known: Sequence[Any], facts: list[int]) -> None:
-        """Go on from what a snapshot holds: evidence, traffic, steering and watch; and `facts`."""
-        self._evidence, self._traffic, self.steering, self._watch = known
+        """Go on from what a snapshot holds: evidence, traffic, steering, watch, levels together; and `facts`."""
+        self._evidence, self._traffic, self.steering, self._watch, self._together = known
         self.weighed, self._compared, self.watches = facts
 
     @property

@@ -46,6 +46,7 @@ from rankone.kernels.steering import (
     start_steering,
     steered_decide,
 )
+from rankone.kernels.together import Together, count_together, start_together
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy, as_policy
 from rankone.problems.product import Product
@@ -64,6 +65,7 @@ class Stage(NamedTuple):
 
     steering: Steering
     evidence: Evidence
+    together: Together
     site: Floats  # (n,) factor of the site's click rate at each visitor, again from the first when all have passed
     world: ProductWorld  # what visitors do where the factor is 1
     levels: Ints  # all of them live
@@ -121,6 +123,7 @@ def play(
                 cross[level] = np.float32(cross[level])  # as journals keep them
             if clicked:
                 weigh_click(stage.evidence, stage.seen, cross)
+                count_together(stage.together, stage.seen, cross)
             elif heeds_silence(stage.evidence):
                 weigh_silence(stage.evidence, stage.seen, cross)
         remember(stage.evidence, stage.seen, outcome[0])
@@ -155,6 +158,7 @@ class Rehearsal(NamedTuple):
     losses: Floats  # at each checkpoint; not a number beyond the verdict, where it ends there
     pulls: Ints  # outcomes of each combination, an axis a factor; all 0 where there are very many
     clicks: Ints  # the same of clicks
+    together: Together  # what clicks say about levels beside levels of other factors
 
 
 def rehearse(
@@ -239,6 +243,7 @@ def _stage(problem: Product, explore: float, margin: float, site: Floats) -> Sta
     return Stage(
         steering=start_steering(shape, explore),
         evidence=start_evidence(shape, spared=spared_by_each(margin, factors)),
+        together=start_together(shape),
         site=site,
         world=problem.world(),
         levels=np.arange(levels),
@@ -267,6 +272,5 @@ def _found(problem: Product, stage: Stage, margin: float, error: float, losses: 
         first += len(rates)
     shape = problem.shape if stage.counts.size else (0,) * len(won)
     pulls, clicks = (each.reshape(shape) for each in stage.counts)
-    if not at:
-        return Rehearsal(None, None, False, beaten, float(losses[-1]), losses, pulls, clicks)
-    return Rehearsal(at, tuple(won), bool(wrong), beaten, float(stage.lost[0]), losses, pulls, clicks)
+    verdict, pair, lost = (at, tuple(won), stage.lost[0]) if at else (None, None, losses[-1])
+    return Rehearsal(verdict, pair, bool(wrong), beaten, float(lost), losses, pulls, clicks, stage.together)

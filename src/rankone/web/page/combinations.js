@@ -84,15 +84,14 @@ export function showInteractions(view) {
   const found = view.report.interactions;
   const sure = found.filter((each) => each.p < 0.05);
   $("interactions-note").textContent = (sure.length
-    ? "These levels are clicked together more or less often than the product of their factors says: the product model may not hold, and with it the verdict. "
+    ? "Levels in bold are clicked together more often than the product of their factors says: the product model may not hold, and with it the verdict. "
     : "No two levels differ from the product of their factors by more than chance allows. ")
-    + "p-values are for all comparisons together and suppose that the click rate of the whole site stays as it is: a hint, not a verdict. "
+    + "p-values are for all comparisons together at one look, whatever the click rate of the whole site does: a hint, not a verdict. "
     + "rankone check-rank1 tests every two factors.";
   $("interactions").replaceChildren(...found.map((each) => {
     const [[one, first], [two, second]] = Object.entries(each.levels);
-    const ratio = each.clicks / each.expected;
-    const differs = `${shortPercent(Math.abs(ratio - 1))} ${ratio < 1 ? "fewer" : "more"} clicks than the product says`;
-    return element("li", { class: each.p < 0.05 ? "sure" : "" }, `${one} ${first} with ${two} ${second}: ${number(each.clicks)} clicks, `
-      + `${number(Math.round(each.expected))} expected, ${differs} (${told(each.p)})`);
+    const more = each.times < 2 ? `${shortPercent(each.times - 1)} more clicks` : `${each.times.toFixed(1)} times as many clicks`;
+    return element("li", { class: each.p < 0.05 ? "sure" : "" }, `${one} ${first} with ${two} ${second}: ${more} for each click on `
+      + `${one} ${each.other} ${each.times < 2 ? "than" : "as"} with other levels of ${two} (${told(each.p)})`);
   }));
 }

@@ -45,7 +45,7 @@ async def answer_tell(call: Call, request: Tell | Void) -> Response:
     call.service.meters.told(call.name, answers)
     if not isinstance(outcome, Outcome):
         raise outcome
-    return answer(outcome._asdict(), 202 if outcome.status == "late" else 200)
+    return answer(outcome.to_dict(), 202 if outcome.status == "late" else 200)
 
 
 @operation("POST", "/v1/experiments/{name}/tell", "tell", body=TellBody, answers={200: Outcomes})
@@ -56,7 +56,7 @@ async def tell_many(call: Call) -> Response:
         [Tell(told.id, told.clicked, call.body.source, call.token, told.reward) for told in call.body.outcomes]
     )
     call.service.meters.told(call.name, answers)
-    shown = [found._asdict() if isinstance(found, Outcome) else Problem.of(found).to_dict() for found in answers]
+    shown = [found.to_dict() if isinstance(found, Outcome) else Problem.of(found).to_dict() for found in answers]
     return answer({"outcomes": shown})
 
 

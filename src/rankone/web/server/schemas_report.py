@@ -48,12 +48,17 @@ class ShortfallAnswer(BaseModel):
 
 
 class InteractionAnswer(BaseModel):
-    """Two levels of different factors that are clicked together more, or less, than the product of levels says."""
+    """Two levels of different factors that are clicked together more often than the product of levels says."""
 
     levels: dict[str, str]
-    clicks: int
-    expected: float
-    p: float = Field(description="for all comparisons together, while the click rate of the whole site stays as it is")
+    other: str = Field(description="the level of the first of the two factors with which its level is compared")
+    times: float = Field(
+        description="as many clicks the first level has for each click on `other`, beside the second level and not "
+        "beside other levels of its factor; 1 for a product"
+    )
+    p: float = Field(
+        description="for all comparisons together, at one look, whatever the click rate of the whole site does"
+    )
 
 
 class SegmentLevelAnswer(BaseModel):
@@ -173,7 +178,7 @@ class ReportAnswer(BaseModel):
     control_levels: dict[str, str] | None = Field(None, description="of the control, by factor")
     forbidden: list[dict[str, str]] = Field(description="levels that are never shown together, by factor")
     interactions: list[InteractionAnswer] = Field(
-        description="of three factors and more, two levels whose clicks differ most from the product; a hint"
+        description="of three factors and more, for each two the levels that differ most from the product; a hint"
     )
     even_clicks: float | None = Field(
         description="clicks that an even test of all combinations would have had, by the product; null: not known"
