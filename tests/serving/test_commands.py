@@ -213,7 +213,10 @@ def test_factors_on_the_command_line(sqlite_db):
             ("stop", db, "page", "--level", "headline=B", "--level", "image=2", "--level", "only=x"),
             "every visitor now sees headline 'B', image '2'",
         ),
-        (("create", db, "one", "--factor", "a=x", "--factor", "b=1,2"), "'a' has one level, so there is nothing to find"),
+        (
+            ("create", db, "one", "--factor", "a=x", "--factor", "b=1,2"),
+            "'a' has one level, so there is nothing to find",
+        ),
         (("create", db, "new", "--factor", "headline"), "with an equals sign between - got headline"),
         (("create", db, "new", "--row", "A"), "expected --row and --col, or --factor"),
         (("create", db, "new", "--factor", "image=1,1"), "levels of 'image' with different names - got '1' twice"),
