@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Sequence
 from itertools import count
 
 import numpy as np
+from scipy.special import rel_entr
 
 from tests.oracles.policies import kl, shuffled_first_choices, upper
 
@@ -206,16 +207,13 @@ def pbm_pie(n_items: int, examination: Sequence[float], rng, horizon: int) -> Li
         order[item], order[other] = order[other], order[item]
 
     def upper_bound(shows, clicks):
-        """Bisection, where the kernel looks at a slope."""
-
-        def phi(q):
-            return math.fsum(
-                n * kl(s / n, min(e * q, 1.0)) for n, s, e in zip(shows, clicks, examination, strict=True) if n
-            )
-
-        grid = [k / 20_000 for k in range(1, 20_001)]
-        lowest = min(grid, key=phi)
-        return max((q for q in grid if phi(q) <= math.log(horizon)), default=lowest)
+        """Every value of a grid, where the kernel looks at a slope."""
+        grid, doubt = np.arange(1, 20_001) / 20_000, 0.0
+        for n, s, e in zip(shows, clicks, examination, strict=True):
+            if n:
+                rate, rates = s / n, np.minimum(e * grid, 1.0)
+                doubt = doubt + n * (rel_entr(rate, rates) + rel_entr(1.0 - rate, 1.0 - rates))
+        return max(grid[doubt <= math.log(horizon)], default=grid[np.argmin(doubt)])
 
     def choose(shows, clicks, looks, t):
         if t <= n_items:
