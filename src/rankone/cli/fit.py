@@ -138,6 +138,7 @@ def _telling(summary: pl.DataFrame) -> pl.DataFrame:
     if "supported_rate" not in summary.columns:
         return summary.drop("attraction", "log_likelihood", strict=False)
     texts = [pl.col(f"supported_{name}").map_elements(lambda rate: f"{rate:.2g}", pl.String) for name in _RATE]
+    others = pl.when(pl.col("items") == 2).then(pl.lit("other")).otherwise(pl.lit("others"))
     few = pl.when("too_little_data").then(pl.lit("too little data")).otherwise(pl.lit(""))
     shown = summary.select(
         "query",
@@ -145,7 +146,7 @@ def _telling(summary: pl.DataFrame) -> pl.DataFrame:
         position="supported_position",
         click_rate=pl.format("{} ({} to {})", *texts),
         clicked=pl.format("{} of {}", "supported_clicks", "supported_impressions"),
-        may_be_as_good=pl.format("{} of {} others", "not_told_apart", pl.col("items") - 1),
+        may_be_as_good=pl.format("{} of {} {}", "not_told_apart", pl.col("items") - 1, others),
         verdict=few,
         impressions="impressions",
         clicks="clicks",

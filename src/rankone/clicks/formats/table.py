@@ -237,8 +237,10 @@ class Table(Format):
             self._lists += len(held_out)
             collector.report.add("lists held out", len(held_out))
             collector.held_out.append(held_out)
+        rows = rows.filter(pl.col("times") > 0)
+        collector.rows_of_counts += len(rows)
         sums = {"impressions": pl.col("times").sum(), "clicks": pl.col("clicked").sum()}
-        collector.table(rows.group_by(CELL).agg(**sums).filter(pl.col("impressions") > 0))
+        collector.table(rows.group_by(CELL).agg(**sums))
 
     def _is_missing(self, what: str) -> pl.Expr:
         return pl.col(what).fill_null("").is_in(self._missing)

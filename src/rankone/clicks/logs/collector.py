@@ -56,6 +56,7 @@ class Collector:
         self.held_out: list[pl.DataFrame] = []
         self._tables: list[pl.DataFrame] = []
         self._waiting = 0
+        self.rows_of_counts = 0  # rows of an aggregated log that were taken
         self.tails: list[pl.DataFrame] = []
         self._found: dict[str, str | None] = {}  # the first value that each reason was given for
         self._file: Path = Path()
@@ -144,7 +145,9 @@ class Collector:
             raise InputError(
                 "at least one result list or impression", "none in the log", "check the file and its format"
             )
-        return Counts(merged(self._tables), self.report, tails=merged_tails(self.tails))
+        cells = merged(self._tables)
+        self.report.add("cells in several rows", max(self.rows_of_counts - len(cells), 0))
+        return Counts(cells, self.report, tails=merged_tails(self.tails))
 
 
 def _new_quarantine(path: Path) -> TextIO:
