@@ -83,8 +83,12 @@ def test_quotes_and_latin_1(tmp_path):
 
 def test_rows_beyond_the_last_position_are_counted(tmp_path):
     path = write(tmp_path / "log", b"query,item,position,clicked\nq,a,1,1\nq,b,11,0\n")
-    assert clicks.read(path).report["rows beyond the last position"] == 1
-    assert clicks.read(path, positions=20).positions == [1, 11]
+    assert clicks.read(path, positions=10).report["rows beyond the last position"] == 1
+    counts = clicks.read(path)  # as of a frame, all count
+    assert counts.positions == [1, 11]
+    assert counts.table.equals(
+        clicks.count(pl.read_csv(path), query="query", item="item", position="position", clicked="clicked").table
+    )
 
 
 def test_items_twice_and_rows_without_a_list_are_counted(tmp_path):

@@ -29,7 +29,9 @@ OPTION = typer.Option(
     "-o",
     help="An option of the format, such as item=doc (table) or regions=merge (yandex-rpc); repeatable.",
 )
-POSITIONS = typer.Option(10, help="Positions of a result list that count.")
+POSITIONS = typer.Option(
+    None, help="Positions of a result list that count. Default: all of a table, 10 of a log of sessions."
+)
 TOP = typer.Option(20, min=0, help="Keep this many queries, the most frequent ones; 0 keeps all.")
 STRICT = typer.Option(False, "--strict", help="Stop at the first row that cannot be read.")
 MAX_BAD = typer.Option(0.01, help="Stop when more than this share of the rows cannot be read.")

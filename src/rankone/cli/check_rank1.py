@@ -41,7 +41,7 @@ def check_rank1(
     format: str | None = _logs.FORMAT,
     option: list[str] | None = _logs.OPTION,
     top: int = _logs.TOP,
-    positions: int = _logs.POSITIONS,
+    positions: int | None = _logs.POSITIONS,
     min_impressions: int = typer.Option(
         20, help="Leave out items that a query showed less often than this; 0 keeps all."
     ),

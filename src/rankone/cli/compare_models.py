@@ -21,7 +21,7 @@ def compare_models(
         None, "--model", "-m", autocompletion=model_names, help="A click model; repeatable; default: all."
     ),
     top: int = _logs.TOP,
-    positions: int = _logs.POSITIONS,
+    positions: int | None = _logs.POSITIONS,
     holdout: float = typer.Option(0.25, help="Share of the sessions that is held out."),
     holdout_lists: int = typer.Option(200_000, help="Hold out at most this many lists."),
     seed: int = typer.Option(0, help="Seed that decides which sessions are held out."),

@@ -29,7 +29,7 @@ def examination(
         False, "--swaps-alone", help="Plan as if the log said nothing, because items moved for reasons of their own."
     ),
     top: int = typer.Option(0, min=0, help="Keep this many queries, the most frequent ones; 0 keeps all."),
-    positions: int = _logs.POSITIONS,
+    positions: int | None = _logs.POSITIONS,
     strict: bool = _logs.STRICT,
     max_bad: float = _logs.MAX_BAD,
     as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),

@@ -43,7 +43,7 @@ def fit(
         min=0,
         help="Leave out items that a query showed less often than this (default 20); 0 keeps all, as the paper does.",
     ),
-    positions: int = _logs.POSITIONS,
+    positions: int | None = _logs.POSITIONS,
     out: Path | None = typer.Option(
         None,
         help="JSON file for the fitted problems; `rankone simulate --problem FILE#QUERY` plays one: pairs of items and "

@@ -23,7 +23,7 @@ def propensities(
     ),
     clip: float = typer.Option(10.0, help="The largest weight of a click."),
     level: float = typer.Option(0.95, help="Level of the intervals."),
-    positions: int = typer.Option(10, help="Positions of a result list that count, where the log is no table."),
+    positions: int | None = _logs.POSITIONS,
     max_bad: float = _logs.MAX_BAD,
     as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
 ) -> None:

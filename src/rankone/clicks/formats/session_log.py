@@ -33,6 +33,8 @@ from rankone.clicks.logs.sessions import (
 from rankone.clicks.logs.source import Oversized, Source
 from rankone.compiling.compiled import compiled
 
+_POSITIONS = 10  # as the logs of this kind have, unless said otherwise
+
 
 class SessionLog(Format):
     """A log of sessions with result lists and clicks.
@@ -49,7 +51,7 @@ class SessionLog(Format):
 
     def read(self, source: Source, collector: Collector) -> int:
         """Read one file."""
-        reading = start_reading(collector.rules.positions)
+        reading = start_reading(collector.rules.positions or _POSITIONS)
         parse = compiled(parse_rows, __name__)
         rows = 0
         for block in source.blocks():

@@ -204,7 +204,7 @@ class Table(Format):
         if "impressions" in columns:
             collector.report.add("cells clamped", int(rows["clamped"].sum()))
             collector.report.add("cells without impressions", rows.select((pl.col("times") == 0).sum()).item())
-        beyond = pl.lit(False) if self._names else pl.col("place") > collector.rules.positions
+        beyond = pl.lit(False) if self._names else pl.col("place") > (collector.rules.positions or MOST_POSITIONS)
         collector.report.add("rows beyond the last position", rows.select(beyond.sum()).item())
         collector.report.add("clicks", rows.select(pl.col("outcome").sum()).item())
         rows = rows.filter(~beyond)

@@ -32,7 +32,7 @@ _MERGED_AT = 1 << 20
 class Rules:
     """How strictly to read, and how much to hold out."""
 
-    positions: int = 10
+    positions: int | None = None  # None: as many as the format usually has
     strict: bool = False
     max_bad: float = 0.01
     quarantine: str | os.PathLike[str] | None = None
@@ -43,7 +43,7 @@ class Rules:
 
     def __post_init__(self) -> None:
         check_max_bad(self.max_bad)
-        if not 1 <= self.positions <= MOST_POSITIONS:
+        if self.positions is not None and not 1 <= self.positions <= MOST_POSITIONS:
             raise InputError(f"1 to {MOST_POSITIONS} positions", self.positions, "try positions=10")
 
 

@@ -22,7 +22,7 @@ def read(
     paths: Paths,
     format: str | None = None,
     *,
-    positions: int = 10,
+    positions: int | None = None,
     strict: bool = False,
     max_bad: float = 0.01,
     quarantine: str | os.PathLike[str] | None = None,
@@ -35,7 +35,8 @@ def read(
     Args:
         paths: a file, a glob, or several of them; plain, gzip or zstd.
         format: name of the format; recognised by default. A file that does not look like it is refused.
-        positions: how many positions of a result list count; longer lists are cut.
+        positions: how many positions of a result list count, longer lists are cut; by default all of a table, and 10 of
+            a log of sessions.
         strict: stop at the first row that cannot be read.
         max_bad: stop when a larger share of the rows cannot be read.
         quarantine: file that takes the rows that cannot be read, with line and reason.
@@ -60,7 +61,7 @@ def read_split(
     holdout: float = 0.25,
     holdout_lists: int = 200_000,
     seed: int = 0,
-    positions: int = 10,
+    positions: int | None = None,
     strict: bool = False,
     max_bad: float = 0.01,
     quarantine: str | os.PathLike[str] | None = None,
@@ -92,7 +93,7 @@ def read_lists(
     paths: Paths,
     format: str | None = None,
     *,
-    positions: int = 10,
+    positions: int | None = None,
     strict: bool = False,
     max_bad: float = 0.01,
     progress: Progress | bool | None = None,

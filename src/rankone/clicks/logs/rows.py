@@ -27,7 +27,7 @@ class LogRows(NamedTuple):
     columns: dict[str, str]
 
 
-def log_rows(paths: Paths, format: str | None = None, *, positions: int = 10, **options: Any) -> LogRows:
+def log_rows(paths: Paths, format: str | None = None, *, positions: int | None = None, **options: Any) -> LogRows:
     """Return the rows of a log; the options are those of its format, and of lists that are no table so many positions.
 
     >>> import pathlib, tempfile
