@@ -1,12 +1,14 @@
 """Backups hold everything, also of a database in use; the way back ends where it is told to, and harms nothing."""
 
 import contextlib
+import re
 import resource
 import shlex
 import signal
 import sqlite3
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -16,7 +18,7 @@ from rankone.errors import InputError, StorageError
 from rankone.serving import Ask, Database, Experiment
 from rankone.serving.backup import backup, restore
 from rankone.serving.doctor import examine
-from rankone.serving.storage import open_storage
+from rankone.serving.storage import open_storage, sqlite_backup
 from rankone.serving.storage.sqlite_backup import positions
 from tests.test_docs import ROOT, blocks
 
@@ -251,6 +253,19 @@ def test_a_disk_that_fills_during_a_backup_leaves_nothing_behind(db, tmp_path):
     assert "Traceback" not in failed.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == before
     assert file.read_bytes() == size
+
+
+def test_a_disk_that_is_full_leaves_no_journal_of_sqlite_either(db, tmp_path, monkeypatch):
+    """As it is on a real one: SQLite cannot roll back, and leaves its journal beside the file that is given up."""
+
+    def full(source, part, mark):
+        Path(f"{part}-journal").write_bytes(b"half a page")
+        raise StorageError(f"to read or write {part}", "database or disk is full", "make room")
+
+    monkeypatch.setattr(sqlite_backup, "copy", full)
+    with pytest.raises(StorageError, match=rf"to read or write {re.escape(str(tmp_path / 'x.backup'))} - got database"):
+        backup(db, tmp_path / "x.backup")
+    assert list(tmp_path.glob(".*")) == []
 
 
 def test_the_commands_for_postgresql_work_there(postgres, postgres_db, tmp_path):

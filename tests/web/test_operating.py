@@ -76,6 +76,13 @@ def test_a_configuration_with_a_typo_is_refused_in_words(monkeypatch, tmp_path, 
         serve(monkeypatch, "--config", tmp_path / "none.toml")
 
 
+def test_a_variable_with_a_typo_is_refused_in_words(monkeypatch):
+    with pytest.raises(
+        InputError, match=r"in the environment - got RANKONE_SERVE_PROT - did you mean RANKONE_SERVE_PORT"
+    ):
+        serve(monkeypatch, PROT="8001")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

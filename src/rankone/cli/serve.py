@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tomllib
 from pathlib import Path
@@ -18,12 +19,22 @@ _PREFIX = "RANKONE_SERVE_"
 
 def _option(default: Any, *names: str, **more: Any) -> Any:
     """Return an option that the environment may set as well, by the name of the option."""
-    variable = _PREFIX + names[0].removeprefix("--").replace("-", "_").upper()
-    return typer.Option(default, *names, envvar=variable, **more)
+    return typer.Option(default, *names, envvar=_variable(names[0].removeprefix("--")), **more)
+
+
+def _variable(option: str) -> str:
+    """Return the name of an option in the environment."""
+    return _PREFIX + option.replace("-", "_").upper()
 
 
 def _read(context: typer.Context, path: Path | None) -> Path | None:
-    """Take what a file says where neither the command line nor the environment says it."""
+    """Take what a file says where neither the command line nor the environment says it; refuse what nobody reads."""
+    kinds = {each.name: each for each in context.command.params if each.name not in (None, "config", "help")}
+    variables = {_variable(name) for name in (*kinds, "config") if name}
+    for variable in os.environ:
+        if variable.startswith(_PREFIX) and variable not in variables:
+            do = did_you_mean(variable, sorted(variables), f"use {', '.join(sorted(variables))}")
+            raise InputError("options of `rankone serve` in the environment", variable, do)
     if path is None:
         return None
     try:
@@ -31,7 +42,6 @@ def _read(context: typer.Context, path: Path | None) -> Path | None:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         got = getattr(error, "strerror", None) or str(error)
         raise InputError(f"a configuration in TOML at {path}", got, "write lines such as port = 8000") from None
-    kinds = {each.name: each for each in context.command.params if each.name not in (None, "config", "help")}
     for key, value in found.items():
         name = key.replace("-", "_")
         if name not in kinds:

@@ -10,7 +10,7 @@ import itertools
 import logging
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from rankone.errors import InputError, StorageError
@@ -59,7 +59,7 @@ def backup(db: str | Path, file: str | Path, *, over: bool = False) -> list[Posi
         if not is_backup(to.resolve()):  # a database may be in use, and its log would be taken for the new file's
             do = "name another file; to put a backup in the place of a database, use `rankone restore`"
             raise InputError(f"a backup to replace at {file}", "something else", do)
-    with whole_file(to) as part:
+    with _new_database(to) as part:
         sqlite_backup.copy(source, part, COMPLETE)
         found = positions(part)
     sync_folder(to.resolve().parent)
@@ -99,7 +99,7 @@ def restore(
         )
     if read_mark(source) == mark_of(source):
         raise InputError(f"a backup at {file}", "a database that a service uses", "take a backup of it first")
-    with whole_file(to) as part:
+    with _new_database(to) as part:
         sqlite_backup.copy(source, part, mark=0)
         sqlite_backup.cut(part, upto or {}, None if until is None else int(until * 1e6))
         if to.exists():
@@ -112,13 +112,26 @@ def restore(
     return found
 
 
+@contextlib.contextmanager
+def _new_database(path: Path) -> Iterator[Path]:
+    """Yield a place to make a database at, which appears at its own when it is whole; nothing is left beside it."""
+    with whole_file(path) as part:
+        try:
+            yield part
+        except StorageError as error:  # say where it was to be
+            raise type(error)(error.expected.replace(str(part), str(path)), error.got, error.do) from error
+        finally:  # a full disk leaves SQLite's own journal there
+            for ending in _BESIDE:
+                Path(f"{part}{ending}").unlink(missing_ok=True)
+
+
 def _give_way(old: Path, new: Path, over: bool) -> None:
     """Keep the database that is there under another name, if it may be replaced."""
     try:
         sqlite_backup.settle(old)
         lost = [found for found in positions(old) if not _has(new, found)]
         newer = ", ".join(f"'{found.experiment}' with {amount(found.events, 'event')}" for found in lost)
-        got = f"one that has what the backup does not: {newer}" if lost else "one that is there, and older"
+        got = f"one that has what the backup does not: {newer}" if lost else "one with nothing that the backup lacks"
         unread = ""
     except StorageError as error:
         if not is_damaged(error):

@@ -43,7 +43,7 @@ def check_public(db: str | Path, host: str) -> None:
             raise InputError(
                 f"a token before the service listens on {host}",
                 "none in this database",
-                "make one: rankone token create, or leave --host out to serve this machine only",
+                "make one: rankone token create; without --host and --uds only this machine is served",
             )
 
 
