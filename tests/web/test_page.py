@@ -307,5 +307,14 @@ def test_it_shows_three_factors_and_all_their_combinations(tmp_path, open_page, 
         page.locator("#combinations thead button", has_text="image").click()
         expect(page.locator("#combinations tbody tr td:nth-child(2)")).to_have_text(["1", "2", "3", "4"])
         assert "clicks by now" in figure(page, "Even test")
+        page.locator("#combinations-search").fill("")
+        banner.retire_level("image", "4")
+        banner.forbid({"headline": "A", "button": "try"})
+        expect(page.locator("#combinations-note")).to_contain_text(
+            "5 x 3 x 3 = 45 combinations, 45 of them shown so far, and 15 with levels that were retired."
+        )
+        page.locator("#combinations button", has_text="show all 60").click()
+        expect(page.locator("#combinations tr.out", has_text="retired")).to_have_count(15)
+        expect(page.locator("#combinations tr.out", has_text="forbidden")).to_have_count(3)
         assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
         assert page.evaluate("window.hacked") is None

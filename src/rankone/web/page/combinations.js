@@ -38,7 +38,15 @@ function head(title, column) {
     $("combinations").querySelectorAll("thead button")[column]?.focus();
   });
   const sorted = order.column === column ? (order.down ? "descending" : "ascending") : "none";
-  return element("th", { scope: "col", "aria-sort": sorted }, button);
+  return element("th", { scope: "col", "aria-sort": sorted, class: column < last.factors.length ? "name" : "" }, button);
+}
+
+// Why a combination is shown to nobody any more; an empty text: it may be.
+function whyGone(line, report) {
+  const levels = report.factors.map((factor, place) => factor.levels.find((level) => level.name === line.names[place]));
+  if (levels.some((level) => level && !level.live)) return "retired";
+  const fits = (rule) => report.factors.every((factor, place) => !(factor.name in rule) || rule[factor.name] === line.names[place]);
+  return report.forbidden.some(fits) ? "forbidden" : "";
 }
 
 const compare = (one, other) => (typeof one === "number" ? one - other : one.localeCompare(other, undefined, { numeric: true }));
@@ -55,14 +63,17 @@ export function showCombinations(view) {
   }
   const cut = combinations.rows.length < combinations.n_shown ? ` The busiest ${number(combinations.rows.length)} are listed.` : "";
   const sizes = factors.map((factor) => factor.living).join(" x ");
-  $("combinations-note").textContent = `${sizes} = ${number(combinations.total)} combinations, ${number(combinations.n_shown)} of them shown so far.${cut}`
+  const past = combinations.n_retired ? `, and ${number(combinations.n_retired)} with levels that were retired` : "";
+  $("combinations-note").textContent = `${sizes} = ${number(combinations.total)} combinations, ${number(combinations.n_shown - combinations.n_retired)} of them shown so far${past}.${cut}`
     + (wanted ? ` ${number(found.length)} of those listed fit.` : "");
   const best = report.factors.map((factor) => factor.best).join("\u0000");
   const rows = (all ? found : found.slice(0, FEW)).map((line) => {
     const leads = line.names.join("\u0000") === best && line.outcomes > 0;
     const [decisions, clicks, rate] = line.values.slice(factors.length);
-    return element("tr", { class: leads ? "leads" : "" },
-      ...line.names.map((name, place) => element(place ? "td" : "th", place ? {} : { scope: "row" }, label(leads && !place ? `★ ${name}` : name))),
+    const gone = whyGone(line, report);
+    const name = (text, place) => [label(leads && !place ? `★ ${text}` : text), ...(gone && !place ? [element("small", {}, ` ${gone}`)] : [])];
+    return element("tr", { class: leads ? "leads" : gone ? "out" : "" },
+      ...line.names.map((text, place) => element(place ? "td" : "th", place ? { class: "name" } : { scope: "row" }, ...name(text, place))),
       element("td", {}, report.decisions ? percent(decisions / report.decisions) : "–"),
       element("td", {}, number(clicks)),
       element("td", {}, rate < 0 ? "–" : percent(rate)));
@@ -78,7 +89,9 @@ export function showCombinations(view) {
 
 $("combinations-search").addEventListener("input", () => last && showCombinations(last));
 
-const told = (p) => (p < 0.001 ? "p < 0.001" : `p = ${p.toPrecision(2)}`);
+// A level with its factor, unless its own name says it: "image 2" and not "image image 2".
+const called = (factor, level) => (level.startsWith(factor) ? level : `${factor} ${level}`);
+const told = (p) => (p < 0.001 ? "p < 0.001" : `p = ${Number(p.toPrecision(2))}`);
 
 export function showInteractions(view) {
   const found = view.report.interactions;
@@ -91,7 +104,7 @@ export function showInteractions(view) {
   $("interactions").replaceChildren(...found.map((each) => {
     const [[one, first], [two, second]] = Object.entries(each.levels);
     const more = each.times < 2 ? `${shortPercent(each.times - 1)} more clicks` : `${each.times.toFixed(1)} times as many clicks`;
-    return element("li", { class: each.p < 0.05 ? "sure" : "" }, `${one} ${first} with ${two} ${second}: ${more} for each click on `
-      + `${one} ${each.other} ${each.times < 2 ? "than" : "as"} with other levels of ${two} (${told(each.p)})`);
+    return element("li", { class: each.p < 0.05 ? "sure" : "" }, `${called(one, first)} with ${called(two, second)}: ${more} for each click on `
+      + `${called(one, each.other)} ${each.times < 2 ? "than" : "as"} with other levels of ${two} (${told(each.p)})`);
   }));
 }

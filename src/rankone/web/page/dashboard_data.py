@@ -102,9 +102,11 @@ def _of_factors(fold: Fold) -> dict[str, Any]:
     counts = [each[tuple(busiest.T)] for each in (fold.asked, fold.pulls, fold.clicks)]
     total = math.prod(sum(levels.live) for levels in fold.factors.values())
     rows = np.column_stack([busiest, *counts]).tolist()
+    live = [np.array(levels.live)[own] for levels, own in zip(fold.factors.values(), cells.T, strict=True)]
+    retired = len(cells) - int(np.all(live, axis=0).sum())
     return {
         "factors": factors,
-        "combinations": {"rows": rows, "total": total, "n_shown": len(cells)},
+        "combinations": {"rows": rows, "total": total, "n_shown": len(cells), "n_retired": retired},
     }
 
 

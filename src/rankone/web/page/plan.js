@@ -26,7 +26,7 @@ function table(plan) {
     span.lost === null ? "\u2013" : figures(span.lost),
   ]);
   const line = (tag, cells) => element("tr", {}, ...cells.map((text) => element(tag, {}, text)));
-  return element("table", { class: "lines" }, element("thead", {}, line("th", head)), element("tbody", {}, ...rows.map((cells) => line("td", cells))));
+  return element("table", { class: "lines" }, element("thead", {}, line("th", head)), element("tbody", {}, ...rows.map(([goal, ...cells]) => element("tr", {}, element("th", { scope: "row" }, goal), ...cells.map((text) => element("td", {}, text))))));
 }
 
 // `post` sends the wishes to the service and returns its plan.
