@@ -40,6 +40,17 @@ def test_a_replayed_policy_earns_what_it_earns_when_played():
         assert "allows for the luck of clicks and of what the policy comes to prefer" in str(found)
 
 
+def test_intervals_of_replays_have_the_truth():
+    """Of 16 logs at most as many miss it as three standard errors allow; `benchmarks.replayed_policies` has 400."""
+    truth, error = earned("uts", 150)
+    answers = [rankone.evaluate(uniform_log(1_500, seed), rankone.UTS(), horizon=150) for seed in range(16)]
+    assert all(each.decisions == 150 for each in answers)
+    held = [each.low - 3.0 * error <= truth <= each.high + 3.0 * error for each in answers]
+    assert np.mean(held) > 0.95 - 3.0 * np.sqrt(0.95 * 0.05 / 16)
+    spread = np.std([each.value for each in answers], ddof=1) / np.mean([each.se for each in answers])
+    assert spread < 1.0 + 3.0 / np.sqrt(2 * 15)
+
+
 def test_outcomes_are_taken_in_the_order_of_the_log():
     """What a log that learned gave up had bad luck: shuffled, its outcomes would be too low (by 0.03 on four arms)."""
     pairs = [("A", "1"), ("A", "2"), ("B", "1"), ("B", "2")]

@@ -200,7 +200,11 @@ def read_target(target: Any) -> pl.DataFrame:
         if not target:
             raise InputError("a target", "nothing", "name a level: headline=A")
         return pl.DataFrame({**{name: [str(level)] for name, level in target.items()}, "probability": [1.0]})
-    table = to_polars(known_frame(target))
+    try:
+        table = to_polars(known_frame(target))
+    except InputError:
+        expected = "levels by factor, the items of a list, a table with probabilities or a policy as the target"
+        raise InputError(expected, type(target).__name__, "try {'headline': 'A'}") from None
     if "probability" not in table.columns:
         raise InputError("a column 'probability' in the target", f"the columns {', '.join(table.columns)}", "add it")
     table = table.with_columns(
