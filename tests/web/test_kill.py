@@ -29,6 +29,7 @@ from tests.serving.helpers import Clock
 from .helpers import Api
 
 CLIENTS = 6
+WINDOW = 1.0  # seconds, of the second experiment
 
 
 class Crowd:
@@ -37,6 +38,7 @@ class Crowd:
     def __init__(self, *servers):
         self._urls, self._over = [server.url for server in servers], threading.Event()
         self.asked, self.told, self.failures = {}, {}, []
+        self.seen, self.clicked = set(), {}  # of the experiment with a window: decisions, and what became of clicks
         self._threads = [threading.Thread(target=self._visit, args=(number,)) for number in range(CLIENTS)]
         for thread in self._threads:
             thread.start()
@@ -55,8 +57,17 @@ class Crowd:
                     self.told[decision.id] = clicked
                     if rng.random() < 0.2:
                         assert one.experiment("homepage").tell(decision.id, clicked).repeated
+                    self._look_on(one, other, rng)
             except (RankoneError, AssertionError) as error:
                 self.failures.append(error)
+
+    def _look_on(self, one, other, rng):
+        """Where silence is an answer, too: tell clicks only, some of them when the window is over."""
+        decision = one.experiment("windowed").ask()
+        self.seen.add(decision.id)
+        if rng.random() < 0.4:
+            time.sleep(WINDOW if rng.random() < 0.1 else 0)
+            self.clicked[decision.id] = other.experiment("windowed").tell(decision.id, True).status
 
     def wait(self, outcomes=30):
         """Wait until so many more outcomes are acknowledged."""
@@ -101,7 +112,29 @@ def check_figures(db, crowd, metrics, archives=None):
         for kind in ("clicked", "not_clicked", "expired", "late", "void"):
             assert metric(text, "rankone_outcomes_total", experiment="homepage", kind=kind) == counts[kind]
     assert counts["clicked"] == sum(told.values())
+    check_windows(db, crowd, archives)
     assert [finding for finding in examine(db, archives) if not finding.ok] == []
+
+
+def check_windows(db, crowd, archives):
+    """Whatever was acknowledged as held is learned once, as a click; silence is learned once, as none."""
+    with Experiment("windowed", db=db) as experiment:
+        experiment.settle()
+        with experiment.database.reader() as storage:
+            rows = whole_journal(storage, 2, archives).tail(2, 0, 10**9)
+        learned = experiment.look(lambda fold: (int(fold.pulls.sum()), int(fold.clicks.sum())))
+    events = {}
+    for row in rows:
+        events.setdefault(row[DECISION], []).append((Kind(row[KIND]), row[VALUE]))
+    ids = {f"{row[DECISION]}-{bytes(row[8]).hex()}" for row in rows if row[KIND] == Kind.ASK}
+    assert crowd.seen <= ids, "an acknowledged decision is lost"
+    for id, status in crowd.clicked.items():
+        after = [event for event in events[int(id.split("-")[0])] if event[0] != Kind.ASK]
+        ends = [(Kind.EXPIRE, 0), (Kind.LATE, 1)] if status == "late" else [(Kind.HOLD, 1), (Kind.LEARN, 1)]
+        assert after in (ends, ends[:1]) if status != "late" else after == ends, (id, status, after)
+    closed = [value for each in events.values() for kind, value in each if kind in (Kind.LEARN, Kind.EXPIRE)]
+    assert learned == (len(closed), sum(closed))
+    assert all(sum(kind in (Kind.LEARN, Kind.EXPIRE) for kind, _ in each) <= 1 for each in events.values())
 
 
 KILLS = [signal.SIGKILL] * (int(os.environ.get("RANKONE_KILLS", "60")) // 60)  # each costs the start of a server
@@ -111,7 +144,8 @@ KILLS = [signal.SIGKILL] * (int(os.environ.get("RANKONE_KILLS", "60")) // 60)  #
 def test_killed_and_restarted_under_load(request, tmp_path, start_server, kind, servers):
     """One server on SQLite, or two on PostgreSQL of which one goes on while the other is killed."""
     db = tmp_path / "rankone.db" if kind == "sqlite" else request.getfixturevalue("postgres").new_database()
-    Experiment("homepage", 3, 2, "ucb1", db, seed=1).close()
+    for name, window in (("homepage", None), ("windowed", WINDOW)):
+        Experiment(name, 3, 2, "ucb1", db, window=window, seed=1).close()
     running = [start_server(db, "--durability", "normal", log_folder=tmp_path) for _ in range(servers)]
     crowd, rng = Crowd(*running), generator(servers, "kills")
     for number, how in enumerate(KILLS if servers > 1 else [*KILLS, signal.SIGTERM]):
@@ -173,13 +207,16 @@ class Keeper:
 def test_archives_and_backups_under_load_and_kills(request, tmp_path, start_server, kind):
     """An experiment of some days is archived and copied while its service, and archives, are killed."""
     db = tmp_path / "rankone.db" if kind == "sqlite" else request.getfixturevalue("postgres").new_database()
-    hours, clock = 200, Clock(time.time_ns() // 1000 - 200 * 3_600_000_000)
-    with Experiment("homepage", 3, 2, "ucb1", db, seed=1, clock=clock, durability="off") as experiment:
-        for number in range(2 * hours):
-            asked = experiment.ask()
-            if number % 9:
-                experiment.tell(asked.id, clicked=number % 4 == 0)
-            clock.pass_seconds(1_800)
+    hours = 200
+    for name, window in (("homepage", None), ("windowed", WINDOW)):
+        clock = Clock(time.time_ns() // 1000 - hours * 3_600_000_000)
+        settings = {"window": window, "seed": 1, "clock": clock, "durability": "off"}
+        with Experiment(name, 3, 2, "ucb1", db, **settings) as experiment:
+            for number in range(2 * hours):
+                asked = experiment.ask()
+                if number % 9:
+                    experiment.tell(asked.id, clicked=number % 4 == 0)
+                clock.pass_seconds(1_800)
     server = start_server(db, "--durability", "normal", log_folder=tmp_path)
     crowd, keeper = Crowd(server), Keeper(db, tmp_path, hours)
     for _ in KILLS:

@@ -330,8 +330,10 @@ class WithArchive:
 
     def tail(self, experiment: int, after: int, limit: int) -> list[Row]:
         """Return the events behind event `after`, oldest first, from where they are."""
-        for upto, file in self.files:
+        for place, (upto, file) in enumerate(self.files):
             if after < upto:
+                for _, read in self.files[:place]:  # forwards: those before are not needed again
+                    read.release()
                 rows = file.tail(after, limit)
                 missing = limit - len(rows)
                 return rows + self.tail(experiment, upto, missing) if rows and missing else rows

@@ -53,8 +53,13 @@ class ArchiveFile:
         """Return how many decisions had been asked before the time `at`, as far as this file knows."""
         import polars as pl
 
-        asked = self._table.filter(pl.col("kind") == int(Kind.ASK), pl.col("at") < at)["decision"]
-        return int(asked[-1]) + 1 if len(asked) else 0
+        earlier = pl.scan_parquet(self.path).filter(pl.col("kind") == int(Kind.ASK), pl.col("at") < at)
+        last = earlier.select(pl.col("decision").last()).collect().item()
+        return 0 if last is None else int(last) + 1
+
+    def release(self) -> None:
+        """Keep what was read in memory no longer."""
+        self.__dict__.pop("_table", None)
 
     def check(self, seq: int, chain: bytes) -> bytes:
         """Check that this follows event `seq` with checksum `chain`, event by event; return its last checksum."""

@@ -108,7 +108,7 @@ function levelForms() {
 function excludeForm() {
   const { report } = now;
   const times = ["since", "until"].map((name) => field(name === "since" ? "Asked since" : "Asked before", input(name, { type: "datetime-local" })));
-  return act("Exclude outcomes", "Outcomes so far that fit everything given no longer count.", [
+  return act("Exclude outcomes", "Outcomes so far that fit everything given no longer count; those in archives do.", [
     field("Source", input("source", { maxlength: "256" })), field("Id of a token", input("token", { maxlength: "256" })), ...times,
     field("Why", input("why", { maxlength: "256", value: "outcomes excluded", required: "" })),
   ], "Exclude…", (data) => {
