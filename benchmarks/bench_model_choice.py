@@ -29,7 +29,7 @@ READERS: dict[str, tuple[Callable[[int, np.ndarray], object], float]] = {
     "dbn": (lambda place, item: 0.8 * (1.0 - SATISFIES[item]), 0.8),
     "ccm": (lambda place, item: 0.9 - 0.7 * ATTRACTION[item], 0.85),
 }
-FLOORS = np.array([0.0, 0.06, 0.05, 0.04, 0.03, 0.03])  # clicks that a position has by trust, more than the first
+TRUST = np.array([0.3, 0.15, 0.08, 0.05, 0.03, 0.02])  # clicks that whatever stands at a position has
 WORLDS = [*READERS, "pbm", "ubm", "trust-bias"]
 
 
@@ -42,8 +42,8 @@ def log_of(world: str, seed: int) -> pl.DataFrame:
     for place in range(POSITIONS):
         items, draw = shown[:, place], rng.random(LISTS)
         if world in ("pbm", "trust-bias"):
-            floor = FLOORS[place] if world == "trust-bias" else 0.0
-            clicked[:, place] = draw < ATTRACTION[items] * EXAMINED[place] + floor
+            rate = ATTRACTION[items] * EXAMINED[place]
+            clicked[:, place] = draw < (rate if world == "pbm" else TRUST[place] + (1.0 - TRUST[place]) * rate)
         elif world == "ubm":
             after = np.where(previous == 0, 0.9 / (place + 1) ** 0.5, 0.95 / (place - previous + 1.0) ** 0.9)
             clicked[:, place] = draw < ATTRACTION[items] * after

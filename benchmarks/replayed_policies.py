@@ -1,4 +1,4 @@
-"""How often the interval of a replayed policy has the truth: ``python -m benchmarks.replayed_policies`` (2 minutes)."""
+"""How often the interval of a replayed policy has the truth: ``python -m benchmarks.replayed_policies`` (5 minutes)."""
 
 from __future__ import annotations
 
