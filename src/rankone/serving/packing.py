@@ -13,6 +13,7 @@ the number of factors and the number of levels of each.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Sequence
 
@@ -57,6 +58,10 @@ def shown_levels(pairs: npt.NDArray[np.int64], packed: Sequence[bytes | None], n
     """
     if n_factors <= 2:
         return pairs[:, :n_factors]
+    with contextlib.suppress(TypeError):  # some are None: of decisions before there were so many factors
+        whole = b"".join(packed)  # type: ignore[arg-type]
+        if len(whole) == len(packed) * _CELL.itemsize * n_factors:  # nearly always, as none has more than all factors
+            return np.frombuffer(whole, _CELL).reshape(len(packed), n_factors).astype(np.int64)
     usual = [place for place, data in enumerate(packed) if data is not None and len(data) == _CELL.itemsize * n_factors]
     found = np.zeros((len(packed), n_factors), np.int64)
     found[:, :2] = pairs
