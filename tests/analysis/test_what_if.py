@@ -263,6 +263,7 @@ def test_settings_that_would_be_ignored_are_refused(tmp_path):
         (["a", "b"], {"horizon": 10}, "horizon only for a policy"),
         ("row=a,col=x", {"horizon": 10}, "horizon only for a policy"),
         (3, {}, "a table with probabilities or a policy as the target - got int"),
+        (rankone.UTS(), {}, "the factors that the policy decides - got the columns"),
         (rankone.UTS(), {"chance": "chance"}, "without a word on probabilities - got chance"),
         (rankone.UTS(), {"uniform": True}, "without a word on probabilities - got uniform"),
         (rankone.UTS(), {"estimated": True}, "without a word on probabilities - got estimated"),

@@ -7,7 +7,7 @@ from benchmarks.bench_misfit import KINDS, table
 from rankone import check_rank1
 from rankone.analysis.interactions import check_factors
 from rankone.clicks.counts.factor_counts import as_factor_counts
-from rankone.clicks.rank1_test.misfit import _Model, measure_misfit
+from rankone.clicks.rank1_test.misfit import Misfit, _Model, measure_misfit
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
 
@@ -68,6 +68,13 @@ def test_factors_are_tested_two_by_two_with_what_it_costs():
     assert report.sentence.startswith("Factors depend on one another, so the product is doubtful: row and col")
     with pytest.raises(InputError, match="two factors or more - got one"):
         check_factors(as_factor_counts(([5, 5], [1, 2])))
+
+
+def test_what_is_not_known_is_not_claimed():
+    known = {"deviation": 0.1, "deviation_low": 0.0, "deviation_high": 0.3, "share": 0.2, "share_high": 0.6}
+    lost = {"lost": 0.0, "lost_low": 0.0, "lost_high": 0.01}
+    assert "the data leave open whether levels act each for itself" in Misfit(**known, share_low=0.0, **lost).sentence
+    assert "but levels do not act each for itself" in Misfit(**known, share_low=0.1, **lost).sentence
 
 
 def test_nothing_to_tell_it_by():

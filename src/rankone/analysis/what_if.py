@@ -202,6 +202,9 @@ def evaluate(  # type: ignore[misc]  # the settings are those below in either ca
     names = names or factors_of(table)
     if is_policy:
         _refuse_probabilities(chance, uniform, estimated)
+        if not names and not set(PAIR) <= set(table.columns):
+            got = f"the columns {', '.join(table.columns)}"
+            raise InputError("the factors that the policy decides", got, "name their columns with factors (--factor)")
         rows = usable_rows(table, names or PAIR, clicked, None, time, "uniform")  # needs none
         return replay_policy(target, rows, names or PAIR, level, seed, horizon)
     wanted = read_target(target)

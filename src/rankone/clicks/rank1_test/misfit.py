@@ -73,7 +73,8 @@ class Misfit:
         lost = f"the product's best combination loses about {_percent(self.lost)} of the best clicks"
         between, verdict = self.at_most, "more data would tell whether that matters"
         if self.lost_high <= _LITTLE:
-            verdict = "the best is found all the same, but levels do not act each for itself"
+            known = "levels do not act each" if self.share_low > 0.0 else "the data leave open whether levels act each"
+            verdict = f"the best is found all the same, but {known} for itself"
         if self.costs_little:
             verdict = "the product costs little here, whatever the p-value says"
         elif self.lost_low > _LITTLE:
