@@ -21,6 +21,7 @@ from rankone.policies.engines.combinations import (
     is_asked_for,
     is_forbidden,
 )
+from rankone.policies.engines.ruled_out import show_chance
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -161,9 +162,13 @@ def fill_cross_draws(
 @kernel
 def add_winner_of(
     members: Ints, count: int, pulls: Ints, clicks: Ints, keys: Ints, slots: Ints, sizes: Ints, weight: float,
-    shown: Any, found: Any,
-) -> None:  # fmt: skip
-    """Add, times a weight, the probabilities of the decision if the largest draw of these members decides."""
+    best: float, step: int, alone: bool, shown: Any, found: Any,
+) -> float:  # fmt: skip
+    """Add, times a weight, the probabilities of the decision if the largest draw of these members decides.
+
+    Return the probability that the winner is not shown (`rankone.policies.engines.ruled_out`; with a `best` of 0 it
+    always is). `alone`: what `found` has already is what happens otherwise, and is weighted here.
+    """
     table = _start_table(count)
     n_groups: Any = np.int64(0)  # a plain 0 would be compiled for on its own
     for place in range(count):
@@ -173,19 +178,31 @@ def add_winner_of(
         n_groups = max(n_groups, group + 1)
     curves = curves_of(table, n_groups)
     compare(table, n_groups, curves)
+    passed_over = 0.0
+    for group in range(n_groups):
+        shows = show_chance(table[GROUP_PULLS, group], table[GROUP_CLICKS, group], best, step)
+        if shows < 1.0:
+            passed_over += (1.0 - shows) * table[GROUP_SIZE, group] * win_chance(curves, group)
+    if alone:
+        for level in range(len(found)):
+            found[level] *= 1.0 - weight + weight * passed_over
     for place in range(count):
         if is_asked_for(sizes, shown, members[place]):
-            chance = weight * win_chance(curves, table[MEMBER_GROUP, place])
-            add_chance(sizes, shown, found, members[place], chance)
+            group = table[MEMBER_GROUP, place]
+            shows = show_chance(table[GROUP_PULLS, group], table[GROUP_CLICKS, group], best, step)
+            add_chance(sizes, shown, found, members[place], weight * shows * win_chance(curves, group))
+    return passed_over
 
 
 @kernel
-def add_all_draws(pulls: Ints, clicks: Ints, sizes: Ints, rules: Ints, weight: float, shown: Any, found: Any) -> None:
-    """Add, times a weight, the probabilities of the decision if the largest draw of all combinations decides."""
+def add_all_draws(
+    pulls: Ints, clicks: Ints, sizes: Ints, rules: Ints, weight: float, best: float, step: int, shown: Any, found: Any
+) -> None:
+    """Mix in, with a weight, the probabilities of the decision if the largest draw of all combinations decides."""
     members, count = np.empty(len(pulls), np.int64), 0
     for number in range(len(pulls)):
         if len(rules) == 0 or not is_forbidden(sizes, rules, number):
             members[count] = number
             count += 1
     own = np.empty(0, np.int64)  # slots are the combinations' numbers
-    add_winner_of(members, count, pulls, clicks, own, own, sizes, weight, shown, found)
+    add_winner_of(members, count, pulls, clicks, own, own, sizes, weight, best, step, True, shown, found)

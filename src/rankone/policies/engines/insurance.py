@@ -84,9 +84,13 @@ def draw_in_plane(state: Any, leader: int, rng: Any) -> int:
 @kernel
 def add_planes(
     pulls: Ints, clicks: Ints, keys: Ints, slots: Ints, sizes: Ints, rules: Ints, leader: int, weight: float,
-    shown: Any, found: Any,
-) -> None:  # fmt: skip
-    """Add, times a weight, the probabilities of an insurance step in the planes through a leader."""
+    best: float, step: int, shown: Any, found: Any,
+) -> float:  # fmt: skip
+    """Add, times a weight, the probabilities of an insurance step in the planes through a leader.
+
+    Return the probability that it shows nothing, as what it drew is ruled out.
+    """
+    passed_over = 0.0
     most = 0
     for one in range(len(sizes)):
         for other in range(one + 1, len(sizes)):
@@ -101,4 +105,8 @@ def add_planes(
                 if len(rules) == 0 or not is_forbidden(sizes, rules, pair):
                     members[count] = pair
                     count += 1
-            add_winner_of(members, count, pulls, clicks, keys, slots, sizes, each, shown, found)
+            left_out = add_winner_of(
+                members, count, pulls, clicks, keys, slots, sizes, each, best, step, False, shown, found
+            )
+            passed_over += left_out * 2.0 / (len(sizes) * (len(sizes) - 1))
+    return passed_over

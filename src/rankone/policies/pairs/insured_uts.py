@@ -2,10 +2,10 @@
 steps (`rankone.policies.pairs.thompson`) on the same counts. Ours.
 
 The rule: at decision t, with probability ``min(1, share * sqrt(M / t))``, every combination draws from its posterior
-and the largest draw is chosen; otherwise a step of UTS follows. All outcomes go to the same counts, and the leader is
-the best of *all* combinations. So a best combination that lies off the cross of every other good one, which UTS would
-never try, is tried by the flat steps until it leads. The insurance is cheap, as flat Thompson sampling concentrates:
-its steps soon repeat the leader.
+and the largest draw is chosen, unless its outcomes rule it out (`rankone.policies.engines.ruled_out`); otherwise a step
+of UTS follows. All outcomes go to the same counts, and the leader is the best of *all* combinations. So a best
+combination that lies off the cross of every other good one, which UTS would never try, is tried by the flat steps until
+it leads. The insurance is cheap, as flat Thompson sampling concentrates: its steps soon repeat the leader.
 
 M is the number of combinations, or, of more than two factors with more than 200 combinations, of those that differ from
 the leader in two factors at most (`rankone.policies.engines.insurance`).
@@ -35,12 +35,15 @@ from rankone.policies.engines.combinations import number_of, write_levels
 from rankone.policies.engines.draw_chances import add_all_draws
 from rankone.policies.engines.insurance import add_planes, draw_in_plane, insures_all, n_insured, share_at
 from rankone.policies.engines.leader_chances import leaders_among, never_leads, nothing_known
+from rankone.policies.engines.ruled_out import show_chance
 from rankone.policies.engines.unimodal import (
     Ints,
     LeaderState,
+    clicks_of,
     find_leader,
     leading_posterior_view,
     mean_at,
+    pulls_of,
 )
 from rankone.policies.pairs.thompson import ThompsonState, draw_winner, tell_crowd
 from rankone.policies.pairs.uts import UTS, UTSState, choose_on_cross, fill_chances, take_in
@@ -68,18 +71,18 @@ class InsuredUTS(UTS):
         share: decision t is a step of flat Thompson sampling with probability ``share * sqrt(M / t)``, M being the
             number of combinations.
 
-    >>> InsuredUTS().label, InsuredUTS(share=0.5).live().label
-    ('insured-uts', 'insured-uts:coin=true,share=0.5')
+    >>> InsuredUTS().label, InsuredUTS(share=0.3).live().label
+    ('insured-uts', 'insured-uts:coin=true,share=0.3')
     """
 
-    share: float = 0.3
+    share: float = 0.5
     name: ClassVar[str] = "insured-uts"
     suits: ClassVar[str] = "up to 200 combinations of which nobody knows whether they are rank-1"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not is_number(self.share) or not 0.0 <= self.share < math.inf:
-            raise InputError("share as a number of at least 0", self.share, "leave share=0.3")
+            raise InputError("share as a number of at least 0", self.share, "leave share=0.5")
 
     def begin(self, sizes: Ints, forbidden: Ints) -> InsuredState:
         """Return the state before the first decision."""
@@ -125,9 +128,14 @@ def share_now(state: Any) -> float:
 def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     leader = find_leader(state, rng)
     state.watch[INSURED_STEPS] += 1
+    insured = False
+    pair = leader
     if rng.random() < share_now(state):
         pair = insurance_step(state, leader, rng)
-    else:
+        best = clicks_of(state, leader) / max(1, pulls_of(state, leader))
+        shows = show_chance(pulls_of(state, pair), clicks_of(state, pair), best, state.watch[INSURED_STEPS])
+        insured = shows == 1.0 or rng.random() < shows
+    if not insured:
         pair = choose_on_cross(state, leader, rng)
     write_levels(state.sizes, pair, shown)
     return 0
@@ -160,19 +168,31 @@ def _chances(state: Any, shown: Any, found: Any) -> bool:
     known = fill_chances(state, shown, found)
     if not known or nothing_known(state):  # all combinations are alike, to both kinds of steps
         return known
-    for level in range(len(found)):
-        found[level] *= 1.0 - share
     if state.watch[INSURED_ALL]:
-        add_all_draws(state.pulls, state.clicks, state.sizes, state.forbidden, share, shown, found)
+        _, _, best, _ = leaders_among(state)
+        step = state.watch[INSURED_STEPS]
+        add_all_draws(state.pulls, state.clicks, state.sizes, state.forbidden, share, best, step, shown, found)
         return True
+    # What a plane passes over leaves the decision to UTS: that is known only once all planes were looked at.
+    passed_over = _add_all_planes(state, 0.0, shown, found)
+    for level in range(len(found)):
+        found[level] *= 1.0 - share + share * passed_over
+    _add_all_planes(state, share, shown, found)
+    return True
+
+
+@noalloc
+def _add_all_planes(state: Any, share: float, shown: Any, found: Any) -> float:
+    """Add the probabilities of an insurance step, times a share; return how probably it shows nothing."""
     first, end, best, weight = leaders_among(state)
+    step, passed_over = state.watch[INSURED_STEPS], 0.0
     for leader in range(first, end):
         if mean_at(state, leader) == best and not never_leads(state, leader):
-            add_planes(
+            passed_over += weight * add_planes(
                 state.pulls, state.clicks, state.keys, state.table, state.sizes, state.forbidden,
-                number_at(state.keys, leader), weight * share, shown, found,
+                number_at(state.keys, leader), weight * share, best, step, shown, found,
             )  # fmt: skip
-    return True
+    return passed_over
 
 
 view.register(InsuredState)(leading_posterior_view)
