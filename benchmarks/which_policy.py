@@ -7,8 +7,8 @@ Three parts, some minutes together:
 * synchronisation points, and the cost of a decision on the largest square problem as a multiple of that of uts,
 * worlds that are not rank 1: what share of the clicks that a random pair would lose the policy loses.
 
-``python -m benchmarks.which_policy --worlds`` plays and writes only the table of worlds that are not rank 1 or change:
-the same share there, for more policies. About a minute.
+``python -m benchmarks.which_policy --worlds`` plays and writes only the table of worlds that are not rank 1, that change,
+or whose visitors are of several segments: the same share there, for more policies. A few minutes.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import rankone
 from benchmarks.changing_worlds import one_run
 from rankone.numerics.seeds import generator
 from rankone.policies.scheduled_play import Schedule, rehearse
+from rankone.problems.segmented import Segmented
 
 WORLDS_BEGIN = "<!-- written by python -m benchmarks.which_policy --worlds -->\n"
 PAGE = Path(__file__).parents[1] / "docs" / "which-policy.md"
@@ -30,6 +31,11 @@ BEGIN, END = "<!-- written by python -m benchmarks.which_policy -->\n", "<!-- en
 POLICIES = (
     "uts", "challengers", "imed-ub", "osub", "thompson", "kl-ucb", "ucb1",
     "rank1elim-kl-anytime:c=0", "rank1elim-kl:c=0", "rank1elim-kl", "uniform",
+)  # fmt: skip
+# Made for worlds that are no product, change, or have segments; the last five are references for any table that changes.
+OF_OTHER_WORLDS = (
+    "insured-uts", "glr-uts", "segmented-uts:segments=4", "discounted-uts", "sliding-uts",
+    "glr-kl-ucb", "m-ucb", "cusum-ucb", "d-ts", "sw-ts",
 )  # fmt: skip
 FEEDBACK = {
     "at once": "immediate",
@@ -40,15 +46,16 @@ FEEDBACK = {
 SHOWN_BY_PROBLEM = ("uts", "challengers", "thompson", "kl-ucb", "ucb1", "rank1elim-kl:c=0", "uniform")
 TIMED_ON, TIMED_RUNS = "needle:64x64", 6
 SIDE, DECISIONS = 8, 20_000
+LINES = np.linspace(0.9, 0.2, SIDE)  # what rows, and columns, are worth
+OFTEN = (1.0, 0.8, 0.6, 0.9)  # how often visitors of each segment click, compared with the first
 
 
 def other_worlds() -> dict[str, np.ndarray]:
     """Tables of click rates that are no product."""
-    lines = np.linspace(0.9, 0.2, SIDE)
-    exception = np.outer(lines, lines)
+    exception = np.outer(LINES, LINES)
     exception[-1, -1] = 0.95
     return {
-        "sum": (lines[:, None] + lines) / 2.0,  # the best row is best in every column
+        "sum": (LINES[:, None] + LINES) / 2.0,  # the best row is best in every column
         "exception": exception,  # rank 1, but the worst row and column make the best pair
         "matches": 0.2 + np.diag(np.linspace(0.6, 0.3, SIDE)),  # each row has its own column
     }
@@ -69,14 +76,20 @@ def lost_elsewhere(name: str, runs: int) -> dict[str, float]:
 
 
 def worlds(runs: int) -> str:
-    """Return the table of worlds that are not rank 1, or change: lost clicks as a share of what random pairs lose."""
-    found = {name: rankone.Means(rates, name=name) for name, rates in other_worlds().items()}
+    """Return the table of worlds that are no single product: lost clicks as a share of what random pairs lose."""
+    found: dict[str, rankone.Problem] = {
+        name: rankone.Means(rates, name=name) for name, rates in other_worlds().items()
+    }
     found |= {
         "3 changes": rankone.as_problem(f"random:8x8:low=0.3,seed=1|changes=3,span={DECISIONS}"),
         "days, ±60 %": rankone.as_problem("random:8x8:low=0.3,seed=1|daily=0.6,day=2000"),
+        "4 segments, alike": Segmented([[LINES * often, LINES] for often in OFTEN]),
+        "2 of 4 segments differ": Segmented(
+            [[(LINES if place < 2 else LINES[::-1]) * often, LINES] for place, often in enumerate(OFTEN)]
+        ),
     }
     losses: dict[str, list[float]] = {}
-    for name in ("insured-uts", "glr-uts", "discounted-uts", "sliding-uts", *POLICIES):
+    for name in (*OF_OTHER_WORLDS, *POLICIES):
         each = [np.mean([one_run(world, name, DECISIONS, run)[0] for run in range(runs)]) for world in found.values()]
         losses[name] = [float(mean) for mean in each]
     lines = _head(["policy", *(f"lost: {world}" for world in found)])

@@ -11,7 +11,8 @@ BESIDE_ANOTHER = ("cusum-ucb", "d-ts", "m-ucb", "restarting-uts", "sliding-uts",
 def own_policies(plays: str = "pair") -> list[str]:
     """Names of those that can play this, of two factors where it is combinations, one an engine; "all" of them.
 
-    Not those that need visitors who can be told apart: `tests/policies/test_segmented_uts.py` has these.
+    Not those that need visitors who can be told apart: `tests/policies/test_conformance.py` and
+    `tests/policies/test_segmented_uts.py` have these.
     """
     every = rankone.known_policies().items()
     own = {name: kind for name, kind in every if kind.__module__.startswith("rankone.") and not kind.by_segment}

@@ -14,7 +14,7 @@ LATE_LISTS = ("cascade-kl-ucb", "cascade-ts", "gibbs-ts", "grab", "unirank", "to
 
 
 class TestEveryPolicy(PolicySuite):
-    @pytest.fixture(autouse=True, params=own_policies("all"))
+    @pytest.fixture(autouse=True, params=[*own_policies("all"), "segmented-uts"])
     def _each(self, request):
         self.policy = rankone.as_policy(request.param)
         # m-ucb explores all pairs in turn, a third of the time at these horizons: it finds nothing here in time

@@ -63,6 +63,10 @@ def test_settings_of_a_verdict(api):
         {"control": "A,1"},
         {"share": 0.1},
         {"control": ["A", "1"], "share": 1},
+        {"per_segment": True, "policy": "uts"},
+        {"per_segment": "phones"},
+        {"on_change": "shout"},
+        {"on_misfit": "restart"},
     ],
 )
 def test_settings_of_a_verdict_that_make_no_sense(api, change):

@@ -74,6 +74,9 @@ def create(
         help="What to do when levels are no product: insure (go on with a policy that looks at all combinations), tell "
         "or ignore.",
     ),
+    per_segment: bool = typer.Option(
+        False, "--per-segment", help="Show visitors what is best in their segment (ask with a segment)."
+    ),
     prior: Path | None = typer.Option(
         None, help="Past counts to begin with: a table of what was shown and clicked, as rankone analyse reads it."
     ),
@@ -86,9 +89,10 @@ def create(
     from rankone.serving import Database, Experiment
     from rankone.serving.prior import WEIGHT, read_prior, weighted
     from rankone.serving.report_wording import alone_text, prior_text
-    from rankone.serving.settings import checked_number, checked_settings
+    from rankone.serving.settings import checked_number, checked_settings, policy_for_segments
 
     factors = levels_of_factors(factor) or None
+    chosen_policy = policy_for_segments(policy) if per_segment else policy
     held = None if control is None else level_of_each(control.split(",")) if factors else _pair(control, row, col)
     more: dict[str, Any] = {"window": window, "auto_stop": auto_stop, "max_open": max_open, "max_age": max_age}
     more |= {"reward_cap": reward_cap, "on_change": on_change, "on_misfit": on_misfit}
@@ -97,7 +101,7 @@ def create(
     if not factors and not (row and col):
         expected = "--row and --col, or --factor, to say what is tried"
         raise InputError(expected, "none" if not row and not col else "one of them", "try --row A --row B --col x")
-    checked_settings(policy=policy, seed=None, **more)  # before there is a file
+    checked_settings(policy=chosen_policy, seed=None, **more)  # before there is a file
     if prior is None and prior_weight is not None:
         raise InputError("--prior with --prior-weight", "no past counts", "name their file, or leave the weight out")
     past = None if prior is None else read_prior(prior)
@@ -111,7 +115,7 @@ def create(
         if name in database.names():
             do = f"see it: rankone experiments {shlex.quote(where)}, or choose another name"
             raise InputError("the name of a new experiment", name, do)
-        made = Experiment(name, policy=policy, db=database, prior=past, weight=weight, **more).report()
+        made = Experiment(name, policy=chosen_policy, db=database, prior=past, weight=weight, **more).report()
     what = "pairs" if made.are_pair else f"combinations of {', '.join(made.best)}"
     size = " x ".join(str(len(each.levels)) for each in made.factors)
     chosen = f"{size} {what}, goal {made.goal}, policy {made.policy}"

@@ -92,11 +92,10 @@ class Client:
     ) -> RemoteExperiment:
         """Create an experiment, or find that it is there with these settings, which `rankone.Experiment` has too."""
         label = policy if policy is None or isinstance(policy, str) else policy.label
-        label = "segmented-uts" if per_segment and label is None else label
         settings: dict[str, Any] = {"name": name, **_levels(rows, cols, factors), "policy": label}
         settings |= {"window": window, "auto_stop": auto_stop, "seed": seed, "max_open": max_open, "max_age": max_age}
         settings |= {"goal": goal, "explore": explore, "margin": margin, "share": share, "reward_cap": reward_cap}
-        settings |= {"on_change": on_change, "on_misfit": on_misfit}
+        settings |= {"on_change": on_change, "on_misfit": on_misfit, "per_segment": per_segment or None}
         held: Any = dict(control) if isinstance(control, Mapping) else control
         given = _given(**settings, control=list(held) if isinstance(held, tuple) else held)
         self.transport.send("POST", "/v1/experiments", given, timeout=_CREATING)

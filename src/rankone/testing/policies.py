@@ -9,6 +9,7 @@ import itertools
 import json
 import math
 import sys
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from rankone.kernels.policy import check_relearns, race, settled, view
 from rankone.numerics.seeds import generator
 from rankone.policies import Agent, Policy, as_policy, known_policies
 from rankone.policies.chances import watch
+from rankone.problems.segmented import Segmented
 from rankone.simulation import simulate
 from rankone.testing.games import Game, Rates, Shown, game_of
 from rankone.testing.suite import Suite, expect, expect_plain_arrays, expect_refusal
@@ -57,7 +59,7 @@ class PolicySuite(Suite):
     def agent(self, *shape: int, seed: int = 0, horizon: int = 500) -> Agent:
         """Return an agent that plays the policy, with all that the policy cannot start without."""
         sizes = shape or self.game.certain.shape
-        return self.ready((sizes[0], sizes[1]), horizon).agent(*sizes, seed=seed)
+        return agent_of(self.ready((sizes[0], sizes[1]), horizon), *sizes, seed=seed)
 
     def play(self, agent: Agent, steps: int, rates: Rates, seed: int, late: int = 0, void: float = 0.0) -> list[Shown]:
         """Ask and tell: see `play`."""
@@ -186,6 +188,8 @@ class PolicySuite(Suite):
         pulls[1, 2] = 2_000
         clicks = (pulls * self.game.certain).astype(np.int64)
         known, module = Stretch.known(pulls, clicks), type(self.policy).__module__
+        if self.policy.by_segment:
+            known = Stretch.known(pulls[None], clicks[None], by_segment=True)
         with compile_errors_explained(module):
             compiled(advance, module)(agent.state, None, agent.rng, known)
         if self.learns:
@@ -231,14 +235,14 @@ class PolicySuite(Suite):
             policy = self.policy.with_horizon(self.horizon).for_problem(*best)
             game = dataclasses.replace(self.game, certain=certain)
             steps = self.horizon // (1 if hasattr(policy, "horizon") else 10)  # stages are laid out for the horizon
-            decisions = play(game, policy.agent(*shape), steps, certain, 4, late=3)
+            decisions = play(game, agent_of(policy, *shape), steps, certain, 4, late=3)
             share = sum(map(game.is_found, decisions[-200:])) / 200
             expect(not self.learns or share > 0.5, f"mostly {best} of {shape}", f"{share:.0%} of decisions", _FACTORS)
-            for shown, table in watch(policy.agent(*shape), 40, np.full(shape, 0.3), 1):
+            for shown, table in watch(agent_of(policy, *shape), 40, np.full(shape, 0.3), 1):
                 expect(table.shape == shape and len(shown) == len(shape), f"a table of {shape}", table.shape, _FACTORS)
         if not self.learns or not self.policy.leaves_out:
             return
-        agent = self.policy.with_horizon(500).agent(2, 3, 2, forbidden=[(0, 1, -1), (-1, -1, 1)])
+        agent = agent_of(self.policy.with_horizon(500), 2, 3, 2, forbidden=[(0, 1, -1), (-1, -1, 1)])
         for shown in play(self.game, agent, 300, np.full((2, 3, 2), 0.5), 5, late=3):
             expect(shown[:2] != (0, 1) and shown[2] != 1, "no forbidden combination", shown, "see `forbidden` of start")
 
@@ -283,6 +287,8 @@ class PolicySuite(Suite):
         """At once and with late outcomes; regret never falls, and is never more than all there is to lose."""
         self.play(self.agent(), 50, self.game.mixed, 8)  # within bounds: the loop of studies does not look
         problem, horizon = self.game.problem, 500
+        if self.policy.by_segment:
+            problem = Segmented([[[0.9, 0.5], [0.8, 0.4]], [[0.5, 0.9], [0.8, 0.4]]])
         policy = self.policy.with_known(self.game.known(problem.shape[1]))
         for feedback in (None, "delay:mean=10") if self.studied_late else (None,):
             study = simulate(problem, policy, horizon, runs=2, workers=1, feedback=feedback)
@@ -311,14 +317,35 @@ class PolicySuite(Suite):
         """Play, and write down every event as a journal would."""
         events: list[tuple[int, Any, list[int]]] = []
         play(self.game, self.agent(), steps, self.game.mixed, 9, late=5, void=_VOID, events=events)
-        return _stretch(self.game, events)
+        return _stretch(self.game, events, self.policy.by_segment)
 
 
-def _stretch(game: Game, events: list[tuple[int, Any, list[int]]]) -> Stretch:
+class _Visited(Agent):
+    """Asked by visitors of three segments in turn."""
+
+    def ask(self, context: Sequence[float] = ()) -> Any:
+        """Return the next decision."""
+        return super().ask(context or _visitor(self._asked))
+
+
+def _visitor(number: int) -> tuple[float, ...]:
+    """Return the context of a decision: the segment of who asks."""
+    return (float(number % 3),)
+
+
+def agent_of(policy: Policy, *shape: int, **more: Any) -> Agent:
+    """Return an agent; one whose policy tells segments apart is asked by visitors of several."""
+    return _Visited(policy, *shape, n_context=1, **more) if policy.by_segment else policy.agent(*shape, **more)
+
+
+def _stretch(game: Game, events: list[tuple[int, Any, list[int]]], by_segment: bool = False) -> Stretch:
     stretch = Stretch.room(game.layout, size=len(events))
     for place, (what, decision, outcome) in enumerate(events):
         stretch.what[place], stretch.tags[place] = what, decision.tag
         stretch.shown[place], stretch.outcomes[place] = decision.shown, outcome
+    if by_segment:
+        visitors = [_visitor(decision.number) for _, decision, _ in events]
+        stretch = stretch._replace(context=np.array(visitors))
     return stretch
 
 

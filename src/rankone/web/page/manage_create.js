@@ -43,6 +43,9 @@ export function createForm(api) {
     field("Name", input("name", { maxlength: "256", required: "" }), { class: "whole" }), all,
     field("Window, seconds (empty: none)", input("window", { type: "number", min: "1", step: "any", value: "600" })),
     field("Goal", select("goal", ["both", "earn", "decide"])),
+    field("When levels change against each other", select("on_change", ["tell", "restart", "ignore"])),
+    field("When levels are no product", select("on_misfit", ["tell", "insure", "ignore"])),
+    field("Each segment for itself", input("per_segment", { type: "checkbox" })),
   ], "Create…", (data) => {
     const name = data.get("name").trim();
     const levels = data.getAll("levels").map(lines);
@@ -53,9 +56,10 @@ export function createForm(api) {
     const product = sizes.length > 1 ? ` (${sizes.join(" times ")})` : "";
     const window = data.get("window") ? Number(data.get("window")) : null;
     const factors = Object.fromEntries(names.map((each, place) => [each, levels[place]]));
+    const more = { on_change: data.get("on_change"), on_misfit: data.get("on_misfit"), per_segment: data.has("per_segment") };
     return {
       sentence: `Create '${name}' with ${sizes.reduce((one, other) => one * other, 1)} combinations${product}? Its name, goal and window stay as they are.`, yes: "Yes, create it",
-      carryOut: () => api.send("v1/experiments", { name, factors, window, goal: data.get("goal") }).then(() => "it is there"),
+      carryOut: () => api.send("v1/experiments", { name, factors, window, goal: data.get("goal"), ...more }).then(() => "it is there"),
     };
   });
   form.classList.add("wide-form");

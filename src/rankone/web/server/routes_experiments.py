@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 from starlette.responses import Response
 
 from rankone.errors import InputError
+from rankone.serving.settings import policy_for_segments
 from rankone.web.server.encoding import encode
 from rankone.web.server.operations import Call, answer, forbidden, operation
 from rankone.web.server.problem_json import Problem
@@ -59,6 +60,8 @@ async def create_experiment(call: Call) -> Response:
     """Create an experiment; 200 if it is there with these settings, 409 if it is there with others."""
     settings = call.body.model_dump()
     name = settings.pop("name")
+    if settings.pop("per_segment"):
+        settings["policy"] = policy_for_segments(settings["policy"])
     if not call.caller.may("admin", name):
         raise forbidden("admin", name)
     limits = call.service.limits

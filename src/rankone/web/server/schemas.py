@@ -100,6 +100,9 @@ class NewExperiment(Body):
     on_misfit: Literal["insure", "tell", "ignore"] | None = Field(
         None, description="what to do when levels are no product: go on with a policy that looks at all combinations"
     )
+    per_segment: bool = Field(
+        False, description="show visitors what is best in their segment; the policy is segmented-uts if left out"
+    )
 
 
 class AskBody(Body):
