@@ -9,6 +9,7 @@ its tables.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -25,11 +26,14 @@ from rankone.kernels.steering import (
     PARTS,
     comparisons,
     look_due,
+    probe,
+    probing,
     renew,
     start_steering,
     steered_decide,
 )
-from rankone.kernels.watching import CHANGE, MISFIT, RANG, reversal_bar, reversed_levels, start_watch, watch_click
+from rankone.kernels.trials import CLICKS_LEFT, TRIAL, TRIED
+from rankone.kernels.watching import CHANGE, MISFIT, RANG, reversal_bar, reversed_levels, start_watch, watch_outcome
 from rankone.numerics.seeds import generator
 from rankone.policies import as_policy
 from rankone.serving.alarms import INSURED
@@ -37,8 +41,9 @@ from rankone.serving.weighing import PROBES
 from rankone.simulation.movements import movement
 
 _renew, _look_due, _reversed = noalloc(renew), noalloc(look_due), noalloc(reversed_levels)
+_probe, _probing = noalloc(probe), noalloc(probing)
+SIZE = 4  # levels of each factor
 FALSE_RUNS, FALSE_VISITORS = 60, 4_000
-RUNS, VISITORS = 4, 200_000
 
 
 def play(known: Any, stage: Any, rng: Any, visitors: Any, means: Floats, site: Floats, first: int, end: int) -> int:
@@ -62,10 +67,10 @@ def play(known: Any, stage: Any, rng: Any, visitors: Any, means: Floats, site: F
             cross[level] = np.float32(cross[level])  # as journals keep them
         if outcome[0] == 1:
             weigh_click(evidence, seen, cross)
-            watch_click(watch, seen, cross, at)
         elif heeds_silence(evidence):
             weigh_silence(evidence, seen, cross)
         remember(evidence, seen, outcome[0])
+        watch_outcome(watch, seen, cross, at, outcome[0])
         stage.told[0] += 1
         if _look_due(stage.told[0] - 1, stage.told[0]):
             turned_over = stage.reversal[0] > 0.0 and _reversed(evidence, stage.reversal[0])[0] >= 0
@@ -85,12 +90,9 @@ def play(known: Any, stage: Any, rng: Any, visitors: Any, means: Floats, site: F
                 stage.leaders,
             )
             if stage.probes[0] > 0.0:
-                share, turned = max(share, stage.probes[0]), True
-                part = min(0.5, stage.probes[0] / share)
-                for factor in range(2):
-                    start, stop = steering.starts[factor], steering.starts[factor + 1]
-                    for level in range(start, stop):
-                        mix[level] = (1.0 - part) * mix[level] + part * PARTS / (stop - start)
+                share, part = _probing(share, stage.probes[0], TRIAL if watch.trial[CLICKS_LEFT] > 0 else 0.0)
+                _probe(mix, steering.starts, part)
+                turned = True
             if turned:
                 steering.shares[EXPLORE] = share
                 for level in range(len(cross)):
@@ -120,10 +122,11 @@ class Stage(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What came of a run: clicks lost, and when what rang."""
+    """What came of a run: clicks lost, when what rang, and how many visitors were in trials."""
 
     lost: float
     alarms: list[tuple[int, int]]
+    tried: int
 
 
 def run(
@@ -142,14 +145,15 @@ def run(
     size, aim, moves = sum(shape), GOALS[goal], movement(site, visitors)
     luck, lost, best = generator(seed, "visitors"), np.zeros(1), np.zeros(1)
     alarms: list[tuple[int, int]] = []
-    restarts = eras = 0
+    restarts = eras = tried = 0
     chosen = as_policy(policy).live()
 
     def era(fresh: bool, old: Any = None, stage: Any = None) -> tuple[Any, Any, Any]:
-        misfit = on_misfit != "ignore" and not any(what == MISFIT for _, what in alarms)
-        watch = start_watch(shape, eras, on_change != "ignore", misfit)
-        told = any(what == CHANGE for _, what in alarms) and on_change == "tell"
-        bar = reversal_bar(shape, restarts) if on_change != "ignore" and not told else 0.0
+        known_misfit = any(what == MISFIT for _, what in alarms)
+        misfit, changes = on_misfit != "ignore" and not known_misfit, on_change != "ignore"
+        watch = start_watch(shape, eras, changes, misfit, product=not known_misfit, trials=on_change == "restart")
+        told = known_misfit or (any(what == CHANGE for _, what in alarms) and on_change == "tell")
+        bar = reversal_bar(shape, restarts) if changes and not told else 0.0
         state = chosen.start(*shape)
         rng = generator(seed, "experiment", eras + 1)
         if not fresh:
@@ -173,6 +177,7 @@ def run(
             rang = int(known[3].alarm[RANG])
             if rang:
                 alarms.append((at, rang))
+                tried += int(known[3].trial[TRIED])
                 eras += 1
                 restart = rang == CHANGE and on_change == "restart"
                 restarts += restart
@@ -184,7 +189,7 @@ def run(
         if oracle and part + 1 < len(tables):
             eras += 1
             known, stage, rng = era(fresh=True)
-    return Found(float(lost[0]), alarms)
+    return Found(float(lost[0]), alarms, tried + int(known[3].trial[TRIED]))
 
 
 def product(rng: np.random.Generator, size: int, top: float) -> Floats:
@@ -192,70 +197,87 @@ def product(rng: np.random.Generator, size: int, top: float) -> Floats:
     return np.outer(rng.uniform(0.3, 1.0, size), rng.uniform(0.3, 1.0, size)) * top
 
 
+def falls(rng: np.random.Generator) -> list[Floats]:
+    """Return a world in which what leads gets worse: its row loses more than half of its clicks."""
+    before = product(rng, SIZE, 0.5)
+    after = before.copy()
+    after[before.max(axis=1).argmax()] *= 0.4
+    return [before, after]
+
+
+def rises(rng: np.random.Generator) -> list[Floats]:
+    """Return a world in which what leads stays as it is, and the worst row becomes a fifth better than its row."""
+    before = product(rng, SIZE, 0.5)
+    after = before.copy()
+    best, worst = before.max(axis=1).argmax(), before.max(axis=1).argmin()
+    after[worst] = np.minimum(1.0, 1.2 * before[best])
+    return [before, after]
+
+
+def exception(rng: np.random.Generator) -> list[Floats]:
+    """Return a world with one pair that is no product of its levels."""
+    table = product(rng, 6, 0.5)
+    row, col = np.unravel_index(int(table.argmin()), table.shape)
+    table[row, col] = 0.8
+    return [table]
+
+
+# What is played: worlds, visitors, runs, what counts as an alarm, and what the experiment does about it.
+_CHANGE: dict[str, dict[str, Any]] = {
+    "ignore": {}, "restart": {"on_change": "restart"}, "told when (oracle)": {"oracle": True},
+}  # fmt: skip
+_MISFIT: dict[str, dict[str, Any]] = {
+    "ignore": {}, "insure": {"on_misfit": "insure"}, f"{INSURED} from the beginning": {"policy": INSURED},
+}  # fmt: skip
+WORLDS: dict[str, tuple[Any, int, int, dict[str, Any]]] = {
+    "everything changes three times in 200,000 visitors": (
+        lambda rng: [product(rng, SIZE, 0.5) for _ in range(4)], 200_000, 8, _CHANGE
+    ),
+    "what leads gets worse after 20,000 of 40,000 visitors": (falls, 40_000, 8, _CHANGE),
+    "the worst row becomes the best after 20,000 of 40,000 visitors": (rises, 40_000, 8, _CHANGE),
+    "nothing changes in 40,000 visitors": (lambda rng: [product(rng, SIZE, 0.5)], 40_000, 8, _CHANGE),
+    "6 x 6, one pair that is no product, 100,000 visitors": (exception, 100_000, 4, _MISFIT),
+}  # fmt: skip
+
+
 def false_alarms() -> str:
     """Write how often something rang in products whose whole site moves."""
     lines = [
-        f"| false alarms, 4 x 4, {FALSE_VISITORS:,} visitors, of {FALSE_RUNS} runs | change | misfit |",
-        "|---|---|---|",
+        f"| false alarms, {SIZE} x {SIZE}, {FALSE_VISITORS:,} visitors, of {FALSE_RUNS} runs | told: change | misfit "
+        "| restart: change | trials take |",
+        "|---|---|---|---|---|",
     ]
     for site in ("steady", "cycle", "doubled", "trend"):
-        rang = {CHANGE: 0, MISFIT: 0}
-        for seed in range(FALSE_RUNS):
-            table = product(generator(seed, "null"), 4, 0.5)
-            found = run([table], FALSE_VISITORS, site, on_change="tell", on_misfit="tell", seed=seed)
+        rang, tried = {"tell": [0, 0], "restart": [0, 0]}, []
+        for (on_change, counts), seed in itertools.product(rang.items(), range(FALSE_RUNS)):
+            table = product(generator(seed, "null"), SIZE, 0.5)
+            found = run([table], FALSE_VISITORS, site, on_change=on_change, on_misfit="tell", seed=seed)
             for kind in {what for _, what in found.alarms}:
-                rang[kind] += 1
-        lines.append(f"| {site} | {rang[CHANGE]} | {rang[MISFIT]} |")
+                counts[kind - 1] += 1
+            tried += [found.tried / FALSE_VISITORS] if on_change == "restart" else []
+        told, misfit = rang["tell"]
+        lines.append(f"| {site} | {told} | {misfit} | {rang['restart'][0]} | {np.mean(tried):.1%} |")
     return "\n".join(lines)
 
 
-def three_changes() -> str:
-    """Write what restarting is worth where the world changes three times."""
-    lines = [
-        "| 4 x 4, three changes in 200,000 visitors | clicks lost | alarms in a run | visitors until the alarm, median |",
-        "|---|---|---|---|",
-    ]
-    ways: dict[str, dict[str, Any]] = {
-        "ignore": {}, "restart": {"on_change": "restart"}, "told when (oracle)": {"oracle": True},
-    }  # fmt: skip
-    for name, how in ways.items():
+def worth(name: str) -> str:
+    """Write what it is worth to do something about an alarm in a world."""
+    worlds, visitors, runs, ways = WORLDS[name]
+    lines = [f"| {name} | clicks lost | alarms in a run | visitors until then, median (90 %) |", "|---|---|---|---|"]
+    for way, how in ways.items():
         lost, counts, delays = [], [], []
-        for seed in range(RUNS):
-            tables = [product(generator(seed, "drift", part), 4, 0.5) for part in range(4)]
-            found = run(tables, VISITORS, seed=seed, **how)
+        for seed in range(runs):
+            tables = worlds(generator(seed, name))
+            found = run(tables, visitors, seed=seed, **how)
             lost.append(found.lost)
             counts.append(len(found.alarms))
-            delays += [at % (VISITORS // 4) for at, _ in found.alarms]
-        error = np.std(lost) / math.sqrt(RUNS)
-        late = f"{np.median(delays):,.0f}" if delays else "-"
-        lines.append(f"| {name} | {np.mean(lost):,.0f} ± {error:,.0f} | {np.mean(counts):.1f} | {late} |")
-    return "\n".join(lines)
-
-
-def exceptions() -> str:
-    """Write what insurance is worth where one pair is no product of its levels."""
-    lines = [
-        "| 6 x 6, one pair that is no product, 100,000 visitors | clicks lost | runs that rang | visitors until then, median |",
-        "|---|---|---|---|",
-    ]
-    ways: dict[str, dict[str, Any]] = {
-        "ignore": {}, "insure": {"on_misfit": "insure"}, f"{INSURED} from the beginning": {"policy": INSURED},
-    }  # fmt: skip
-    for name, how in ways.items():
-        lost, delays = [], []
-        for seed in range(RUNS):
-            table = product(generator(seed, "exception"), 6, 0.5)
-            row, col = np.unravel_index(int(table.argmin()), table.shape)
-            table[row, col] = 0.8
-            found = run([table], VISITORS // 2, seed=seed, **how)
-            lost.append(found.lost)
-            delays += [at for at, what in found.alarms if what == MISFIT][:1]
-        error = np.std(lost) / math.sqrt(RUNS)
-        late = f"{np.median(delays):,.0f}" if delays else "-"
-        lines.append(f"| {name} | {np.mean(lost):,.0f} ± {error:,.0f} | {len(delays)} of {RUNS} | {late} |")
-    return "\n".join(lines)
+            delays += [at % (visitors // len(tables)) for at, _ in found.alarms]
+        error = np.std(lost, ddof=1) / math.sqrt(runs)
+        late = f"{np.median(delays):,.0f} ({np.quantile(delays, 0.9):,.0f})" if delays else "-"
+        lines.append(f"| {way} | {np.mean(lost):,.0f} ± {error:,.0f} | {np.mean(counts):.1f} | {late} |")
+    return "\n".join([*lines, "", f"{runs} runs each."])
 
 
 def report() -> str:
     """Measure everything."""
-    return "\n\n".join([false_alarms(), three_changes(), exceptions()])
+    return "\n\n".join([false_alarms(), *map(worth, WORLDS)])

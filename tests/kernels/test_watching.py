@@ -7,9 +7,11 @@ import pytest
 
 from rankone.compiling.compiled import compiled
 from rankone.kernels import watching
-from rankone.kernels.watching import CHANGE, LEVEL_1, LEVEL_2, MISFIT, RANG, start_watch, watch_clicks
+from rankone.kernels.trials import CLICKS_LEFT, OUTCOMES, TRIED
+from rankone.kernels.watching import CHANGE, LEVEL_1, LEVEL_2, LEVELS, MISFIT, RANG, start_watch, watch_outcomes
+from rankone.numerics import two_coins
 from rankone.numerics.seeds import generator
-from tests.oracles.watching import kept_tosses, log_two, most_changed, scatter
+from tests.oracles.watching import kept_throws, kept_tosses, log_two, most_changed, scatter
 
 SIZES = (3, 2)
 STARTS = [0, 3, 5]
@@ -46,9 +48,9 @@ def visits(rng, rates, visitors, site=lambda at: 1.0, follow=0.0):
     return np.array(shown), np.array(clicked, np.int64), np.array(crosses), np.arange(visitors)
 
 
-def watched(found, number=0, change=True, misfit=True):
-    watch = start_watch(SIZES, number, change, misfit)
-    compiled(watch_clicks, watch_clicks.__module__)(watch, *found)
+def watched(found, number=0, change=True, misfit=True, **more):
+    watch = start_watch(SIZES, number, change, misfit, **more)
+    compiled(watch_outcomes, watch_outcomes.__module__)(watch, *found)
     return watch
 
 
@@ -66,10 +68,14 @@ def test_it_keeps_and_compares_what_its_slow_twin_does():
         assert watch.flips[watch.coins[x, y], group].tolist() == [len(tosses), sum(tosses)]
     assert compiled(watching.scattered, watching.__name__)(watch) == pytest.approx(scatter(coins))
     assert watch.alarm[RANG] == 0
+    throws = kept_throws(clicks, STARTS, luck)
+    assert watch.faces.tolist() == [
+        throws[factor].count(level) for factor in (0, 1) for level in range(*STARTS[factor : factor + 2])
+    ]
 
 
 def test_two_coins_by_their_definition():
-    rng, run = generator(2, "watch"), compiled(watching.two_coins.py_func, watching.__name__)
+    rng, run = generator(2, "watch"), compiled(two_coins.two_coins.py_func, two_coins.__name__)
     for _ in range(50):
         first, second = ((rng.random(int(rng.integers(1, 60))) < rng.random()).tolist() for _ in range(2))
         found = run(len(first), sum(first), len(second), sum(second), -math.inf)
@@ -81,7 +87,7 @@ def test_it_rings_at_the_toss_at_which_its_slow_twin_does():
         return STEEP if at < 600 else STEEP[::-1]
 
     found = visits(generator(3, "watch"), rates, 2_000)
-    watch = watched(found, misfit=False)
+    watch = watched(found, misfit=False, product=False)
     assert watch.alarm[RANG] == CHANGE
     clicks, bar = [], watch.bars[CHANGE - 1]
     for shown, clicked, cross, at in zip(*found, strict=True):
@@ -92,11 +98,74 @@ def test_it_rings_at_the_toss_at_which_its_slow_twin_does():
         rang = [coin for coin, tosses in coins.items() if most_changed(tosses, scatter(coins)) >= bar]
         if rang:
             upto = tuple(part[: at + 1] for part in found)
-            assert watched(upto, misfit=False).alarm[RANG] == CHANGE
-            assert watched(tuple(part[:at] for part in found), misfit=False).alarm[RANG] == 0
+            assert watched(upto, misfit=False, product=False).alarm[RANG] == CHANGE
+            assert watched(tuple(part[:at] for part in found), misfit=False, product=False).alarm[RANG] == 0
             assert tuple(watch.alarm[[LEVEL_1, LEVEL_2]]) in {coin[:2] for coin in rang}
             return
     raise AssertionError("it did not ring")
+
+
+def test_a_level_against_all_others_rings_when_its_slow_twin_does():
+    found = visits(generator(3, "watch"), lambda at: STEEP if at < 600 else STEEP[::-1], 2_000)
+    watch = start_watch(SIZES, misfit=False)
+    watch.bars[CHANGE - 1] = math.inf  # no coin
+    clicks, bar = [], watch.bars[LEVELS]
+    for shown, clicked, cross, at in zip(*found, strict=True):
+        clicks += [(tuple(shown), cross, int(at))] if clicked else []
+        throws, coins = kept_throws(clicks, STARTS, luck), kept_tosses(clicks, STARTS, luck)
+        now = [
+            level
+            for factor, thrown in throws.items()
+            for level in range(*STARTS[factor : factor + 2])
+            if clicked
+            and len(thrown) % 4 == 0
+            and most_changed([each == level for each in thrown], scatter(coins)) >= bar
+        ]
+        one = tuple(part[at : at + 1] for part in found)
+        compiled(watch_outcomes, watch_outcomes.__module__)(watch, *one)
+        assert (watch.alarm[RANG] == CHANGE) == bool(now)
+        if now:
+            assert set(now) & set(watch.alarm[[LEVEL_1, LEVEL_2]].tolist())
+            return
+    raise AssertionError("it did not ring")
+
+
+def test_levels_against_all_others_are_sooner_proven_than_coins():
+    def rang_at(found, **more):
+        for at in range(600, 2_000, 10):
+            if watched(tuple(part[:at] for part in found), misfit=False, **more).alarm[RANG]:
+                return at
+        return 2_000
+
+    worlds = [visits(generator(run, "soon"), lambda at: STEEP if at < 600 else STEEP[::-1], 2_000) for run in range(5)]
+    assert sum(map(rang_at, worlds)) < sum(rang_at(found, product=False) for found in worlds)
+
+
+def test_a_retired_level_is_not_waited_for():
+    """Its probability is 0 in every decision: no click would be kept."""
+    shown, clicked, crosses, numbers = visits(generator(1, "watch"), lambda at: PRODUCT, 500)
+    crosses[:, 2] = 0.0
+    there = shown[:, 0] != 2
+    found = shown[there], clicked[there], crosses[there], numbers[there]
+    assert watched(found).faces[:3].sum() == 0
+    assert watched(found, live=np.array([0, 1, 3, 4])).faces[:2].sum() > 50
+
+
+def test_a_rate_that_changes_is_a_reason_to_explore_not_to_ring():
+    found = visits(generator(4, "watch"), lambda at: PRODUCT, 1_500, lambda at: 1.0 if at < 700 else 0.3)
+    before = watched(tuple(part[:700] for part in found), trials=True)
+    assert before.trial[CLICKS_LEFT] == 0
+    assert before.trial[OUTCOMES] == 700
+    after = watched(found, trials=True)
+    assert after.trial[TRIED] > 100
+    assert after.alarm[RANG] == 0
+    assert not watched(found).trial[[CLICKS_LEFT, TRIED, OUTCOMES]].any()  # nobody asks
+
+
+def test_trials_are_rationed():
+    found = visits(generator(5, "watch"), lambda at: PRODUCT, 12_000, lambda at: 0.2 + 0.8 * (at // 500 % 2))
+    trial = watched(found, trials=True).trial
+    assert 500 < trial[TRIED] <= 2 * (0.05 * 12_000 + 1_000)
 
 
 SITES = {
@@ -125,7 +194,9 @@ def test_a_product_is_told_from_none():
     rang = [watched(visits(generator(run, "exception"), lambda at: table, 1_500)).alarm[RANG] for run in range(5)]
     assert rang.count(MISFIT) == 5
     assert CHANGE not in [
-        watched(visits(generator(run, "exception"), lambda at: table, 1_500, follow=0.8), misfit=False).alarm[RANG]
+        watched(
+            visits(generator(run, "exception"), lambda at: table, 1_500, follow=0.8), misfit=False, product=False
+        ).alarm[RANG]
         for run in range(5)
     ]
 

@@ -22,6 +22,16 @@ def kept_tosses(clicks, starts, luck):
     return coins
 
 
+def kept_throws(clicks, starts, luck):
+    """Return the levels on which the clicks that are kept of each whole factor were, oldest first."""
+    throws = {factor: [] for factor in range(len(starts) - 1)}
+    for shown, cross, number in clicks:
+        for factor, level in enumerate(shown):
+            if luck(number) < min(cross[starts[factor] : starts[factor + 1]]) / cross[level]:
+                throws[factor].append(level)
+    return throws
+
+
 def log_kt(heads, tosses):
     return betaln(heads + 0.5, tosses - heads + 0.5) - math.log(math.pi)
 

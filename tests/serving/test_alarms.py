@@ -1,15 +1,24 @@
 """Alarms in live experiments: an era begins, the report says when and why, and a restart of the program repeats it."""
 
+import hashlib
+import io
 import json
 
 import numpy as np
 import pytest
 
 from rankone.errors import InputError
+from rankone.kernels.steering import EXPLORE
+from rankone.kernels.trials import TRIAL
+from rankone.kernels.watching import start_watch
 from rankone.numerics.seeds import generator
-from rankone.serving import Experiment
+from rankone.serving import Experiment, snapshot
+from rankone.serving.alarms import alarm_note
 from rankone.serving.doctor import examine
+from rankone.serving.fold import Fold
+from rankone.serving.journal import of_rows
 from rankone.serving.report import Report
+from rankone.serving.weighing import PROBES
 
 from .helpers import Clock, saved
 
@@ -52,9 +61,27 @@ def test_a_change_begins_the_experiment_anew():
         assert "changed, noticed on 1 January 1970, 00:16 UTC" in report.sentence
         assert "so all was begun anew" in report.sentence
         assert "until then 'A' with" in report.sentence
-        assert "Where levels keep their ratios and outcomes of all levels come back alike" in report.sentence
+        assert alarm.beside is None  # compared whatever was beside, so the product is named
+        assert "Where each level changes clicks by the same factor whatever it is shown with" in report.sentence
+        assert "and outcomes of all levels come back alike" in report.sentence
         assert "such an alarm rings with probability at most 0.05" in report.sentence
         assert Report.of_dict(json.loads(json.dumps(report.to_dict()))) == report
+
+
+def test_what_looks_like_a_change_is_tried_before_it_rings():
+    """After a verdict hardly anything but the winner is shown; when its clicks fall, decisions explore again."""
+    before, after = BEFORE * [1.0, 0.5], AFTER * [1.0, 0.5]
+    with live(policy="uts", goal="both", on_change="restart") as experiment:
+        assert send(experiment, before, 3_000).decided
+        explored = []
+        for part in range(40):
+            explored.append(experiment.look(lambda fold: float(fold.weighing.steering.shares[EXPLORE])))
+            if send(experiment, after, 50, seed=part).alarms:
+                break
+        assert explored[0] == PROBES
+        assert max(explored) == TRIAL
+        assert [alarm.did for alarm in experiment.report().alarms] == ["restart"]
+        assert send(experiment, after, 500, seed=100).best_row == "C"
 
 
 def test_a_change_that_is_only_told():
@@ -65,6 +92,52 @@ def test_a_change_that_is_only_told():
         assert sum(row.outcomes for row in report.rows) == 2_500
         assert report.rows[0].earlier_outcomes == 0
         assert "takes both times together, so it may be wrong" in report.sentence
+
+
+def test_an_alarm_that_is_only_told_changes_nothing_of_how_decisions_are_drawn():
+    def drawn(fold):
+        return fold.weighing.steering.shares.tolist(), fold.weighing.steering.mix.tolist()
+
+    with live(goal="both") as experiment:
+        send(experiment, BEFORE, 1_000)
+        even = [1 / 3] * 3 + [1 / 2] * 2
+        for part in range(30):
+            before = experiment.look(drawn)
+            if send(experiment, AFTER, 50, seed=part).alarms:
+                break
+        after = experiment.look(drawn)
+        assert experiment.report().alarms
+        assert after[1] != even
+        assert np.abs(np.subtract(after[1], before[1])).max() < 0.3
+        assert after[0] == before[0]
+
+
+def test_proofs_that_levels_beat_each_other_ring_in_products_only():
+    with live() as experiment:
+        send(experiment, BEFORE, 200)
+
+        def note(fold):
+            fold.weighing.evidence.proof[0, 1] = fold.weighing.evidence.proof[1, 0] = 1_000.0
+            return alarm_note(fold)
+
+        assert "changed" in experiment.look(note)
+        experiment.look(lambda fold: fold.alarms.append({"what": "misfit", "did": "tell"}))
+        assert experiment.look(note) is None
+
+
+def test_the_error_of_alarms_is_for_all_eras_also_where_a_base_holds_no_evidence_that_is_read_here():
+    with live() as experiment:
+        send(experiment, BEFORE, 100)
+        experiment.add_level("row", "D")
+        known = experiment.look(snapshot.contents)
+        marks = experiment.database.use(lambda storage: of_rows(storage.marks(experiment._cached.number)))
+        for left_out in ("watch_faces", "evidence_proof"):
+            file = io.BytesIO()
+            np.savez(file, **{name: array for name, array in known.items() if name != left_out})
+            body = hashlib.blake2b(file.getvalue(), digest_size=32).digest() + file.getvalue()
+            fold = snapshot.load_base(Fold(marks), experiment.look(lambda fold: fold.seq), body)
+            assert fold.weighing.watches == 1
+            assert fold.weighing.watch.bars.tolist() == start_watch((4, 2), 1).bars.tolist()
 
 
 def test_what_rang_stops_no_experiment_on_a_winner_of_two_worlds():

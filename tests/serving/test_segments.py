@@ -106,7 +106,12 @@ def test_there_is_room_for_some_segments_and_the_others_are_counted_together(sql
         experiment.tell(experiment.ask(segment={"visitor": 9}), True)
         segments = experiment.look(lambda fold: fold.weighing.segments)
         assert len(segments.texts) == segments.most == 65_536 // 120**2 == 4
-        assert segments.others.tolist() == [7, 1, 1]
+        assert segments.totals(OTHERS) == [7, 1, 1]
+        # A policy that tells segments apart has them behind all others, in a new era, too.
+        assert segments.told_to_policy(np.array([UNSAID, 0, 3, OTHERS]), 4).tolist() == [[0], [1], [4], [5]]
+        pulls, clicks = experiment.look(lambda fold: (fold.pulls, fold.clicks))
+        each, clicked = segments.parts(pulls, clicks, np.ix_(*experiment.look(lambda fold: fold.live)))
+        assert each.sum(axis=(1, 2)).tolist() == clicked.sum(axis=(1, 2)).tolist() == [0, 0, 0, 0, 0, 1]
         assert segments.number('{"visitor":"9"}') == OTHERS
         assert segments.number(None) == UNSAID
         assert (

@@ -11,24 +11,16 @@ whatever s_t, the policy and its probabilities are: kept clicks are tosses of on
 such clicks tell, and leaves two whole numbers to remember of a stretch of them. Which clicks are kept is drawn from the
 number of their decision, so a journal that is read again gives the same.
 
-**Two stretches.** Of a coin's tosses, n1 with x1 heads and n2 with x2 heads, the evidence that they were two coins is
-
-    E = KT(x1, n1) KT(x2, n2) / max over p of  p^x (1 - p)^(n - x),      x = x1 + x2,  n = n1 + n2
-
-where KT(x, n) = B(x + 1/2, n - x + 1/2) / pi is the probability that Krichevsky and Trofimov (1981) give to tosses one
-by one, before each is seen. **Proof** that it seldom misleads: if it was one coin with chance p, the denominator is at
-least the probability of what was seen, and the numerator is a probability of it too, where before each toss it is known
-to which stretch it belongs. So E is at most a martingale that starts at 1, and by Ville's inequality E ever reaches 1/e
-with probability at most e, for any policy and at any look. A weighted average of such E has the same property, and
-hence so has the largest E times its weight, if weights are fixed before and sum to at most 1.
+**Two stretches.** Whether two stretches of tosses are of two coins, and how seldom that is answered wrongly, however
+long one looks, is in `rankone.numerics.two_coins`, with the moments at which a coin may have changed.
 
 **Change.** The stretches are the tosses before and after a moment, and each two levels have a coin of their own beside
 each level of the next factor: so of two factors nothing is assumed about how levels act together. (Where that is too
-many coins there is one, whatever is beside; that holds for products.) Moments are the multiples of 8, 16, 32, ...
-tosses, of each the last four, so that memory is bounded and splits lie at distances from the end that grow
-geometrically. The m-th multiple of 8 * 2^j has weight 1 / ((j + 1) (j + 2) m (m + 1)), and all coins share evenly. The
+many coins there is one, whatever is beside; that holds for products.) All coins share evenly. Besides, for products,
+each level is compared with all others of its factor together (`rankone.kernels.dice`), which takes fewer clicks. The
 k-th watch, from 0 on, may be wrong with probability 0.05 / ((k + 1) (k + 2)): together 0.05, however many eras there
-are. Half of that is for coins, half for levels that were proven to beat each other (`reversed_levels`).
+are. A quarter of that is for coins, a quarter for levels against all others, half for levels that were proven to beat
+each other (`reversed_levels`). Where it is known that levels are no product, coins alone are asked.
 
 **Misfit.** The stretches are tosses beside one level of another factor, and beside all others. If each level changes
 clicks by the same factor whatever it is shown with, that is one coin. All pairs of levels share evenly, and so do the
@@ -48,11 +40,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
+from rankone.kernels.dice import least_chance, throw
 from rankone.kernels.evidence import Floats, Ints
+from rankone.kernels.trials import follow_rate
+from rankone.numerics.change_point import start_history
+from rankone.numerics.two_coins import FIRST, KEPT, SIZES, moment_cost, two_coins
 
 ERROR_RATE = 0.05  # of all alarms of a kind together
-_FIRST = 8  # tosses: the finest distance of moments
-_SIZES, _KEPT = 24, 4  # distances of moments, and how many are kept of each
 _BLOCK = 16
 _PRIOR = 50.0  # squared heads: how much blocks have to differ before scatter is believed
 _MOST = 40_000  # coins, each beside each level of another factor, that are watched for a change
@@ -60,6 +54,7 @@ _MOST_COMPARED = 1_000_000  # the same for a misfit
 # Fields of `Watch.alarm`.
 RANG, LEVEL_1, LEVEL_2, BESIDE, TOSSES_1, HEADS_1, TOSSES_2, HEADS_2 = range(8)
 CHANGE, MISFIT = 1, 2  # what may ring
+LEVELS = 2  # place of their bar in `Watch.bars`, after those of a change and of a misfit
 
 
 class Watch(NamedTuple):
@@ -72,8 +67,14 @@ class Watch(NamedTuple):
     blocks: Ints  # (coins, groups, 2) heads of the last whole block, -1: there is none, and when it began
     scatter: Floats  # (2,) sums over pairs of blocks: squared differences, and what one coin would give
     beside: Ints  # (coins, levels, 2) tosses and heads beside each level of other factors; no coins: nobody asks
-    bars: Floats  # (2,) log evidence at which a change rings, and at which a misfit does; infinite: nobody asks
-    heads_then: Ints  # (1,) scratch space
+    alive: Ints  # (levels,) 1: it may be shown
+    faces: Ints  # (levels,) clicks kept of all of a factor: throws of a die; no levels: nobody asks
+    face_moments: Ints  # (sizes, kept, levels) what `faces` was at the last multiples of each distance
+    trial: Ints  # (4,) see `rankone.kernels.trials`
+    rate_history: Floats  # (1, buckets, 2) outcomes of what is shown most; (0, ...): nobody asks
+    rate_kept: Ints  # (1,)
+    bars: Floats  # (3,) log evidence at which a coin rings, at which a misfit does, and at which a level does
+    found: Ints  # (6,) scratch space
     alarm: Ints  # (8,) what rang, the two levels, the level beside them (-1: any), tosses and heads of both stretches
 
 
@@ -105,7 +106,16 @@ def reversed_levels(evidence: Any, bar: float) -> tuple[int, int]:
     return -1, -1
 
 
-def start_watch(sizes: tuple[int, ...], number: int = 0, change: bool = True, misfit: bool = True) -> Watch:
+def start_watch(
+    sizes: tuple[int, ...],
+    number: int = 0,
+    change: bool = True,
+    misfit: bool = True,
+    *,
+    product: bool = True,
+    trials: bool = False,
+    live: Ints | None = None,
+) -> Watch:
     """Return a watch before the first click.
 
     Args:
@@ -113,6 +123,9 @@ def start_watch(sizes: tuple[int, ...], number: int = 0, change: bool = True, mi
         number: of watches before it.
         change: whether a change rings.
         misfit: whether it rings that levels are no product.
+        product: whether levels may be a product: False where it is known that they are none.
+        trials: whether a suspicion is a reason to explore more.
+        live: the levels that are shown, numbered factor after factor; None: all.
     """
     asked = sizes if change or misfit else ()
     starts = np.concatenate([[0], np.cumsum(asked)]).astype(np.int64)
@@ -126,18 +139,30 @@ def start_watch(sizes: tuple[int, ...], number: int = 0, change: bool = True, mi
     groups = max(sizes) if len(asked) > 1 and count * max(sizes) <= _MOST else 1
     kept = count if change else 0
     fits = count if misfit and len(asked) > 1 and count * levels <= _MOST_COMPARED else 0
+    faces = levels if change and product else 0
     error = error_of(number)
     others = sum(math.comb(size, 2) * (levels - size) for size in asked)
+    alive = np.ones(levels, np.int64)
+    if live is not None and levels:
+        alive[:] = 0
+        alive[live] = 1
+    rate_history, rate_kept = start_history(1 if change and trials else 0)
     return Watch(
         starts=starts,
         coins=coins,
         flips=np.zeros((count, groups, 2), np.int64),
-        moments=np.zeros((kept, groups, _SIZES, _KEPT), np.int32),
+        moments=np.zeros((kept, groups, SIZES, KEPT), np.int32),
         blocks=np.full((count, groups, 2), [-1, 0], np.int64),
         scatter=np.zeros(2),
         beside=np.zeros((fits, levels, 2), np.int32),
-        bars=np.log([2.0 * max(1, count * groups) / error, max(1, others) / error]),
-        heads_then=np.zeros(1, np.int64),
+        alive=alive,
+        faces=np.zeros(faces, np.int64),
+        face_moments=np.zeros((SIZES, KEPT, faces), np.int64),
+        trial=np.array([0, 0, 0, -1], np.int64),
+        rate_history=rate_history,
+        rate_kept=rate_kept,
+        bars=np.log(np.array([4.0 * max(1, count * groups), max(1, others), 4.0 * max(1, faces)]) / error),
+        found=np.zeros(6, np.int64),
         alarm=np.zeros(8, np.int64),
     )
 
@@ -149,27 +174,6 @@ def _luck(number: int) -> float:
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return float((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(11)) / 9007199254740992.0
-
-
-@noalloc
-def _likely(heads: float, tosses: float) -> float:
-    """Return the log of the probability that Krichevsky and Trofimov give to tosses."""
-    return math.lgamma(heads + 0.5) + math.lgamma(tosses - heads + 0.5) - math.lgamma(tosses + 1.0) - math.log(math.pi)
-
-
-@noalloc
-def two_coins(tosses_1: float, heads_1: float, tosses_2: float, heads_2: float, least: float) -> float:
-    """Return the log evidence that two stretches are of two coins; anything below `least` where it is below that."""
-    tosses, heads = tosses_1 + tosses_2, heads_1 + heads_2
-    if heads <= 0.0 or heads >= tosses or tosses_1 <= 0.0 or tosses_2 <= 0.0:
-        return -math.inf
-    p = heads / tosses
-    apart = heads_1 - p * tosses_1
-    # It is at most n1 d(p1, p) + n2 d(p2, p), and d(q, p) <= (q - p)^2 / (p (1 - p)): cheap, and nearly always enough.
-    if apart * apart * (1.0 / tosses_1 + 1.0 / tosses_2) < least * p * (1.0 - p):
-        return -math.inf
-    one = heads * math.log(p) + (tosses - heads) * math.log(1.0 - p)
-    return _likely(heads_1, tosses_1) + _likely(heads_2, tosses_2) - one
 
 
 def scattered(watch: Any) -> float:
@@ -192,20 +196,20 @@ def _ring(watch: Any, what: int, x: int, y: int, beside: int, first: Any, second
 def _changed(watch: Any, coin: int, group: int, bar: float) -> int:
     """Note the moment that the last toss of a coin ends; return tosses up to when it changed, 0: it has not."""
     tosses, heads = watch.flips[coin, group]
-    scatter, distance = _scattered(watch), _FIRST
-    for size in range(_SIZES):
+    scatter, distance = _scattered(watch), FIRST
+    for size in range(SIZES):
         last = tosses // distance
         if last == 0:
             return 0
         kept = watch.moments[coin, group, size]
         if last * distance == tosses:
-            kept[last % _KEPT] = heads
-        for number in range(max(1, last - _KEPT + 1), last + 1):
-            then, heads_then = number * distance, kept[number % _KEPT]
+            kept[last % KEPT] = heads
+        for number in range(max(1, last - KEPT + 1), last + 1):
+            then, heads_then = number * distance, kept[number % KEPT]
             if then < tosses:
-                needed = scatter * (bar + math.log((size + 1.0) * (size + 2.0) * number * (number + 1.0)))
+                needed = scatter * (bar + moment_cost(size, number))
                 if two_coins(then, heads_then, tosses - then, heads - heads_then, needed) >= needed:
-                    watch.heads_then[0] = heads_then
+                    watch.found[0] = heads_then
                     return then
         distance *= 2
     return 0
@@ -231,7 +235,7 @@ def _follow(watch: Any, coin: int, group: int, x: int, y: int, beside: int) -> N
     if len(watch.moments) > 0:
         then = _changed(watch, coin, group, watch.bars[CHANGE - 1])
         if then > 0:
-            before = watch.heads_then[0]
+            before = watch.found[0]
             _ring(watch, CHANGE, x, y, beside, (then, before), (tosses - then, heads - before))
 
 
@@ -249,22 +253,34 @@ def _compare(watch: Any, coin: int, x: int, y: int, level: int, factor: int) -> 
 
 
 @noalloc
-def watch_click(watch: Any, shown: Any, cross: Any, number: int) -> None:
-    """Learn from one click, and ring if it gives reason to.
+def _throw(watch: Any, factor: int, level: int) -> None:
+    """Ring if a level has changed against all others of its factor."""
+    found = watch.found
+    if throw(watch, factor, level, watch.bars[LEVELS], _scattered(watch), found) and watch.alarm[RANG] == 0:
+        _ring(watch, CHANGE, found[0], found[1], -1, (found[2], found[3]), (found[4], found[5]))
+
+
+@noalloc
+def watch_outcome(watch: Any, shown: Any, cross: Any, number: int, clicked: int) -> None:
+    """Learn from one outcome, and ring if it gives reason to.
 
     Args:
         watch: what is known.
-        shown: the level of each factor that was clicked, numbered factor after factor.
+        shown: the level of each factor that was shown, numbered factor after factor.
         cross: for each level of each factor, the probability with which the decision would have been the same but for
             that level.
         number: of the decision.
+        clicked: 1 or 0.
     """
-    if len(watch.flips) == 0:  # nobody asks
+    follow_rate(watch, shown, cross, clicked)
+    if not clicked or len(watch.flips) == 0:  # silence says nothing, or nobody asks
         return
     luck, n_factors, groups = _luck(number), len(shown), watch.flips.shape[1]
     for factor in range(n_factors):
         level = shown[factor]
         a = cross[level]
+        if len(watch.faces) > 0 and luck * a < least_chance(watch, cross, factor):
+            _throw(watch, factor, level)
         following = (factor + 1) % n_factors
         group = shown[following] - watch.starts[following] if groups > 1 else 0
         for other in range(watch.starts[factor], watch.starts[factor + 1]):
@@ -286,8 +302,7 @@ def watch_click(watch: Any, shown: Any, cross: Any, number: int) -> None:
                 _follow(watch, coin, group, x, y, shown[following] if groups > 1 else -1)
 
 
-def watch_clicks(watch: Any, shown: Ints, clicked: Ints, crosses: Floats, decisions: Ints) -> None:
+def watch_outcomes(watch: Any, shown: Ints, clicked: Ints, crosses: Floats, decisions: Ints) -> None:
     """Learn from outcomes, one per row; those whose probabilities are not known have a cross of zeros."""
     for place in range(len(clicked)):
-        if clicked[place]:
-            watch_click(watch, shown[place], crosses[place], decisions[place])
+        watch_outcome(watch, shown[place], crosses[place], decisions[place], clicked[place])

@@ -48,7 +48,8 @@ def alarm_note(fold: Fold) -> str | None:
     if rang[RANG] == 0:
         told = [alarm["did"] == RESTART for alarm in fold.alarms]
         changed = any(alarm["what"] == "change" and alarm["did"] == TELL for alarm in fold.since_restart())
-        found = None if changed else fold.weighing.turned_over(sum(told))  # what is told is not told again
+        # What is told is not told again; and proofs that two levels beat each other contradict only in a product.
+        found = None if changed or fold.misfit_known else fold.weighing.turned_over(sum(told))
         if found is None:
             return None
         rang = [CHANGE, *found, -1, 0, 0, 0, 0]
@@ -58,6 +59,9 @@ def alarm_note(fold: Fold) -> str | None:
     if insuring is not None:
         check_compiled(insuring, len(fold.factors))  # the writer's turn has no time for that
         more["policy"] = insuring.label
+    steering = fold.weighing.steer(fold.asked) if alarm["did"] == TELL else None
+    if steering is not None:
+        more["steer"] = steering
     return era_note(fold, _why(alarm), forget=alarm["did"] != TELL, **more)
 
 

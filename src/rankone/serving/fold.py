@@ -45,7 +45,7 @@ from rankone.serving.journal import (
 from rankone.serving.meaning import MEANING, note_shown, sort_outcomes
 from rankone.serving.open_decisions import Held, Open, crosses_of
 from rankone.serving.packing import pack_cross
-from rankone.serving.segments import ASKED, CLICKS, PULLS, UNSAID, Segments, told_to_policy
+from rankone.serving.segments import ASKED, CLICKS, PULLS, UNSAID, Segments
 from rankone.serving.settings import RESTART, Settings
 from rankone.serving.unknown_policy import policy_of
 from rankone.serving.weighing import Weighing
@@ -223,7 +223,7 @@ class Fold:
         chosen = (fresh & (what == ASK)).nonzero()[0]
         stretch = Stretch.of(what, shown, tags, numbers[:, VALUE : VALUE + 1].copy())
         if self.policy.by_segment:
-            stretch = stretch._replace(context=told_to_policy(segments, len(what)))
+            stretch = stretch._replace(context=self.segments.told_to_policy(segments, len(what)))
         # Decisions whose probabilities are not stored: new ones, and those of journals before version 3.
         asks = (what == ASK).nonzero()[0].tolist() if self.weighing.fits else []
         unknown = [place for place in asks if events.texts[place].cross_chances is None]
@@ -317,6 +317,8 @@ class Fold:
         if forgets:
             self._forget()
         self.weighing.begin_era(self.factors.each, self.rules, forgets, self.misfit_known)
+        if "steer" in details:  # an alarm that is only told changes nothing of how decisions are drawn
+            self.weighing.follow(details["steer"])
         self._begin_era(details["why"], details["defeats"])
 
     def _forget(self) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from rankone.serving.fold import Fold
 from rankone.serving.segment_names import segment_of
 from rankone.serving.segment_report import SegmentLevel, SegmentReport, SegmentsReport
 from rankone.serving.segment_verdict import SegmentVerdict, segment_verdict, shrunken_ratios
-from rankone.serving.segments import Segments
+from rankone.serving.segments import OTHERS, UNSAID, Segments
 from rankone.serving.verdict import Verdict
 
 
@@ -53,8 +55,8 @@ def make_segments(fold: Fold, state: Verdict) -> SegmentsReport | None:
         answer=_answer(segments, state, found),
         depends=tuple(factor for factor, depends in zip(factors, found.depends, strict=True) if depends),
         segments=tuple(each),
-        others=_three(segments.others),
-        unsaid=_three(segments.unsaid),
+        others=_three(segments.totals(OTHERS)),
+        unsaid=_three(segments.totals(UNSAID)),
     )
 
 
@@ -65,10 +67,10 @@ def _answer(segments: Segments, state: Verdict, found: SegmentVerdict) -> str:
     if any(found.depends):
         return "depends"
     best = found.best[0]
-    rest = segments.others[0] + segments.unsaid[0]
+    rest = segments.totals(OTHERS)[0] + segments.totals(UNSAID)[0]
     return "same" if None not in best and not rest and all(each == best for each in found.best) else "open"
 
 
-def _three(counts: np.ndarray) -> tuple[int, int, int]:
-    decisions, outcomes, clicks = counts.tolist()
+def _three(counts: Sequence[int]) -> tuple[int, int, int]:
+    decisions, outcomes, clicks = counts
     return decisions, outcomes, clicks

@@ -35,7 +35,8 @@ class Segments:
         self.texts: list[str] = []  # as the journal has them, by number
         self.counts: list[Ints] = []  # of each: decisions, outcomes and clicks of each combination, (3, *sizes)
         self.evidence: list[Evidence] = []
-        self.others, self.unsaid = np.zeros((2, 3), np.int64)  # decisions, outcomes and clicks
+        self.others = np.zeros((3, *sizes), np.int64)  # as `counts`, of those for whom there is no room
+        self.unsaid = np.zeros(3, np.int64)  # decisions, outcomes and clicks
         self._numbers: dict[str, int] = {}
         self._sizes = sizes
 
@@ -46,8 +47,10 @@ class Segments:
         return min(MOST, _PAIRS // levels**2, _CELLS // cells)
 
     def parts(self, pulls: Ints, clicks: Ints, living: tuple[Ints, ...]) -> tuple[Ints, Ints]:
-        """Split counts of the living levels by segment, (1 + segments, *sizes); the first are of no segment."""
-        of_each = [[counts[living] for counts in each[PULLS:]] for each in self.counts]
+        """Split counts of the living levels by segment, by the numbers that `told_to_policy` gives them."""
+        empty = np.zeros((3, *self._sizes), np.int64)
+        room = [*self.counts, *[empty] * (self.most - len(self.counts)), self.others]
+        of_each = [[counts[living] for counts in each[PULLS:]] for each in (room if self.others.any() else self.counts)]
         rest = [whole - sum(each[what] for each in of_each) for what, whole in enumerate((pulls, clicks))]
         each_pulls, each_clicks = np.stack([rest, *of_each], axis=1)
         return each_pulls, each_clicks
@@ -57,11 +60,13 @@ class Segments:
         if sizes != self._sizes:
             self._sizes = sizes
             for gone in range(len(self.texts) - 1, self.most - 1, -1):
-                self.others += self.totals(gone)
+                self.others += self.counts[gone]
                 for known in (self.texts, self.counts, self.evidence):
                     known.pop()
             self._numbers = {text: number for number, text in enumerate(self.texts)}
-            self.counts = [np.stack([widened(each, sizes) for each in counts]) for counts in self.counts]
+            *self.counts, self.others = (
+                np.stack([widened(each, sizes) for each in counts]) for counts in (*self.counts, self.others)
+            )
             self.evidence = [resized(evidence, sizes) for evidence in self.evidence]
 
     def number(self, text: str | None) -> int:
@@ -96,18 +101,20 @@ class Segments:
         """Count decisions, outcomes or clicks: one of what is `shown` to a visitor of segment `numbers`, or `each`."""
         if len(numbers) == 1:  # most commits hold one decision or one outcome: NumPy's small steps count here
             amount, number = 1 if each is None else int(each[0]), int(numbers[0])
-            if 0 <= number < len(self.texts):
-                self.counts[number][(what, *shown[0].tolist())] += amount
+            if number == UNSAID:
+                self.unsaid[what] += amount
             else:
-                (self.unsaid if number == UNSAID else self.others)[what] += amount
+                known = self.counts[number] if 0 <= number < len(self.texts) else self.others
+                known[(what, *shown[0].tolist())] += amount
             return
         each, numbers = np.ones(len(numbers), np.int64) if each is None else each, self._known(numbers)
         for number in np.unique(numbers).tolist():
             fits = numbers == number
-            if number >= 0:
-                np.add.at(self.counts[number][what], tuple(shown[fits].T), each[fits])
+            if number == UNSAID:
+                self.unsaid[what] += int(each[fits].sum())
             else:
-                (self.unsaid if number == UNSAID else self.others)[what] += int(each[fits].sum())
+                known = self.others if number == OTHERS else self.counts[number]
+                np.add.at(known[what], tuple(shown[fits].T), each[fits])
 
     def _known(self, numbers: Ints) -> Ints:
         """Return numbers as they are by now: of decisions from before a change of levels some are no longer known."""
@@ -122,8 +129,20 @@ class Segments:
             compiled(weigh, weigh.__module__)(self.evidence[number], nothing, shown[fits], clicked[fits], crosses[fits])
 
     def totals(self, number: int) -> Sequence[int]:
-        """Return decisions, outcomes and clicks of a segment."""
-        return [int(each.sum()) for each in self.counts[number]]
+        """Return decisions, outcomes and clicks of a segment, of the others or of visitors of whom nothing was said."""
+        if number == UNSAID:
+            return [int(each) for each in self.unsaid]
+        return [int(each.sum()) for each in (self.others if number == OTHERS else self.counts[number])]
+
+    def told_to_policy(self, numbers: Ints | None, events: int) -> Floats:
+        """Return segments as the context of a policy, a number an event: 0 where nothing was said.
+
+        Those for whom there is no room have the number behind all others.
+        """
+        if numbers is None:
+            return np.zeros((events, 1))
+        numbers = self._known(numbers)
+        return np.where(numbers == OTHERS, self.most + 1, numbers + 1).astype(np.float64)[:, None]
 
     def still(self) -> Segments:
         """Return a copy that stays as it is while the experiment goes on."""
@@ -136,7 +155,7 @@ class Segments:
     @property
     def nbytes(self) -> int:
         """How large all this is."""
-        return sum(sum(array.nbytes for array in each) for each in (self.counts, *self.evidence))
+        return self.others.nbytes + sum(sum(array.nbytes for array in each) for each in (self.counts, *self.evidence))
 
     def arrays(self) -> dict[str, Any]:
         """Return all that is counted as plain arrays."""
@@ -152,7 +171,11 @@ class Segments:
         for text in texts:
             self.add(text)
         self.attributes = None if attributes is None else tuple(attributes)
-        self.others, self.unsaid = arrays["segment_others"], arrays["segment_unsaid"]
+        others, self.unsaid = arrays["segment_others"], arrays["segment_unsaid"]
+        if others.shape == self.others.shape:
+            self.others = others
+        elif others.any():  # an older program did not count them by what they were shown
+            return False
         stored = {name: arrays[f"segment_{name}"] for name in ("counts", *Evidence._fields) if texts}
         for number, fresh in enumerate(self.evidence):
             self.counts[number] = stored["counts"][number]
@@ -165,10 +188,3 @@ class Segments:
 
 def _copied(evidence: Evidence) -> dict[str, Any]:
     return {name: array.copy() for name, array in evidence._asdict().items()}
-
-
-def told_to_policy(numbers: Ints | None, events: int) -> Floats:
-    """Return segments as the context of a policy, a number an event: 0 where nothing was said, or there was no room."""
-    if numbers is None:
-        return np.zeros((events, 1))
-    return np.maximum(0, numbers + 1).astype(np.float64)[:, None]

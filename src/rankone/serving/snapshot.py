@@ -27,7 +27,7 @@ from rankone.serving.settings import Settings
 from rankone.serving.unknown_policy import policy_of
 from rankone.serving.weighing import Weighing
 
-LAYOUT = 8  # of a snapshot; one of another layout is set aside
+LAYOUT = 9  # of a snapshot; one of another layout is set aside
 _WEIGHED = ("evidence", "traffic", "steering", "watch", "together")
 _LATER = ("watch", "together")  # of bases from before there were any: they begin there
 _COUNTS = ("asked", "pulls", "clicks", "tallies", "prior", "earlier")
@@ -167,7 +167,9 @@ def _long_enough(tallies: Any) -> Any:
 def _fill_weighing(fold: Fold, facts: dict[str, Any], arrays: Any) -> bool:
     """Take over evidence; return False, with evidence that begins, where this program weighs it otherwise."""
     fold.segments = Segments(fold.factors.sizes)
-    fold.weighing = Weighing(fold.settings, fold.factors.each, fold.rules, fold.segments, fold.misfit_known)
+    # Also where evidence begins: the error of alarms is for all eras together, so each has its number.
+    watches = len(fold.eras) - 1
+    fold.weighing = Weighing(fold.settings, fold.factors.each, fold.rules, fold.segments, fold.misfit_known, watches)
     texts, attributes = facts["segments"]
     if not fold.segments.restore(texts, attributes, arrays):
         return False

@@ -8,7 +8,6 @@ program may weigh evidence differently without changing what an older one chose.
 from __future__ import annotations
 
 import copy
-import itertools
 import json
 import math
 from collections.abc import Sequence
@@ -26,12 +25,15 @@ from rankone.kernels.steering import (
     comparisons,
     goal_of,
     measure_allowed,
+    probe,
+    probing,
     renew,
     spared_by_each,
     start_steering,
 )
 from rankone.kernels.together import Together, count_all_together, start_together, widened_together
-from rankone.kernels.watching import Watch, reversal_bar, reversed_levels, start_watch, watch_clicks
+from rankone.kernels.trials import CLICKS_LEFT, TRIAL
+from rankone.kernels.watching import Watch, reversal_bar, reversed_levels, start_watch, watch_outcomes
 from rankone.problems.visitors_left import visitors_left
 from rankone.serving.factors import Levels, margins
 from rankone.serving.packing import unpack_crosses
@@ -65,6 +67,7 @@ class Weighing:
         forbidden: Ints | None = None,
         segments: Segments | None = None,
         misfit: bool = False,
+        watches: int = 0,
     ) -> None:
         self._settings, self.sizes = settings, tuple(len(levels.names) for levels in factors)
         self.fits = sum(self.sizes) <= MAX_LEVELS
@@ -72,7 +75,7 @@ class Weighing:
         self._segments = segments or Segments(sizes)
         self._goal = goal_of(settings.goal, settings.explore)
         self._begin_evidence(sizes)
-        self.watches = -1  # watches before the present one
+        self.watches = watches - 1  # watches before the present one
         self.weighed = 0  # outcomes that count
         self._compared = 0  # those of decisions that leave something to compare
         self._waiting: list[_Outcomes] = []  # evidence is looked at now and then: until then, outcomes only wait
@@ -106,10 +109,18 @@ class Weighing:
                 self._spare_less(len(factors))
         self.watches, self._misfit = self.watches + 1, misfit
         on_change, on_misfit = (self.fits and asked != IGNORE for asked in self._asked_for)
-        self._watch = start_watch(self.sizes if self.fits else (), self.watches, on_change, on_misfit and not misfit)
         living = [np.array(levels.numbers(), np.int64) for levels in factors]
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
         self.live = np.concatenate([numbers + first for numbers, first in zip(living, self.starts, strict=False)])
+        self._watch = start_watch(
+            self.sizes if self.fits else (),
+            self.watches,
+            on_change,
+            on_misfit and not misfit,
+            product=not misfit,
+            trials=self._settings.on_change == RESTART and self._settings.explore > 0.0,
+            live=self.live,
+        )
         control = None
         if self._settings.control is not None:
             held = [levels.names.index(name) for levels, name in zip(factors, self._settings.control, strict=False)]
@@ -223,7 +234,7 @@ class Weighing:
             compiled(count_all_together, count_all_together.__module__)(self._together, shown, clicked, crosses)
         if len(self._watch.flips):
             decisions = np.concatenate([some.decisions for some in waiting])
-            compiled(watch_clicks, watch_clicks.__module__)(self._watch, shown, clicked, crosses, decisions)
+            compiled(watch_outcomes, watch_outcomes.__module__)(self._watch, shown, clicked, crosses, decisions)
 
     @property
     def evidence(self) -> Evidence:
@@ -318,6 +329,10 @@ class Weighing:
         details, turned, _, _ = self._renewed(asked)
         return json.dumps(details, separators=(",", ":")) if turned else None
 
+    def steer(self, asked: Ints) -> dict[str, Any] | None:
+        """Return how decisions should be drawn by now, as a STEER says it; None: the policy runs alone."""
+        return self._renewed(asked)[0] if self.fits and self._settings.explore else None
+
     def _renewed(self, asked: Ints) -> tuple[dict[str, Any], bool, Ints, bool]:
         """Return the details of a STEER that fits by now, if that is worth a change, who leads, and if they won."""
         shown = margins(asked)[self.live].astype(float)
@@ -327,17 +342,8 @@ class Weighing:
         )
         insures = self._settings.on_misfit == INSURE and not self._misfit
         if self._settings.explore and (self._settings.on_change == RESTART or insures):
-            explore = max(PROBES, explore)
-            mix = self._probing(mix, min(0.5, PROBES / explore))
+            explore, part = probing(explore, PROBES, TRIAL if self.watch.trial[CLICKS_LEFT] else 0.0)
+            probe(mix, self.steering.starts, part)
             apart = float(np.abs(mix / PARTS - self.steering.mix).max())
             turned = apart >= SAME or self.steering.shares[EXPLORE] != explore
         return {"explore": explore, "mix": [int(part) for part in mix]}, bool(turned), found, bool(won)
-
-    def _probing(self, mix: Floats, part: float) -> Floats:
-        """Return how levels are drawn if this part of exploration is even: what is beaten may be best tomorrow."""
-        mixes = []
-        for first, end in itertools.pairwise(self.steering.starts.tolist()):
-            found = np.floor((1.0 - part) * mix[first:end] + part * PARTS / (end - first))
-            found[np.argmax(found)] += PARTS - found.sum()  # what rounding leaves
-            mixes.append(found)
-        return np.concatenate(mixes)

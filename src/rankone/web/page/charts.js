@@ -44,9 +44,15 @@ function timeAxis(element, points) {
   return { title: null, labelOverlap: true, labelSeparation: 12, tickCount: Math.floor(element.clientWidth / 95), grid: false, format };
 }
 
+// Alarms as dashed lines from top to bottom; alarms: {at (milliseconds)}.
+const alarmLines = () => ({
+  data: { name: "alarms" }, mark: { type: "rule", strokeDash: [2, 3], color: colour("warn"), size: 2 },
+  encoding: { x: { field: "at", type: "temporal" }, tooltip: [{ field: "at", type: "temporal", title: "alarm", format: "%x %X" }] },
+});
+
 const FROM = { field: "at", type: "temporal", title: "from", format: "%x %X" };
 
-export function rateChart(element, points, uniform) {
+export function rateChart(element, points, uniform, alarms) {
   const rules = uniform === null ? [] : [{ rate: uniform }];
   const axis = timeAxis(element, points);
   return draw(element, ["rate", axis], () => ({
@@ -69,26 +75,32 @@ export function rateChart(element, points, uniform) {
           ],
         },
       },
+      alarmLines(),
     ],
-  }), { points, rules });
+  }), { points, rules, alarms });
 }
 
 // bars: {at, until (milliseconds), rate, decisions}; `called` is the span of time that rates are for.
-export function trafficChart(element, bars, called) {
+export function trafficChart(element, bars, called, alarms) {
   const axis = timeAxis(element, bars);
   return draw(element, ["traffic", axis, called], () => ({
-    height: 210, data: { name: "bars" },
-    mark: { type: "bar", color: colour("accent"), opacity: 0.75, stroke: colour("card"), strokeWidth: 0.5 },
-    encoding: {
-      x: { field: "at", type: "temporal", axis },
-      x2: { field: "until" },
-      y: { field: "rate", type: "quantitative", axis: { title: null, tickCount: 4 } },
-      y2: { datum: 0 },
-      tooltip: [
-        FROM,
-        { field: "rate", type: "quantitative", title: `decisions ${called}`, format: ".3~r" },
-        { field: "decisions", type: "quantitative", title: "decisions" },
-      ],
-    },
-  }), { bars });
+    height: 210,
+    layer: [
+      {
+        data: { name: "bars" }, mark: { type: "bar", color: colour("accent"), opacity: 0.75, stroke: colour("card"), strokeWidth: 0.5 },
+        encoding: {
+          x: { field: "at", type: "temporal", axis },
+          x2: { field: "until" },
+          y: { field: "rate", type: "quantitative", axis: { title: null, tickCount: 4 } },
+          y2: { datum: 0 },
+          tooltip: [
+            FROM,
+            { field: "rate", type: "quantitative", title: `decisions ${called}`, format: ".3~r" },
+            { field: "decisions", type: "quantitative", title: "decisions" },
+          ],
+        },
+      },
+      alarmLines(),
+    ],
+  }), { bars, alarms });
 }

@@ -121,19 +121,21 @@ function traffic({ seconds, points }) {
 
 async function showCharts(view) {
   const found = rates(view.timeline);
+  const alarms = view.report.alarms.map(({ at }) => ({ at: at * 1000 }));
+  const marked = alarms.length ? ` Dotted: ${alarms.length === 1 ? "an alarm" : "alarms"}.` : "";
   $("rate-chart").hidden = !found.length;
   const dashed = view.uniform_rate === null ? "" : ` Dashed: the uniform split, estimated at ${percent(view.uniform_rate)}.`;
   $("rate-note").textContent = found.length
-    ? `Each dot is ${number(Math.min(...found.map((dot) => dot.outcomes)))} outcomes or more.${dashed}`
+    ? `Each dot is ${number(Math.min(...found.map((dot) => dot.outcomes)))} outcomes or more.${dashed}${marked}`
     : "Too few outcomes yet: the first dot needs 20.";
-  if (found.length) await rateChart($("rate-chart"), found, view.uniform_rate);
+  if (found.length) await rateChart($("rate-chart"), found, view.uniform_rate, alarms);
   const some = view.timeline.points.length > 0;
   $("traffic-chart").hidden = !some;
   $("traffic-note").textContent = "No decisions yet.";
   if (some) {
     const { bars, called } = traffic(view.timeline);
-    $("traffic-note").textContent = `Decisions ${called}.`;
-    await trafficChart($("traffic-chart"), bars, called);
+    $("traffic-note").textContent = `Decisions ${called}.${marked}`;
+    await trafficChart($("traffic-chart"), bars, called, alarms);
   }
 }
 
