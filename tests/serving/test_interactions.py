@@ -8,7 +8,7 @@ import pytest
 import rankone
 from rankone.compiling.compiled import compiled
 from rankone.kernels.together import count_all_together, start_together, widened_together
-from rankone.kernels.watching import scattered, start_watch, watch_clicks
+from rankone.kernels.watching import scattered, start_watch, watch_outcomes
 from rankone.numerics.seeds import generator
 from rankone.serving import Experiment
 from rankone.serving.even_test import uniform_rate
@@ -124,7 +124,7 @@ def test_levels_that_come_and_go_are_allowed_for():
         together = counted([np.concatenate(part) for part in found])
         watch = start_watch(SIZES)
         told = [np.concatenate(part) for part in found]
-        compiled(watch_clicks, watch_clicks.__module__)(watch, *told, np.arange(len(told[1])))
+        compiled(watch_outcomes, watch_outcomes.__module__)(watch, *told, np.arange(len(told[1])))
         false += struck(together, scattered(watch)) is not None
         bare += struck(together) is not None
     assert false <= at_most(runs)
