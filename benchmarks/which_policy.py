@@ -23,6 +23,7 @@ import rankone
 from benchmarks.changing_worlds import one_run
 from rankone.numerics.seeds import generator
 from rankone.policies.scheduled_play import Schedule, rehearse
+from rankone.problems import Problem
 from rankone.problems.segmented import Segmented
 
 WORLDS_BEGIN = "<!-- written by python -m benchmarks.which_policy --worlds -->\n"
@@ -77,9 +78,7 @@ def lost_elsewhere(name: str, runs: int) -> dict[str, float]:
 
 def worlds(runs: int) -> str:
     """Return the table of worlds that are no single product: lost clicks as a share of what random pairs lose."""
-    found: dict[str, rankone.Problem] = {
-        name: rankone.Means(rates, name=name) for name, rates in other_worlds().items()
-    }
+    found: dict[str, Problem] = {name: rankone.Means(rates, name=name) for name, rates in other_worlds().items()}
     found |= {
         "3 changes": rankone.as_problem(f"random:8x8:low=0.3,seed=1|changes=3,span={DECISIONS}"),
         "days, ±60 %": rankone.as_problem("random:8x8:low=0.3,seed=1|daily=0.6,day=2000"),
