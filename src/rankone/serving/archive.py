@@ -21,6 +21,7 @@ import dataclasses
 import functools
 import json
 import re
+import time
 from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,8 @@ from rankone.writing import sync_folder
 SIMULATED = "simulated"  # the source that a simulated audience gives
 _IN_A_FILE = 500_000  # events, about
 _LONGEST = 1e10  # seconds
-_AT_ONCE = 2_000  # events taken out in one commit: others shall not wait long
+_AT_ONCE = 500  # events taken out in one commit: others shall not wait long
+_PAUSE = 3.0  # times as long as that took until the next: whoever waits for SQLite looks now and then only
 
 
 @dataclasses.dataclass(frozen=True)
@@ -267,7 +269,9 @@ def sweep(database: Database, number: int) -> int:
         while heads := storage.heads(number, after, upto, _AT_ONCE):
             gone = [seq for seq, kind, decision in heads if not _stays(kind, decision, still)]
             if gone:
+                begin_at = time.monotonic()
                 database.use(functools.partial(_remove, number, gone))
+                time.sleep(_PAUSE * (time.monotonic() - begin_at))
             after, swept = heads[-1][0], swept + len(gone)
     return swept
 
