@@ -230,6 +230,12 @@ def test_a_log_that_cannot_say_says_so():
     assert values(part)["sips"] is not None
 
 
+def behind_first(table, name, value):
+    """Return a table whose rows from the second on have another value in a column."""
+    later = pl.int_range(pl.len()) > 0
+    return table.with_columns(pl.when(later).then(pl.lit(value)).otherwise(pl.col(name)).alias(name))
+
+
 @pytest.mark.parametrize(
     ("change", "target", "said"),
     [
@@ -240,14 +246,28 @@ def test_a_log_that_cannot_say_says_so():
         ({"clicked": None}, ["a", "b"], "whole lists with outcomes and probabilities"),
         ({}, pl.DataFrame({"list": [1], "item": ["a"]}), "the columns list, position, item, probability"),
         ({}, as_table({(0, 1): 0.5}), "add up to 1"),
-        ({}, as_table({(0, 1): float("nan")}), "1 that are no numbers"),
+        ({}, as_table({(0, 1): float("nan")}), "a probability that is a number in each row of the target"),
         ({}, as_table({(0, 1): 1.0}).with_columns(position=pl.lit(1)), "every position once"),
         (
             {},
             as_table({(0, 1): 1.0}).with_columns(position=pl.col("position") * 2 - 1),
             "without a gap in each list of the target - got 1, 3 in list",
         ),
-        ({}, as_table({(0, 1): 1.0}).with_columns(position=pl.lit("top")), "2 that are none"),
+        ({}, as_table({(0, 1): 1.0}).with_columns(position=pl.lit("top")), "a position that is a number in each row"),
+        *(
+            (
+                {},
+                behind_first(as_table({(0, 1): 1.0}), name, missing),
+                f"{said} in each row of the target - got 1 without",
+            )
+            for name, missing, said in (
+                ("list", None, "a list"),
+                ("item", None, "an item"),
+                ("position", None, "a position that is a number"),
+                ("probability", None, "a probability that is a number"),
+                ("probability", float("nan"), "a probability that is a number"),
+            )
+        ),
         (
             {},
             as_table({(0, 1): 1.0}).with_columns(probability=1.0 / pl.col("position")),

@@ -90,6 +90,7 @@ def test_what_has_no_twin_is_refused(tmp_path):
         ({"attr": "{", "exam": "[]"}, "PyClick's PBM"),
         ({"attr": "{}"}, "PyClick's PBM"),
         ({"attr": 3}, "PyClick's PBM"),
+        ({"ctr": "{}"}, "PyClick's PBM"),
         (texts["pbm"] | {"colour": "{}"}, "got parameters attr, exam, colour"),
         (texts["pbm"] | {"exam": "[]"}, "PyClick's PBM"),
         (texts["sdbn"] | {"sat": "{}"}, "PyClick's PBM"),
@@ -101,3 +102,17 @@ def test_what_has_no_twin_is_refused(tmp_path):
         (tmp_path / "wrong.json").write_text(json.dumps(wrong))
         with pytest.raises(InputError, match=said):
             clicks.load_model(tmp_path / "wrong.json")
+
+
+@pytest.mark.parametrize(
+    ("over", "under"), [(float("nan"), 2), (1, float("nan")), (-3, 2), (-3, -2), (1, 0), (1, float("inf")), (1, 1e300)]
+)
+@pytest.mark.parametrize("name", ["pbm", "dctr"])
+def test_parameters_that_are_no_shares_are_refused(name, over, under, tmp_path):
+    text = json.loads((HERE / f"{name}.json").read_text())
+    part = "attr" if "attr" in text else "ctr"
+    values = json.loads(text[part])
+    values["q0"]["d00"] = {"_numerator": over, "_denominator": under}
+    (tmp_path / "wrong.json").write_text(json.dumps(text | {part: json.dumps(values)}))
+    with pytest.raises(InputError, match="PyClick's PBM"):
+        clicks.load_model(tmp_path / "wrong.json")

@@ -15,6 +15,12 @@ from rankone.clicks.counts.frames import known_frame, to_polars
 from rankone.errors import InputError
 
 _COLUMNS = ("list", "position", "item", "probability")
+_EACH_ROW = (
+    ("list", "a list", "name the list of every row"),
+    ("position", "a position that is a number", "write 1, 2, ..."),
+    ("item", "an item", "name the item of every row"),
+    ("probability", "a probability that is a number", "write that of the list in all its rows"),
+)
 _ROUNDING = 1e-9
 
 
@@ -64,8 +70,9 @@ def _of_table(table: pl.DataFrame) -> ListTarget:
             raise InputError(f"the columns {', '.join(_COLUMNS)} in the target", got, f"add {name}")
     numbers = {name: number_column(table, name) for name in ("position", "probability")}
     table = table.with_columns(**numbers)
-    if missing := table["position"].null_count():
-        raise InputError("positions that are numbers in the target", f"{missing:,} that are none", "write 1, 2, ...")
+    for name, what, do in _EACH_ROW:
+        if missing := table[name].null_count():
+            raise InputError(f"{what} in each row of the target", f"{missing:,} without", do)
     if table["position"].min() == 0.0:  # as the Open Bandit Pipeline counts them
         table = table.with_columns(pl.col("position") + 1.0)
     each = table.sort("position").group_by("list", maintain_order=True)

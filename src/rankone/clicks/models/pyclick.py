@@ -32,6 +32,7 @@ KNOWN = "PyClick's PBM, CM, UBM, DCM, SDBN, DBN, CCM or DCTR"
 _HIGHEST = 1.0 - 1e-6  # as PyClick cuts
 _RANKS = 10  # as many as PyClick has
 _CCM = ("cont_noclick", "cont_click_nonrel", "cont_click_rel")
+_MOST = 2.0**62  # visitors: denominators are rounded to whole numbers
 _UNTRAINED = 5.0  # denominator that a parameter of EM begins with
 
 
@@ -126,8 +127,8 @@ def _cascade(parts: dict[str, Any]) -> Cascade:
 
 
 def _ctr(parts: dict[str, Any]) -> DocumentCTR:
-    first = next(iter(parts["ctr"].values())) if isinstance(parts["ctr"], dict) else None
-    if not isinstance(first, dict):
+    queries = parts["ctr"].values() if isinstance(parts["ctr"], dict) else [None]
+    if not all(isinstance(query, dict) for query in queries):
         got = "RCTR or GCTR, which name no query and no item"
         raise InputError(KNOWN, got, "fit ctr-rank or ctr-global with rankone")
     model = DocumentCTR(min_impressions=0)
@@ -153,7 +154,10 @@ _MODELS: dict[frozenset[str], Callable[[dict[str, Any]], ClickModel]] = {
 
 
 def _value(parameter: dict[str, float]) -> float:
-    return min(float(parameter["_numerator"]) / float(parameter["_denominator"]), _HIGHEST)
+    over, under = float(parameter["_numerator"]), float(parameter["_denominator"])
+    if not (0.0 <= over < _MOST and 0.0 < under < _MOST):
+        raise ValueError("no share of anything")
+    return min(over / under, _HIGHEST)
 
 
 def _values(parameters: list[dict[str, float]]) -> Floats:
