@@ -15,10 +15,11 @@ from rankone.serving import archive as module
 from rankone.serving.archive import archive, sweep
 from rankone.serving.doctor import examine
 from rankone.serving.export import decisions_table
+from rankone.serving.journal_reading import read_whole
 from rankone.serving.storage.journal_tables import JournalTables
 
 from .archives import busy, live, rows_of, wrong
-from .helpers import Clock
+from .helpers import Clock, known, saved
 
 
 def test_two_archives_at_once_move_everything_once(shop, monkeypatch):
@@ -140,6 +141,29 @@ def test_two_that_write_one_file_at_once_leave_the_first(shop, monkeypatch):
     path, content = came[1]
     assert (moved.file, path.read_bytes()) == (path, content)
     assert wrong(database.where, folder) == []
+
+
+@pytest.mark.parametrize("after", [True, False])
+def test_who_opens_an_experiment_while_archives_lose_outcomes_knows_of_both_or_of_neither(shop, monkeypatch, after):
+    """The exclusion is committed just after, or just before, the newcomer reads what the journal begins with."""
+    database, experiment, _, folder = shop
+    read, taken = JournalTables.base, []
+
+    def base(storage, number):
+        found = read(storage, number)
+        if not taken:
+            taken.append(0)  # the exclusion reads it, too
+            taken.append(experiment.with_archives(folder).exclude(row="row 1"))
+            found = found if after else read(storage, number)
+        return found
+
+    monkeypatch.setattr(JournalTables, "base", base)
+    with Database(database.where) as other, other.reader() as storage:
+        whole = read_whole(storage, other.number("homepage"))
+    assert taken[1] > 0
+    assert whole.diverged is None
+    assert whole.fold.pulls[0].sum() == 0
+    assert known(whole.fold) == saved(experiment)
 
 
 def test_another_databases_file_is_not_replaced(shop, tmp_path):

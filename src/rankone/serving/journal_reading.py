@@ -89,9 +89,23 @@ def replay(storage: Journal, number: int, with_policy: bool = True) -> Fold:
 
 def begin(storage: Journal, number: int, with_policy: bool = True) -> Fold:
     """Return the fold of an experiment before its first event, or before the first that is still there."""
-    base = storage.base(number)
-    fold = Fold(_marks(storage, number), with_policy)
+    marks, base = _beginning(storage, number)
+    fold = Fold(marks, with_policy)
     return fold if base is None else snapshot.load_base(fold, *base)
+
+
+def _beginning(storage: Journal, number: int) -> tuple[Events, tuple[int, Any] | None]:
+    """Return the rare events of a journal and what it begins with, both of one moment.
+
+    An exclusion in archives puts another base in the place of this one, at the same event. Whoever had the old one with
+    the exclusion would take its outcomes for left out. Each change of the base adds a rare event in the same commit.
+    """
+    marks = _marks(storage, number)
+    while True:
+        base, before = storage.base(number), len(marks)
+        marks = _marks(storage, number)
+        if len(marks) == before:
+            return marks, base
 
 
 def read_tail(storage: Journal, number: int, fold: Fold) -> Fold:
