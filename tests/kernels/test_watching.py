@@ -151,6 +151,18 @@ def test_a_retired_level_is_not_waited_for():
     assert watched(found, live=np.array([0, 1, 3, 4])).faces[:2].sum() > 50
 
 
+def test_a_level_retired_while_decisions_were_open_has_no_face():
+    """Its clicks end with the last open decision: on the die, the shares of all others would change then."""
+    found = visits(generator(1, "watch"), lambda at: PRODUCT, 500)
+    shown, clicked, _crosses, _numbers = found
+    assert clicked[shown[:, 0] == 2].sum() > 20
+    watch, there = watched(found, live=np.array([0, 1, 3, 4])), shown[:, 0] != 2
+    others = [(tuple(row), cross[[0, 1, 3, 4]], int(at)) for row, click, cross, at in zip(*found, strict=True) if click]
+    thrown = kept_throws([((row, col - 1), *more) for (row, col), *more in others if row != 2], [0, 2, 4], luck)
+    assert watch.faces[:3].tolist() == [thrown[0].count(0), thrown[0].count(1), 0]
+    assert watch.faces[3:].sum() > watched(tuple(part[there] for part in found)).faces[3:].sum()  # of columns it counts
+
+
 def test_a_rate_that_changes_is_a_reason_to_explore_not_to_ring():
     found = visits(generator(4, "watch"), lambda at: PRODUCT, 1_500, lambda at: 1.0 if at < 700 else 0.3)
     before = watched(tuple(part[:700] for part in found), trials=True)

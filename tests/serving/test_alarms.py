@@ -237,6 +237,18 @@ def test_levels_come_and_go_after_a_restart():
         assert report.rows[3].earlier_outcomes == 0
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_level_that_retires_while_decisions_are_open_is_no_change(seed):
+    alike = np.full((3, 2), 0.5)
+    with live(on_change="restart", seed=seed) as experiment:
+        rng, waiting = generator(seed, "late"), experiment.ask(1_000)
+        experiment.retire_level("row", "C")
+        experiment.tell_many([(one, bool(rng.random() < 0.5)) for one in waiting])
+        report = send(experiment, alike, 1_500, seed)
+    assert report.alarms == ()
+    assert sum(row.outcomes for row in report.rows) == 2_500
+
+
 def test_outcomes_excluded_later_leave_the_counts_before_a_change(tmp_path):
     with live(tmp_path / "a.db", on_change="restart") as experiment:
         send(experiment, BEFORE, 1_000)

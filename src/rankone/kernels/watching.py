@@ -279,7 +279,8 @@ def watch_outcome(watch: Any, shown: Any, cross: Any, number: int, clicked: int)
     for factor in range(n_factors):
         level = shown[factor]
         a = cross[level]
-        if len(watch.faces) > 0 and luck * a < least_chance(watch, cross, factor):
+        # A level that was retired while the decision was open has no face: the die is of those that live.
+        if len(watch.faces) > 0 and watch.alive[level] and luck * a < least_chance(watch, cross, factor):
             _throw(watch, factor, level)
         following = (factor + 1) % n_factors
         group = shown[following] - watch.starts[following] if groups > 1 else 0
