@@ -1,5 +1,6 @@
 """Levels that act together: found where they do, rarely where not, whatever the site and the policy do."""
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -150,7 +151,11 @@ def test_a_report_names_them_with_their_condition_and_a_restart_repeats_it(db):
     assert first.times > 2.0
     assert first.levels["a"] == first.levels["b"] != first.other
     assert "seem to act together: with" in report.sentence
-    assert "whatever the click rate of the whole site does" in report.sentence
+    assert (
+        "whatever the click rate of the whole site does, if each level keeps its ratio to the others" in report.sentence
+    )
+    assert "at all times and outcomes of all levels come back alike and equally soon);" in report.sentence
+    assert "come back alike);" in dataclasses.replace(report, window=60.0).sentence
     assert report.even_clicks == pytest.approx(uniform_rate(pulls, clicks) * pulls.sum())
     assert "An even test of all combinations would have had about" in report.sentence
     assert type(report).of_dict(report.to_dict()) == report

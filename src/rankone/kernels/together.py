@@ -1,8 +1,9 @@
 """Do levels of two factors act together? Asked of clicks alone, whatever the rate of the whole site does.
 
 The model is that of `rankone.kernels.evidence`: at time t a visitor clicks with probability ``s_t * m(combination)``,
-where s_t is ANY sequence. Take two levels x and y of a factor, the other levels held, and let a and b be the
-probabilities with which the decision would have had x or y. *Each click counts as much as both had the same chance*:
+where s_t is ANY sequence and m stays as it is. Take two levels x and y of a factor, the other levels held, and let a
+and b be the probabilities with which the decision would have had x or y. *Each click counts as much as both had the
+same chance*:
 
     a click on x counts min(1, b / a),      one on y counts min(1, a / b)
 

@@ -2,8 +2,9 @@
 
 If levels are a product, x is clicked r times as often as y of the same factor, beside whatever level z of another. So
 the ratio beside z is compared with the ratio beside the others, by the sums of `rankone.kernels.together`, whose
-differences are 0 but for chance **whatever the click rate of the whole site does and however combinations are chosen**
-(`python -m benchmarks interactions` measures both). With ``X, Y`` and ``X', Y'`` these sums,
+differences are 0 but for chance **whatever the click rate of the whole site does and however combinations are chosen**,
+if r stays as it is at all times (`python -m benchmarks interactions` measures all three). With ``X, Y`` and ``X', Y'``
+these sums,
 
     score = (X Y' - X' Y) / sqrt(V Y'^2 + V' Y^2),       V = (r x + r^2 y) M
 

@@ -66,7 +66,9 @@ class Interaction:
     levels: dict[str, str]  # by factor
     other: str  # level of the first of the two factors, with which its level is compared
     times: float  # as many clicks for each on `other` beside the second level as beside others; 1 for a product
-    p: float  # for all comparisons together, at one look, whatever the click rate of the whole site does
+    p: float  # for all comparisons together, at one look, whatever the click rate of the whole site does, if each level
+    # keeps its ratio to the others at all times and outcomes of all levels come back alike (without a
+    # window, also equally soon)
 
 
 @dataclasses.dataclass(frozen=True)

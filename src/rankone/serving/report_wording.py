@@ -77,6 +77,11 @@ def condition(report: Report, whose: str = "the whole site") -> str:
     return "while click rates stay as they are, however often you look"
 
 
+def _come_back(report: Report) -> str:
+    """Say what statements about clicks need of outcomes."""
+    return "outcomes of all levels come back alike" + ("" if report.window else _UNTIMED)
+
+
 def _standing(report: Report) -> tuple[str, str]:
     """Return what leads or has won, and how the sentence goes on: how sure that is, and what it rests on."""
     if report.outcomes["clicked"] + report.outcomes["not_clicked"] + report.outcomes["expired"] == 0:
@@ -190,9 +195,9 @@ def _alarm_text(report: Report, alarm: Alarm) -> str:
     # Two levels beside one of the only other factor need no product: nothing else was beside them.
     alone = alarm.what == "change" and alarm.beside is not None and len(alarm.led) == 2
     untouched = "levels keep their ratios" if alone else _ALIKE
-    back = "outcomes of all levels come back alike" + ("" if report.window else _UNTIMED)
     false = f"such an alarm rings with probability at most {ALARM_ERROR:g}, over all eras together"
-    return f"{said}. Where {untouched} and {back}, {false}, however the click rate of the whole site moves."
+    where = f"Where {untouched} and {_come_back(report)}"
+    return f"{said}. {where}, {false}, however the click rate of the whole site moves."
 
 
 def _changed(alarm: Alarm, levels: str, noticed: str) -> str:
@@ -265,7 +270,8 @@ def _together(report: Report) -> list[str]:
     than = "as" if first.times >= 2.0 else "than"
     said = f"{_listed(list(first.levels))} seem to act together{more}: with {two[0]} '{two[1]}', {one[0]} '{one[1]}' "
     said += f"has {compared_text(first.times)} clicks for each click on '{first.other}' {than} with other levels of "
-    said += f"{two[0]} ({chance}look, whatever the click rate of the whole site does)"
+    said += f"{two[0]} ({chance}look, whatever the click rate of the whole site does, if each level keeps its ratio to "
+    said += f"the others at all times and {_come_back(report)})"
     return [f"{said}; where factors act together the best combination may be another."]
 
 

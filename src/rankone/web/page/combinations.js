@@ -99,7 +99,8 @@ export function showInteractions(view) {
   $("interactions-note").textContent = (sure.length
     ? "Levels in bold are clicked together more often than the product of their factors says: the product model may not hold, and with it the verdict. "
     : "No two levels differ from the product of their factors by more than chance allows. ")
-    + "p-values are for all comparisons together at one look, whatever the click rate of the whole site does: a hint, not a verdict. "
+    + "p-values are for all comparisons together at one look, whatever the click rate of the whole site does, if each level keeps its ratio to "
+    + `the others at all times and outcomes of all levels come back alike${view.report.window ? "" : " and equally soon"}: a hint, not a verdict. `
     + "rankone check-rank1 tests every two factors.";
   $("interactions").replaceChildren(...found.map((each) => {
     const [[one, first], [two, second]] = Object.entries(each.levels);

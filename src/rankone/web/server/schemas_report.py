@@ -57,7 +57,9 @@ class InteractionAnswer(BaseModel):
         "beside other levels of its factor; 1 for a product"
     )
     p: float = Field(
-        description="for all comparisons together, at one look, whatever the click rate of the whole site does"
+        description="for all comparisons together, at one look, whatever the click rate of the whole site does, if "
+        "each level keeps its ratio to the others at all times and outcomes of all levels come back alike and, without "
+        "a window, equally soon"
     )
 
 
