@@ -120,6 +120,54 @@ def test_a_file_that_a_killed_archive_left_is_taken_whoever_packed_it(shop, monk
     assert wrong(database.where, folder) == []
 
 
+def test_the_next_nights_archive_takes_up_what_a_killed_one_left(shop, monkeypatch):
+    """It would end with another event, and the file, with the ids of decisions, would stay for ever."""
+    database, experiment, clock, folder = shop
+    (first,) = folder.iterdir()
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_discard", lambda *_: None)  # as if killed: nobody clears up
+        patch.setattr(module, "_end_of_left_over", lambda *given: given[-1])  # nor looks what is there
+        patch.setattr(JournalTables, "put_base", interrupted)
+        for _ in range(2):
+            busy(experiment, clock, 20, seed=3)
+            with pytest.raises(KeyboardInterrupt):
+                list(archive(database, "homepage", folder, 5))
+    shorter, longer = sorted(path for path in folder.iterdir() if path != first)
+    content, (begins, end) = longer.read_bytes(), longer.stem.split("-")
+    (folder / f"{begins}-{int(end) + 1:09}.parquet").write_bytes(first.read_bytes())  # another's: passed over
+    (folder / f"{begins}-{end} copy.parquet").write_bytes(content)
+    busy(experiment, clock, 20, seed=4)
+    one, two = archive(database, "homepage", folder, 5)
+    assert (one.file, longer.read_bytes()) == (longer, content)
+    assert two.first == one.upto + 1
+    assert wrong(database.where, folder) == []
+    (files,) = [finding.detail for finding in examine(database.where, folder) if finding.check == "files"]
+    assert shorter.name in files  # named: it may be another database's
+    assert longer.name not in files
+
+
+def test_an_archive_that_fails_clears_up_after_an_exclusion_in_archives_too(shop, monkeypatch):
+    database, experiment, clock, folder = shop
+    assert experiment.with_archives(folder).exclude(row="row 1") > 0
+    clock.pass_seconds(1000)
+    files = sorted(folder.iterdir())
+
+    def full(*_):
+        raise StorageError("room on the disk", "none", "make room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(JournalTables, "put_base", full)
+        with pytest.raises(StorageError, match="room on the disk"):
+            list(archive(database, "homepage", folder, 0.5))
+    assert sorted(folder.iterdir()) == files
+    assert len(list(archive(database, "homepage", folder, 0.5))) == 1
+    assert wrong(database.where, folder) == []
+
+
 def test_two_that_write_one_file_at_once_leave_the_first(shop, monkeypatch):
     """Bytes that an archive has named never change, whoever comes late."""
     database, experiment, clock, folder = shop

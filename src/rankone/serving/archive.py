@@ -30,7 +30,7 @@ import numpy as np
 
 from rankone.errors import InputError, JournalError, StorageError
 from rankone.serving import snapshot
-from rankone.serving.archive_files import ArchiveFile, write_rows
+from rankone.serving.archive_files import ArchiveFile, leads, write_rows
 from rankone.serving.database import Database
 from rankone.serving.fold import Diverged, Fold
 from rankone.serving.fold_cache import CachedFold
@@ -49,7 +49,7 @@ from rankone.serving.journal import (
     Texts,
     of_rows,
 )
-from rankone.serving.journal_reading import Journal, begin, each_checked
+from rankone.serving.journal_reading import Journal, begin, chain_at, each_checked
 from rankone.serving.settings import Settings
 from rankone.serving.storage import Storage
 from rankone.serving.storage.driver import Row
@@ -125,6 +125,7 @@ def _archive_some(database: Database, of: CachedFold, name: str, folder: Path, u
             return None
         eras = count_eras(storage, number)
         try:
+            last = _end_of_left_over(storage, number, name, folder, before, last)
             part = _read(storage, number, last)
         except JournalError:
             if storage.base_seq(number) == before:
@@ -179,11 +180,28 @@ def _discard(database: Database, of: CachedFold, path: Path) -> None:
     """
 
     def plan(fold: Fold, _: Draft) -> None:
-        if all(each["file"] != path.name for each in fold.archives):
+        if all(each.get("file") != path.name for each in fold.archives):  # one that only counts again has none
             path.unlink(missing_ok=True)
 
     with contextlib.suppress(StorageError):  # nobody knows
         database.transactions.change(of, plan)
+
+
+def _end_of_left_over(storage: Storage, number: int, name: str, folder: Path, before: int, last: int) -> int:
+    """Return the event with which this part ends: that of a file which a killed archive left, otherwise `last`.
+
+    Such a file goes on behind event `before` and holds nothing younger than `last`. The file of the next night would be
+    longer and have another name: nobody would ever take up this one, or remove it.
+    """
+    there = folder.glob(f"{file_stem(name, number)}.{before + 1:09}-*.parquet")
+    ends = {int(end) for end in (path.stem.rpartition("-")[2] for path in there) if end.isdecimal()}
+    if last in ends:
+        return last
+    for end in sorted((end for end in ends if end < last), reverse=True):
+        path, chain = folder / _file_name(name, number, before + 1, end), begin(storage, number, False).chain
+        if leads(path, before, chain, chain_at(storage, number, end)):
+            return end
+    return last
 
 
 @dataclasses.dataclass

@@ -96,16 +96,20 @@ def write_rows(path: Path, rows: Sequence[Row], before: int, chain: bytes) -> Wr
 
 def _take(path: Path, before: int, chain: bytes, last: bytes) -> Written:
     """Take a file that is there, if it leads from one checksum to the other."""
-    try:
-        same = ArchiveFile(path).check(before, chain) == last
-    except RankoneError:
-        same = False
-    if not same:
+    if not leads(path, before, chain, last):
         got = "one that is there, of another database"
         raise InputError(f"a new file {path}", got, "give each database a folder of its own")
     with path.open("rb") as file:
         os.fsync(file.fileno())
     return Written(path.stat().st_size, digest_of(path), new=False)
+
+
+def leads(path: Path, before: int, chain: bytes, last: bytes | None) -> bool:
+    """Return whether a file holds, whole, what follows event `before` with one checksum and ends with the other."""
+    try:
+        return ArchiveFile(path).check(before, chain) == last
+    except RankoneError:
+        return False
 
 
 def _write(path: Path, rows: Sequence[Row], before: int, chain: bytes) -> Written:

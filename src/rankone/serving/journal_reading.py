@@ -173,7 +173,7 @@ def _moved(storage: Journal, number: int, fold: Fold) -> Iterator[None]:
 
 def from_snapshot(storage: Storage, number: int, seq: int, body: bytes) -> Fold | None:
     """Return the fold of a snapshot; None if it is damaged or does not belong to the journal."""
-    return snapshot.load(body, seq, _marks(storage, number), lambda at: _chain_at(storage, number, at))
+    return snapshot.load(body, seq, _marks(storage, number), lambda at: chain_at(storage, number, at))
 
 
 def _marks(storage: Journal, number: int) -> Events:
@@ -181,7 +181,8 @@ def _marks(storage: Journal, number: int) -> Events:
     return of_rows(storage.marks(number))
 
 
-def _chain_at(storage: Storage, number: int, seq: int) -> bytes | None:
+def chain_at(storage: Storage, number: int, seq: int) -> bytes | None:
+    """Return the checksum of a journal behind an event; None if that does not end a commit, or is not there."""
     found = storage.tail(number, seq - 1, 1)
     return bytes(found[0][-1]) if found and found[0][0] == seq and found[0][-1] is not None else None
 
