@@ -10,6 +10,7 @@ import pytest
 import rankone
 from rankone.errors import InputError, KeyReused, UnknownDecision
 from rankone.serving import Database, Experiment, excluding
+from rankone.serving import changes as drafts
 from rankone.serving.archive import archive
 from rankone.serving.archive_exclusion import Refolded
 from rankone.serving.backup import backup, restore
@@ -230,6 +231,56 @@ def test_an_exclusion_in_archives_is_whole_or_not_at_all(shop, tmp_path, monkeyp
     (found,) = backup(database.where, tmp_path / "monday.backup")
     with pytest.raises(InputError, match=f"behind its last archive, event {found.events}"):
         restore(tmp_path / "monday.backup", tmp_path / "earlier.db", upto={"homepage": found.events - 1})
+
+
+def test_an_exclusion_in_archives_of_nothing_reads_no_file(shop, tmp_path):
+    _, experiment, *_ = shop
+    for nothing, said in (({}, "something that tells which outcomes"), ({"prior": True}, "began with past counts")):
+        with pytest.raises(InputError, match=said):
+            experiment.with_archives(tmp_path / "nowhere").exclude(**nothing)
+
+
+def total(experiment):
+    return experiment.look(lambda fold: int(fold.pulls.sum()))
+
+
+def test_an_exclusion_in_archives_knows_of_what_happened_while_they_were_read(shop, monkeypatch):
+    """Times that lie ahead when it begins: what is asked meanwhile is before them, and so are its outcomes."""
+    database, experiment, clock, folder = shop
+
+    def slowly(*arguments):
+        found = Refolded(*arguments)
+        busy(experiment, clock, 10, seed=6)
+        return found
+
+    monkeypatch.setattr(excluding, "Refolded", slowly)
+    ahead, counted = clock.now / 1e6 + 1_000, total(experiment)
+    assert experiment.with_archives(folder).exclude(since=ahead) == 0
+    assert (since := total(experiment)) > counted
+    assert experiment.with_archives(folder).exclude(until=ahead) > since
+    assert total(experiment) == 0
+    assert wrong(database.where, folder) == []
+
+
+def test_an_exclusion_in_archives_is_refused_where_the_first_is_made_meanwhile(tmp_path, monkeypatch):
+    clock = Clock()
+    with Database(tmp_path / "rankone.db", durability="off") as database:
+        experiment = live(database, clock)
+        busy(experiment, clock, 30)
+        check = drafts.check_exclusion
+
+        def archived_meanwhile(*arguments):
+            monkeypatch.setattr(drafts, "check_exclusion", check)
+            clock.pass_seconds(10)
+            with Database(database.where) as other:
+                list(archive(other, "homepage", tmp_path, 5))
+            check(*arguments)
+
+        monkeypatch.setattr(drafts, "check_exclusion", archived_meanwhile)
+        with pytest.raises(InputError, match="nothing was excluded: try again"):
+            experiment.with_archives(tmp_path).exclude(row="row 1")
+        assert experiment.with_archives(tmp_path).exclude(row="row 1") > 0
+        assert experiment.look(lambda fold: int(fold.pulls[0].sum())) == 0
 
 
 def test_a_service_that_was_behind_reads_on(shop):

@@ -58,10 +58,15 @@ class Refolded:
     def begin(self, storage: Storage, fold: Fold, draft: Draft) -> None:
         """Let the journal begin with this, once the exclusion is the last event of a draft."""
         if storage.base_seq(self._number) != self._upto or len(fold.eras) != self._eras:
-            got = "one that was archived or changed meanwhile"
-            raise InputError("the experiment as it was when this began", got, "nothing was excluded: try again")
+            raise changed_meanwhile()
         self._fold.exclusions.taken |= {fold.seq + len(draft): self._taken}
         body = snapshot.save(self._fold)
         storage.put_base(self._number, self._upto, body)
         note = {"upto": self._upto, "again": True, "base": snapshot.digest(body)}
         draft.add(Kind.ARCHIVE, -1, texts=Texts(note=json.dumps(note)))
+
+
+def changed_meanwhile() -> InputError:
+    """Return the error of an exclusion that did not see all archives."""
+    got = "one that was archived or changed meanwhile"
+    return InputError("the experiment as it was when this began", got, "nothing was excluded: try again")

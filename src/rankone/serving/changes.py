@@ -87,13 +87,8 @@ def exclusion_fits(
     return {what: value for what, value in fits.items() if value is not None}
 
 
-def draft_exclusion(
-    fold: Fold, draft: Draft, fits: Mapping[str, Any], *, why: str, prior: bool = False, archives: bool = False
-) -> int:
-    """Draft the exclusion of outcomes that fit everything given, and voids of those that are held; return how many are.
-
-    Those in `archives` count on, unless this says that they are seen to.
-    """
+def check_exclusion(fold: Fold, fits: Mapping[str, Any], prior: bool) -> None:
+    """Refuse an exclusion of nothing."""
     if prior and not fold.prior.any():
         raise InputError("an experiment that began with past counts", "one that did not", "leave prior out")
     if not fits and not prior:
@@ -103,6 +98,16 @@ def draft_exclusion(
             f"name a source, a token, {'a row, a column' if fold.factors.are_pair else 'levels'} or a time (since, "
             "until)",
         )
+
+
+def draft_exclusion(
+    fold: Fold, draft: Draft, fits: Mapping[str, Any], *, why: str, prior: bool = False, archives: bool = False
+) -> int:
+    """Draft the exclusion of outcomes that fit everything given, and voids of those that are held; return how many are.
+
+    Those in `archives` count on, unless this says that they are seen to.
+    """
+    check_exclusion(fold, fits, prior)
     if not fits:
         note = era_note(fold, why, forget=True, prior=False)
         draft.add(Kind.ERA, -1, texts=Texts(note=note))

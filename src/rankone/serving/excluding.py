@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rankone.serving import changes as drafts
-from rankone.serving.archive_exclusion import Refolded
+from rankone.serving.archive_exclusion import Refolded, changed_meanwhile
 from rankone.serving.database import Database
 from rankone.serving.fold import Fold
 from rankone.serving.fold_cache import CachedFold
@@ -38,7 +38,14 @@ def exclude_outcomes(
 ) -> int:
     """Exclude outcomes, with the folder of the archives also those in them; return how many."""
     transactions, counted = database.transactions, None
-    if archives is not None and transactions.look(of, lambda fold: fold.archived):
+
+    def reaches_archives(fold: Fold) -> bool:
+        """Return whether archives are to be read, which may take long: what cannot be excluded is refused before."""
+        fits = unwanted.fits(fold, transactions.storage, of.number)
+        drafts.check_exclusion(fold, fits, unwanted.prior)
+        return bool(fits) and fold.archived > 0
+
+    if archives is not None and transactions.look(of, reaches_archives):
 
         def fits(whole: Journal) -> dict[str, Any]:
             return transactions.look(of, lambda fold: unwanted.fits(fold, whole, of.number))
@@ -47,12 +54,16 @@ def exclude_outcomes(
 
     def plan(fold: Fold, draft: Draft) -> tuple[int, int]:
         storage = transactions.storage
-        fits = unwanted.fits(fold, storage, of.number) if counted is None else counted.fits
+        fits = unwanted.fits(fold, storage, of.number)
+        if counted is not None:  # the files have the first decisions, and the database those asked since they were read
+            fits |= {what: max(fits[what], counted.fits[what]) for what in ("first", "last") if what in fits}
+        elif archives is not None and fits and fold.archived:
+            raise changed_meanwhile()
         held = drafts.draft_exclusion(
             fold, draft, fits, why=unwanted.why, prior=unwanted.prior, archives=counted is not None
         )
         seq = fold.seq + len(draft)
-        if counted is not None and fits:
+        if counted is not None:
             counted.begin(storage, fold, draft)
         return seq, held
 
