@@ -4,6 +4,7 @@ import gzip
 import json
 import sqlite3
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -16,6 +17,7 @@ from rankone.serving.archive_exclusion import Refolded
 from rankone.serving.backup import backup, restore
 from rankone.serving.doctor import examine
 from rankone.serving.export import decisions_table
+from rankone.serving.segments import OTHERS, Segments
 from rankone.web.page.timeline import Timeline
 
 from .archives import LEVELS, busy, live, refused, rows_of, run, wrong
@@ -357,6 +359,32 @@ def test_levels_together_begin_where_an_earlier_version_archived(tmp_path):
         assert report.interactions == ()
         assert experiment.tell(experiment.ask().id, True).learned
         assert experiment.look(lambda fold: fold.weighing.together.sums.sum()) > 0
+    assert wrong(db) == []
+
+
+def test_segments_without_room_stay_counted_where_an_earlier_version_archived(tmp_path):
+    """Layout 8 counted them in three numbers, not by what they were shown; all that is known of the rest stays known."""
+    db = tmp_path / "rankone.db"
+    with sqlite3.connect(db) as connection:
+        connection.executescript(gzip.decompress((FOLDER / "archived-layout-8.sql.gz").read_bytes()).decode())
+    with Experiment("page", db=db) as experiment:
+        report = experiment.report()
+        assert (report.outcomes["clicked"], report.decisions) == (62, 140)
+        assert report.segments.others == (12, 12, 6)
+        assert sum(each.outcomes for each in report.segments.segments) == 62 + 64 - 12
+        assert experiment.look(lambda fold: fold.weighing.weighed) == 62 + 64
+        assert experiment.look(lambda fold: fold.weighing.evidence.proof.sum()) > 0.9
+        experiment.tell(experiment.ask(segment={"city": "c69"}), True)
+        assert experiment.report().segments.others == (13, 13, 7)
+        known, again = experiment.look(lambda fold: fold.segments.still()), Segments((2, 2))
+        assert again.restore(known.texts, known.attributes, known.arrays())
+        for sizes in ((2, 2), (3, 2), (100, 2)):  # in the last there is room for fewer
+            again.resize(sizes)
+            each = [again.totals(number) for number in (OTHERS, *range(len(again.texts)))]
+            assert np.sum(each, axis=0).tolist() == [141, 127, 63]
+        assert len(again.texts) == 6
+        again.forget()
+        assert again.totals(OTHERS) == [0, 0, 0]
     assert wrong(db) == []
 
 

@@ -36,7 +36,9 @@ def test_segments_are_counted_apart_and_add_up_to_the_whole(sqlite_db):
         unsaid = np.array([asked.sum(), pulls.sum(), clicks.sum()]) - whole.sum(axis=(1, 2))
         assert unsaid.tolist() == segments.unsaid.tolist()
         assert segments.unsaid[0] == 20
-        assert not segments.others.any()
+        assert segments.others is None
+        assert segments.totals(OTHERS) == [0, 0, 0]
+        assert segments.others is None  # who looks leaves no trace
 
 
 def test_exports_have_a_column_for_each_attribute(sqlite_db):

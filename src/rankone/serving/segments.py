@@ -35,8 +35,9 @@ class Segments:
         self.texts: list[str] = []  # as the journal has them, by number
         self.counts: list[Ints] = []  # of each: decisions, outcomes and clicks of each combination, (3, *sizes)
         self.evidence: list[Evidence] = []
-        self.others = np.zeros((3, *sizes), np.int64)  # as `counts`, of those for whom there is no room
+        self.others: Ints | None = None  # as `counts`, of those for whom there is no room; None: nobody came
         self.unsaid = np.zeros(3, np.int64)  # decisions, outcomes and clicks
+        self.earlier = np.zeros(3, np.int64)  # of others whom an older program did not count by what they were shown
         self._numbers: dict[str, int] = {}
         self._sizes = sizes
 
@@ -48,9 +49,11 @@ class Segments:
 
     def parts(self, pulls: Ints, clicks: Ints, living: tuple[Ints, ...]) -> tuple[Ints, Ints]:
         """Split counts of the living levels by segment, by the numbers that `told_to_policy` gives them."""
-        empty = np.zeros((3, *self._sizes), np.int64)
-        room = [*self.counts, *[empty] * (self.most - len(self.counts)), self.others]
-        of_each = [[counts[living] for counts in each[PULLS:]] for each in (room if self.others.any() else self.counts)]
+        told_apart = self.counts
+        if self.others is not None:
+            empty = np.zeros((3, *self._sizes), np.int64)
+            told_apart = [*self.counts, *[empty] * (self.most - len(self.counts)), self.others]
+        of_each = [[counts[living] for counts in each[PULLS:]] for each in told_apart]
         rest = [whole - sum(each[what] for each in of_each) for what, whole in enumerate((pulls, clicks))]
         each_pulls, each_clicks = np.stack([rest, *of_each], axis=1)
         return each_pulls, each_clicks
@@ -59,14 +62,12 @@ class Segments:
         """Make room for new levels and factors; segments for which there is none then are among the others."""
         if sizes != self._sizes:
             self._sizes = sizes
-            for gone in range(len(self.texts) - 1, self.most - 1, -1):
-                self.others += self.counts[gone]
-                for known in (self.texts, self.counts, self.evidence):
-                    known.pop()
+            others = self.counts[self.most :] + ([] if self.others is None else [self.others])
+            for known in (self.texts, self.counts, self.evidence):
+                del known[self.most :]
             self._numbers = {text: number for number, text in enumerate(self.texts)}
-            *self.counts, self.others = (
-                np.stack([widened(each, sizes) for each in counts]) for counts in (*self.counts, self.others)
-            )
+            self.counts = [_wider(counts, sizes) for counts in self.counts]
+            self.others = _wider(np.sum(others, axis=0), sizes) if others else None
             self.evidence = [resized(evidence, sizes) for evidence in self.evidence]
 
     def number(self, text: str | None) -> int:
@@ -93,8 +94,9 @@ class Segments:
 
     def forget(self) -> None:
         """Begin to count anew, with the segments there are."""
-        for counts in (*self.counts, self.others, self.unsaid):
+        for counts in (*self.counts, self.unsaid, self.earlier):
             counts[:] = 0
+        self.others = None
         self.evidence = [start_evidence(self._sizes) for _ in self.texts]
 
     def count(self, what: int, numbers: Ints, shown: Ints, each: Any = None) -> None:
@@ -104,8 +106,7 @@ class Segments:
             if number == UNSAID:
                 self.unsaid[what] += amount
             else:
-                known = self.counts[number] if 0 <= number < len(self.texts) else self.others
-                known[(what, *shown[0].tolist())] += amount
+                self._counts_of(number)[(what, *shown[0].tolist())] += amount
             return
         each, numbers = np.ones(len(numbers), np.int64) if each is None else each, self._known(numbers)
         for number in np.unique(numbers).tolist():
@@ -113,8 +114,14 @@ class Segments:
             if number == UNSAID:
                 self.unsaid[what] += int(each[fits].sum())
             else:
-                known = self.others if number == OTHERS else self.counts[number]
-                np.add.at(known[what], tuple(shown[fits].T), each[fits])
+                np.add.at(self._counts_of(number)[what], tuple(shown[fits].T), each[fits])
+
+    def _counts_of(self, number: int) -> Ints:
+        if 0 <= number < len(self.texts):
+            return self.counts[number]
+        if self.others is None:
+            self.others = np.zeros((3, *self._sizes), np.int64)
+        return self.others
 
     def _known(self, numbers: Ints) -> Ints:
         """Return numbers as they are by now: of decisions from before a change of levels some are no longer known."""
@@ -132,7 +139,10 @@ class Segments:
         """Return decisions, outcomes and clicks of a segment, of the others or of visitors of whom nothing was said."""
         if number == UNSAID:
             return [int(each) for each in self.unsaid]
-        return [int(each.sum()) for each in (self.others if number == OTHERS else self.counts[number])]
+        if number == OTHERS:
+            shown = np.zeros((3, 0), np.int64) if self.others is None else self.others
+            return [int(each) + int(counts.sum()) for each, counts in zip(self.earlier, shown, strict=True)]
+        return [int(each.sum()) for each in self.counts[number]]
 
     def told_to_policy(self, numbers: Ints | None, events: int) -> Floats:
         """Return segments as the context of a policy, a number an event: 0 where nothing was said.
@@ -149,17 +159,21 @@ class Segments:
         found = copy.copy(self)
         found.texts, found.counts = list(self.texts), [counts.copy() for counts in self.counts]
         found.evidence = [evidence._replace(**_copied(evidence)) for evidence in self.evidence]
-        found.others, found.unsaid = self.others.copy(), self.unsaid.copy()
+        found.others = None if self.others is None else self.others.copy()
+        found.unsaid, found.earlier = self.unsaid.copy(), self.earlier.copy()
         return found
 
     @property
     def nbytes(self) -> int:
         """How large all this is."""
-        return self.others.nbytes + sum(sum(array.nbytes for array in each) for each in (self.counts, *self.evidence))
+        others = 0 if self.others is None else self.others.nbytes
+        return others + sum(sum(array.nbytes for array in each) for each in (self.counts, *self.evidence))
 
     def arrays(self) -> dict[str, Any]:
         """Return all that is counted as plain arrays."""
-        found: dict[str, Any] = {"segment_others": self.others, "segment_unsaid": self.unsaid}
+        found: dict[str, Any] = {"segment_others": self.earlier, "segment_unsaid": self.unsaid}
+        if self.others is not None:
+            found["segment_others_shown"] = self.others
         if self.texts:
             found["segment_counts"] = np.stack(self.counts)
             for name in Evidence._fields:
@@ -172,10 +186,10 @@ class Segments:
             self.add(text)
         self.attributes = None if attributes is None else tuple(attributes)
         others, self.unsaid = arrays["segment_others"], arrays["segment_unsaid"]
-        if others.shape == self.others.shape:
-            self.others = others
-        elif others.any():  # an older program did not count them by what they were shown
-            return False
+        if others.ndim > 1:  # layout 9 had no others from earlier
+            self.others = others if others.any() else None
+        else:
+            self.earlier, self.others = others, arrays.get("segment_others_shown")
         stored = {name: arrays[f"segment_{name}"] for name in ("counts", *Evidence._fields) if texts}
         for number, fresh in enumerate(self.evidence):
             self.counts[number] = stored["counts"][number]
@@ -184,6 +198,10 @@ class Segments:
                 return False
             self.evidence[number] = loaded
         return True
+
+
+def _wider(counts: Ints, sizes: tuple[int, ...]) -> Ints:
+    return np.stack([widened(each, sizes) for each in counts])
 
 
 def _copied(evidence: Evidence) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from rankone.serving.settings import Settings
 from rankone.serving.unknown_policy import policy_of
 from rankone.serving.weighing import Weighing
 
-LAYOUT = 9  # of a snapshot; one of another layout is set aside
+LAYOUT = 10  # of a snapshot; one of another layout is set aside
 _WEIGHED = ("evidence", "traffic", "steering", "watch", "together")
 _LATER = ("watch", "together")  # of bases from before there were any: they begin there
 _COUNTS = ("asked", "pulls", "clicks", "tallies", "prior", "earlier")
