@@ -1,11 +1,14 @@
 """Backups hold everything, also of a database in use; the way back ends where it is told to, and harms nothing."""
 
 import contextlib
+import errno
+import os
 import re
 import resource
 import shlex
 import signal
 import sqlite3
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -311,3 +314,25 @@ def test_to_look_at_a_file_takes_no_locks_away(db):
         assert db.with_name("rankone.db-wal").stat().st_size > 0
         visits(experiment, 2)
     assert positions(db)[0].events == 41 + 8
+
+
+@pytest.mark.parametrize("reason", [errno.EACCES, errno.EINVAL, errno.EIO])
+def test_a_folder_that_cannot_be_synced_has_the_whole_file_and_one_that_fails_says_so(
+    db, tmp_path, monkeypatch, caplog, reason
+):
+    """A folder that may be written to only, some network shares; a disk that fails is something else."""
+    sync, monday, again = os.fsync, tmp_path / "monday.backup", tmp_path / "again.db"
+
+    def refuse(file):
+        if stat.S_ISDIR(os.fstat(file).st_mode):
+            raise OSError(reason, os.strerror(reason))
+        sync(file)
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    for path, make in ((monday, lambda: backup(db, monday)), (again, lambda: restore(monday, again))):
+        if reason == errno.EIO:
+            with pytest.raises(StorageError, match=os.strerror(reason)):
+                make()
+        else:
+            assert make() == positions(monday)
+            assert f"{path} is whole, but its folder cannot be synced" in caplog.text

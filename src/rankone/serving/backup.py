@@ -6,6 +6,7 @@ SQLite files are copied by SQLite's own online backup, while services write. Pos
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import logging
 import os
@@ -32,6 +33,7 @@ from rankone.writing import sync_folder, whole_file
 
 log = logging.getLogger("rankone.serving")
 
+_NO_SYNC = {errno.EACCES, errno.EPERM, errno.EINVAL, errno.ENOTSUP}  # a folder not to be read; some shares
 _BESIDE = ("-wal", "-shm", "-journal")  # what SQLite puts behind the name of its own files
 
 
@@ -62,7 +64,7 @@ def backup(db: str | Path, file: str | Path, *, over: bool = False) -> list[Posi
     with _new_database(to) as part:
         sqlite_backup.copy(source, part, COMPLETE)
         found = positions(part)
-    sync_folder(to.resolve().parent)
+    _sync_name(to)
     return found
 
 
@@ -108,7 +110,7 @@ def restore(
             got = f"{log_of(to).name}, the rest of a database that was there"
             raise StorageError(f"nothing beside {to}", got, "move it away: it would be taken for this database's")
         found = positions(part)
-    sync_folder(to.resolve().parent)
+    _sync_name(to)
     return found
 
 
@@ -123,6 +125,16 @@ def _new_database(path: Path) -> Iterator[Path]:
         finally:  # a full disk leaves SQLite's own journal there
             for ending in _BESIDE:
                 Path(f"{part}{ending}").unlink(missing_ok=True)
+
+
+def _sync_name(path: Path) -> None:
+    """Return when the name of a file is on the disk, too, where the folder can be asked for that: the file is whole."""
+    try:
+        sync_folder(path.resolve().parent)
+    except StorageError as error:
+        if not isinstance(error.__cause__, OSError) or error.__cause__.errno not in _NO_SYNC:
+            raise
+        log.warning("%s is whole, but its folder cannot be synced: a power cut now may take away its name", path)
 
 
 def _give_way(old: Path, new: Path, over: bool) -> None:
