@@ -1,7 +1,7 @@
 """Levels that seem to act together in a live experiment: how often where none do, and how often where two do.
 
 The p-value of `rankone.serving.interactions` should hold whatever the click rate of the whole site does: so it stays, goes
-up and down, rises, or doubles for good.
+up and down, rises, or doubles for good. It needs levels that keep their ratios: so here they do not, too.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ import itertools
 import sys
 
 import numpy as np
+from tests.serving.together_worlds import allowance, counted, drifting, scattering, struck
 
 import rankone
+from rankone.numerics.seeds import generator
 from rankone.serving.interactions import Acting, strongest
 from rankone.simulation.rehearsal import Rehearsal, rehearse
 
@@ -68,6 +70,41 @@ def planted() -> list[str]:
     return lines
 
 
+def scatters() -> list[str]:
+    """How often a product is said to be none where clicks of combinations scatter by hours."""
+    hours = (40, 100, 400, 2_000)
+    lines = [
+        f"| 2 x 3 x 2, {VISITORS:,} visitors, of {RUNS} | " + " | ".join(f"{hour:,} an hour" for hour in hours) + " |"
+    ]
+    lines.append("|---" * (1 + len(hours)) + "|")
+    for scatter in (0.3, 0.8):
+        cells: dict[str, list[str]] = {"allowed for": [], "not allowed for": [], "clicks in an hour": []}
+        for hour in hours:
+            rng, allowed, bare, clicks = generator(hour, "scatters"), 0, 0, 0
+            for _ in range(RUNS):
+                found = scattering(rng, VISITORS, hour, scatter)
+                together = counted(found)
+                allowed += struck(together, allowance(found)) is not None
+                bare += struck(together) is not None
+                clicks += int(found[1].sum())
+            for name, value in zip(cells, (allowed, bare, round(clicks / RUNS / VISITORS * hour)), strict=True):
+                cells[name].append(str(value))
+        lines += [f"| log-scatter {scatter}, {name} | {' | '.join(each)} |" for name, each in cells.items()]
+    return lines
+
+
+def drifts() -> list[str]:
+    """How often a product is said to be none where a level gains while the policy shifts its traffic."""
+    lines = [f"| one level gains half-way, of {RUNS} | 20,000 visitors | 40,000 visitors |", "|---|---|---|"]
+    for times in (1.0, 1.15, 1.25):
+        rng, cells = generator(0, "drifts"), []
+        for visitors in (20_000, 40_000):
+            played = (drifting(rng, visitors, times) for _ in range(RUNS))
+            cells.append(str(sum(struck(counted(found), allowance(found)) is not None for found in played)))
+        lines.append(f"| by {times - 1.0:.0%} | {' | '.join(cells)} |")
+    return lines
+
+
 def report() -> str:
-    """Both tables, in Markdown."""
-    return "\n".join([*nothing(), "", *planted()])
+    """All tables, in Markdown."""
+    return "\n".join([*nothing(), "", *planted(), "", *scatters(), "", *drifts()])

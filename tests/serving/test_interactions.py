@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import rankone
-from rankone.compiling.compiled import compiled
-from rankone.kernels.together import count_all_together, start_together, widened_together
-from rankone.kernels.watching import scattered, start_watch, watch_outcomes
+from rankone.kernels.together import widened_together
+from rankone.kernels.watching import scattered
 from rankone.numerics.seeds import generator
 from rankone.serving import Experiment
 from rankone.serving.even_test import uniform_rate
@@ -17,9 +16,8 @@ from rankone.serving.interactions import strongest
 from rankone.simulation.rehearsal import rehearse
 from tests import dice as dice  # registers the policy
 from tests.oracles.together import sums_of
+from tests.serving.together_worlds import MEANS, STARTS, allowance, counted, drifting, scattering, struck, visits
 
-SIZES = (2, 3, 2)
-STARTS = np.concatenate([[0], np.cumsum(SIZES)])
 LEVELS = [np.arange(first, end) for first, end in itertools.pairwise(STARTS)]
 
 
@@ -28,35 +26,6 @@ def at_most(runs, level=0.05):
     return runs * level + 3 * np.sqrt(runs * level * (1 - level))
 
 
-def struck(together, scatter=1.0):
-    """Return the first finding of an experiment if it is one."""
-    living = [np.arange(first, end) for first, end in itertools.pairwise(together.starts)]
-    found = strongest(together, living, scatter)
-    return found[0] if found and found[0].p < 0.05 else None
-
-
-def visits(rng, rates, visitors, mixes):
-    """Outcomes of visitors who see each level of a factor with the chances in `mixes`; `rates` may have a row each."""
-    levels = [rng.choice(size, visitors, p=mix) for size, mix in zip(SIZES, mixes, strict=True)]
-    clicked = (rng.random(visitors) < rates(levels)).astype(np.int64)
-    own = [np.asarray(mix)[level] for mix, level in zip(mixes, levels, strict=True)]
-    crosses = np.concatenate(
-        [
-            np.prod([each for other, each in enumerate(own) if other != place], axis=0)[:, None] * np.asarray(mix)
-            for place, mix in enumerate(mixes)
-        ],
-        axis=1,
-    )
-    return np.stack(levels, axis=1) + STARTS[:-1], clicked, crosses
-
-
-def counted(found, together=None):
-    together = together or start_together(SIZES)
-    compiled(count_all_together, count_all_together.__module__)(together, *found)
-    return together
-
-
-MEANS = rankone.Product({"a": [0.8, 0.6], "b": [0.9, 0.6, 0.5], "c": [0.8, 0.7]}).means
 UNEVEN = [[0.9, 0.1], [0.2, 0.5, 0.3], [0.35, 0.65]]
 
 
@@ -107,29 +76,44 @@ def test_a_planted_one_is_found_although_a_policy_chose():
     assert sum(each is not None and set(each.factors) == {0, 1} for each in found) >= 15
 
 
-def test_levels_that_come_and_go_are_allowed_for():
-    """Where ratios of levels move from hour to hour clicks scatter more than coins do, and alarms know by how much."""
-    rng, runs, false, bare = generator(3, "together"), 60, 0, 0
+def test_scatter_within_some_clicks_is_allowed_for():
+    """Where clicks of combinations scatter by some clicks at a time; without the allowance many would be struck."""
+    rng, runs, allowed, bare = generator(3, "together"), 150, 0, 0
     for _ in range(runs):
-        found = [[], [], []]
-        for _ in range(60):
-            hour = np.exp(rng.normal(0.0, 0.5, 2))
-
-            def rates(levels, hour=hour):
-                return 0.25 * MEANS[tuple(levels)] * hour[levels[0]]
-
-            for part, each in zip(
-                found, visits(rng, rates, 100, [[0.5, 0.5], [0.4, 0.3, 0.3], [0.5, 0.5]]), strict=True
-            ):
-                part.append(each)
-        together = counted([np.concatenate(part) for part in found])
-        watch = start_watch(SIZES)
-        told = [np.concatenate(part) for part in found]
-        compiled(watch_outcomes, watch_outcomes.__module__)(watch, *told, np.arange(len(told[1])))
-        false += struck(together, scattered(watch)) is not None
+        found = scattering(rng, 8_000, 40, 1.2)
+        together = counted(found)
+        allowed += struck(together, allowance(found)) is not None
         bare += struck(together) is not None
-    assert false <= at_most(runs)
-    assert bare > false
+    assert allowed <= at_most(runs) < bare
+
+
+def test_levels_have_to_keep_their_ratios():
+    """The condition that reports name: a level that gains while the policy shifts looks like levels that act together."""
+    rng, runs = generator(5, "together"), 40
+    still, gains = (
+        sum(
+            struck(counted(found), allowance(found)) is not None
+            for found in (drifting(rng, 20_000, times) for _ in range(runs))
+        )
+        for times in (1.0, 1.5)
+    )
+    assert still <= at_most(runs) < gains
+
+
+def test_a_report_allows_for_the_scatter_of_all_eras(tmp_path):
+    rng, factors = generator(4, "report"), {name: ["1", "2"] for name in "abc"}
+    settings = {"policy": "test-dice", "explore": 0.5, "seed": 1}
+    with Experiment("page", db=tmp_path / "live.db", durability="off", factors=factors, **settings) as page:
+        for _ in range(100):
+            hour = {each: rng.choice([0.05, 0.6]) for each in itertools.product("12", repeat=3)}
+            page.tell_many((made, bool(rng.random() < hour[tuple(made.levels.values())])) for made in page.ask(60))
+        before = page.report().interactions
+        assert page.look(lambda fold: scattered(fold.weighing.watch)) > 1.2
+        bare = page.look(lambda fold: strongest(fold.weighing.together, fold.weighing.levels_of_each()))
+        assert bare[0].p < before[0].p < 1.0
+        page.stop()
+        page.resume()  # an era of its own
+        assert page.report().interactions == before
 
 
 def test_a_report_names_them_with_their_condition_and_a_restart_repeats_it(db):

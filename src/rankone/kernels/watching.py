@@ -28,7 +28,8 @@ levels beside them.
 
 **Scatter.** Real clicks scatter more than coins do. Of each coin, blocks of 16 tosses in a row are compared with the
 next 16: for one coin, (difference)^2 and x1 (16 - x2) / 16 + x2 (16 - x1) / 16 have the same mean. Evidence is divided
-by the ratio of their sums over all coins if that is above 1, which only makes it weaker.
+by the ratio of their sums over all coins if that is above 1, which only makes it weaker. That sees what scatters anew
+with every dozen clicks or so; what moves more slowly makes neighbouring blocks differ little, and is a change.
 """
 
 from __future__ import annotations

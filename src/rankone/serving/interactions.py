@@ -10,8 +10,8 @@ these sums,
 
 where V is the variance of X - r Y if r is the ratio beside all, x and y are what a click on either counts (the sum of
 squares over the sum), and M is what clicks on y would count on average, by X and Y together. Where clicks scatter more
-from one time to the next than coins do, as alarms measure it, variances are that much larger. p-values are normal, and
-multiplied by the number of comparisons (Bonferroni).
+from each dozen to the next than coins do, as alarms measure it, variances are that much larger; ratios that scatter
+more slowly are not allowed for. p-values are normal, and multiplied by the number of comparisons (Bonferroni).
 
 It is a hint, for one look: whoever looks often sees small p-values more often. What holds for any number of looks is
 the alarm that levels are no product (`rankone.kernels.watching`); it needs more clicks.

@@ -85,6 +85,7 @@ class Weighing:
         spared = spared_by_each(self._settings.margin, len(sizes))
         self._evidence, self._traffic = start_evidence(sizes, spared=spared), start_evidence(sizes, TRAFFIC_RATIOS)
         self._together = start_together(sizes)
+        self._watch = start_watch(())
 
     def begin_era(
         self, factors: Sequence[Levels], forbidden: Ints | None = None, forget: bool = False, misfit: bool = False
@@ -112,6 +113,7 @@ class Weighing:
         living = [np.array(levels.numbers(), np.int64) for levels in factors]
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
         self.live = np.concatenate([numbers + first for numbers, first in zip(living, self.starts, strict=False)])
+        scatter = self._watch.scatter  # as long as the sums that it is about
         self._watch = start_watch(
             self.sizes if self.fits else (),
             self.watches,
@@ -121,6 +123,7 @@ class Weighing:
             trials=self._settings.on_change == RESTART and self._settings.explore > 0.0,
             live=self.live,
         )
+        self._watch.scatter[:] = scatter
         control = None
         if self._settings.control is not None:
             held = [levels.names.index(name) for levels, name in zip(factors, self._settings.control, strict=False)]
