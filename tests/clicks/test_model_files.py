@@ -212,7 +212,7 @@ def test_each_segment_has_a_curve_of_its_own(tmp_path):
                 rows += [(device, f"i{item}", place, int(click)) for click in rng.random(2_000) < a * g]
     frame = pl.DataFrame(rows, schema=["device", "item", "position", "clicked"], orient="row")
     counts = clicks.count(frame, item="item", position="position", clicked="clicked", segment="device")
-    assert counts.position_names == ("desktop 01", "desktop 02", "desktop 03", "phone 01", "phone 02", "phone 03")
+    assert counts.position_names == tuple(f"{device} 00{place}" for device in curves for place in (1, 2, 3))
     _, table = clicks.PBM().fit(counts).intervals()
     truth = np.concatenate([curves["desktop"], curves["phone"]])
     error = table["se"].fill_null(0.0).to_numpy() + 1e-9
@@ -221,6 +221,11 @@ def test_each_segment_has_a_curve_of_its_own(tmp_path):
     read = clicks.read(tmp_path / "log.csv", segment="device")
     assert read.cells.equals(counts.cells)
     assert read.position_names == counts.position_names
+    far = pl.DataFrame({"device": "tv", "item": "i0", "position": [100, 11, 2], "clicked": 1})
+    far.write_csv(tmp_path / "far.csv")
+    counted = clicks.count(far, item="item", position="position", clicked="clicked", segment="device")
+    for sorted_by_place in (counted, clicks.read(tmp_path / "far.csv", segment="device")):
+        assert sorted_by_place.position_names == ("tv 002", "tv 011", "tv 100")
     for wrong in ({"list": "item"}, {"segment": "colour"}):
         with pytest.raises(InputError):
             clicks.count(frame, item="item", position="position", clicked="clicked", **{"segment": "device"} | wrong)

@@ -292,11 +292,14 @@ def test_it_shows_three_factors_and_all_their_combinations(tmp_path, open_page, 
     factors = {
         "headline": ["A", HOSTILE[0], "Zebra", "D", "E"],
         "image": ["1", "2", "3", "4"],
-        "button": ["buy", "try", "see"],
+        "button": ["buy", "try", "buttonless"],
     }
     with running(tmp_path / "rankone.db") as url, Client(url) as client:
         banner = client.create("banner", factors=factors, policy="uniform", goal="decide")
-        banner.tell_many([(made, made.levels["button"] == "try") for made in banner.ask(1000)])
+        clicked = {("try", image) for image in factors["image"]} | {("buttonless", "2")}
+        banner.tell_many(
+            [(made, (made.levels["button"], made.levels["image"]) in clicked) for made in banner.ask(1000)]
+        )
         page = open_page(url, size)
         expect(page.locator("#factor-tables table")).to_have_count(3)
         expect(page.locator("#pairs-section")).to_be_hidden()
@@ -307,6 +310,7 @@ def test_it_shows_three_factors_and_all_their_combinations(tmp_path, open_page, 
         page.locator("#combinations thead button", has_text="image").click()
         expect(page.locator("#combinations tbody tr td:nth-child(2)")).to_have_text(["1", "2", "3", "4"])
         assert "clicks by now" in figure(page, "Even test")
+        expect(page.locator("#interactions")).to_contain_text("button buttonless")  # and not "buttonless" alone
         page.locator("#combinations-search").fill("")
         banner.retire_level("image", "4")
         banner.forbid({"headline": "A", "button": "try"})

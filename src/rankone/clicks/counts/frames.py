@@ -49,7 +49,7 @@ def count(
             DCM, SDBN, DBN, CCM, UBM); the position-based model and the CTR baselines do without. Of frames in memory
             the tails of lists are counted too (of lazy frames and databases only the counts leave the engine).
         segment: column of a segment such as the device, without lists: every position of every segment then counts as a
-            position of its own ("phone 01"), so that a model of products learns an examination curve for each segment,
+            position of its own ("phone 001"), so that a model of products learns an examination curve for each segment,
             beside one attraction for all.
         strict: refuse the first row that cannot be used.
         max_bad: refuse a frame with a larger share of rows that cannot be used (missing values, positions below 1).
@@ -165,9 +165,9 @@ def _conditions(kinds: Mapping[str, Any], missing: list[str]) -> dict[str, tuple
 
 
 def _of_segment() -> nw.Expr:
-    """Name the positions of each segment: "phone 01"."""
+    """Name the positions of each segment: "phone 001"."""
     place = nw.col("position").cast(nw.Int64)
-    padding = nw.when(place < 10).then(nw.lit("0")).otherwise(nw.lit(""))
+    padding = nw.when(place < 10).then(nw.lit("00")).when(place < 100).then(nw.lit("0")).otherwise(nw.lit(""))
     return nw.concat_str(nw.col("segment").cast(nw.String), nw.lit(" "), padding, place.cast(nw.String))
 
 

@@ -50,7 +50,7 @@ class Table(Format):
         missing: texts that stand for a missing query, item or list, as written: several with commas between them. By
             default ``-``, ``\\N``, ``NULL`` and ``NaN``; nothing at all is always missing.
         segment: column of a segment such as the device: every position of every segment is then a position of its own
-            ("phone 01"), so that a model of products learns a curve for each. Without lists.
+            ("phone 001"), so that a model of products learns a curve for each. Without lists.
     """
 
     name = "table"
@@ -211,7 +211,7 @@ class Table(Format):
         names = pl.col("list") if "list" in columns else pl.col("line").cast(pl.String).alias("list")
         place = pl.col("place")
         if "segment" in columns:
-            place = pl.format("{} {}", pl.col("segment").str.strip_chars(), place.cast(pl.String).str.zfill(2))
+            place = pl.format("{} {}", pl.col("segment").str.strip_chars(), place.cast(pl.String).str.zfill(3))
         return rows.select(names, "query", "item", place.alias("position"), pl.col("outcome").alias("clicked"), "times")
 
     def _outcomes(self, columns: dict[str, str]) -> list[pl.Expr]:

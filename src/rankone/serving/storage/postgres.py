@@ -2,8 +2,9 @@
 
 Nobody waits for ever. The server ends statements and waits for locks that take longer than our patience, and sessions
 that sit in a transaction for a third of it: a program of ours that is frozen there would hold up all others. Who only
-reads from one moment holds up nobody, and may think longer, as a policy may have to be compiled meanwhile. A server
-process that is itself frozen keeps no time: so we do, too. A machine that is gone is noticed by TCP.
+reads from one moment holds up no reader and no writer, and may think for half an hour, as a policy may have to be
+compiled meanwhile; what it may still read is not vacuumed until then, and changes of tables wait. A server process that
+is itself frozen keeps no time: so we do, too. A machine that is gone is noticed by TCP.
 """
 
 from __future__ import annotations

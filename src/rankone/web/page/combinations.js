@@ -90,7 +90,7 @@ export function showCombinations(view) {
 $("combinations-search").addEventListener("input", () => last && showCombinations(last));
 
 // A level with its factor, unless its own name says it: "image 2" and not "image image 2".
-const called = (factor, level) => (level.startsWith(factor) ? level : `${factor} ${level}`);
+const called = (factor, level) => (level.startsWith(`${factor} `) ? level : `${factor} ${level}`);
 const told = (p) => (p < 0.001 ? "p < 0.001" : `p = ${Number(p.toPrecision(2))}`);
 
 export function showInteractions(view) {
