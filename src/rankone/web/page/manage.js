@@ -9,6 +9,7 @@ let api = null; // { get, send, look }
 let who = null; // what our token may do
 let now = null; // the view that is shown
 let drawn = ""; // what the forms were made for: they are made again only if that changes, or half-typed words would go
+const answers = new Map(); // what each form answered last, by its title: that stays when forms are made again
 
 export const field = (title, input, more = {}) => element("label", more, title, input);
 export const input = (name, more = {}) => element("input", { name, autocomplete: "off", spellcheck: "false", ...more });
@@ -33,7 +34,8 @@ export function sure(sentence, button) {
 
 // A form: its fields, a button, what to ask before, and what to do. Its answer, or what is wrong, stands below.
 export function act(title, note, fields, button, plan) {
-  const said = element("p", { class: "said", "aria-live": "polite" });
+  const said = answers.get(title) ?? element("p", { class: "said", "aria-live": "polite" });
+  answers.set(title, said);
   const form = element("form", { class: "act-form" }, element("h3", {}, title), element("p", { class: "note" }, note),
     element("div", { class: "fields" }, ...fields), element("button", {}, button), said);
   form.addEventListener("submit", async (event) => {
@@ -142,6 +144,9 @@ export async function showManage(view, identity, names) {
   const factors = view ? factorsOf(view.report) : [];
   const wanted = JSON.stringify([name, stopped, factors.map((factor) => [factor.name, living(factor)]), who, names]);
   if (wanted === drawn) return;
+  if (drawn && JSON.parse(drawn)[0] !== name) { // nobody can show a new token again: that stays
+    for (const [title, said] of answers) if (!said.querySelector(".secret")) answers.delete(title);
+  }
   drawn = wanted;
   const parts = view && mayAdmin(name) ? [stopForm(), ...levelForms(), excludeForm()] : [];
   if (who.scopes.includes("admin")) {
@@ -149,8 +154,7 @@ export async function showManage(view, identity, names) {
     parts.push(make, createForm(api), list); // what is wide comes last
   }
   const note = "This token may look only: one with the scope admin may change experiments here.";
-  const secrets = $("manage-parts").querySelectorAll(".said:has(.secret)"); // nobody can show a new token again
-  $("manage-parts").replaceChildren(...secrets, ...(parts.length ? parts : [element("p", { class: "note" }, note)]));
+  $("manage-parts").replaceChildren(...(parts.length ? parts : [element("p", { class: "note" }, note)]));
   await showChanges();
 }
 
