@@ -26,13 +26,11 @@ from rankone.kernels.steering import (
     PARTS,
     comparisons,
     look_due,
-    probe,
-    probing,
     renew,
     start_steering,
     steered_decide,
 )
-from rankone.kernels.trials import CLICKS_LEFT, TRIAL, TRIED
+from rankone.kernels.trials import CLICKS_LEFT, TRIAL, TRIED, probe, probing
 from rankone.kernels.watching import CHANGE, MISFIT, RANG, reversal_bar, reversed_levels, start_watch, watch_outcome
 from rankone.numerics.seeds import generator
 from rankone.policies import as_policy

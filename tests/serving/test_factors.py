@@ -67,6 +67,7 @@ def test_three_factors_are_asked_told_and_reported(db):
 
 def test_a_restart_changes_nothing(db, monkeypatch):
     monkeypatch.setattr("rankone.serving.transactions._SNAPSHOT_EVERY", 300)
+    monkeypatch.setattr("rankone.serving.transactions._BYTES_PER_EVENT", 10**9)  # however large it is
     with make_page(db) as page:
         visit(page, 200)
         before = saved(page)

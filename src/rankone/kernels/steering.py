@@ -360,28 +360,6 @@ def renew(
     return differs or share != steering.shares[EXPLORE], share, decided
 
 
-def probing(share: float, least: float, trial: float) -> tuple[float, float]:
-    """Return the share that explores, at least `least` and `trial`, and the part of it in which all levels are alike.
-
-    >>> probing(0.0, 0.1, 0.0), probing(0.5, 0.1, 0.0), probing(0.1, 0.1, 0.5), probing(1.0, 0.1, 0.5)
-    ((0.1, 0.5), (0.5, 0.2), (0.5, 1.0), (1.0, 1.0))
-    """
-    share = max(least, trial, share)
-    return share, 1.0 if trial > 0.0 else min(0.5, least / share)
-
-
-def probe(mix: Floats, starts: Ints, part: float) -> None:
-    """Draw levels evenly in this part of exploration, in whole parts: what is beaten may be best tomorrow."""
-    for factor in range(len(starts) - 1):
-        first, end = starts[factor], starts[factor + 1]
-        largest, left = first, 1.0 * PARTS
-        for level in range(first, end):
-            mix[level] = math.floor((1.0 - part) * mix[level] + part * PARTS / (end - first))
-            largest = level if mix[level] > mix[largest] else largest
-            left -= mix[level]
-        mix[largest] += left  # what rounding leaves
-
-
 def comparisons(sizes: Any) -> int:
     """Return how many ordered pairs of levels can be compared; that any of them is wrong, they share the error.
 

@@ -12,9 +12,12 @@ Where the rate of the whole site moves all the time there would be trials all th
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from rankone.compiling.compiled import noalloc
+from rankone.kernels.evidence import Floats, Ints
+from rankone.kernels.steering import PARTS
 from rankone.numerics.change_point import begin_history, changed_rate, note_outcome
 
 TRIAL = 0.5  # the share of decisions that explore in one
@@ -67,3 +70,25 @@ def follow_rate(watch: Any, shown: Any, cross: Any, clicked: int) -> None:
         changed_rate(watch.rate_history, watch.rate_kept, 0, _DOUBT) >= 0
     ):
         suspect(watch)
+
+
+def probing(share: float, least: float, trial: float) -> tuple[float, float]:
+    """Return the share that explores, at least `least` and `trial`, and the part of it in which all levels are alike.
+
+    >>> probing(0.0, 0.1, 0.0), probing(0.5, 0.1, 0.0), probing(0.1, 0.1, 0.5), probing(1.0, 0.1, 0.5)
+    ((0.1, 0.5), (0.5, 0.2), (0.5, 1.0), (1.0, 1.0))
+    """
+    share = max(least, trial, share)
+    return share, 1.0 if trial > 0.0 else min(0.5, least / share)
+
+
+def probe(mix: Floats, starts: Ints, part: float) -> None:
+    """Draw levels evenly in this part of exploration, in whole parts: what is beaten may be best tomorrow."""
+    for factor in range(len(starts) - 1):
+        first, end = starts[factor], starts[factor + 1]
+        largest, left = first, 1.0 * PARTS
+        for level in range(first, end):
+            mix[level] = math.floor((1.0 - part) * mix[level] + part * PARTS / (end - first))
+            largest = level if mix[level] > mix[largest] else largest
+            left -= mix[level]
+        mix[largest] += left  # what rounding leaves

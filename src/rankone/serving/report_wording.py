@@ -306,7 +306,8 @@ def _left(report: Report) -> list[str]:
     if report.visitors_left is None:
         return [f"A verdict may take long: {slow}; {do}."] if report.goal == "earn" else []
     few, many = report.visitors_left
-    said = f"At its present estimates a verdict needs {_range(few, many)} more visitors"
+    up_to = "" if few == many else f" to {many:,}"
+    said = f"At its present estimates a verdict needs about {few:,}{up_to} more visitors"
     if report.seconds_left is not None:
         soon, late = (duration(seconds, rounded=True) for seconds in report.seconds_left)
         said += f", which at the traffic so far is {soon}" + (f" to {late}" if late != soon else "")
@@ -314,10 +315,6 @@ def _left(report: Report) -> list[str]:
     if report.explore < _SLOW:
         said += f", and it is long because {slow}: {do}"
     return [f"{said}."]
-
-
-def _range(few: int, many: int) -> str:
-    return f"about {few:,}" if few == many else f"about {few:,} to {many:,}"
 
 
 def _traffic(report: Report) -> list[str]:

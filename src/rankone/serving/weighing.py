@@ -25,14 +25,12 @@ from rankone.kernels.steering import (
     comparisons,
     goal_of,
     measure_allowed,
-    probe,
-    probing,
     renew,
     spared_by_each,
     start_steering,
 )
 from rankone.kernels.together import Together, count_all_together, start_together, widened_together
-from rankone.kernels.trials import CLICKS_LEFT, TRIAL
+from rankone.kernels.trials import CLICKS_LEFT, TRIAL, probe, probing
 from rankone.kernels.watching import Watch, reversal_bar, reversed_levels, start_watch, watch_outcomes
 from rankone.problems.visitors_left import visitors_left
 from rankone.serving.factors import Levels, margins

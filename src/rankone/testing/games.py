@@ -13,7 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankone.kernels.advance import ASK, LEARN, VOID
 from rankone.kernels.decision import Layout, Plays
+from rankone.numerics.seeds import generator
+from rankone.policies import Agent
 from rankone.problems import Problem, RankOne
 from rankone.problems.lists import PBM
 from rankone.testing.suite import expect
@@ -101,3 +104,36 @@ _GAMES = {
 def game_of(plays: Plays) -> Game:
     """Return the game for policies that play this; those that play combinations play pairs, too."""
     return _GAMES["list" if plays == "list" else "pair"]
+
+
+def play(
+    game: Game,
+    agent: Agent,
+    steps: int,
+    rates: Rates,
+    seed: int,
+    late: int = 0,
+    void: float = 0.0,
+    events: list[Any] | None = None,
+) -> list[Shown]:
+    """Ask and tell with up to `late` decisions open, told in random order, some never; return what was shown."""
+    rng = generator(seed, "conformance")
+    decisions: list[Shown] = []
+    waiting: list[Any] = []
+    events = [] if events is None else events
+    for _ in range(steps):
+        decision = agent.ask()
+        game.check(decision.shown, rates.shape)
+        decisions.append(decision.shown)
+        waiting.append(decision)
+        events.append((ASK, decision, [0]))
+        while len(waiting) > late:
+            told = waiting.pop(int(rng.random() * len(waiting)))
+            if void and rng.random() < void:
+                agent.void(told)
+                events.append((VOID, told, [0]))
+            else:
+                outcome = game.outcome(rates, told.shown, rng)
+                agent.tell(told, game.told(outcome))
+                events.append((LEARN, told, outcome))
+    return decisions

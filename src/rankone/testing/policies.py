@@ -16,14 +16,14 @@ import numpy as np
 
 from rankone.compiling.compiled import compile_errors_explained, compiled
 from rankone.errors import InputError
-from rankone.kernels.advance import ASK, LEARN, VOID, Stretch, advance
+from rankone.kernels.advance import LEARN, Stretch, advance
 from rankone.kernels.policy import check_relearns, race, settled, view
 from rankone.numerics.seeds import generator
 from rankone.policies import Agent, Policy, as_policy, known_policies
 from rankone.policies.chances import watch
 from rankone.problems.segmented import Segmented
 from rankone.simulation import simulate
-from rankone.testing.games import Game, Rates, Shown, game_of
+from rankone.testing.games import Game, Rates, Shown, game_of, play
 from rankone.testing.suite import Suite, expect, expect_plain_arrays, expect_refusal
 
 _LATE = 20  # decisions open at a time, where outcomes are late
@@ -347,39 +347,6 @@ def _stretch(game: Game, events: list[tuple[int, Any, list[int]]], by_segment: b
         visitors = [_visitor(decision.number) for _, decision, _ in events]
         stretch = stretch._replace(context=np.array(visitors))
     return stretch
-
-
-def play(
-    game: Game,
-    agent: Agent,
-    steps: int,
-    rates: Rates,
-    seed: int,
-    late: int = 0,
-    void: float = 0.0,
-    events: list[Any] | None = None,
-) -> list[Shown]:
-    """Ask and tell with up to `late` decisions open, told in random order, some never; return what was shown."""
-    rng = generator(seed, "conformance")
-    decisions: list[Shown] = []
-    waiting: list[Any] = []
-    events = [] if events is None else events
-    for _ in range(steps):
-        decision = agent.ask()
-        game.check(decision.shown, rates.shape)
-        decisions.append(decision.shown)
-        waiting.append(decision)
-        events.append((ASK, decision, [0]))
-        while len(waiting) > late:
-            told = waiting.pop(int(rng.random() * len(waiting)))
-            if void and rng.random() < void:
-                agent.void(told)
-                events.append((VOID, told, [0]))
-            else:
-                outcome = game.outcome(rates, told.shown, rng)
-                agent.tell(told, game.told(outcome))
-                events.append((LEARN, told, outcome))
-    return decisions
 
 
 def _variants(policy: Policy) -> list[Policy]:
