@@ -30,7 +30,7 @@ from rankone.kernels.steering import (
     start_steering,
     steered_decide,
 )
-from rankone.kernels.trials import CLICKS_LEFT, TRIAL, TRIED, probe, probing
+from rankone.kernels.trials import CLICKS_LEFT, TRIAL, TRIED, mix_evenly, probe_shares
 from rankone.kernels.watching import CHANGE, MISFIT, RANG, reversal_bar, reversed_levels, start_watch, watch_outcome
 from rankone.numerics.seeds import generator
 from rankone.policies import as_policy
@@ -39,7 +39,7 @@ from rankone.serving.weighing import PROBES
 from rankone.simulation.movements import movement
 
 _renew, _look_due, _reversed = noalloc(renew), noalloc(look_due), noalloc(reversed_levels)
-_probe, _probing = noalloc(probe), noalloc(probing)
+_mix_evenly, _probe_shares = noalloc(mix_evenly), noalloc(probe_shares)
 SIZE = 4  # levels of each factor
 FALSE_RUNS, FALSE_VISITORS = 60, 4_000
 
@@ -88,8 +88,8 @@ def play(known: Any, stage: Any, rng: Any, visitors: Any, means: Floats, site: F
                 stage.leaders,
             )
             if stage.probes[0] > 0.0:
-                share, part = _probing(share, stage.probes[0], TRIAL if watch.trial[CLICKS_LEFT] > 0 else 0.0)
-                _probe(mix, steering.starts, part)
+                share, part = _probe_shares(share, stage.probes[0], TRIAL if watch.trial[CLICKS_LEFT] > 0 else 0.0)
+                _mix_evenly(mix, steering.starts, part)
                 turned = True
             if turned:
                 steering.shares[EXPLORE] = share

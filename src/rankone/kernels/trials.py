@@ -72,17 +72,19 @@ def follow_rate(watch: Any, shown: Any, cross: Any, clicked: int) -> None:
         suspect(watch)
 
 
-def probing(share: float, least: float, trial: float) -> tuple[float, float]:
+def probe_shares(share: float, least: float, trial: float) -> tuple[float, float]:
     """Return the share that explores, at least `least` and `trial`, and the part of it in which all levels are alike.
 
-    >>> probing(0.0, 0.1, 0.0), probing(0.5, 0.1, 0.0), probing(0.1, 0.1, 0.5), probing(1.0, 0.1, 0.5)
-    ((0.1, 0.5), (0.5, 0.2), (0.5, 1.0), (1.0, 1.0))
+    >>> probe_shares(0.0, 0.1, 0.0), probe_shares(0.5, 0.1, 0.0)
+    ((0.1, 0.5), (0.5, 0.2))
+    >>> probe_shares(0.1, 0.1, 0.5), probe_shares(1.0, 0.1, 0.5)  # in a trial
+    ((0.5, 1.0), (1.0, 1.0))
     """
     share = max(least, trial, share)
     return share, 1.0 if trial > 0.0 else min(0.5, least / share)
 
 
-def probe(mix: Floats, starts: Ints, part: float) -> None:
+def mix_evenly(mix: Floats, starts: Ints, part: float) -> None:
     """Draw levels evenly in this part of exploration, in whole parts: what is beaten may be best tomorrow."""
     for factor in range(len(starts) - 1):
         first, end = starts[factor], starts[factor + 1]

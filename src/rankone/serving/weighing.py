@@ -30,7 +30,7 @@ from rankone.kernels.steering import (
     start_steering,
 )
 from rankone.kernels.together import Together, count_all_together, start_together, widened_together
-from rankone.kernels.trials import CLICKS_LEFT, TRIAL, probe, probing
+from rankone.kernels.trials import CLICKS_LEFT, TRIAL, mix_evenly, probe_shares
 from rankone.kernels.watching import Watch, reversal_bar, reversed_levels, start_watch, watch_outcomes
 from rankone.problems.visitors_left import visitors_left
 from rankone.serving.factors import Levels, margins
@@ -343,8 +343,8 @@ class Weighing:
         )
         insures = self._settings.on_misfit == INSURE and not self._misfit
         if self._settings.explore and (self._settings.on_change == RESTART or insures):
-            explore, part = probing(explore, PROBES, TRIAL if self.watch.trial[CLICKS_LEFT] else 0.0)
-            probe(mix, self.steering.starts, part)
+            explore, part = probe_shares(explore, PROBES, TRIAL if self.watch.trial[CLICKS_LEFT] else 0.0)
+            mix_evenly(mix, self.steering.starts, part)
             apart = float(np.abs(mix / PARTS - self.steering.mix).max())
             turned = apart >= SAME or self.steering.shares[EXPLORE] != explore
         return {"explore": explore, "mix": [int(part) for part in mix]}, bool(turned), found, bool(won)
