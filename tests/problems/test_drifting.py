@@ -85,7 +85,12 @@ def test_names_files_and_segments(tmp_path):
     ("lines", "message"),
     [
         ("0,a,x,nan", "a click rate in"),
-        ("0,a,x,0.3\n500,a,x,0.1\n100,a,x,0.2", "a decision from 0 on that is not before"),
+        ("0,a,x,1.5", "a click rate in"),
+        ("0,a,x,0.3\n500,a,x,0.1\n100,a,x,0.2", "a decision that is not before that of the line above"),
+        ("0,a,x,0.3\n²,a,x,0.1", "a decision as a whole number from 0 on in line 3"),
+        ("0,a,x,0.3\n9999999999999999999,a,x,0.1", "the decision at which a segment begins .* at most"),
+        ("0,a,x,0.3,0.4", "4 values in line 2"),
+        ("0,,x,0.3", "a name of the row and of the column in line 2"),
         ("0,a,x,0.3\n0,a,x,0.4", "one rate of a pair at a time"),
         ("0,a,x,0.3\n9,b,y,0.4", "a rate of every pair from decision 0 on"),
         ("9,a,x,0.3", "a rate of every pair from decision 0 on"),
@@ -101,6 +106,9 @@ def test_files_that_cannot_be(tmp_path, lines, message):
     ("schedule", "message"),
     [
         ("", "what changes, after"),
+        ("day=2000", "what changes, after .* - got 'day=2000' - try needle:8x8"),
+        ("at=nan", "whole numbers for at - got nan - try needle:8x8.at=5000x20000"),
+        ("changes=3,span=2", "fewer changes than decisions to spread them over, 2 - .* take fewer, or a longer span"),
         ("changes=3,drift=2", "changes at once or drift, whose schedules would overlap"),
         ("at=500x200", "segments that begin one after the other and do not overlap - got 200 after 500"),
         ("at=0x200", "segments that begin one after the other"),
@@ -130,5 +138,7 @@ def test_segments_that_cannot_be():
     ):
         with pytest.raises(InputError, match=message):
             Drifting(one, schedule)
+    with pytest.raises(InputError, match="glides with segments that are given"):
+        Drifting(one, "changes=2", glides=True)
     with pytest.raises(InputError, match="a problem on pairs or combinations"):
         Drifting(rankone.as_problem("needle:3x3|changes=1"), Drift(changes=1))

@@ -159,6 +159,11 @@ def test_worlds_that_change_have_an_arena():
     found = rankone.arena("needle-moves-8", ["glr-uts"], drifting=True, quick=True, runs=2, workers=1)
     assert found.table["policy"].to_list() == ["uts", "glr-uts"]
     assert found.settings["drifting"] is True
+    for entry in DRIFTING_PROBLEMS:  # what changes does so within the horizon that is played
+        whole, quick = entry.problem(), entry.problem(entry.horizon // 10)
+        assert (entry.problem(entry.horizon).digest, quick.name) == (whole.digest, entry.name)
+        if len(getattr(whole, "starts", ())) > 1:
+            assert quick.starts.tolist() == (whole.starts // 10).tolist()
     everybody = {player.label for player in _players(None, "uts", "pair")}
     assert "glr-uts" not in everybody
     assert {"glr-uts", "restarting-uts"} <= {player.label for player in _players(None, "uts", "pair", drifting=True)}

@@ -18,14 +18,14 @@ def arena(
         [], "--policy", "-P", autocompletion=policy_names, help="A policy; repeatable. Default: every policy."
     ),
     problem: list[str] = typer.Option(
-        [], "--problem", "-p", help="A problem of the arena; repeatable. Default: the 22 of both halves."
+        [], "--problem", "-p", help="A problem of the arena; repeatable. Default: those of both halves."
     ),
     lists: bool = typer.Option(False, "--lists", help="The arena of lists: 16 other problems, and policies that rank."),
     factors: bool = typer.Option(
         False, "--factors", help="The arena of two to eight factors: 18 other problems, policies that play any number."
     ),
     drifting: bool = typer.Option(
-        False, "--drifting", help="The arena of 16 worlds that change while they are played, and of some that do not."
+        False, "--drifting", help="The arena of 16 worlds: most change while they are played, some do not."
     ),
     half: str | None = typer.Option(None, help="'tune' or 'report', the two halves, or 'headlines', the third part."),
     models: Path | None = typer.Option(None, help="File of fitted click models that join the named problems."),

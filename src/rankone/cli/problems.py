@@ -9,7 +9,8 @@ import typer
 from rankone.cli._commands import STUDY, command
 
 FILES = """A problem can also be a file:
-  FILE.csv         columns side (row or col), name, probability: a line for each row and column
+  FILE.csv         columns side (row or col), name, probability: a line for each row and column;
+                   or factor, level, probability; or, if it changes, decision, row, col, rate: from then on
   FILE.json        {"rows": [0.9, 0.5], "cols": [0.8, 0.3]}, and row_names, col_names, name where wanted
   FILE.json#NAME   one of the problems of {"format": "rankone-problems", "version": 1, "problems": [...]}"""
 
@@ -28,6 +29,7 @@ def problems(as_json: bool = typer.Option(False, "--json", help="Print JSON and 
     show_table(pl.DataFrame(found))
     print("Write parameters as needle:32x32:p=0.1,gap=0.4; 0.1x0.2 is 0.1 for the rows and 0.2 for the columns.")
     print("ITEMSxPOSITIONS are lists, for policies that play lists: cascade:16x4:p=0.2,gap=0.15.")
+    print("After a bar, how it changes meanwhile: needle:8x8|changes=3, |drift=3, |daily=0.6,weekly=0.2, |wear=5000.")
     print(FILES)
 
 

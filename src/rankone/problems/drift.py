@@ -20,6 +20,9 @@ from rankone.specs import Wholes, is_number, parse_settings, value_text, whole_n
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 _DAYS_A_WEEK = 7
+_LATEST = 10**15  # decision at which a segment may begin
+_CHANGING = ("changes", "at", "drift", "daily", "weekly", "wear")  # settings that change something
+_EXAMPLES = {"changes": 3, "at": (5_000, 20_000), "drift": 3, "daily": 0.6, "weekly": 0.2, "wear": 5_000}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,26 +75,32 @@ class Drift:
                 got = f"changes={self.changes} at {len(self.at)} decisions"
                 raise InputError("as many changes as decisions to change at", got, "leave changes out")
         if max(self.changes, self.drift) >= self.span:
-            raise InputError(f"fewer changes than decisions to spread them over, {self.span:,}", self.label, "try 3")
+            do = "take fewer, or a longer span"
+            raise InputError(f"fewer changes than decisions to spread them over, {self.span:,}", self.label, do)
 
     @classmethod
     def read(cls, text: str) -> Drift:
         """Return the schedule that a text like ``changes=3,daily=0.6`` names."""
         hints = typing.get_type_hints(cls)
         defaults = {field.name: field.default for field in dataclasses.fields(cls)}
-        found = parse_settings("schedule", text, {name: hints[name] for name in defaults}, defaults)
-        if not found:
-            raise InputError("what changes, after |", f"'{text}'", "try needle:8x8|changes=3")
+        try:
+            found = parse_settings("schedule", text, {name: hints[name] for name in defaults}, defaults | _EXAMPLES)
+        except InputError as error:
+            do = error.do.replace("schedule:", "needle:8x8|")
+            raise InputError(error.expected.replace("schedule:", ""), error.got, do) from None
+        if not any(name in found for name in _CHANGING):
+            raise InputError(f"what changes, after |: {', '.join(_CHANGING)}", f"'{text}'", "try needle:8x8|changes=3")
         return cls(**found)
 
     @property
     def label(self) -> str:
-        """The settings that differ from their defaults."""
-        return ",".join(
-            f"{field.name}={value_text(getattr(self, field.name))}"
-            for field in dataclasses.fields(self)
-            if getattr(self, field.name) != field.default
-        )
+        """The settings that differ from their defaults; where nothing changes, that it does not."""
+        given = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        usual = {field.name: field.default for field in dataclasses.fields(self)}
+        shown = [name for name, value in given.items() if value != usual[name]]
+        if not any(name in shown for name in _CHANGING):
+            shown.insert(0, "changes")
+        return ",".join(f"{name}={value_text(given[name])}" for name in shown)
 
     def starts(self) -> Ints:
         """Return the first decision of each segment."""
@@ -125,7 +134,7 @@ def _another_order(size: int, best: int, rng: np.random.Generator) -> Ints:
 def check_starts(starts: Sequence[int]) -> None:
     """Refuse segments that overlap, or do not begin at the first decision."""
     for place, start in enumerate(starts):
-        whole_number("the decision at which a segment begins", start, least=0, example=25_000)
+        whole_number("the decision at which a segment begins", start, least=0, most=_LATEST, example=25_000)
         if place == 0 and start != 0:
             raise InputError("a first segment that begins at decision 0", start, "say how the world is at first")
         if place and start <= starts[place - 1]:

@@ -23,10 +23,17 @@ def drifting_from_csv(table: csv.DictReader[str], path: Path) -> Drifting | Mean
     found: dict[int, dict[tuple[str, str], float]] = {}
     for line in table:
         where = f"in line {table.line_num} of {path}"
+        if None in line:
+            got = f"{len(line) - 1 + len(line[None])}"
+            raise InputError(f"{len(line) - 1} values {where}, as in the first line", got, "put names in quotes")
         decision, row, col, rate = ((line[column] or "").strip() for column in COLUMNS)
-        if not decision.isdigit() or (found and int(decision) < max(found)):
-            expected = f"a decision from 0 on that is not before that of the line above, {where}"
+        if not (decision.isascii() and decision.isdigit()):
+            raise InputError(f"a decision as a whole number from 0 on {where}", f"'{decision}'", "try 5000")
+        if found and int(decision) < max(found):
+            expected = f"a decision that is not before that of the line above, {where}"
             raise InputError(expected, f"'{decision}'", "sort the lines by decision")
+        if not row or not col:
+            raise InputError(f"a name of the row and of the column {where}", f"'{row}' and '{col}'", "fill it in")
         segment, pair = found.setdefault(int(decision), {}), (row, col)
         if pair in segment:
             got = f"two, for {row} + {col} from decision {decision} on"

@@ -15,7 +15,7 @@ from rankone.kernels.decision import Shape
 from rankone.kernels.world import loss, move, respond
 from rankone.problems.base import Problem, problem_from_dict, problem_to_dict
 from rankone.problems.drift import Drift, Floats, Ints, check_starts
-from rankone.specs import in_words
+from rankone.specs import amount, in_words
 
 _GLIDE = 50  # decisions between two steps of a slow drift
 _MOST_RATES = 10_000_000  # kept in all segments
@@ -134,7 +134,9 @@ class Drifting(Problem):
         name: str | None = None,
     ) -> None:
         self.problem = _steady(problem)
-        self.glides = bool(glides) and not isinstance(schedule, (str, Drift))
+        if glides and isinstance(schedule, (str, Drift)):
+            raise InputError("glides with segments that are given", f"the schedule {schedule!r}", "try 'drift=3'")
+        self.glides = bool(glides)
         if isinstance(schedule, (str, Drift)):
             self.drift = Drift.read(schedule) if isinstance(schedule, str) else schedule
             self.segments: tuple[tuple[int, Problem], ...] = ()
@@ -210,7 +212,7 @@ class Drifting(Problem):
         return super().description() | {"segments": len(self.starts), "schedule": self.name.partition("|")[2]}
 
     def __repr__(self) -> str:
-        return f"<Drifting {self.name}: {' x '.join(map(str, self.shape))}, {len(self.starts)} segments>"
+        return f"<Drifting {self.name}: {' x '.join(map(str, self.shape))}, {amount(len(self.starts), 'segment')}>"
 
 
 def _pairs(schedule: Any) -> list[tuple[int, Any]]:
@@ -232,6 +234,6 @@ def _steady(problem: Any) -> Problem:
     """Return a problem on pairs or combinations whose rates are a table; refuse another."""
     found = problem_from_dict(problem) if isinstance(problem, Mapping) else problem
     if not isinstance(found, Problem) or isinstance(found, Drifting) or not hasattr(found, "means"):
-        do = "pass rankone.RankOne, rankone.Product or rankone.Means"
+        do = "pass rankone.RankOne, rankone.Product or rankone.Means, or rankone.as_problem('needle:8x8')"
         raise InputError("a problem on pairs or combinations that does not change by itself", repr(found), do)
     return found

@@ -177,18 +177,20 @@ def _product_from_csv(table: csv.DictReader[str], path: Path) -> Product:
 
 def _from_csv(text: str, path: Path) -> Problem:
     table = csv.DictReader(io.StringIO(text))
-    if "decision" in (table.fieldnames or ()):
+    named = set(table.fieldnames or ())
+    if "decision" in named or ("rate" in named and not named & {"side", "factor"}):
         from rankone.problems.drift_files import drifting_from_csv
 
         return drifting_from_csv(table, path)
-    if {"factor", "level"} <= set(table.fieldnames or ()):
+    if {"factor", "level"} <= named:
         return _product_from_csv(table, path)
-    missing = [column for column in _COLUMNS if column not in (table.fieldnames or ())]
+    missing = [column for column in _COLUMNS if column not in named]
     if missing:
+        others = "; for levels of factors: factor, level, probability; for rates over time: decision, row, col, rate"
         raise InputError(
             f"columns {', '.join(_COLUMNS)} in {path}",
             f"none called {', '.join(missing)}",
-            "name them in the first line",
+            f"name them in the first line, with commas between them{others}",
         )
     names: dict[str, list[str]] = {"row": [], "col": []}
     values: dict[str, list[float]] = {"row": [], "col": []}

@@ -211,7 +211,7 @@ def arena(
         runs: runs of each policy on each problem.
         seed: root of the seed tree; None draws one, which is then among the `settings`.
         stretch: play this many times each problem's horizon.
-        quick: a tenth of each horizon.
+        quick: a tenth of each horizon, and what changes in a world does so ten times as soon.
         against: the policy that ratios compare with; default `uts`, of lists `gibbs-ts`.
         workers: processes to use (default: one per core).
         out: directory that keeps finished runs; an interrupted arena continues there.
@@ -233,7 +233,8 @@ def arena(
     entries = _chosen(problems, half, models, field)
     players = _players(policies, against, "list" if lists else "combination" if factors else "pair", drifting)
     whole_number("stretch", stretch)
-    worlds = [(entry, entry.problem(), _horizon(entry, stretch, quick)) for entry in entries]
+    horizons = [_horizon(entry, stretch, quick) for entry in entries]
+    worlds = [(entry, entry.problem(horizon), horizon) for entry, horizon in zip(entries, horizons, strict=True)]
     each = len(players) * whole_number("runs", runs)
     workers = worker_count(workers)
     tables, tell = [], as_progress(progress)
@@ -304,7 +305,8 @@ def _chosen(
     for world in load_problems(models) if models is not None else ():
         chosen.append(ArenaProblem(world.name, _MODEL_HORIZON, None, partial(as_problem, world)))
     if not chosen:
-        raise InputError(f"problems of the half '{half}'", ", ".join(names or ()), "leave one of the two out")
+        got = ", ".join(names or ()) or "none in this arena"
+        raise InputError(f"problems of the half '{half}'", got, "leave one of the two out")
     return chosen
 
 

@@ -30,10 +30,11 @@ class ArenaProblem:
     make: Callable[[], Problem]
     trap: bool = False
     world: str | None = None  # of a problem of lists: how visitors read
+    spread: Callable[[int], Problem] | None = None  # of one that changes: the same, over so many decisions
 
-    def problem(self) -> Problem:
-        """Return the problem under its name in the arena."""
-        made = self.make()
+    def problem(self, horizon: int | None = None) -> Problem:
+        """Return the problem under its name in the arena; what changes while it is played does so within `horizon`."""
+        made = self.make() if self.spread is None else self.spread(horizon or self.horizon)
         return type(made)(**made.to_dict() | {"name": self.name})
 
 
