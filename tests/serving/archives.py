@@ -26,6 +26,21 @@ def busy(experiment, clock, steps, seed=0):
         clock.pass_seconds(1)
 
 
+def side_by_side(clock, *experiments, robot=False):
+    """The same audience for each of several experiments; with a robot, every tenth step has a false click."""
+    audiences = [Audience(seed=1, silent=0.1) for _ in experiments]
+
+    def go_on(steps):
+        for step in range(steps):
+            for audience, experiment in zip(audiences, experiments, strict=True):
+                audience.step(experiment)
+                if robot and step % 10 == 0:
+                    experiment.tell(experiment.ask().id, True, source="robot")
+            clock.pass_seconds(1)
+
+    return go_on
+
+
 def rows_of(database, number=1):
     return database.use(lambda storage: storage.tail(number, 0, 10**6))
 

@@ -75,14 +75,7 @@ def widened_together(together: Together, sizes: tuple[int, ...]) -> Together:
 
 @noalloc
 def count_together(together: Any, shown: Any, cross: Any) -> None:
-    """Learn from one click.
-
-    Args:
-        together: what is known.
-        shown: the level of each factor that was clicked, numbered factor after factor.
-        cross: for each level of each factor, the probability with which the decision would have been the same but for
-            that level.
-    """
+    """Learn from one click; `shown` and `cross` are as in `rankone.kernels.evidence.weigh_click`."""
     if len(together.sums) == 0:  # nobody asks
         return
     for factor in range(len(shown)):

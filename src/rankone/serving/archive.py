@@ -197,8 +197,9 @@ def _end_of_left_over(storage: Storage, number: int, name: str, folder: Path, be
     ends = {int(end) for end in (path.stem.rpartition("-")[2] for path in there) if end.isdecimal()}
     if last in ends:
         return last
+    chain = begin(storage, number, with_policy=False).chain if ends else b""
     for end in sorted((end for end in ends if end < last), reverse=True):
-        path, chain = folder / _file_name(name, number, before + 1, end), begin(storage, number, False).chain
+        path = folder / _file_name(name, number, before + 1, end)
         if leads(path, before, chain, chain_at(storage, number, end)):
             return end
     return last
@@ -287,9 +288,9 @@ def sweep(database: Database, number: int) -> int:
         while heads := storage.heads(number, after, upto, _AT_ONCE):
             gone = [seq for seq, kind, decision in heads if not _stays(kind, decision, still)]
             if gone:
-                begin_at = time.monotonic()
+                began = time.monotonic()
                 database.use(functools.partial(_remove, number, gone))
-                time.sleep(_PAUSE * (time.monotonic() - begin_at))
+                time.sleep(_PAUSE * (time.monotonic() - began))
             after, swept = heads[-1][0], swept + len(gone)
     return swept
 

@@ -146,6 +146,7 @@ def _relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
 @chances.register(ThompsonState)
 def _chances(state: Any, shown: Any, found: Any) -> bool:
     clear_chances(found)
+    # With all of the weight; a best rate of 0 rules nothing out.
     add_all_draws(state.pulls, state.clicks, state.sizes, state.forbidden, 1.0, 0.0, 1, shown, found)
     return True
 
