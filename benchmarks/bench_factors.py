@@ -34,6 +34,7 @@ INDEPENDENT = {  # (problem, policy): regret at 100,000 decisions, its standard 
 ELIMINATION = {"needle:4x4": 3_280, "needle:4x4x4": 16_652, "needle:4x4x4x4": 50_746}  # regret at 4,000,000 decisions
 SPEED = {"needle:10x10x10x10": 0.3, "needle:100x100x100x100": 0.1}  # of the steps a second on 32 x 32, at the least
 STEPS = 5_000_000
+TURNS, ASKS = 15, 300
 POLICIES = ("uts", "pooled", "mvt", "per-factor")
 
 
@@ -107,6 +108,32 @@ def speed() -> list[str]:
     return lines
 
 
+def live() -> list[str]:
+    """Processor time of a live ask, and of one with its tell, beside that on 8 x 8: the median over turns."""
+    lines = ["| live, 10 x 10 x 10 x 10 in times of 8 x 8 | ask | ask and tell |", "|---|---|---|"]
+    for rate in (0.1, 0.0):
+        with (
+            rankone.Experiment("pairs", 8, 8, db=None, seed=1) as pairs,
+            rankone.Experiment("factors", factors=dict.fromkeys("abcd", 10), db=None, seed=1) as factors,
+        ):
+            rng = generator(1, "live")
+            turns = [(_turn(pairs, rate, rng), _turn(factors, rate, rng)) for _ in range(TURNS + 5)][5:]  # as in use
+        asks, both = (np.median([ours[what] / base[what] for base, ours in turns]) for what in (0, 1))
+        lines.append(f"| {rate:.0%} of the visitors click | {asks:.2f} | {both:.2f} |")
+    return lines
+
+
+def _turn(experiment: rankone.Experiment, rate: float, rng: np.random.Generator) -> tuple[float, float]:
+    """Return the processor time of some asks, and of these with their tells."""
+    asking, begin = 0.0, time.process_time()
+    for click in rng.random(ASKS) < rate:
+        asked = time.process_time()
+        decision = experiment.ask()
+        asking += time.process_time() - asked
+        experiment.tell(decision, bool(click))
+    return asking, time.process_time() - begin
+
+
 def report() -> str:
     """Regret, the arena and speed, in Markdown."""
-    return "\n".join([*regret(40), "", *elimination(10), *arena(40), "", *speed()])
+    return "\n".join([*regret(40), "", *elimination(10), *arena(40), "", *speed(), "", *live()])

@@ -158,14 +158,20 @@ def clear_chances(found: Any) -> None:
 
 
 @noalloc
-def is_asked_for(sizes: Ints, shown: Any, number: int) -> bool:
-    """Tell whether a combination differs from the one shown in one factor at most."""
+def count_changes(sizes: Ints, shown: Any, number: int) -> int:
+    """Return in how many factors a combination differs from the one shown."""
     changed = 0
     for factor in range(len(sizes) - 1, -1, -1):
         rest = number // sizes[factor]
         changed += number - rest * sizes[factor] != shown[factor]
         number = rest
-    return changed <= 1
+    return changed
+
+
+@noalloc
+def is_asked_for(sizes: Ints, shown: Any, number: int) -> bool:
+    """Tell whether `chances` is asked for a combination: it differs from the one shown in one factor at most."""
+    return count_changes(sizes, shown, number) <= 1
 
 
 @noalloc

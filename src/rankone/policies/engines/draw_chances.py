@@ -17,6 +17,7 @@ from rankone.numerics.slots import NO_SLOT, number_at, slot_of
 from rankone.policies.engines.combinations import (
     add_chance,
     clear_chances,
+    count_changes,
     gather_reach,
     is_asked_for,
     is_forbidden,
@@ -151,7 +152,9 @@ def fill_cross_draws(
         if coin:
             forced = 1.0 / gamma
         add_chance(sizes, shown, found, number_at(keys, slot), forced / n_leaders)
-        if forced < 1.0:
+        # Before the first click all that were shown lead. Of most no cross reaches what is asked for.
+        near = len(rules) > 0 or count_changes(sizes, shown, number_at(keys, slot)) <= 2
+        if forced < 1.0 and near:
             leaders[0, drawing] = number_at(keys, slot)
             leaders[1, drawing] = (1.0 - forced) / n_leaders
             drawing += 1
