@@ -46,6 +46,9 @@ def test_a_change_is_shown_with_the_counts_before(alarms, open_page, size, schem
         [name, "row"] for name in ("Off to the sea", "Work less", "Warm and dry")
     ]
     assert all(int(line[2].replace(",", "")) > 0 for line in lines)
+    assert page.inner_text("#shares-map caption") == "Traffic: share of all decisions since all was begun anew"
+    shares = page.locator("#shares-map tbody td").all_inner_texts()
+    assert sum(float(share.rstrip("%")) for share in shares) == pytest.approx(100, abs=3)  # rounded
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 

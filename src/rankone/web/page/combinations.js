@@ -1,7 +1,7 @@
 // Experiments with other than two factors: a table a factor, the combinations as a table that can be sorted and searched, and
 // which levels of two factors seem to act together.
 
-import { $, element, label, number, percent, shortPercent } from "./dom.js";
+import { $, counted, element, label, number, percent, shortPercent } from "./dom.js";
 import { lineTable } from "./tables.js";
 
 const MANY = 50; // combinations from which on they can be searched
@@ -66,6 +66,7 @@ export function showCombinations(view) {
   const past = combinations.n_retired ? `, and ${number(combinations.n_retired)} with levels that were retired` : "";
   $("combinations-note").textContent = `${sizes} = ${number(combinations.total)} combinations, ${number(combinations.n_shown - combinations.n_retired)} of them shown so far${past}.${cut}`
     + (wanted ? ` ${number(found.length)} of those listed fit.` : "");
+  const counts = counted(report);
   const best = report.factors.map((factor) => factor.best).join("\u0000");
   const rows = (all ? found : found.slice(0, FEW)).map((line) => {
     const leads = line.names.join("\u0000") === best && line.outcomes > 0;
@@ -74,7 +75,7 @@ export function showCombinations(view) {
     const name = (text, place) => [label(leads && !place ? `★ ${text}` : text), ...(gone && !place ? [element("small", {}, ` ${gone}`)] : [])];
     return element("tr", { class: leads ? "leads" : gone ? "out" : "" },
       ...line.names.map((text, place) => element(place ? "td" : "th", place ? { class: "name" } : { scope: "row" }, ...name(text, place))),
-      element("td", {}, report.decisions ? percent(decisions / report.decisions) : "–"),
+      element("td", {}, counts ? percent(decisions / counts) : "–"),
       element("td", {}, number(clicks)),
       element("td", {}, rate < 0 ? "–" : percent(rate)));
   });
@@ -102,6 +103,11 @@ export function showInteractions(view) {
     + "p-values are for all comparisons together at one look, whatever the click rate of the whole site does, if each level keeps its ratio to "
     + `the others at all times and outcomes of all levels come back alike${view.report.window ? "" : " and equally soon"}: a hint, not a verdict. `
     + "rankone check-rank1 tests every two factors.";
+  const more = $("interactions-more"); // what chance allows is folded away, until somebody looks
+  if (more.dataset.sure !== String(sure.length > 0)) {
+    more.dataset.sure = String(sure.length > 0);
+    more.open = sure.length > 0;
+  }
   $("interactions").replaceChildren(...found.map((each) => {
     const [[one, first], [two, second]] = Object.entries(each.levels);
     const more = each.times < 2 ? `${shortPercent(each.times - 1)} more clicks` : `${each.times.toFixed(1)} times as many clicks`;

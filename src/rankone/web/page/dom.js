@@ -27,6 +27,11 @@ export function duration(seconds) {
   return plural(Math.round(10 * seconds / size) / 10, unit);
 }
 
+// Decisions that the tables count: those since all was begun anew, if it was.
+export function counted(report) {
+  return (report.factors?.[0].levels ?? report.rows).reduce((sum, level) => sum + level.decisions, 0);
+}
+
 // For narrow cells.
 export function shortPercent(value) {
   return value >= 0.0995 ? `${Math.round(100 * value)}%` : `${Number((100 * value).toFixed(1))}%`;

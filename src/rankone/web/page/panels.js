@@ -2,7 +2,7 @@
 
 import { rateChart, trafficChart } from "./charts.js";
 import { showCombinations, showFactors, showInteractions } from "./combinations.js";
-import { $, duration, element, number, percent, plural, shortPercent } from "./dom.js";
+import { $, counted, duration, element, number, percent, plural, shortPercent } from "./dom.js";
 import { showAlarms } from "./alarms.js";
 import { raceNote, showVerdict, verdictFigures } from "./verdict.js";
 import { showSegments } from "./segments.js";
@@ -147,7 +147,9 @@ function showPairs(view) {
     + (report.rate === null ? "– means nothing known yet." : "Framed: the leading pair. – means no outcome yet.");
   $("maps").classList.toggle("stacked", heat.cols.length > 10);
   heatMap($("rates-map"), "Click rate: clicks per outcome", view, (pair) => pair.outcomes ? pair.clicks / pair.outcomes : null);
-  heatMap($("shares-map"), "Traffic: share of all decisions", view, (pair) => report.decisions ? pair.decisions / report.decisions : null);
+  const counts = counted(report);
+  const since = counts < report.decisions ? " since all was begun anew" : "";
+  heatMap($("shares-map"), `Traffic: share of all decisions${since}`, view, (pair) => counts ? pair.decisions / counts : null);
 }
 
 function showRace(view) {
