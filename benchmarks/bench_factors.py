@@ -17,6 +17,7 @@ import rankone
 from rankone.numerics.seeds import generator
 from rankone.simulation.work_unit import play_run, start_on
 
+THEIR_RUNS = 20
 TOLERANCE = 3.0  # standard errors, of both implementations together
 INDEPENDENT = {  # (problem, policy): regret at 100,000 decisions, its standard error
     ("needle:4x4x4", "uts"): (153, 10),
@@ -58,16 +59,23 @@ def arena(runs: int) -> list[str]:
 
 
 def regret(runs: int) -> list[str]:
-    """Regret beside that of the independent implementation."""
+    """Regret beside that of the independent implementation.
+
+    If both follow one law, the mean of its 20 runs scatters as 20 of ours do. Its own standard error is taken where it is
+    larger: regret has a long tail, and 20 runs without one of the worst look surer than they are.
+    """
     lines = [
-        "| problem, 100,000 decisions | policy | here | independent | within 3 standard errors |",
-        "|---|---|---|---|---|",
+        "| problem, 100,000 decisions | policy | here | independent | its error by our scatter | within 3 standard errors |",
+        "|---|---|---|---|---|---|",
     ]
     for (problem, policy), (mean, error) in INDEPENDENT.items():
-        found = rankone.simulate(problem, policy, horizon=100_000, runs=runs, seed=3, workers=1).summary()
+        many = 5 * runs if policy == "uts" else runs
+        found = rankone.simulate(problem, policy, horizon=100_000, runs=many, seed=3, workers=1).summary()
         own, its = found["regret_mean"][0], found["regret_se"][0]
-        met = "yes" if abs(own - mean) <= TOLERANCE * math.hypot(its, error) else "no"
-        lines.append(f"| {problem} | `{policy}` | {own:,.0f} ± {its:,.0f} | {mean:,} ± {error} | {met} |")
+        scatter = its * math.sqrt(many / THEIR_RUNS)
+        met = "yes" if abs(own - mean) <= TOLERANCE * math.hypot(its, max(error, scatter)) else "no"
+        cells = [problem, f"`{policy}`", f"{own:,.0f} ± {its:,.0f}", f"{mean:,} ± {error}", f"± {scatter:,.0f}", met]
+        lines.append(f"| {' | '.join(cells)} |")
     return lines
 
 
