@@ -11,6 +11,7 @@ from rankone.kernels.feedback import Scratch
 from rankone.kernels.play import play_through
 from rankone.numerics.seeds import generator
 from rankone.problems import Drift, Drifting, load_problem, save_problem
+from rankone.problems.drifting import rate_at
 from rankone.testing import ProblemSuite
 
 SPECS = [
@@ -40,6 +41,20 @@ def test_regret_is_against_the_best_at_each_moment():
     site = (1.0 + 0.5 * np.sin(2.0 * np.pi * step / 40.0)) / 1.5
     now = tables[step // 100]
     np.testing.assert_allclose(regret_of(problem, (1, 0), 300), site * (now.max(axis=1) - now[:, 2]), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "schedule", ["changes=2,span=90,daily=0.6,weekly=0.2,day=40", "drift=2,span=900", "wear=50,daily=0.3,day=20"]
+)
+def test_visitors_one_by_one_find_the_rates_of_the_kernels(schedule):
+    problem, pair, lost = Drifting(rankone.random_problem(3, 2, seed=4), schedule), (1, 0), []
+    world = problem.start()
+    for step in range(151):
+        rates = {shown: rate_at(world, step, shown) for shown in np.ndindex(problem.shape)}
+        lost.append(max(rates.values()) - rates[pair])
+        world.shown[[1, 3]] += 1  # what is shown wears
+    often = slice(None, None, 50 if "drift" in schedule else 1)  # between these the kernels let rates rest
+    np.testing.assert_allclose(np.array(lost)[often], regret_of(problem, pair, 151)[often], atol=1e-9)
 
 
 def test_rates_glide_on_straight_lines():

@@ -1,5 +1,6 @@
 """What is proven about segments: seldom wrong however allocation and click rates move, and found where it is there."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -112,6 +113,20 @@ def test_the_report_goes_over_the_wire(report):
     again = Report.of_dict(report.to_dict())
     assert again == report
     assert report.to_dict()["segments"]["sentence"] == report.segments_sentence
+
+
+def test_a_leader_that_loses_in_some_segment_is_not_said_to_hold_for_it(report):
+    """Nothing may be proven to depend on the segment, and still what leads overall is proven wrong for some visitors."""
+    leader = report.best["row"]
+    beaten = [segment for segment in report.segments.segments if any(leader == worse for _, _, worse in segment.beats)]
+    segments = dataclasses.replace(report.segments, answer="open", depends=(), segments=tuple(beaten))
+    found = dataclasses.replace(report, segments=segments)
+    other, device = "AB".replace(leader, ""), beaten[0].name
+    said = f"What leads overall is not the best in every segment: in {device} '{other}' beats '{leader}'."
+    assert found.segments_sentence.startswith(f"{said} Another pair may be the best in all. That anything proven")
+    assert "Not every segment agrees with that, so this is no statement about the visitors of each" in found.sentence
+    alike = dataclasses.replace(found, segments=dataclasses.replace(segments, segments=()))
+    assert "no statement about" not in alike.sentence
 
 
 def test_words_for_what_is_open_the_same_or_not_known():

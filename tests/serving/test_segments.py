@@ -133,11 +133,13 @@ def test_there_is_room_for_some_segments_and_the_others_are_counted_together(sql
         ({"where": {"country": "DE"}}, "got several levels in one - give each its own attribute"),
         ({"where": ["DE", "AT"]}, "got several levels in one"),
         ({"agent": "x" * 65}, "the level of 'agent' as printable text of 1 to 64 characters - got 65 characters"),
-        ({"agent": "\ud800"}, "printable text"),
-        ({"agent": ""}, "printable text"),
+        ({"agent": "\ud800"}, r"printable text of 1 to 64 characters - got '\ud800' - give"),  # itself printable
+        ({"agent": ""}, "printable text of 1 to 64 characters - got '' - give a short name"),
+        ({"\ud800": None}, "the level of an attribute as text or a whole number - got nothing"),
         ({3: "x"}, "attributes with names - got 3"),
         ({"device": "phone"}, "a segment with country, device, as this experiment was first asked - got device"),
         ({"device": "phone", "country": "DE", "hour": 3}, "leave out hour"),
+        ({"Device": "phone", "country": "DE"}, "say 'unknown' where device is not known, and leave out Device"),
     ],
 )
 def test_what_is_no_segment_is_refused_in_a_sentence(segment, sentence, sqlite_db):
@@ -207,3 +209,5 @@ def test_a_policy_may_tell_segments_apart_and_does_so_after_a_restart_bit_for_bi
 def test_a_policy_for_segments_has_no_one_winner_to_stop_on(sqlite_db):
     assert "auto_stop, or a policy" in str(error_of(start, sqlite_db, None, per_segment=True, auto_stop=0.05))
     assert "tells segments apart" in str(error_of(start, sqlite_db, "ucb1", per_segment=True))
+    insured = error_of(start, sqlite_db, None, per_segment=True, on_misfit="insure")
+    assert "on_misfit='insure', or a policy that tells segments apart - got both" in str(insured)

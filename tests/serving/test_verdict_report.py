@@ -14,7 +14,7 @@ from rankone.kernels.evidence import TRAFFIC_RATIOS, start_evidence, weigh
 from rankone.numerics.seeds import generator
 from rankone.serving import Experiment
 from rankone.serving.comparing import shortfalls
-from rankone.serving.ratio_wording import between_text, compared_text
+from rankone.serving.ratio_wording import against_text, between_text, compared_text
 from rankone.serving.report_wording import TRAFFIC_ERROR, condition
 
 from .helpers import Clock, error_of, start
@@ -329,6 +329,20 @@ def test_reports_are_plain_values(reports):
 )
 def test_intervals_in_words(low, high, text):
     assert between_text(low, high) == text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "low", "high", "text"),
+    [
+        (1.0, 0.82, 1.0, "as many, at most 18% fewer"),
+        (1.0, 0.82, 1.3, "as many, between 18% fewer and 30% more"),
+        (1.0002, 1.0001, 1.2, "as many, between 0.0% and 20% more"),
+        (0.9, 0.82, 1.0, "10% fewer, at most 18%"),
+    ],
+)
+def test_levels_as_good_as_the_leader_in_words(ratio, low, high, text):
+    """An interval borrows "fewer" or "more" from the estimate before it, which has none then."""
+    assert against_text(ratio, low, high) == text
 
 
 def test_many_levels_have_no_evidence_and_say_so():

@@ -44,6 +44,18 @@ def test_what_it_recommends():
     assert set(COMPARED_WITH) <= set(rankone.known_policies())
 
 
+def test_where_the_best_changes_nothing_is_said_of_bounds_that_need_it_to_stay():
+    for more in ({}, {"guarantee": True}, {"guarantee": True, "horizon": 1000}, {"rank1": None}):
+        found = rankone.recommend(changes=True, **more)
+        assert found.policy.label == "glr-uts"
+        assert "no policy here has a bound" in found.why
+    found = rankone.recommend(changes=True, rank1=False, horizon=1000)
+    assert (found.policy.name, found.policy.horizon) == ("glr-kl-ucb", 1000)
+    rankone.Agent(found.policy, 3, 4, seed=1).ask()
+    with pytest.raises(InputError, match="a fixed plan cannot follow a change"):
+        rankone.recommend(changes=True, stages_only=True)
+
+
 def test_bad_horizon():
     with pytest.raises(InputError, match="expected horizon as a whole number"):
         rankone.recommend(horizon=0)

@@ -65,6 +65,7 @@ def test_settings_of_a_verdict(api):
         {"control": ["A", "1"], "share": 1},
         {"per_segment": True, "policy": "uts"},
         {"per_segment": "phones"},
+        {"per_segment": True, "policy": None, "on_misfit": "insure"},
         {"on_change": "shout"},
         {"on_misfit": "restart"},
     ],
@@ -89,6 +90,34 @@ def test_ask_and_tell_one_and_many(api):
     answers = api.on("homepage", "POST", "/tell", {"outcomes": outcomes, "source": "newsletter"}).json()["outcomes"]
     assert [answer["status"] for answer in answers] == ["learned"] * 5 + [404]
     assert answers[-1]["code"] == "unknown-decision"
+
+
+@pytest.mark.parametrize(
+    ("segment", "detail"),
+    [
+        ({"device": None}, "segment: the level of 'device' as text or a whole number - got nothing - say 'unknown'"),
+        ({"device": 3.5}, "got 3.5 - say which part of the range it is in"),
+        ({"device": ["phone"]}, "got several levels in one"),
+        ({"device": ""}, "printable text of 1 to 64 characters - got ''"),
+        ({"device": "x" * 65}, "got 65 characters - give a short name that many visitors share"),
+        ({}, "a segment of 1 to 8 attributes - got 0"),
+        ("phone", "a segment as a dictionary"),
+    ],
+)
+def test_what_is_no_segment_is_refused_in_the_words_of_the_library(api, segment, detail):
+    refused = api.on("homepage", "POST", "/ask", {"segment": segment})
+    assert refused.status == 422
+    assert detail in refused.json()["detail"]
+
+
+def test_errors_name_the_place_in_the_body_and_nothing_of_the_machinery(api):
+    for body, place in (
+        ({"rows": []}, "rows: "),
+        ({"rows": ["a", ""]}, "rows.1: "),
+        ({"factors": {"f": 0}}, "factors.f: "),
+    ):
+        refused = api("POST", "/v1/experiments", {"name": "refused", "cols": 2} | body).json()
+        assert refused["detail"].startswith(f"expected {place}"), refused["detail"]
 
 
 def test_void(api):

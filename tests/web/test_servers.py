@@ -58,6 +58,20 @@ def test_the_command_sends_visitors(tmp_path):
         assert "does not know: 'good' with 'top'" in " ".join(named.output.split())
 
 
+def test_visitors_of_a_world_that_changes_or_is_no_product(tmp_path):
+    with running(tmp_path / "rankone.db") as url, Client(url) as client:
+        more = ["--policy", "ucb1", "--visits", "60", "--rate", "100000"]
+        send = lambda spec: CliRunner().invoke(build_app(), ["simulate-traffic", url, spec, "-p", spec, *more])  # noqa: E731
+        changing = send("product:2x1x2:low=0.9,high=1|changes=1,at=30,wear=1e9")
+        assert changing.exit_code == 0, changing.output
+        assert "at first; then it changes" in " ".join(changing.output.split())
+        table = send("exception:2x2:low=0,high=0.1,best=1")
+        assert "does not know: 'row 2' with 'col 2', 100.0% clicks." in " ".join(table.output.split())
+        report = client.experiment("exception:2x2:low=0,high=0.1,best=1").report()
+        assert (report.decisions, report.best_row, report.best_col) == (60, "row 2", "col 2")
+        assert "expected a problem on pairs or combinations" in str(send("cascade:4x2").exception)
+
+
 def test_the_default_policy_serves(tmp_path):
     with running(tmp_path / "rankone.db") as url, Client(url, timeout=300) as client:
         experiment = client.create("homepage", HOMEPAGE["rows"], HOMEPAGE["cols"])

@@ -66,5 +66,6 @@ def _show(reports: Sequence[Report], damaged: Mapping[str, str]) -> None:
 
 def _status(report: Report) -> str:
     verdict = "good enough" if report.good_enough else "decided" if report.decided else ""
+    verdict = "in doubt" if verdict and report.doubted else verdict
     said = ["stopped" if report.stopped else "runs", verdict, "check traffic" if report.shortfalls else ""]
     return ", ".join(filter(None, said))

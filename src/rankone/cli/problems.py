@@ -30,6 +30,7 @@ def problems(as_json: bool = typer.Option(False, "--json", help="Print JSON and 
     print("Write parameters as needle:32x32:p=0.1,gap=0.4; 0.1x0.2 is 0.1 for the rows and 0.2 for the columns.")
     print("ITEMSxPOSITIONS are lists, for policies that play lists: cascade:16x4:p=0.2,gap=0.15.")
     print("After a bar, how it changes meanwhile: needle:8x8|changes=3, |drift=3, |daily=0.6,weekly=0.2, |wear=5000.")
+    print("In a shell write such a name in quotes: the bar would begin another command.")
     print(FILES)
 
 

@@ -14,7 +14,9 @@ from rankone.cli._options import policy_names, whole_number
 def simulate_traffic(
     url: str = typer.Argument(..., help="Address of the service, such as http://127.0.0.1:8000."),
     name: str = typer.Argument(..., help="Name of the experiment; created if it is missing."),
-    problem: str = typer.Option(..., "--problem", "-p", help="How visitors click: needle:8x8, a file, ..."),
+    problem: str = typer.Option(
+        ..., "--problem", "-p", help="How visitors click: needle:8x8, a file, 'needle:8x8|changes=1' in quotes, ..."
+    ),
     policy: str | None = typer.Option(
         None, "--policy", "-P", autocompletion=policy_names, help="Policy, if the experiment has to be created."
     ),
@@ -30,15 +32,14 @@ def simulate_traffic(
 
     import rankone
     from rankone.client.client import Client
-    from rankone.serving.names import combination_text
     from rankone.serving.segment_names import segment_in_line
     from rankone.specs import amount
+    from rankone.web.traffic import names_of, truth_of
     from rankone.web.traffic import simulate_traffic as run
 
     found = rankone.as_problem(problem)
     said = None if segment is None else segment_in_line(segment)
-    pair = isinstance(found, rankone.RankOne)
-    named = {"row": found.row_names, "col": found.col_names} if pair else found.level_names
+    named = names_of(found)
     console = Console(stderr=True, markup=False, highlight=False)
     with Client(url, token) as client:
         known = client.experiments()  # nobody there, or the token is wrong: that comes before all else
@@ -46,9 +47,9 @@ def simulate_traffic(
             report = client.experiment(name).report()
             own = {factor.name: [level.name for level in factor.levels] for factor in report.factors}
             named = own if tuple(map(len, own.values())) == found.shape else named
-    best = {factor: names[level] for (factor, names), level in zip(named.items(), found.best_decision(), strict=True)}
-    truth = f"{combination_text(best)}, {found.best_mean:.1%} clicks"
-    console.print(f"Simulated visitors for '{name}'. The truth, which the experiment does not know: {truth}.")
+    console.print(
+        f"Simulated visitors for '{name}'. The truth, which the experiment does not know: {truth_of(found, named)}."
+    )
     console.print(f"Watch it at {url} - Ctrl-C ends it.")
     with Client(url, token) as client, console.status("") as status:
 

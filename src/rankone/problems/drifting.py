@@ -105,6 +105,22 @@ def _loss(world: DriftingWorld, shown: Any) -> float:
     return world.level[DRIFT_SITE] * (world.level[DRIFT_TOP] - world.now[combination_of(world, shown)])
 
 
+def rate_at(world: DriftingWorld, decision: int, shown: Sequence[int]) -> float:
+    """Return how often a combination is clicked at a decision: the kernels' rates, for visitors one by one."""
+    segment = int(np.searchsorted(world.starts, decision, "right")) - 1
+    number = int(np.ravel_multi_index(tuple(shown), tuple(world.sizes)))
+    rate = float(world.rates[segment, number])
+    if world.clock[DRIFT_SMOOTH] and segment + 1 < len(world.starts):
+        start, end = world.starts[segment : segment + 2]
+        rate += (float(world.rates[segment + 1, number]) - rate) * float(decision - start) / float(end - start)
+    if world.level[DRIFT_HALF] > 0.0:
+        worn = sum(float(world.shown[first + level]) for first, level in zip(world.first, shown, strict=True))
+        rate *= 0.5 ** (worn / float(world.level[DRIFT_HALF]))
+    for swing, period in world.cycles.tolist():
+        rate *= (1.0 + swing * math.sin(2.0 * math.pi * decision / period)) / (1.0 + swing)
+    return rate
+
+
 class Drifting(Problem):
     """A problem that changes as a schedule says.
 

@@ -8,8 +8,15 @@ def against_text(ratio: float | None, low: float, high: float | None) -> str:
 
     >>> against_text(0.82, 0.74, 0.91), against_text(None, 0.0, None)
     ('18% fewer, between 9% and 26%', 'not known yet')
+    >>> against_text(1.0, 0.82, 1.0)
+    'as many, at most 18% fewer'
     """
-    return "not known yet" if ratio is None else f"{compared_text(ratio)}, {between_text(low, high)}"
+    if ratio is None:
+        return "not known yet"
+    alike, between = abs(ratio - 1.0) < 0.0005, between_text(low, high)
+    if alike and between.endswith("%"):  # there is no "fewer" or "more" before it that it could borrow
+        between += " fewer" if low < 1.0 else " more"
+    return f"{'as many' if alike else compared_text(ratio)}, {between}"
 
 
 def compared_text(ratio: float) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from rankone.serving.clock import AHEAD
 from rankone.serving.names import combination_text
 from rankone.serving.ratio_wording import between_text, compared_text, part_of, percent
+from rankone.serving.segment_report import leaders_beaten
 from rankone.specs import amount, duration
 
 if TYPE_CHECKING:
@@ -245,9 +246,10 @@ def prior_text(report: Report) -> list[str]:
 
 def _segments(report: Report) -> list[str]:
     """Say that a statement about all visitors needs ratios that they share, where it is proven that they do not."""
-    if report.segments is None or not report.segments.depends:
+    if report.segments is None or not (report.segments.depends or leaders_beaten(report)):
         return []
-    return ["What is best depends on the segment, so this is no statement about the visitors of each of them."]
+    why = "What is best depends on the segment" if report.segments.depends else "Not every segment agrees with that"
+    return [f"{why}, so this is no statement about the visitors of each of them."]
 
 
 def _forbidden(report: Report) -> list[str]:

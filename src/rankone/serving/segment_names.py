@@ -55,10 +55,10 @@ def checked_segment(value: Any) -> Segment:
 def _segment(items: tuple[tuple[str, str], ...]) -> Segment:
     """Return the segment of these attributes, in whatever order; visitors of one segment share it."""
     for attribute, level in items:
-        what = f"the level of '{attribute[:MAX_ATTRIBUTE]}'"
+        what = f"the level of {_quoted(attribute)}"
         for text, called in ((attribute, "the name of an attribute"), (level, what)):
             if not 0 < len(text) <= MAX_ATTRIBUTE or not text.isprintable():
-                got = text if len(text) <= MAX_ATTRIBUTE else f"{len(text)} characters"
+                got = ascii(text) if len(text) <= MAX_ATTRIBUTE else f"{len(text)} characters"
                 expected = f"{called} as printable text of 1 to {MAX_ATTRIBUTE} characters"
                 raise InputError(expected, got, "give a short name that many visitors share")
     attributes, levels = zip(*sorted(items), strict=True)
@@ -76,11 +76,22 @@ def segment_in_line(text: str) -> Segment:
 
     >>> segment_in_line("device=phone, country=DE").name
     'DE, phone'
+    >>> segment_in_line("device=phone,device=desktop")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    rankone.errors.InputError: expected a segment with one level of each attribute - got device=phone,device=desktop ...
     """
-    parts = [part.partition("=") for part in text.split(",")]
+    parts = [tuple(map(str.strip, part.partition("="))) for part in text.split(",")]
     if not all(equals for _, equals, _ in parts):
         raise InputError("a segment as NAME=LEVEL, several with commas between", text, "try device=phone,country=DE")
-    return checked_segment({attribute.strip(): level.strip() for attribute, _, level in parts})
+    names = [attribute for attribute, _, _ in parts]
+    if len(set(names)) < len(names):
+        raise InputError("a segment with one level of each attribute", text, "give each attribute once")
+    return checked_segment({attribute: level for attribute, _, level in parts})
+
+
+def _quoted(attribute: str) -> str:
+    """Return the name of an attribute as an error shows it, whatever it is made of."""
+    return f"'{attribute}'" if attribute.isprintable() and len(attribute) <= MAX_ATTRIBUTE else "an attribute"
 
 
 def _level_text(attribute: Any, level: Any) -> str:
@@ -91,7 +102,7 @@ def _level_text(attribute: Any, level: Any) -> str:
         return "true" if level else "false"
     if isinstance(level, (str, int)):
         return str(level)
-    what = f"the level of '{attribute[:MAX_ATTRIBUTE]}' as text or a whole number"
+    what = f"the level of {_quoted(attribute)} as text or a whole number"
     if level is None or level != level:
         raise InputError(what, "nothing" if level is None else level, "say 'unknown' where it is not known")
     if isinstance(level, float):
@@ -108,10 +119,8 @@ def check_attributes(segment: Segment, before: tuple[str, ...] | None) -> None:
     if before is None or segment.attributes == before:
         return
     missing = [name for name in before if name not in segment.attributes]
-    do = f"say 'unknown' where {missing[0]} is not known" if missing else f"leave out {_others(segment, before)}"
+    others = [name for name in segment.attributes if name not in before]
+    do = [f"say 'unknown' where {missing[0]} is not known"] if missing else []
+    do += [f"leave out {', '.join(others)}"] if others else []
     expected = f"a segment with {', '.join(before)}, as this experiment was first asked"
-    raise InputError(expected, ", ".join(segment.attributes), do)
-
-
-def _others(segment: Segment, before: tuple[str, ...]) -> str:
-    return ", ".join(name for name in segment.attributes if name not in before)
+    raise InputError(expected, ", ".join(segment.attributes), ", and ".join(do))

@@ -71,7 +71,9 @@ def segments_text(report: Report, condition: str) -> str:
     found = report.segments
     if found is None:
         return ""
-    what = "pair" if report.are_pair else "combination"
+    what, against = "pair" if report.are_pair else "combination", leaders_beaten(report)
+    some, more = ", ".join(against[:_FEW]), len(against) - _FEW
+    some += f" and {more} more" if more > 0 else ""
     wrong = f"That anything proven of segments is wrong has probability at most {report.error_rate:g} {condition}."
     if found.answer == "unknown":
         return "Whether what is best depends on the segment is not known: the policy left nothing to chance."
@@ -79,21 +81,26 @@ def segments_text(report: Report, condition: str) -> str:
         said = f"What is best depends on the segment: no {_one_of(found.depends)} is the best in all of them."
     elif found.answer == "same":
         said = f"The same {what} is the best in each of {amount(len(found.segments), 'segment')}."
+    elif against:
+        said = f"What leads overall is not the best in every segment: {some}. Another {what} may be the best in all."
     else:
         said = f"Nothing so far shows that what is best depends on the segment: one {what} may be the best for all."
-    against = [
-        f"in {segment.name} '{better}' beats '{worse}'"
-        for segment in found.segments
-        for factor, better, worse in segment.beats
-        if worse == report.best.get(factor)
-    ]
-    if against:
-        some, more = against[:_FEW], len(against) - _FEW
-        said += f" Against what leads overall: {', '.join(some)}{f' and {more} more' if more > 0 else ''}."
+    if against and found.answer != "open":
+        said += f" Against what leads overall: {some}."
     if report.shortfalls:
         said += " Outcomes do not come back alike, so that may be wrong."
     proven = found.answer != "open" or against
     return " ".join([said, *([wrong] if proven else []), *_left_over(found)])
+
+
+def leaders_beaten(report: Report) -> list[str]:
+    """Return where a level that leads overall is proven to be beaten, in words."""
+    return [
+        f"in {segment.name} '{better}' beats '{worse}'"
+        for segment in (report.segments.segments if report.segments is not None else ())
+        for factor, better, worse in segment.beats
+        if worse == report.best.get(factor)
+    ]
 
 
 def _one_of(factors: tuple[str, ...]) -> str:
@@ -105,9 +112,8 @@ def _left_over(found: SegmentsReport) -> list[str]:
     said = []
     if found.others[0]:
         visitors = amount(found.others[0], "visitor")
-        said.append(
-            f"{visitors} of other segments are counted together: there is room for {len(found.segments)}, so say less."
-        )
+        room = f"there is room for {len(found.segments)}, so name fewer attributes, or coarser levels of them"
+        said.append(f"{visitors} of other segments are counted together: {room}.")
     if found.unsaid[0]:
         said.append(f"Of {amount(found.unsaid[0], 'visitor')} nothing was said.")
     return said

@@ -81,6 +81,9 @@ class Settings:
         if chosen.by_segment and asked["auto_stop"]:
             do = "leave out auto_stop: what is best may depend on the segment, so there is no one winner to stop on"
             raise InputError("auto_stop, or a policy that tells segments apart", "both", do)
+        if chosen.by_segment and asked["on_misfit"] == INSURE:
+            do = "leave out on_misfit: the policy that insures treats all visitors alike, so segments would be lost"
+            raise InputError("on_misfit='insure', or a policy that tells segments apart", "both", do)
         check_relearns(type(state))  # now, before anything is written, and not when the first row comes or goes
         if len(sizes) == 2:
             check_chances(chosen, *sizes)

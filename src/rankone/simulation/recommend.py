@@ -58,7 +58,8 @@ def recommend(
         guarantee: a bound on regret that holds at finite horizons is needed, not only little regret.
         rank1: False if a click does not need both a good row and a good column, each for itself; None if nobody knows.
         combinations: how many there are, of all factors together, if it is known.
-        changes: whether another pair may become the best while the policy runs.
+        changes: whether another pair may become the best while the policy runs; bounds on regret that hold while
+            nothing changes are then none.
         feedback_model: for whole lists, how they are read: ``"cascade"`` (up to the first click), ``"dcm"`` (several
             clicks, from the top), ``"pbm"`` (each position for itself) or ``"unknown"``; default: pairs are shown.
 
@@ -88,7 +89,14 @@ def recommend(
     late = not as_feedback(feedback).is_immediate
     if rank1 not in (True, False, None):
         raise InputError("rank1 as True, False or None", rank1, "say None if nobody knows")
-    if changes and rank1 is not False and not (guarantee or stages_only):
+    if changes and stages_only:
+        raise InputError("changes or stages_only", "both", "leave one out: a fixed plan cannot follow a change")
+    if changes and rank1 is False:
+        why = (
+            "needs no structure; starts anew when it notices that the rate of a pair has changed, be it with all others"
+        )
+        return _horizon_filled("glr-kl-ucb", why, horizon)
+    if changes:  # no bound that holds while nothing changes is of use then
         return _advice(
             "glr-uts", "notices when another pair becomes the best and starts anew; no policy here has a bound"
         )
@@ -123,7 +131,10 @@ def _insured(combinations: int | None) -> Recommendation:
 
 
 def _for_lists(feedback_model: str, guarantee: bool, horizon: int | None) -> Recommendation:
-    name, why = advice_for(feedback_model, guarantee)
+    return _horizon_filled(*advice_for(feedback_model, guarantee), horizon)
+
+
+def _horizon_filled(name: str, why: str, horizon: int | None) -> Recommendation:
     policy = as_policy(name)
     if horizon is None and getattr(policy, "horizon", 0) is None:
         why += "; a study fills in the horizon, elsewhere say it"

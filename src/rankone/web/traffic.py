@@ -12,15 +12,48 @@ from rankone.client.client import Client, RemoteExperiment
 from rankone.errors import InputError
 from rankone.kernels.world import respond
 from rankone.numerics.seeds import generator
-from rankone.problems import Product, RankOne
+from rankone.problems import Drifting, Means, Problem, Product, RankOne
+from rankone.problems.drifting import rate_at
+from rankone.serving.names import combination_text
 from rankone.serving.segment_names import Segment
 from rankone.web.page.timeline import SIMULATED
+
+
+def names_of(problem: Problem) -> dict[str, list[str]]:
+    """Return the names of a problem's levels, by factor; refuse problems that no experiment on a page has.
+
+    >>> import rankone
+    >>> names_of(rankone.as_problem("needle:2x1|changes=1"))
+    {'row': ['row 1', 'row 2'], 'col': ['col 1']}
+    """
+    found = _at_first(problem)
+    if isinstance(found, Product):
+        return {factor: list(names) for factor, names in found.level_names.items()}
+    return {"row": list(found.row_names), "col": list(found.col_names)}
+
+
+def truth_of(problem: Problem, named: Mapping[str, Sequence[str]]) -> str:
+    """Say what an experiment should find, in these names of levels."""
+    found = _at_first(problem)
+    best = found.best_decision() or (0,) * len(found.shape)
+    rate = float(found.means.max()) if isinstance(found, Means) else found.best_mean
+    levels = {factor: names[level] for (factor, names), level in zip(named.items(), best, strict=True)}
+    then = " at first; then it changes" if isinstance(problem, Drifting) else ""
+    return f"{combination_text(levels)}, {rate:.1%} clicks{then}"
+
+
+def _at_first(problem: Problem) -> RankOne | Product | Means:
+    """Return a world on pairs or combinations as its first visitor finds it."""
+    found = problem.problem if isinstance(problem, Drifting) else problem
+    if not isinstance(found, (RankOne, Product, Means)):
+        raise InputError("a problem on pairs or combinations", repr(problem), "try needle:8x8, or a file")
+    return found
 
 
 def simulate_traffic(
     client: Client,
     name: str,
-    problem: RankOne | Product,
+    problem: Problem,
     *,
     policy: str | None = None,
     rate: float = 200.0,
@@ -48,10 +81,11 @@ def simulate_traffic(
     """
     names = [found["name"] for found in client.experiments()]
     if name not in names:
-        if isinstance(problem, RankOne):
-            client.create(name, problem.row_names, problem.col_names, policy)
+        named = names_of(problem)
+        if list(named) == ["row", "col"]:
+            client.create(name, named["row"], named["col"], policy)
         else:
-            client.create(name, policy=policy, factors=problem.level_names)
+            client.create(name, policy=policy, factors=named)
     experiment = client.experiment(name)
     if isinstance(problem, Product) and name not in names:
         for rule in problem.to_dict().get("forbidden", ()):
@@ -83,7 +117,7 @@ class _Audience:
     def __init__(
         self,
         experiment: RemoteExperiment,
-        problem: RankOne | Product,
+        problem: Problem,
         factors: Sequence[Sequence[str]],
         rate: float,
         limit: int | None,
@@ -95,6 +129,7 @@ class _Audience:
         self._segment = segment
         self._experiment, self._rate, self._limit = experiment, rate, limit
         self._problem, self._world = problem, problem.start()
+        self._came = 0  # visitors who saw something, which is the time of a world that changes
         self._places = [{name: place for place, name in enumerate(names)} for names in factors]
         self._batch, self._seed, self._progress = batch, seed, progress
         self._mutex, self._started, self._began = threading.Lock(), 0, time.monotonic()
@@ -132,9 +167,22 @@ class _Audience:
         shown = tuple(places[name] for places, name in zip(self._places, levels, strict=True))
         if isinstance(self._problem, Product):  # whose kernels are for compiled code alone
             return bool(rng.random() < self._problem.rate(*shown))
+        if isinstance(self._problem, Means):
+            return bool(rng.random() < self._problem.means[shown])
+        if isinstance(self._problem, Drifting):
+            return bool(rng.random() < self._rate_now(shown))
         outcome = [0]
         respond(self._world, shown, outcome, rng)
         return bool(outcome[0])
+
+    def _rate_now(self, shown: Sequence[int]) -> float:
+        """Return how often this is clicked by now, and wear it."""
+        with self._mutex:
+            found = rate_at(self._world, self._came, shown)
+            self._came += 1
+            for first, level in zip(self._world.first, shown, strict=True):
+                self._world.shown[first + level] += 1.0
+        return found
 
     def _next(self) -> int:
         """Return how many visitors come next, when it is time for them; 0: no more."""

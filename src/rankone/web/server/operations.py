@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -213,10 +214,14 @@ def _checked_query(model: type[Body], query: bytes) -> Body:
         raise _explained(error) from None
 
 
+# Which of several kinds of value Pydantic tried, or that it was the name of an entry: no part of a body.
+_BRANCH = re.compile(r"(list|dict)\[|function-\w+\[|constrained-\w+$|\[key\]$")
+
+
 def _explained(error: ValidationError) -> InputError:
     """Return the first thing wrong with a body, in the voice of rankone."""
     first = error.errors(include_url=False)[0]
-    where = ".".join(str(part) for part in first["loc"]) or "the body"
+    where = ".".join(str(part) for part in first["loc"] if not _BRANCH.match(str(part))) or "the body"
     ours = first.get("ctx", {}).get("error")
     if isinstance(ours, InputError):  # one of our own checks
         return InputError(f"{where[:300]}: {ours.expected}", ours.got, ours.do)

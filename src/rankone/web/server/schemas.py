@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from rankone.errors import InputError
 from rankone.serving.messages import MAX_BATCH
 from rankone.serving.names import MAX_FACTORS, MAX_LEVELS, MAX_NAME, checked_name
-from rankone.serving.segment_names import MAX_ATTRIBUTE, MAX_ATTRIBUTES, MAX_LINE
+from rankone.serving.segment_names import MAX_ATTRIBUTE, MAX_ATTRIBUTES, MAX_LINE, checked_segment
 from rankone.serving.settings import MAX_SECONDS
 
 
@@ -20,6 +20,11 @@ def _printable(value: str) -> str:
 def _addressable(value: str) -> str:
     if value in (".", ".."):
         raise InputError("a name that can be part of an address", "only dots", "give another name")
+    return value
+
+
+def _of_a_visitor(value: object) -> object:
+    checked_segment(value)  # in the words that the library has for it
     return value
 
 
@@ -38,6 +43,7 @@ Segment = Annotated[
     Field(
         min_length=1, max_length=MAX_ATTRIBUTES, description="what is known of the visitor; always the same attributes"
     ),
+    BeforeValidator(_of_a_visitor),
 ]
 ByFactor = Annotated[dict[Text, Text], Field(min_length=1, max_length=MAX_FACTORS)]
 
