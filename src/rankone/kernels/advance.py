@@ -11,8 +11,9 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from rankone.compiling.compiled import compiled
 from rankone.kernels.decision import Layout
-from rankone.kernels.policy import Floats, Ints, decide, learn, prepare, recognise, relearn, withdraw
+from rankone.kernels.policy import Floats, Ints, decide, learn, prepare, recognise, relearn, settled, withdraw
 from rankone.kernels.steering import steered_decide
 
 # What one event of a journal means to the policy.
@@ -92,3 +93,15 @@ def advance(state: Any, steering: Any, rng: Any, stretch: Any) -> int:
             recognise(state, stretch.context[place])
             relearn(state, shown[place], tags[place], outcomes[place, 0])
     return len(what)
+
+
+def is_settled(state: Any) -> bool:
+    """Tell whether a policy's choice can never change again; from Python, where kernels of a step cannot be called.
+
+    Nothing is compiled for a policy that never says so.
+    """
+    return settled.has(type(state)) and bool(compiled(_is_settled, type(state).__module__)(state))
+
+
+def _is_settled(state: Any) -> bool:
+    return settled(state)

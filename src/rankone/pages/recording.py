@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankone.compiling.compiled import compiled
-from rankone.kernels.policy import Mask, Race, View, race, settled, view
+from rankone.kernels.advance import is_settled
+from rankone.kernels.policy import Mask, Race, View, race, view
 from rankone.kernels.world import loss, respond
 from rankone.numerics.seeds import generator
 from rankone.pages import narration
@@ -60,10 +60,6 @@ class Frame:
     cols: list[Estimate]
 
 
-def _is_settled(state: Any) -> bool:
-    return settled(state)
-
-
 class Recorder:
     """Plays one run and keeps its frames."""
 
@@ -74,7 +70,6 @@ class Recorder:
         self._world = problem.start()
         self.interval = self.scored_by = ""
         self._outcomes = generator(seed, "explain", problem.digest, policy.label)
-        self._settled = compiled(_is_settled, type(policy).__module__)
         shape = (problem.n_rows, problem.n_cols)
         self._shown, self._clicks = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
         self._met = np.zeros((2, *shape), np.int64)  # outcomes counted for the row, and for the column
@@ -96,7 +91,7 @@ class Recorder:
             decision = agent.ask()
             if before is not None:
                 self._note_race(before)
-            if self._settled(agent.state):
+            if is_settled(agent.state):
                 self._settle(decision)
                 break
             leader = self.frames[-1].leader

@@ -16,8 +16,8 @@ import numpy as np
 
 from rankone.compiling.compiled import compile_errors_explained, compiled
 from rankone.errors import InputError
-from rankone.kernels.advance import LEARN, Stretch, advance
-from rankone.kernels.policy import check_relearns, race, settled, view
+from rankone.kernels.advance import LEARN, Stretch, advance, is_settled
+from rankone.kernels.policy import check_relearns, race, view
 from rankone.numerics.seeds import generator
 from rankone.policies import Agent, Policy, as_policy, known_policies
 from rankone.policies.chances import watch
@@ -250,7 +250,7 @@ class PolicySuite(Suite):
         """A study stops playing a policy that says it is settled."""
         agent = self.agent(horizon=2_000)
         self.play(agent, 2_000, self.game.certain, 5)
-        if compiled(_is_settled, type(self.policy).__module__)(agent.state):
+        if is_settled(agent.state):
             pairs = set(self.play(agent, 300, np.zeros(self.game.certain.shape), 6))
             expect(
                 len(pairs) == 1, "one decision for ever after `settled`", pairs, "say `settled` later, or not at all"
@@ -366,8 +366,3 @@ def _changed(policy: Policy, name: str, value: float) -> Policy:
 def _first_difference(pairs: list[Shown], others: list[Shown]) -> str:
     differences = (place for place, (one, other) in enumerate(zip(pairs, others, strict=True)) if one != other)
     return next((f"{pairs[place]} and {others[place]} at decision {place}" for place in differences), "the same")
-
-
-def _is_settled(state: Any) -> bool:
-    """Ask compiled code: the kernels of a step are not made to be called from Python."""
-    return settled(state)
