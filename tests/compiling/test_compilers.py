@@ -1,6 +1,8 @@
 """What is compiled, and what not: kernels are taken in by their callers, and have no machine code of their own."""
 
+import numba
 import numpy as np
+from numba.core.codegen import CPUCodeLibrary
 
 from rankone.compiling.compiled import compiled, function, noalloc
 
@@ -13,6 +15,16 @@ def half(values):
 @function
 def double(values):
     return values[0] * 2.0
+
+
+@noalloc
+def quarter(values):
+    return half(values) * 0.5
+
+
+@numba.njit
+def of_a_user(values):
+    return quarter(values) + half(values)
 
 
 def entry(values):
@@ -29,3 +41,23 @@ def test_kernels_have_no_machine_code_of_their_own():
 def address(compiled_for_one):
     (made,) = compiled_for_one.overloads.values()
     return made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+
+
+def test_what_numba_compiles_by_itself_may_call_kernels_too():
+    values = np.array([4.0])
+    assert of_a_user(values) == 3.0
+    assert compiled(lambda values: of_a_user(values) + quarter(values), "__main__")(values) == 4.0
+
+
+def test_kernels_are_optimised_with_the_function_that_python_calls(monkeypatch):
+    optimised, usual = [], CPUCodeLibrary._optimize_final_module
+    monkeypatch.setattr(CPUCodeLibrary, "_optimize_final_module", lambda self: optimised.append(self) or usual(self))
+    outer = compiled(outermost, "__main__")
+    assert outer(np.array([4.0], np.float32)) == 1.0  # for which nothing is compiled yet
+    (made,) = outer.overloads.values()
+    assert optimised == [made.library]
+    assert not [each.name for each in made.library.get_defined_functions() if "quarter" in each.name], "all inlined"
+
+
+def outermost(values):
+    return quarter(values)

@@ -23,6 +23,8 @@ from typing import Any
 
 from numba.core import caching
 
+from rankone.compiling.turns import begin_saving, end_turn, take_turn
+
 _KEPT_CACHES = 8
 
 
@@ -47,6 +49,18 @@ def cache_roots(make: bool = False) -> Iterator[Path]:
                 yield spare
 
 
+def can_keep(key: str) -> bool:
+    """Tell whether what is compiled from these sources can be kept in some root; or some root has such already."""
+    for root in cache_roots(make=True):
+        if (root / "kernels" / key).is_dir():
+            return True
+        with contextlib.suppress(OSError):
+            (root / "kernels").mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=root / "kernels").close()
+            return True
+    return False
+
+
 class KernelCache(caching.NullCache):
     """Where Numba looks for one compiled function, and keeps it: in a folder `key` of each root.
 
@@ -63,7 +77,17 @@ class KernelCache(caching.NullCache):
             tidy(root / "kernels" / key)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the function compiled for these types; None if no root has it."""
+        """Return the function compiled for these types; None if no root has it: then it is this process's turn."""
+        found = self._find(sig, target_context)
+        if found is None:
+            what = f"{self._entry.__module__}.{self._entry.__qualname__} {spelled(sig)}"
+            if any(take_turn(root / "kernels" / self._key, what) for root in cache_roots(make=True)):
+                found = self._find(sig, target_context)  # by whoever had the turn before
+            if found is not None:
+                end_turn()
+        return found
+
+    def _find(self, sig: Any, target_context: Any) -> Any:
         for root in cache_roots():
             with contextlib.suppress(Exception):  # a file that was cut short raises nearly anything
                 found = self._at(root).load_overload(sig, target_context)
@@ -74,19 +98,23 @@ class KernelCache(caching.NullCache):
         return None
 
     def save_overload(self, sig: Any, cres: Any) -> None:
-        """Keep the function in the first root that takes it."""
-        for root in cache_roots(make=True):
-            with contextlib.suppress(OSError):
-                files = self._at(root)
-                try:
-                    files.save_overload(sig, cres)
-                except OSError:
-                    raise
-                except Exception:  # the index cannot be read: begin a new one
-                    files.flush()
-                    files.save_overload(sig, cres)
-                self.cache_path = root
-                return
+        """Keep the function in the first root that takes it; the turn ends."""
+        begin_saving()
+        try:
+            for root in cache_roots(make=True):
+                with contextlib.suppress(OSError):
+                    files = self._at(root)
+                    try:
+                        files.save_overload(sig, cres)
+                    except OSError:
+                        raise
+                    except Exception:  # the index cannot be read: begin a new one
+                        files.flush()
+                        files.save_overload(sig, cres)
+                    self.cache_path = root
+                    return
+        finally:
+            end_turn()
 
     def _at(self, root: Path) -> Any:
         return _Files(self._entry, root / "kernels" / self._key)
@@ -98,6 +126,16 @@ class _Files(caching.FunctionCache):
     def __init__(self, entry: Callable[..., Any], directory: Path) -> None:
         self._impl_class: Any = functools.partial(_Content, directory)
         super().__init__(entry)  # type: ignore[no-untyped-call]
+
+    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
+        """Return what the index knows a function by: types in words, as an index of all types takes long to read."""
+        _, *others = super()._index_key(sig, codegen)  # type: ignore[no-untyped-call]
+        return spelled(sig), *others
+
+
+def spelled(sig: Any) -> str:
+    """Return types in words; states of different modules may have the same name."""
+    return ", ".join(f"{getattr(getattr(kind, 'instance_class', None), '__module__', '')} {kind}" for kind in sig)
 
 
 class _Content(caching.CompileResultCacheImpl):

@@ -40,20 +40,21 @@ class Units:
         self._kinds = [
             (world, player) for world in problems for player in policies if missing[world.name, player.label]
         ]
+        alike: dict[tuple[type, type], tuple[Problem, Policy]] = {}
+        for world, player in self._kinds:
+            alike.setdefault((type(world), type(player)), (world, player))
+        self._to_compile = list(alike.values())
         self._missing = missing
         self._steps, self._feedback, self._seed = steps, feedback, seed
         self._taken: dict[tuple[str, str], tuple[int, float]] = {}  # runs done and their seconds
 
     def next(self, parallel: int) -> Unit | None:
         """Return the next unit, None when every run is dealt out; `parallel` workers should all get a share."""
-        while self._kinds:
-            world, player = self._kinds[0]
-            left = self._missing[world.name, player.label]
-            if left:
-                break
-            self._kinds.pop(0)
-        else:
+        kind = self._next_kind(parallel)
+        if kind is None:
             return None
+        world, player = kind
+        left = self._missing[world.name, player.label]
         done, seconds = self._taken.get((world.name, player.label), (0, 0.0))
         size = int(_UNIT_SECONDS * done / max(1e-6 * done, seconds)) if done else 1
         size = max(1, min(size, -(-len(left) // parallel)))
@@ -63,6 +64,20 @@ class Units:
         del left[:count]
         code = versions(*modules_of(player, world))
         return Unit(world, player, self._steps, self._seed, range(first, first + count), self._feedback, code)
+
+    def _next_kind(self, parallel: int) -> tuple[Problem, Policy] | None:
+        """Return whose turn it is; with many workers first one of each that is compiled for itself, so that they do not
+        all wait for the same."""
+        while parallel > 1 and self._to_compile:
+            world, player = self._to_compile.pop(0)
+            if self._missing[world.name, player.label]:
+                return world, player
+        while self._kinds:
+            world, player = self._kinds[0]
+            if self._missing[world.name, player.label]:
+                return world, player
+            self._kinds.pop(0)
+        return None
 
     def learn(self, results: Sequence[Run]) -> None:
         """Note how long runs of this kind take."""
