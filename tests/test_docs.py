@@ -46,7 +46,7 @@ def test_a_page_runs_from_top_to_bottom(page, tmp_path):
     A block marked `file=NAME` is also kept in that file. The service listens at a port of its own.
     """
     port = free_port()
-    code = "from tests.reader import command\n"
+    code = first = "from tests.reader import command\n"
     for language, about, block in BLOCK.findall(page.read_text().replace("127.0.0.1:8000", f"127.0.0.1:{port}")):
         if "no-run" in about:
             continue
@@ -62,6 +62,8 @@ def test_a_page_runs_from_top_to_bottom(page, tmp_path):
             for words in commands(block, ("rankone", "curl")):
                 own_port = ["--port", str(port)] if words[1] == "serve" else []
                 code += f"command(*{words + own_port})\n"
+    if code == first:  # nothing to run
+        return
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
     # Not a file: processes that a page starts would run the file again.
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, env=environment)

@@ -12,6 +12,7 @@ import rankone
 from rankone.problems import known_families
 from rankone.serving.settings import Settings
 from rankone.web.server.limits import Limits
+from tests.conftest import alone
 from tests.own_policies import own_policies
 from tests.test_docs import ROOT
 from tests.web.browser import DESKTOP, PHONE, browser, needs_chromium  # noqa: F401  a fixture
@@ -110,12 +111,15 @@ def test_a_new_page_is_on_the_site_by_itself(generated):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """The site, built; a warning fails it."""
-    folder = tmp_path_factory.mktemp("site")
+def site(shared_folder):
+    """The site, built once for all processes that run tests; a warning fails it."""
+    folder = shared_folder / "site"
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", str(DOCS), str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    with alone(shared_folder / "site.lock"):
+        if not (folder / "built").exists():
+            done = subprocess.run(command, capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+            (folder / "built").touch()
     return folder
 
 

@@ -15,12 +15,16 @@ def recorded():
         return dict(found)
 
 
-@pytest.mark.parametrize("label", LABELS)
+@pytest.fixture(scope="module", params=LABELS)
+def label(request):
+    """Both tests of one policy before those of the next: a process then compiles its kernels once for both."""
+    return request.param
+
+
 def test_studies_play_as_recorded(recorded, label):
     for feedback in FEEDBACKS:
         assert np.array_equal(regrets(label, feedback), recorded[f"{feedback} {label}"])
 
 
-@pytest.mark.parametrize("label", LABELS)
 def test_live_experiments_choose_as_recorded(recorded, label):
     assert np.array_equal(live_choices(label), recorded[f"live {label}"])

@@ -13,18 +13,24 @@ from tests.own_policies import BESIDE_ANOTHER, own_policies
 LATE_LISTS = ("cascade-kl-ucb", "cascade-ts", "gibbs-ts", "grab", "unirank", "toprank", "batchrank")
 
 
+@pytest.fixture(scope="module", params=[*own_policies("all"), "segmented-uts"])
+def name(request):
+    """All tests of one policy before those of the next: a process then compiles its kernels once for all of them."""
+    return request.param
+
+
 class TestEveryPolicy(PolicySuite):
-    @pytest.fixture(autouse=True, params=[*own_policies("all"), "segmented-uts"])
-    def _each(self, request):
-        self.policy = rankone.as_policy(request.param)
+    @pytest.fixture(autouse=True)
+    def _each(self, name):
+        self.policy = rankone.as_policy(name)
         # m-ucb explores all pairs in turn, a third of the time at these horizons: it finds nothing here in time
         yardsticks = ("best", "best-list", "swap-neighbours")
-        self.learns = request.param not in (*yardsticks, "uniform", "random-list", "m-ucb")
+        self.learns = name not in (*yardsticks, "uniform", "random-list", "m-ucb")
         self.horizon = 4_000 if self.policy.plays == "list" else 20_000
-        self.studied_late = self.policy.plays != "list" or request.param in LATE_LISTS
-        self.studied_late &= request.param not in BESIDE_ANOTHER
+        self.studied_late = self.policy.plays != "list" or name in LATE_LISTS
+        self.studied_late &= name not in BESIDE_ANOTHER
         # the papers of these two let exploration begin with the first pair
-        self.draws_ties = request.param not in (*yardsticks, "glr-kl-ucb", "m-ucb")
+        self.draws_ties = name not in (*yardsticks, "glr-kl-ucb", "m-ucb")
 
 
 def test_bad_input_is_answered_in_three_parts():

@@ -193,6 +193,9 @@ def test_the_command(tmp_path, capsys):
     build_app()(command, standalone_mode=False)
     found = json.loads(capsys.readouterr().out)
     assert [line["runs"] for line in found["size"]["points"]] == [3, 3]
+    build_app()([*command[:3], str(tmp_path / "short"), "--horizon", "1e2", *command[4:]], standalone_mode=False)
+    found = json.loads(capsys.readouterr().out)
+    assert {line["horizon"] for each in found.values() for line in each["points"]} == {100}
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import typer
 
 from rankone.cli._commands import STUDY, command
 from rankone.cli._executors import CLUSTER, WORKERS, executor_of
+from rankone.cli._options import whole_number
 
 
 @command("sweep", example="delays --runs 4 --out out/delays", topic=STUDY)
@@ -16,6 +17,9 @@ def sweep(
     file: str = typer.Argument(..., help="A TOML or YAML file, or a shipped example: scaling, delays."),
     out: Path = typer.Option(..., help="Directory for runs, tables and charts; a stopped sweep continues there."),
     runs: int | None = typer.Option(None, help="Runs at each point, instead of the file's."),
+    horizon: int | None = typer.Option(
+        None, parser=whole_number, help="Decisions per run, instead of the file's; 1e5 is fine.", metavar="N"
+    ),
     workers: int | None = WORKERS,
     cluster: str | None = CLUSTER,
     as_json: bool = typer.Option(False, "--json", help="Print the points and exponents as JSON and nothing else."),
@@ -30,7 +34,8 @@ def sweep(
     found = {}
     with executor_of(cluster) as executor:
         for plan in written:
-            settings = plan.settings | ({} if runs is None else {"runs": runs})
+            instead = {"runs": runs, "horizon": horizon}
+            settings = plan.settings | {name: value for name, value in instead.items() if value is not None}
             with progress_bar(f"runs of {plan.name}", out=out, compiles=True) as progress:
                 result = rankone.sweep(
                     **settings, workers=workers, executor=executor, out=out / plan.name, progress=progress

@@ -11,6 +11,7 @@ import typer
 from rankone.cli._commands import SERVICE, command
 from rankone.cli._options import policy_names
 from rankone.cli._progress import stopped_by_hand
+from rankone.errors import StorageError
 
 if TYPE_CHECKING:
     from rankone.policies import Policy
@@ -23,13 +24,15 @@ def warm_up(
     ),
 ) -> None:
     """Compile the policies for this machine: after installing, or while an image is built. What is compiled is kept."""
-    from rankone.compiling.compiled import kept_in
-    from rankone.errors import StorageError
+    from rankone.compiling.cache import can_keep
+    from rankone.compiling.compiled import kept_in, source_key
     from rankone.kernels.decision import same_kind
     from rankone.policies import as_policy, known_policies
     from rankone.serving.warm_up import warm_up as compile_live
 
     chosen = [as_policy(name) for name in policy or sorted(known_policies())]
+    if not can_keep(source_key()):
+        raise _nowhere()
     print("rankone: each takes some seconds, unless it was compiled here before", file=sys.stderr)
     places: dict[Path | None, None] = {}
     with stopped_by_hand(lambda: "what was finished is kept; the same command continues"):
@@ -47,10 +50,14 @@ def warm_up(
                     _play(ready)
                 places[kept_in(live)] = None
     if None in places:
-        do = "name one in RANKONE_CACHE_DIR, here and where the policies run"
-        raise StorageError("a directory for what is compiled", "none that can be written", do)
+        raise _nowhere()
     if places:
         print(f"rankone: ready, kept in {' and '.join(map(str, places))}", file=sys.stderr)
+
+
+def _nowhere() -> StorageError:
+    do = "name one in RANKONE_CACHE_DIR, here and where the policies run"
+    return StorageError("a directory for what is compiled", "none that can be written", do)
 
 
 def _play(policy: Policy) -> None:
