@@ -13,15 +13,21 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from llvmlite import binding as llvm
+from numba.core import config
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 
 from rankone.compiling.turns import end_turn
 
+# What a function may cost and be inlined all the same. LLVM's own limit is 225: kernels that wait to be optimised with
+# the loop look cheaper than they become, and those of the rare cases would fill it.
+_INLINED = 80
 _FRAME = 70_000  # words, for which CPython sets up a chunk of a MiB: the other half of it is for the frames below
 
 
@@ -104,6 +110,26 @@ class _Whole(JITCodeLibrary):
         """Make machine code."""
         self._linking_libraries = _take_in(self._final_module, self)
         super().finalize()  # type: ignore[no-untyped-call]
+
+    def _optimize_final_module(self) -> None:
+        """Optimise as Numba does, but for what is inlined: kernels of the rare cases stay out of the loop."""
+        codegen: Any = self._codegen
+        if hasattr(codegen, "_pass_builder"):  # Numba before 0.62 has none
+            codegen._pass_builder = functools.partial(_pass_builder, codegen._tm)
+        try:
+            super()._optimize_final_module()  # type: ignore[no-untyped-call]
+        finally:
+            vars(codegen).pop("_pass_builder", None)
+
+
+def _pass_builder(machine: Any, opt: Any = None, loop_vectorize: Any = None, slp_vectorize: Any = None) -> Any:
+    """Return Numba's pass builder with another limit of what is inlined."""
+    tuning, usual = llvm.create_pipeline_tuning_options(), vars(config)
+    tuning.speed_level = usual["OPT"] if opt is None else opt
+    tuning.loop_vectorization = usual["LOOP_VECTORIZE"] if loop_vectorize is None else loop_vectorize
+    tuning.slp_vectorization = usual["SLP_VECTORIZE"] if slp_vectorize is None else slp_vectorize
+    tuning.inlining_threshold = _INLINED
+    return llvm.create_pass_builder(machine, tuning)
 
 
 class KernelCompiler(Compiler):
