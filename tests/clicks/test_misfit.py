@@ -34,6 +34,29 @@ def test_the_truth_is_inside(name):
         assert sum(said.deviation_low <= kind.own <= said.deviation_high + 1e-12 for said, _ in found) >= least
 
 
+def test_a_fit_better_than_chance_is_no_proof_that_there_is_no_interaction():
+    """The counts are exactly a product; on average chance would leave some size open, and so does this table."""
+    cells, rates = np.argwhere(np.ones((3, 3, 2))), np.full(18, 0.1)
+    shown = np.full(18, 1_000)
+    said = measure_misfit(cells, (3, 3, 2), shown, (shown * rates).astype(int), rates, generator(3))
+    model = _Model(cells, (3, 3, 2), rates, np.zeros(18), np.full(18, 0.9 / 100.0))
+    assert model.expected(0.0) == pytest.approx(model.freedom)  # Q is chi-squared there
+    assert model.expected(0.009) == pytest.approx(model.freedom / 2.0)
+    rng = generator(4)
+    means = [model_q(model, rng, own=0.003) for _ in range(300)]
+    assert np.mean(means) == pytest.approx(model.expected(0.003), abs=4 * np.std(means) / np.sqrt(300))
+    assert said.deviation == said.deviation_low == 0.0
+    assert 0.03 < said.deviation_high < 0.2
+    assert "(0.0% to 0.0%)" not in said.sentence
+
+
+def model_q(model, rng, own):
+    drawn = _Model(
+        model._cells, model._sizes, model._rates, np.sqrt(model._noise) * rng.standard_normal(18), model._noise
+    )
+    return drawn.fitted(own)[0]
+
+
 def test_many_impressions_reject_what_costs_nothing():
     rates = np.outer([0.08, 0.06, 0.05], [0.9, 0.8])
     rates[2, 1] *= 1.02

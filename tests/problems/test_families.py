@@ -135,7 +135,7 @@ def test_a_problem_stays_as_it_is() -> None:
             r"expected a family of problems \(.*needle, .*random, .*\) or a .csv or .json file - got neddle:3x3 - ",
         ),
         ("needle", r"expected sizes, rows x columns, after 'needle' - got needle - try needle:32x32"),
-        ("needle:32", r"expected sizes, rows x columns"),
+        ("random:32", r"expected sizes, rows x columns"),
         ("needle:3x0", r"expected n_cols as a whole number of at least 1 - got 0 - "),
         ("needle:3x2.5", r"expected n_cols as a whole number of at least 1 - got 2.5 - "),
         ("needle:ax3", r"expected n_rows as a whole number of at least 1 - got a - "),

@@ -134,15 +134,21 @@ def test_bad_csv_is_refused_with_its_place(tmp_path: Path, text: str, message: s
     ("content", "message"),
     [
         ("{not json", r"expected JSON in .*b.json - got Expecting property name"),
-        ([0.5], r"expected rows and cols in .*b.json - got list - "),
-        ({"rows": [0.5], "columns": [0.5]}, r"expected rows and cols in .* - got the keys rows, columns - "),
+        ([0.5], r"expected rows and cols, or factors, in .*b.json - got list - "),
+        (
+            {"rows": [0.5], "columns": [0.5]},
+            r"expected rows and cols, or factors, in .* - got the keys rows, columns - ",
+        ),
         (
             {"rows": [0.5], "cols": [2]},
             r"expected probabilities in \[0, 1\] in cols in .*b.json - got 2.0 at index 0 - ",
         ),
         ({"rows": [0.5], "cols": [0.5], "row_names": ["a", "b"]}, r"expected 1 row_names, one each in .* - got 2 - "),
         ({"problems": []}, r"expected a list of at least one problem in .* - got \[\] - "),
-        ({"problems": [{"rows": [0.5]}]}, r"expected rows and cols in problem 1 of .*b.json - got the keys rows - "),
+        (
+            {"problems": [{"rows": [0.5]}]},
+            r"expected rows and cols, or factors, in problem 1 of .*b.json - got the keys rows - ",
+        ),
         ({"version": 2, "problems": [1]}, r"expected format 'rankone-problems', version 1 in .* version 2 - "),
         ({"format": "other", "problems": [1]}, r"got format 'other'"),
         (

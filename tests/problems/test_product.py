@@ -1,6 +1,7 @@
 """Products of any number of factors: against definitions written out, and what is refused."""
 
 import itertools
+import json
 import math
 
 import numpy as np
@@ -88,6 +89,7 @@ def test_every_combination_but_the_best_has_a_better_neighbour():
 
 def test_says_when_single_changes_may_not_lead_to_the_best():
     assert MORE.peaks == 2
+    assert MORE.description()["never shown together"] == "B + button 2"
     assert MORE.description()["combinations that no single change makes better"] == 2
     assert "combinations that no single change makes better" not in Product(PLAIN).description()
 
@@ -100,12 +102,35 @@ def test_files_keep_it(tmp_path, suffix):
 
 
 def test_a_file_keeps_interactions_and_rules(tmp_path):
-    save_problem(MORE, tmp_path / "page.json")
+    MORE.save(tmp_path / "page.json")
     assert load_problem(tmp_path / "page.json") == MORE
     assert load_problem(tmp_path / "page.json").digest == MORE.digest != Product(PLAIN).digest
 
 
+def test_a_json_file_by_hand_needs_factors_only(tmp_path):
+    (tmp_path / "page.json").write_text(json.dumps({"factors": PLAIN, "note": "left alone"}))
+    assert load_problem(tmp_path / "page.json") == Product(PLAIN, name="page")
+
+
+def test_many_factors_of_realistic_effects_have_the_rate_that_was_asked_for():
+    many = rankone.as_problem("headlines:2x2x2x2x2x2x2x2:rate=0.05")
+    effects = [values / values.max() for values in many.factors.values()]
+    drawn = [values / values.max() for values in rankone.as_problem("headlines:2x2x2x2x2x2x2x2").factors.values()]
+    assert np.allclose(effects, drawn, rtol=1e-12)
+    logs = [np.log(values).mean() for values in many.factors.values()]
+    small = [np.log(values).mean() for values in rankone.as_problem("headlines:2x2x2x2x2x2x2x2").factors.values()]
+    assert sum(logs) - sum(small) == pytest.approx(math.log(0.05 / 0.013))
+    with pytest.raises(InputError, match="expected click rates of at most 1"):
+        rankone.as_problem("headlines:20x20x20:rate=0.9,spread=3")
+
+
 def test_families_have_any_number_of_factors():
+    one = rankone.as_problem("needle:5")
+    assert (one.name, one.shape, one.best_mean) == ("needle:5", (5,), 0.75)
+    with pytest.raises(InputError, match="expected levels of factor 2 as a whole number of at least 1 - got 0"):
+        rankone.as_problem("product:4x0x3")
+    with pytest.raises(InputError, match="expected levels of factor 3 as a whole number of at least 1 - got nothing"):
+        rankone.as_problem("product:4x5x")
     needle = rankone.as_problem("needle:10x4x2:p=0.2,gap=0.3")
     assert needle.shape == (10, 4, 2)
     assert needle.name == "needle:10x4x2:p=0.2,gap=0.3"
@@ -137,6 +162,12 @@ def test_studies_never_show_what_is_forbidden_and_lose_what_is_defined():
         ({"a": [0.5, 0.4], "b": [0.5]}, {"interactions": {("a", "a"): {}}}, "expected interactions by the names of two"),
         ({"a": [0.5], "b": [0.5]}, {"interactions": {("a", "b"): {("x", "b 1"): 2}}}, "expected a level of a: a 1"),
         ({"a": [0.9], "b": [0.9]}, {"interactions": {("a", "b"): {("a 1", "b 1"): 2}}}, "expected click rates in"),
+        ({"a": [0.9], "b": [0.9]}, {"interactions": {("a", "b"): {("a 1", "b 1"): -1}}}, "a number of at least 0 for a 1"),
+        (
+            {"a": [0.9], "b": [0.9]},
+            {"interactions": {("a", "b"): {("a 1", "b 1"): 1}, ("b", "a"): {("b 1", "a 1"): 0.9}}},
+            "expected one number for b 1 and a 1 together - got another one, 0.9",
+        ),
         ({"a": [0.5], "b": [0.5]}, {"forbidden": [{"c": "x"}]}, "expected one of the factors a, b - got 'c'"),
         ({"a": [0.5], "b": [0.5]}, {"forbidden": {"a": "a 1"}}, "expected forbidden as a list of rules"),
         ({"a": [0.5], "b": [0.5]}, {"forbidden": [{"a": "a 1"}]}, "expected rules that leave something to show"),

@@ -202,7 +202,7 @@ def test_counts_of_one_are_singular(sqlite_db):
 
 
 def test_factors_on_the_command_line(sqlite_db):
-    db = str(sqlite_db)
+    db, wish = str(sqlite_db), ("--rate", "0.1", "--lift", "0.3")
     for arguments, said in (
         (
             ("create", db, "page", "--factor", "headline=A,B", "--factor", "image=1,2,3", "--factor", "only=x"),
@@ -219,6 +219,12 @@ def test_factors_on_the_command_line(sqlite_db):
         ),
         (("create", db, "new", "--factor", "headline"), "with an equals sign between - got headline"),
         (("create", db, "new", "--row", "A"), "expected --row and --col, or --factor"),
+        (
+            ("plan", "--factor", "a=2", "--factor", "a=3", *wish),
+            "expected one number of levels of 'a' - got a=2 and a=3",
+        ),
+        (("plan", "--factor", "a=x,x", *wish), "expected levels of 'a' with different names - got 'x' twice"),
+        (("plan", "--factor", "a=1", *wish), "expected at least two combinations - got 1 level"),
         (("create", db, "new", "--factor", "image=1,1"), "levels of 'image' with different names - got '1' twice"),
         (("stop", db, "page", "--level", "image=1", "--level", "image=2"), "one level of each factor"),
         (("exclude", db, "page", "--level", "picture=1"), "one of the factors headline, image, only"),

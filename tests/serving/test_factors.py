@@ -137,7 +137,7 @@ def test_a_stop_shows_one_combination(db):
         page.add_factor("badge", ["none", "new"])
         assert page.ask().levels["badge"] == "none"
         page.retire_level("headline", "B")
-        assert "until level of 'headline' 'B' was retired" in page.report().sentence
+        assert "until level 'B' of 'headline' was retired" in page.report().sentence
         assert not page.ask().filler
 
 
@@ -152,11 +152,11 @@ def test_an_outcome_of_a_retired_level_counts_and_says_so(sqlite_db):
         told = page.tell(first, clicked=True)
         assert (told.status, told.learned) == ("learned", True)
         assert told.note == (
-            "level of 'image' '1' was retired since it was shown: nobody is shown it any more, and this outcome counts "
+            "level '1' of 'image' was retired after this was shown: nobody is shown it any more, and this outcome counts "
             "all the same"
         )
         page.retire_level("button", "try")
-        assert page.tell(second, clicked=False).note.startswith("level of 'image' '1', level of 'button' 'try' were")
+        assert page.tell(second, clicked=False).note.startswith("level '1' of 'image' and level 'try' of 'button' were")
         assert page.tell(other, clicked=True).note is None
         again = page.tell(first, clicked=True)
         assert (again.repeated, again.note) == (True, None)
@@ -303,10 +303,10 @@ def test_what_is_forbidden_binds_stops_and_levels(sqlite_db):
         assert page.report().best == {"a": "B", "b": "x"}  # all look alike; the last that is allowed
         assert error_of(page.stop, levels={"b": "z"}).expected == "a combination that may be shown"
         gone = error_of(page.retire_level, "b", "x")
-        assert gone.got == "'x' gone, which leaves level of 'a' 'B' nothing"
+        assert gone.got == "'x' gone, which leaves level 'B' of 'a' nothing"
         page.retire_level("a", "B")
         page.retire_level("b", "x")
-        assert error_of(page.add_level, "a", "B").got == "'B' back, which leaves level of 'a' 'B' nothing"
+        assert error_of(page.add_level, "a", "B").got == "'B' back, which leaves level 'B' of 'a' nothing"
         page.add_level("b", "x")
         page.add_level("a", "B")
 

@@ -150,7 +150,10 @@ def test_a_level_that_is_added_begins_a_new_statement():
         experiment.add_row("C's")
         report = experiment.report()
         assert not report.decided
-        assert "Row 'C's' was added: since then it is a new statement, with an error of its own." in report.sentence
+        assert (
+            "Row 'C's' was added: the verdict since then is a new statement, with an error of its own."
+            in report.sentence
+        )
 
 
 def test_outcomes_that_are_excluded_begin_a_new_statement():
@@ -158,7 +161,7 @@ def test_outcomes_that_are_excluded_begin_a_new_statement():
         visit(experiment, [0.9, 0.1], [0.9], 100)
         experiment.exclude(row="B")
         report = experiment.report()
-    said = f"{report.excluded:,} outcomes were excluded: since then it is a new statement, with an error of its own."
+    said = f"{report.excluded:,} outcomes were excluded: the verdict since then is a new statement, with an error of its own."
     assert 10 < report.excluded < 100
     assert said in report.sentence
 

@@ -115,7 +115,7 @@ def test_a_plan_shows_itself() -> None:
         ({"rows": 1, "cols": 1}, "at least two pairs"),
         ({"rows": 2.5}, "rows as a whole number"),
         ({"rows": 300}, "at most 256 rows and columns together"),
-        ({"rows": None}, "rows and cols, or factors - got none"),
+        ({"rows": None}, "rows and cols, or factors - got cols only"),
         ({"factors": {"a": 2}}, "rows and cols, or factors - got both"),
         (OF_FACTORS | {"factors": {}}, "factors by name, each with the number of its levels"),
         (OF_FACTORS | {"factors": {"a": 0}}, "levels of 'a' as a whole number of at least 1"),

@@ -50,7 +50,9 @@ def test_the_service_takes_factors_and_answers_with_levels(url):
         ({}, "rows and cols, or factors, for the new experiment 'page'"),
         ({"factors": PAGE, "rows": 2}, "rows and cols, or factors"),
         ({"factors": {}}, "factors"),
-        ({"factors": {"image": []}}, "factors.image"),
+        ({"factors": {"image": []}}, "factors.image: List should have at least 1 item, not 0"),
+        ({"factor": PAGE}, "fields of this request"),
+        ({"factors": PAGE, "control": {}}, "control: "),
         ({"factors": {"image": ["1", "1"]}}, "levels of 'image' with different names"),
         ({"factors": {"a": 2000, "b": 2000, "c": 2000}}, "at most"),
         ({"factors": {f"f{number}": 2 for number in range(21)}}, "factors"),
@@ -79,7 +81,7 @@ def test_the_client_has_what_the_experiment_has(url):
         assert page.retire_level("image", "3") == 2
         shown = next(each for each in page.ask(60) if each.levels["image"] == "1")
         page.retire_level("image", "1")
-        assert page.tell(shown, True).note.startswith("level of 'image' '1' was retired since it was shown")
+        assert page.tell(shown, True).note.startswith("level '1' of 'image' was retired after this was shown")
         page.add_factor("badge", ["none", "new"])
         assert page.stop(levels={"badge": "new", "headline": "B", "image": "4", "button": "try"}) == (
             "B",

@@ -40,10 +40,11 @@ def _with_interval(found: Bounded, unit: str = "") -> str:
 def named(levels: Mapping[str, str]) -> str:
     """Name a combination.
 
-    >>> named({"headline": "A", "image": "2"})
-    "headline 'A' with image '2'"
+    >>> named({"headline": "A", "image": "2"}), named({"headline": "A", "image": "2", "button": "buy"})
+    ("headline 'A' with image '2'", "headline 'A', image '2' and button 'buy'")
     """
-    return " with ".join(f"{factor} '{level}'" for factor, level in levels.items())
+    each = [f"{factor} '{level}'" for factor, level in levels.items()]
+    return " with ".join(each) if len(each) < 3 else f"{', '.join(each[:-1])} and {each[-1]}"
 
 
 def answer(found: Analysis) -> str:

@@ -16,7 +16,7 @@ _MOST, _LONGEST, _MOST_TIMES = 7, 90, 50
 _GREY = "#777777"
 _NOTE = (
     "Left: click rates with each level, as a share of the best level's. "
-    "Right: shares of the decisions over time, levels in the same order from the top."
+    "Right: shares of the decisions of one run over time, levels in the same order from the top."
 )
 
 

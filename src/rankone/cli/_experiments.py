@@ -62,11 +62,18 @@ def sizes_of_factors(given: Sequence[str]) -> dict[str, int]:
     >>> sizes_of_factors(["headline=4", "image=office,dog", "image=cat"])
     {'headline': 4, 'image': 3}
     """
-    named = levels_of_factors(given)
-    return {
-        name: int(levels[0]) if len(levels) == 1 and levels[0].isdecimal() else len(levels)
-        for name, levels in named.items()
-    }
+    from rankone.errors import InputError
+
+    found: dict[str, int] = {}
+    for name, levels in levels_of_factors(given).items():
+        twice = next((level for level in levels if levels.count(level) > 1), None)
+        if twice is not None:
+            raise InputError(f"levels of '{name}' with different names", f"'{twice}' twice", "name each once")
+        if len(levels) > 1 and all(level.isdecimal() for level in levels) and f"{name}={levels[0]}" in given:
+            got = " and ".join(f"{name}={level}" for level in levels)
+            raise InputError(f"one number of levels of '{name}'", got, "name the factor once, or another one")
+        found[name] = int(levels[0]) if len(levels) == 1 and levels[0].isdecimal() else len(levels)
+    return found
 
 
 def level_of_each(given: Sequence[str]) -> dict[str, str] | None:
@@ -91,5 +98,5 @@ def _cut(text: str, example: str) -> tuple[str, str]:
 
     factor, equals, rest = text.partition("=")
     if not equals:
-        raise InputError("a factor and what is meant of it, with an equals sign between", text, f"try {example}")
+        raise InputError("a factor and its levels, with an equals sign between", text, f"try {example}")
     return factor.strip(), rest.strip()

@@ -115,12 +115,14 @@ def _show(found: Rank1Report, chart: Path | None) -> None:
         print(found.misfit.sentence)
     first = found.checks[0]
     if len(found.checks) > 1:
-        names = ("factors", "levels", "levels too") if found.of_factors else ("query", "items", "positions")
+        names = ("factors", "levels", "of the other") if found.of_factors else ("query", "items", "positions")
         columns = {
             **dict(zip(("name", "n_rows", "n_cols"), names, strict=True)),
             "outcomes": "impressions", "clicks": "clicks", "statistic": "statistic", "p_value": "p",
-            "p_holm": "p, Holm", "visible": "visible deviation",
+            "p_holm": "p, Holm",
         }  # fmt: skip
+        if not found.of_factors:  # of which nobody works it out
+            columns["visible"] = "visible deviation"
         show_table(found.summary(), None, columns)
         first = found.doubts[0] if found.doubts else first
     if first.p_value is not None:

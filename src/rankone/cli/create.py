@@ -116,7 +116,8 @@ def create(
             do = f"see it: rankone experiments {shlex.quote(where)}, or choose another name"
             raise InputError("the name of a new experiment", name, do)
         made = Experiment(name, policy=chosen_policy, db=database, prior=past, weight=weight, **more).report()
-    what = "pairs" if made.are_pair else f"combinations of {', '.join(made.best)}"
+    one = all(len(each.levels) == 1 for each in made.factors)
+    what = "pairs" if made.are_pair else f"combination{'' if one else 's'} of {', '.join(made.best)}"
     size = " x ".join(str(len(each.levels)) for each in made.factors)
     chosen = f"{size} {what}, goal {made.goal}, policy {made.policy}"
     print(f"'{name}' is ready: {chosen}, in {where}.", file=sys.stderr)

@@ -11,7 +11,9 @@ from rankone.cli._commands import STUDY, command
 FILES = """A problem can also be a file:
   FILE.csv         columns side (row or col), name, probability: a line for each row and column;
                    or factor, level, probability; or, if it changes, decision, row, col, rate: from then on
-  FILE.json        {"rows": [0.9, 0.5], "cols": [0.8, 0.3]}, and row_names, col_names, name where wanted
+  FILE.json        {"rows": [0.9, 0.5], "cols": [0.8, 0.3]}, and row_names, col_names, name where wanted;
+                   or {"factors": {"headline": [0.9, 0.5], "image": [0.8, 0.3], ...}}, and level_names,
+                   interactions, forbidden, scale, base, name, as rankone.problems.save_problem writes them
   FILE.json#NAME   one of the problems of {"format": "rankone-problems", "version": 1, "problems": [...]}"""
 
 

@@ -36,7 +36,8 @@ MOST_FACTORS, MOST_COMBINATIONS = 20, 10**12
 def check_combinations(sizes: Sequence[int]) -> None:
     """Refuse more factors or combinations than can be numbered safely."""
     if not 1 <= len(sizes) <= MOST_FACTORS:
-        raise InputError(f"from 1 to {MOST_FACTORS} factors", f"{len(sizes)}", "name the levels of each, as in 4x5x3")
+        do = "leave some out, or let a level of one factor stand for levels of two" if sizes else "name at least one"
+        raise InputError(f"from 1 to {MOST_FACTORS} factors", f"{len(sizes)}", do)
     if math.prod(sizes) > MOST_COMBINATIONS:
         got = f"{' x '.join(map(str, sizes))} = {math.prod(sizes):,}"
         raise InputError(f"at most {MOST_COMBINATIONS:,} combinations", got, "take levels or factors away")

@@ -56,7 +56,8 @@ class Policy:
         """Refuse to play another kind of decision than is asked for, before anything is played."""
         if not same_kind(self.plays, asked, shape):
             got = f"{self.label}, which plays {KINDS[self.plays]}"
-            raise InputError(f"a policy that plays {KINDS[asked]}, as {whose} asks for", got, "choose another policy")
+            do = "choose another policy" if asked == "list" else "choose another policy, such as 'uts'"
+            raise InputError(f"a policy that plays {KINDS[asked]}, as {whose} asks for", got, do)
 
     @functools.cached_property  # asked for at every live decision
     def label(self) -> str:

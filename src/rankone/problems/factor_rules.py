@@ -48,16 +48,22 @@ def shared_parts(interactions: Mapping[Any, Any], levels: Levels, scale: str) ->
     """Return for each two factors the table of what their levels have together."""
     none = 1.0 if scale == "product" else 0.0
     found: Tables = {}
+    seen: set[tuple[int, int, int, int]] = set()
     for pair, parts in interactions.items():
         if not isinstance(pair, (tuple, list)) or len(pair) != 2 or pair[0] == pair[1]:
             do = "try {('headline', 'image'): {('A', '2'): 1.3}}"
             raise InputError("interactions by the names of two factors", pair, do)
         for names, part in parts.items():
             (one, first), (other, second) = (place_of(pair[side], names[side], levels) for side in (0, 1))
+            together = " and ".join(names)
             if not is_number(part) or not math.isfinite(part) or (scale == "product" and part < 0.0):
-                raise InputError(f"a number for {' and '.join(names)} together", part, "try 1.3")
+                least = " of at least 0" if scale == "product" else ""
+                raise InputError(f"a number{least} for {together} together", part, "try 1.3")
             if one > other:
                 one, first, other, second = other, second, one, first
+            if (one, first, other, second) in seen:
+                raise InputError(f"one number for {together} together", f"another one, {part:g}", "name them once")
+            seen.add((one, first, other, second))
             sizes = [len(each) for each in levels.values()]
             table = found.setdefault((one, other), np.full((sizes[one], sizes[other]), none))
             table[first, second] = part

@@ -4,7 +4,8 @@
   number of factors: a header ``factor,level,probability`` and a line for each level.
 * CSV of a problem that changes: a header ``decision,row,col,rate``; from that decision on (the first is 0) the pair is
   clicked at that rate. Pairs that a decision does not name stay as they are (`rankone.Drifting`).
-* JSON, one problem: the values of `RankOne.to_dict`; only ``rows`` and ``cols`` must be there.
+* JSON, one problem: the values of `RankOne.to_dict`; only ``rows`` and ``cols`` must be there. Of any number of
+  factors: those of `Product.to_dict`; only ``factors`` must be there.
 * JSON, one problem of another kind (`rankone.lists`): the values of its `to_dict`, and its ``kind``.
 * JSON, several: ``{"format": "rankone-problems", "version": 1, "problems": [{"name": ..., "rows": ..., ...}, ...]}``.
   One of them is meant by ``file.json#NAME``.
@@ -226,11 +227,14 @@ def _from_collection(content: dict[str, Any], path: Path) -> list[Any]:
 
 
 def _from_values(values: Any, default_name: str | None, where: str) -> Any:
+    if isinstance(values, dict) and "factors" in values:
+        values = {"kind": Product.kind} | values
     if isinstance(values, dict) and values.get("kind", RankOne.kind) != RankOne.kind:
         return _of_its_kind({"name": default_name} | values, where)
     if not isinstance(values, dict) or "rows" not in values or "cols" not in values:
         got = f"the keys {', '.join(map(str, values))}" if isinstance(values, dict) else type(values).__name__
-        raise InputError(f"rows and cols in {where}", got, 'try {"rows": [0.9, 0.5], "cols": [0.8, 0.3]}')
+        do = 'try {"rows": [0.9, 0.5], "cols": [0.8, 0.3]}'
+        raise InputError(f"rows and cols, or factors, in {where}", got, do)
     known = {key: _with_texts(key, values[key]) for key in _KEYS if values.get(key) is not None}
     try:
         return RankOne(**({"name": default_name} | known))

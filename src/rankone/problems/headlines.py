@@ -21,10 +21,15 @@ from rankone.specs import Pair, is_number, whole_number
 def _factors(sizes: list[int], seed: int, rate: float, spread: float | Pair) -> list[Vector]:
     """Draw any number of factors, with the larger spread and the smaller one in turn."""
     seed, each = whole_number("seed", seed, least=0), _checked(rate, spread)
-    drawn = [
-        rate ** (1.0 / len(sizes)) * np.exp(each[place % 2] * generator(seed, "headlines", place).standard_normal(size))
+    share = rate ** (1.0 / len(sizes))
+    effects = [
+        np.exp(each[place % 2] * generator(seed, "headlines", place).standard_normal(size))
         for place, size in enumerate(sizes)
     ]
+    drawn = [share * values for values in effects]
+    if max(float(values.max()) for values in drawn) > 1.0:  # many factors: each has the same share of the best rate
+        best = math.prod(float(values.max()) for values in drawn)
+        drawn = [best ** (1.0 / len(sizes)) / values.max() * values for values in effects]
     _refuse_above_one(drawn, rate, spread)
     return drawn
 
@@ -51,7 +56,7 @@ def _refuse_above_one(drawn: list[Vector], rate: float, spread: float | Pair) ->
 def headlines(
     n_rows: int, n_cols: int, *, seed: int = 0, rate: float = 0.013, spread: float | Pair = (0.19, 0.14)
 ) -> tuple[Vector, Vector]:
-    """Click rates near `rate`, log effects of rows and columns normal with standard deviations `spread`.
+    """Click rates near `rate`, log effects of levels normal with standard deviations `spread`, in turn.
 
     One seed is one problem, everywhere; a larger problem of the same seed begins with the smaller one.
 

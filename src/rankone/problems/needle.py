@@ -28,7 +28,7 @@ def _factors(sizes: list[int], p: float | Pair, gap: float | Pair) -> list[Vecto
 @old_positions("p", "gap")
 @family("needle", factors=_factors)
 def needle(n_rows: int, n_cols: int, *, p: float | Pair = 0.25, gap: float | Pair = 0.5) -> tuple[Vector, Vector]:
-    """All levels have probability p, but the first row and the first column have p + gap.
+    """All levels have probability p, but the first of each factor has p + gap.
 
     Args:
         n_rows: number of rows, K; the needle is the pair (0, 0).

@@ -9,6 +9,7 @@ import functools
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -284,6 +285,8 @@ class Product(Problem, Shown):
         alone = [name for name, values in self.factors.items() if len(values) == 1]
         if alone:
             found["factors with one level, nothing to find out"] = ", ".join(alone)
+        if len(self.rules):
+            found["never shown together"] = "; ".join(" + ".join(rule.values()) for rule in self._named_rules())
         if self.peaks != 1:
             several = "several are possible" if self.peaks is None else self.peaks
             found["combinations that no single change makes better"] = several
@@ -298,17 +301,27 @@ class Product(Problem, Shown):
                 [*pair, *levels, part] for pair, parts in self.interactions.items() for levels, part in parts.items()
             ]
         if len(self.rules):
-            found["forbidden"] = [
-                {
-                    factor: names[level]
-                    for (factor, names), level in zip(self.level_names.items(), rule, strict=True)
-                    if level >= 0
-                }
-                for rule in self.rules.tolist()
-            ]
+            found["forbidden"] = self._named_rules()
         if self.scale != "product":
             found |= {"scale": self.scale, "base": self.base}
         return found
+
+    def save(self, path: str | Path) -> None:
+        """Write the problem to a ``.json`` file, or a plain product to ``.csv``, that `rankone.as_problem` reads."""
+        from rankone.problems.files import save_problem
+
+        save_problem(self, path)
+
+    def _named_rules(self) -> list[dict[str, str]]:
+        """Return what is forbidden, by the names of factors and levels."""
+        return [
+            {
+                factor: names[level]
+                for (factor, names), level in zip(self.level_names.items(), rule, strict=True)
+                if level >= 0
+            }
+            for rule in self.rules.tolist()
+        ]
 
     @property
     def title(self) -> str:

@@ -172,8 +172,9 @@ def _member(found: Family, spec: str, rest: str) -> Problem:
     sizes, _, settings = rest.partition(":")
     first, cross, second = sizes.partition("x")
     hints = {key: hint for key, hint in typing.get_type_hints(found.make).items() if key in found.parameters}
-    if found.factors is not None and "x" in second:
-        numbers = [parse_whole_number(f"levels of factor {place}", size) for place, size in enumerate(sizes.split("x"))]
+    if found.factors is not None and sizes and ("x" in second or not cross):
+        each = enumerate(sizes.split("x"), start=1)
+        numbers = [parse_whole_number(f"levels of factor {place}", size or "nothing") for place, size in each]
         return found.factors(numbers, **parse_settings(f"{found.name}:{sizes}", settings, hints, found.parameters))
     if not cross:
         lists = found.sizes != ("n_rows", "n_cols")

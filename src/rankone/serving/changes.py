@@ -27,6 +27,7 @@ from rankone.serving.names import (
     checked_levels,
     checked_name,
     combination_text,
+    level_text,
 )
 from rankone.serving.settings import checked_combinations
 from rankone.serving.verdict import verdict_of
@@ -189,8 +190,8 @@ def draft_levels(fold: Fold, draft: Draft, factor: str, name: str, add: bool) ->
     number = _changed(factors[factor], factor, name, add)
     checked_combinations(factors.sizes)
     _check_all_shown(factors, whole_rules(fold.forbidden, factors), f"'{name}' {'back' if add else 'gone'}")
-    what = factor if factor in PAIR else called(factor)
-    why = f"{what} '{name}' {'added' if add else 'retired'}"
+    what = f"{factor} '{name}'" if factor in PAIR else level_text(factor, name)
+    why = f"{what} {'added' if add else 'retired'}"
     draft.add(Kind.ERA, -1, texts=Texts(note=era_note(fold, why, factors)))
     return number
 
@@ -209,7 +210,9 @@ def draft_forbidden(fold: Fold, draft: Draft, levels: Mapping[str, str], forbid:
     if forbid:
         _check_forbidden(fold, levels, rule, before)
     elif rule not in before:
-        known = "; ".join(combination_text(named) for named in names_of(fold.forbidden, fold.factors)) or "none"
+        known = "; ".join(combination_text(named) for named in names_of(fold.forbidden, fold.factors))
+        if not known:
+            raise InputError("something that is forbidden", f"{text}, and nothing is", "nothing is to be done")
         raise InputError(f"what is forbidden: {known}", text, "allow one of these")
     rules = [*before, rule] if forbid else [known for known in before if known != rule]
     note = era_note(fold, f"{text} {'forbidden' if forbid else 'allowed again'}", forbidden=rules)
@@ -251,7 +254,7 @@ def _check_all_shown(factors: Factors, rules: list[list[int]], change: str) -> N
             factor = list(factors)[place]
             alone = factors[factor].names[living[place][int(np.argmin(left))]]
             expected = "to leave every level something to be shown with"
-            got = f"{change}, which leaves {called(factor)} '{alone}' nothing"
+            got = f"{change}, which leaves {level_text(factor, alone)} nothing"
             raise InputError(expected, got, "retire that level instead, or forbid less")
 
 
@@ -275,7 +278,7 @@ def _among(names: Sequence[str], factor: str, name: str) -> int:
     if name not in names:
         side = called(factor)
         do = did_you_mean(name, names, f"name a {side} that is there")
-        raise InputError(f"one of the {called_all(factor)} {', '.join(names)}", f"{side} '{name}'", do)
+        raise InputError(f"one of the {called_all(factor)} {', '.join(names)}", level_text(factor, name), do)
     return names.index(name)
 
 

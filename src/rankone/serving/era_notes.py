@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankone.kernels.policy import check_relearns, defeats
-from rankone.serving.names import called, combination_text
+from rankone.serving.names import combination_text, level_text
 from rankone.serving.unknown_policy import UnknownPolicy
 
 if TYPE_CHECKING:
@@ -48,6 +48,6 @@ def _stop_after(fold: Fold, factors: Factors) -> dict[str, Any]:
         return {}
     for (factor, levels), level in zip(factors.items(), stopped, strict=False):  # some factor may be new
         if not levels.live[level]:
-            on, gone = combination_text(shown), f"{called(factor)} '{levels.names[level]}'"
+            on, gone = combination_text(shown), level_text(factor, levels.names[level])
             return {"resumed": f"it was stopped on {on} until {gone} was retired"}
     return {"stopped": fold.stopped}

@@ -57,7 +57,7 @@ class Outcome(NamedTuple):
     status: str  # "learned", "held" (until its window ends), "late" or "void"
     learned: bool
     repeated: bool = False  # True: it was told before, this time changed nothing
-    note: str | None = None  # what else there is to know of it: that a level was retired since it was shown
+    note: str | None = None  # what else there is to know of it: that a level was retired after it was shown
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values; without a note where there is none."""

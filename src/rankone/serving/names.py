@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from typing import Any
 
 from rankone.errors import InputError
@@ -34,7 +34,7 @@ def checked_levels(values: Any, side: str) -> tuple[str, ...]:
         do = f"pass {every}=['{side} A', '{side} B']" if side in PAIR else f"pass '{side}': ['A', 'B']"
         raise InputError(f"{every} as a list of names", values, do)
     if not 1 <= len(values) <= MAX_LEVELS:
-        raise InputError(f"1 to {MAX_LEVELS:,} {every}", len(values), "name as many")
+        raise InputError(f"1 to {MAX_LEVELS:,} {every}", len(values), _few_or_many(values))
     what = f"{side} name" if side in PAIR else f"name of a {called(side)}"
     names = tuple(checked_name(value, what) for value in values)
     if len(set(names)) != len(names):
@@ -58,11 +58,15 @@ def checked_factors(rows: Any, cols: Any, factors: Any) -> tuple[Any, Any, Any]:
         do = "pass factors={'headline': ['A', 'B'], 'image': ['1', '2'], 'button': ['x', 'y']}"
         raise InputError("factors as a dictionary of names and their levels", factors, do)
     if not 1 <= len(factors) <= MAX_FACTORS:
-        raise InputError(f"1 to {MAX_FACTORS} factors", len(factors), "name as many")
+        raise InputError(f"1 to {MAX_FACTORS} factors", len(factors), _few_or_many(factors))
     named = tuple((checked_name(name, "factor name"), checked_levels(levels, name)) for name, levels in factors.items())
     if tuple(factors) == PAIR:
         return named[0][1], named[1][1], None
     return None, None, named
+
+
+def _few_or_many(given: Sized) -> str:
+    return "leave some out" if len(given) else "name at least one"
 
 
 def named_levels(row: Any, col: Any, levels: Any) -> dict[str, str]:
@@ -88,6 +92,15 @@ def called(factor: str) -> str:
     ('row', 'column', "level of 'image'")
     """
     return {"row": "row", "col": "column"}.get(factor, f"level of '{factor}'")
+
+
+def level_text(factor: str, name: str) -> str:
+    """Return one level by its name, as sentences have it.
+
+    >>> level_text("row", "A"), level_text("col", "1"), level_text("image", "2")
+    ("row 'A'", "column '1'", "level '2' of 'image'")
+    """
+    return f"{called(factor)} '{name}'" if factor in PAIR else f"level '{name}' of '{factor}'"
 
 
 def called_all(factor: str) -> str:

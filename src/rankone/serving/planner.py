@@ -49,7 +49,7 @@ from rankone.serving.journal import (
     Texts,
 )
 from rankone.serving.messages import Answer, Ask, AskedBefore, Decision, Outcome, Request, Tell, Void
-from rankone.serving.names import called
+from rankone.serving.names import level_text
 from rankone.serving.packing import unpack_shown
 from rankone.serving.segment_names import check_attributes
 from rankone.serving.settings import Settings
@@ -298,9 +298,9 @@ class Planner:
         }
         if not gone:
             return None
-        some = ", ".join(f"{called(factor)} '{name}'" for factor, name in gone.items())
+        some = " and ".join(level_text(factor, name) for factor, name in gone.items())
         was, it = ("was", "it") if len(gone) == 1 else ("were", "them")
-        said = f"{some} {was} retired since it was shown: nobody is shown {it} any more"
+        said = f"{some} {was} retired after this was shown: nobody is shown {it} any more"
         return f"{said}, and this outcome counts all the same"
 
     def _asked_before(self, request: Ask) -> PromisedDecisions | list[Decision] | None:

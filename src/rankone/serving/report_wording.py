@@ -33,7 +33,7 @@ _MODEL = (
     "alike"
 )
 _MODEL_OF_FACTORS = _MODEL.replace("each row", "each level").replace("with every column", "whatever it is shown with")
-_ADDED = re.compile(r"(?P<side>row|col|level of '.*'|factor) (?P<name>'.*') added.*")  # why an era began
+_ADDED = re.compile(r"(?P<what>(row|col|factor|level of '.*') '.*'|level '.*' of '.*') added.*")  # why an era began
 _UNTESTED = " (with a window silence is an outcome, so this can be tested by voided decisions only)"
 _UNTIMED = " and equally soon"  # without a window outcomes are weighed as they come, and the sooner looks better
 _STRIKING = 0.05  # p-values of levels that seem to act together
@@ -170,12 +170,12 @@ def _reward(report: Report) -> list[str]:
 
 def _anew(report: Report) -> list[str]:
     """Say what began a new statement: a level that was added, outcomes that were excluded."""
-    own = "since then it is a new statement, with an error of its own."
+    own = "the verdict since then is a new statement, with an error of its own."
     added = [found for why in report.eras[1:] if (found := _ADDED.fullmatch(why))]
     said = []
     if added:
-        word = "column" if added[-1]["side"] == "col" else added[-1]["side"]
-        said.append(f"{word[0].upper()}{word[1:]} {added[-1]['name']} was added: {own}")
+        what = re.sub("^col ", "column ", added[-1]["what"])
+        said.append(f"{what[0].upper()}{what[1:]} was added: {own}")
     if report.excluded:
         were = "was" if report.excluded == 1 else "were"
         said.append(f"{amount(report.excluded, 'outcome')} {were} excluded: {own}")

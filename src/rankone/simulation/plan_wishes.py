@@ -9,7 +9,7 @@ from typing import Any
 from rankone.errors import InputError
 from rankone.kernels.decision import check_combinations
 from rankone.kernels.steering import GOALS
-from rankone.specs import is_number, whole_number
+from rankone.specs import amount, is_number, whole_number
 
 _MOST_LEVELS = 256
 
@@ -23,7 +23,8 @@ def planned_factors(rows: Any, cols: Any, factors: Any) -> dict[str, int]:
     example = "try factors={'headline': 4, 'image': 5, 'button': 3}"
     if factors is None:
         if rows is None or cols is None:
-            raise InputError("rows and cols, or factors", "none", example)
+            got = "none" if rows is cols else f"{'rows' if cols is None else 'cols'} only"
+            raise InputError("rows and cols, or factors", got, example)
         return {"row": whole_number("rows", rows), "col": whole_number("cols", cols)}
     if rows is not None or cols is not None:
         raise InputError("rows and cols, or factors", "both", "leave out rows and cols: they are two factors")
@@ -44,9 +45,9 @@ def combinations_text(factors: Mapping[str, int]) -> str:
     ('4 x 5 pairs', '4 x 5 x 3 = 60 combinations')
     """
     sizes = " x ".join(map(str, factors.values()))
-    if len(factors) == 2:
-        return f"{sizes} pairs"
-    return f"{sizes} = {math.prod(factors.values()):,} combinations" if len(factors) > 1 else f"{sizes} levels"
+    if len(factors) == 1:
+        return amount(int(sizes), "level")
+    return f"{sizes} pairs" if len(factors) == 2 else f"{sizes} = {math.prod(factors.values()):,} combinations"
 
 
 def check_plan(

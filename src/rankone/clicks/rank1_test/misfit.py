@@ -9,9 +9,11 @@ the fitted levels, an interaction of its own for each combination, of standard d
 **Size.** Q(t^2), the sum of squared residuals over v + t^2 with the levels fitted by the same weights, is chi-squared
 with (combinations - levels left free) degrees of freedom at the true t^2, and falls with t^2. So chi-squared numbers,
 turned into t^2 by Q, are a distribution of what t^2 may be (the Q-profile of meta-analysis: Viechtbauer, Statistics in
-Medicine 26, 2007), with 0 where Q starts below them; an estimated dispersion adds its own scatter. The share of the
-variance between combinations that is interaction is what t^2 leaves after fitting, t^2 (degrees of freedom) /
-(combinations), over that plus the variance of the fitted log rates, noise removed.
+Medicine 26, 2007), with 0 where Q starts below them; an estimated dispersion adds its own scatter. A table that happens
+to fit better than chance makes likely tells nothing of small t^2, so for the upper end of the interval Q counts as at
+least its expectation without interactions (a power-constrained limit: Cowan, Cranmer, Gross and Vitells 2011): that
+only makes it wider. The share of the variance between combinations that is interaction is what t^2 leaves after
+fitting, t^2 (degrees of freedom) / (combinations), over that plus the variance of the fitted log rates, noise removed.
 
 **Cost.** Who shows the product's best combination b loses 1 - m_b / max m of the best clicks. Rates m are drawn given
 the data and each t^2 (levels, then interactions, which are their prior where a combination was never shown), so the
@@ -135,13 +137,15 @@ def measure_misfit(
     found = np.array([fit[0] for fit in fits])
     place = np.interp(-quantiles, -found, np.arange(len(grid)))  # found falls, from the first that is asked for
     drawn = np.where(quantiles >= found[0], 0.0, np.interp(place, np.arange(len(grid)), grid))
+    by_chance = np.maximum(found, [model.expected(each) for each in grid])
+    most = np.where(quantiles >= by_chance[0], 0.0, np.interp(-quantiles, -by_chance, grid))
     point = 0.0 if model.freedom >= found[0] else float(np.interp(-model.freedom, -found, grid))
     where = np.where(drawn > 0.0, np.rint(place), 0.0).astype(np.int64)
     losses = np.concatenate(
         [model.losses(fits[at], float(grid[at]), int((where == at).sum()), rng) for at in np.unique(where).tolist()]
     )
     left, main = model.freedom / len(cells), model.main_variance(fits[0])
-    sizes_of = [point, *np.quantile(drawn, [0.025, 0.975]).tolist()]
+    sizes_of = [point, float(np.quantile(drawn, 0.025)), float(np.quantile(most, 0.975))]
     deviation, low, high = (math.sqrt(each) for each in sizes_of)
     share, share_low, share_high = (_part(left * each, main) for each in sizes_of)
     lost_low, lost_high = np.quantile(losses, [0.05, 0.95]).tolist()
@@ -175,7 +179,7 @@ class _Model:
     def grid(self, least: float) -> Floats:
         """Return values of t^2 from 0 to where Q is below the least number that is asked for."""
         most = 1e-6
-        while self.fitted(most)[0] > least and most < 1e4:
+        while max(self.fitted(most)[0], self.expected(most)) > least and most < 1e4:
             most *= 4.0
         return np.concatenate([[0.0], np.geomspace(most * 1e-6, most, _GRID - 1)])
 
@@ -186,6 +190,14 @@ class _Model:
         errors = inverse @ (self._design.T @ (weights * self._off))
         left = self._off - self._design @ errors
         return float(weights @ left**2), errors, inverse
+
+    def expected(self, own: float) -> float:
+        """Return what Q is on average if interactions are taken to have this variance, and there are none."""
+        weights = 1.0 / (self._noise + own)
+        weighed = self._design * weights[:, None]
+        inverse: Any = np.linalg.pinv(weighed.T @ self._design, hermitian=True)
+        fitted = np.trace(inverse @ (weighed.T * self._noise) @ weighed)
+        return float(weights @ self._noise - fitted)
 
     def main_variance(self, fit: tuple[float, Floats, Floats]) -> float:
         """Return the variance of log rates over all combinations that levels make, noise removed."""

@@ -225,5 +225,10 @@ def _explained(error: ValidationError) -> InputError:
     ours = first.get("ctx", {}).get("error")
     if isinstance(ours, InputError):  # one of our own checks
         return InputError(f"{where[:300]}: {ours.expected}", ours.got, ours.do)
-    got = "something else" if first["type"] in ("missing", "json_invalid") else repr(first["input"])
-    return InputError(f"{where[:300]}: {first['msg']}", got, "see /openapi.json")
+    if first["type"] == "missing":
+        return InputError(f"a field '{where[:300]}'", "none", "add it; /openapi.json has all fields")
+    if first["type"] == "extra_forbidden":
+        return InputError("fields of this request", f"'{where[:300]}'", "leave it out; /openapi.json has all fields")
+    got = "something else" if first["type"] == "json_invalid" else repr(first["input"])
+    said = first["msg"].replace(" after validation", "")
+    return InputError(f"{where[:300]}: {said}", got, "see /openapi.json")

@@ -289,7 +289,7 @@ class OutcomeAnswer(BaseModel):
     status: Literal["learned", "held", "late", "void"]
     learned: bool
     repeated: bool = Field(description="told before; this time changed nothing")
-    note: str | None = Field(None, description="that a level was retired since it was shown; left out otherwise")
+    note: str | None = Field(None, description="that a level was retired after it was shown; left out otherwise")
 
 
 class Outcomes(BaseModel):
