@@ -35,6 +35,8 @@ CHECKS = [
     response_schema_conformance,
     unsupported_method,
 ]
+DEVICE = "device"  # what is said of visitors
+APART = HOMEPAGE | {"name": "apart", "policy": None, "per_segment": True, "on_change": "restart"}  # and may begin anew
 SLOW = ("export",)  # starts a process each time
 FEW = 4  # cases of operations that are slow or take nothing
 ONLY_WRONG = ("make_token",)  # from the first token on, who has none is let in no more
@@ -44,7 +46,8 @@ def fuzz(url, cases, seed=0):
     """Send about `cases` requests; return how many got which status. Any broken promise raises."""
     api = Api(url)
     assert api("POST", "/v1/experiments", HOMEPAGE).status in (200, 201)
-    real = {"name": [HOMEPAGE["name"]], "id": [one["id"] for one in _decisions(api)]}
+    assert api("POST", "/v1/experiments", APART).status in (200, 201)
+    real = {"name": [HOMEPAGE["name"], APART["name"]], "id": [one["id"] for one in _decisions(api)]}
     schema = schemathesis.openapi.from_url(f"{url}/openapi.json")
     operations = {
         found.definition.raw["operationId"]: found for found in (one.ok() for one in schema.get_all_operations())
@@ -69,6 +72,11 @@ def _fuzz_operation(operation, mode, examples, seed, statuses, real):
         for name, given in (case.path_parameters or {}).items():
             if len(str(given)) % 2:
                 case.path_parameters[name] = real[name][len(str(given)) // 2 % len(real[name])]
+        # Nor may every visitor be refused for attributes that nobody named before: some have those that there are.
+        if isinstance(case.body, dict) and isinstance(case.body.get("segment"), dict) and case.body["segment"]:
+            attribute, level = next(iter(case.body["segment"].items()))
+            if len(attribute) % 2:
+                case.body["segment"] = {DEVICE: level}
         response = case.call(timeout=60)
         statuses[response.status_code] += 1
         case.validate_response(response, checks=CHECKS)
@@ -79,7 +87,9 @@ def _fuzz_operation(operation, mode, examples, seed, statuses, real):
 
 
 def _decisions(api):
-    return api.on(HOMEPAGE["name"], "POST", "/ask", {"count": 50}).json()["decisions"]
+    said = {"segment": {DEVICE: "phone"}}
+    assert api.on(APART["name"], "POST", "/ask", said).status == 200
+    return api.on(HOMEPAGE["name"], "POST", "/ask", {"count": 50} | said).json()["decisions"]
 
 
 def _takes(operation):

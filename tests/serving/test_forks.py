@@ -13,6 +13,7 @@ from rankone.serving import Database, Experiment
 from rankone.serving.doctor import examine
 from rankone.serving.export import decisions_table
 from rankone.serving.forks import AtWork
+from rankone.serving.journal import COLUMNS
 from rankone.serving.rank1_test import check_experiment
 from rankone.serving.storage.sql import Storage
 
@@ -95,13 +96,21 @@ def test_a_call_within_a_call_does_not_wait_for_itself(sqlite_db, call):
 
 
 def test_a_child_forked_while_threads_write_can_use_the_file(db):
-    start(db).close()
+    with start(db, "uniform", on_change="restart") as experiment:  # the crowd clicks on all rows alike: an alarm rings
+        for _ in range(12):
+            experiment.tell_many([(one, one.row == 0) for one in experiment.ask(100, segment={"device": "first"})])
+        assert experiment.report().alarms == ()
     codes, ends = run(fork_under_load, str(db), TRIES)
     assert codes == [0] * TRIES
     assert all("closed" in end for end in ends)  # and its parent's threads went on
     with Experiment("homepage", db=db) as experiment:
-        sources = [row[10] for row in experiment.database.use(lambda storage: storage.tail(1, 0, 10**9))]
-    assert sources.count("child") == TRIES
+        while not (report := experiment.report()).alarms:  # if the forks were too quick for it
+            experiment.tell_many([(one, True) for one in experiment.ask(100)])
+        rows = experiment.database.use(lambda storage: storage.tail(1, 0, 10**9))
+    by_child = [row[COLUMNS.index("context")] for row in rows if row[COLUMNS.index("source")] == "child"]
+    assert by_child == ['{"device":"child"}'] * TRIES
+    assert [alarm.did for alarm in report.alarms][:1] == ["restart"]
+    assert len(report.eras) == 1 + len(report.alarms)
     assert all(finding.ok for finding in examine(db))
 
 

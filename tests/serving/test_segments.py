@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from rankone.errors import InputError
-from rankone.serving import Ask, Experiment
+from rankone.serving import Ask, Experiment, snapshot
+from rankone.serving.doctor import examine
 from rankone.serving.export import decisions_table
 from rankone.serving.journal_reading import begin, from_snapshot, replay
 from rankone.serving.segments import OTHERS, UNSAID
@@ -72,6 +73,31 @@ def test_a_restart_a_replay_and_a_snapshot_know_the_same(db, monkeypatch):
         assert known(fold) == known(again)
     with Experiment("homepage", db=db) as experiment:
         assert saved(experiment) == before
+
+
+def test_who_came_before_the_first_segment_counts_the_same_after_a_restart(db, monkeypatch):
+    """However the journal is cut into pieces; and snapshots of programs that forgot these visitors are mended."""
+    monkeypatch.setattr("rankone.serving.transactions._SNAPSHOT_EVERY", 10)
+    monkeypatch.setattr("rankone.serving.transactions._BYTES_PER_EVENT", 10**6)
+    with start(db, "ucb1") as experiment:
+        experiment.tell_many([(made, True) for made in experiment.ask(12)])
+        waiting = experiment.ask()
+        experiment.tell(experiment.ask(segment=PHONE), True)
+        experiment.tell(waiting, False)
+        before = experiment.report()
+        assert before.segments.unsaid == (13, 13, 12)
+        experiment.tell_many([(made, True) for made in experiment.ask(20, segment=DESK)])
+        before = experiment.report()
+    with Experiment("homepage", db=db) as experiment:
+        assert experiment.report() == before
+        fold = experiment.look(lambda fold: fold)
+        texts, attributes = fold.segments.texts, fold.segments.attributes
+        assert (len(texts), attributes) == (2, ("country", "device"))
+        monkeypatch.setattr(fold.segments, "unsaid", np.array([1, 1, 0]))  # as such a program left it
+        body = snapshot.save(fold)
+        storage, number = experiment.database.transactions.storage, experiment._cached.number
+        assert from_snapshot(storage, number, fold.seq, body).segments.unsaid.tolist() == [13, 13, 12]
+    assert all(finding.ok for finding in examine(db))
 
 
 def test_saying_it_changes_no_decision(sqlite_db):

@@ -135,16 +135,17 @@ def fill_the_disk(db, limit, answers):
 
 
 def _crowd(experiment, ends, threads=4):
-    """Threads that ask and tell until they are refused, and put why into `ends`."""
+    """Threads that ask and tell, some of them of segments, until they are refused, and put why into `ends`."""
 
-    def client():
+    def client(number):
+        said = {"device": f"device {number}"} if number % 2 else None
         try:
             while True:
-                experiment.tell(experiment.ask().id, True)
+                experiment.tell(experiment.ask(segment=said).id, True)
         except StorageError as error:
             ends.append(str(error))
 
-    clients = [threading.Thread(target=client, daemon=True) for _ in range(threads)]
+    clients = [threading.Thread(target=client, args=(number,), daemon=True) for number in range(threads)]
     for thread in clients:
         thread.start()
     return clients
@@ -197,7 +198,7 @@ def fork_under_load(db, tries, answers):
         child = os.fork()
         if child == 0:
             try:
-                experiment.tell(experiment.ask(source="child").id, True)
+                experiment.tell(experiment.ask(source="child", segment={"device": "child"}).id, True)
                 with Experiment(f"shop {number % 3}", 2, 2, "ucb1", db=database) as other:
                     other.ask()
             except BaseException as error:

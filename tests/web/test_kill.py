@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 
 import pytest
 
@@ -22,7 +23,7 @@ from rankone.serving import Experiment
 from rankone.serving.archive import whole_journal
 from rankone.serving.backup import backup
 from rankone.serving.doctor import examine
-from rankone.serving.journal import DECISION, KIND, VALUE, Kind
+from rankone.serving.journal import COLUMNS, DECISION, KIND, VALUE, Kind
 from rankone.serving.storage import is_file
 from tests.serving.helpers import Clock
 
@@ -42,6 +43,8 @@ class Crowd:
         self._threads = [threading.Thread(target=self._visit, args=(number,)) for number in range(CLIENTS)]
         for thread in self._threads:
             thread.start()
+        with Client(self._urls[0], patience=600, timeout=600) as client:  # a new era, among all the others' requests
+            client.experiment("homepage").add_row("new")
 
     def _visit(self, number):
         """Ask here, tell there, and tell some outcomes twice."""
@@ -50,8 +53,9 @@ class Crowd:
         with Client(here, patience=600, timeout=600) as one, Client(there, patience=600, timeout=600) as other:
             try:
                 while not self._over.is_set():
-                    decision = one.experiment("homepage").ask()
-                    self.asked[decision.id] = decision
+                    said = None if number == 0 else {"device": f"device {number % 3}"}
+                    decision = one.experiment("homepage").ask(segment=said)
+                    self.asked[decision.id] = said
                     clicked = bool(rng.random() < 0.4)
                     assert other.experiment("homepage").tell(decision.id, clicked).clicked is clicked
                     self.told[decision.id] = clicked
@@ -91,17 +95,24 @@ def metric(text, name, **labels):
 
 
 def check_figures(db, crowd, metrics, archives=None):
-    """History as the clients saw it, metrics of every server, journal and state all say the same."""
+    """History as the clients saw it, with its segments and eras, metrics of every server, journal and state agree."""
     with Experiment("homepage", db=db) as experiment:
         with experiment.database.reader() as storage:
             rows = whole_journal(storage, 1, archives).tail(1, 0, 10**9)
-        counts = experiment.report().outcomes
+        report = experiment.report()
         state = experiment.look(lambda fold: (fold.decisions, int(fold.pulls.sum()), int(fold.clicks.sum())))
     asked = [row for row in rows if row[KIND] == Kind.ASK]
     told = {row[DECISION]: row[VALUE] for row in rows if row[KIND] == Kind.TELL}
     assert len(told) == sum(row[KIND] == Kind.TELL for row in rows), "learned twice"
-    ids = {f"{row[DECISION]}-{bytes(row[8]).hex()}" for row in asked}
-    assert set(crowd.asked) <= ids, "an acknowledged decision is lost"
+    counts = report.outcomes
+    ids = {f"{row[DECISION]}-{bytes(row[8]).hex()}": row[COLUMNS.index("context")] for row in asked}
+    assert set(crowd.asked) <= set(ids), "an acknowledged decision is lost"
+    of_visitor = {id: None if ids[id] is None else json.loads(ids[id]) for id in crowd.asked}
+    assert of_visitor == crowd.asked, "what was said of a visitor is lost"
+    by_name = Counter(json.loads(text)["device"] for text in ids.values() if text is not None)
+    assert {segment.name: segment.decisions for segment in report.segments.segments} == by_name
+    assert report.segments.unsaid[0] == len(ids) - by_name.total()
+    assert len(report.eras) == 1 + sum(row[KIND] == Kind.ERA for row in rows) == 2
     assert {id: told.get(int(id.split("-")[0])) for id in crowd.told} == crowd.told
     assert state == (len(asked), len(told), sum(told.values()))
     assert counts["open"] == len(asked) - len(told)

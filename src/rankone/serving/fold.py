@@ -179,6 +179,8 @@ class Fold:
         said = [texts.context for texts in events.texts]
         if self.segments.attributes is None and said.count(None) == len(said):
             return None
+        if self.segments.attributes is None:
+            self.segments.rest_unsaid(self.asked, self.pulls, self.clicks)
         found = np.array([self.segments.number(text) for text in said], np.int64)
         asks = events.numbers[:, KIND] == _ASK
         asked = dict(zip(events.numbers[asks, DECISION].tolist(), found[asks].tolist(), strict=True))

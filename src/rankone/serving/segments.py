@@ -92,6 +92,14 @@ class Segments:
         self.counts.append(np.zeros((3, *self._sizes), np.int64))
         self.evidence.append(start_evidence(self._sizes))
 
+    def rest_unsaid(self, *whole: Ints) -> None:
+        """Count as unsaid what is left of all decisions, outcomes and clicks.
+
+        Nobody counts them before the first segment is named, however late that is.
+        """
+        said = [self.totals(number) for number in (OTHERS, *range(len(self.texts)))]
+        self.unsaid = np.array([each.sum() for each in whole], np.int64) - np.sum(said, axis=0, dtype=np.int64)
+
     def forget(self) -> None:
         """Begin to count anew, with the segments there are."""
         for counts in (*self.counts, self.unsaid, self.earlier):

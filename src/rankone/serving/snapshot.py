@@ -173,6 +173,8 @@ def _fill_weighing(fold: Fold, facts: dict[str, Any], arrays: Any) -> bool:
     texts, attributes = facts["segments"]
     if not fold.segments.restore(texts, attributes, arrays):
         return False
+    if attributes is not None:  # older programs forgot those who came before the first segment
+        fold.segments.rest_unsaid(fold.asked, fold.pulls, fold.clicks)
     loaded = []
     for what in _WEIGHED:
         fresh = getattr(fold.weighing, what)
