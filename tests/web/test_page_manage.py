@@ -101,6 +101,21 @@ def test_an_operator_does_everything_from_the_page(closed, open_page):
     page.locator("#changes td", has_text="row 'D' retired").wait_for()
     assert [row.name for row in experiment.report().rows if not row.live] == ["D"]
 
+    together = form(page, "Never show together")
+    together.get_by_label("row").select_option("A")
+    together.locator("button").last.click()
+    together.get_by_text("Choose levels of two factors or more.").wait_for()
+    together.get_by_label("col").select_option("2")
+    together.locator("button").last.click()
+    assert page.inner_text("#confirm p >> nth=0") == "Never show row 'A', col '2' together in 'homepage'?"
+    page.click("#confirm button.act")
+    form(page, "Show together again").wait_for()
+    assert experiment.report().forbidden == ({"row": "A", "col": "2"},)
+    form(page, "Show together again").locator("button").last.click()
+    page.click("#confirm button.act")
+    page.locator("#changes td", has_text="allowed again").wait_for()
+    assert not experiment.report().forbidden
+
     experiment.tell(experiment.ask().id, True, source="robot")
     form(page, "Exclude outcomes").locator("button").last.click()  # nothing is named
     form(page, "Exclude outcomes").get_by_text("Name a source").wait_for()

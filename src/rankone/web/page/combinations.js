@@ -41,12 +41,13 @@ function head(title, column) {
   return element("th", { scope: "col", "aria-sort": sorted, class: column < last.factors.length ? "name" : "" }, button);
 }
 
-// Why a combination is shown to nobody any more; an empty text: it may be.
+// Why a combination is shown to nobody any more, beside each of its levels; empty texts: it may be.
 function whyGone(line, report) {
   const levels = report.factors.map((factor, place) => factor.levels.find((level) => level.name === line.names[place]));
-  if (levels.some((level) => level && !level.live)) return "retired";
-  const fits = (rule) => report.factors.every((factor, place) => !(factor.name in rule) || rule[factor.name] === line.names[place]);
-  return report.forbidden.some(fits) ? "forbidden" : "";
+  if (levels.some((level) => level && !level.live)) return levels.map((level) => (level && !level.live ? "retired" : ""));
+  const fits = (rule) => report.factors.every((factor, place) => !Object.hasOwn(rule, factor.name) || rule[factor.name] === line.names[place]);
+  const rule = report.forbidden.find(fits);
+  return report.factors.map((factor) => (rule && Object.hasOwn(rule, factor.name) ? "forbidden" : ""));
 }
 
 const compare = (one, other) => (typeof one === "number" ? one - other : one.localeCompare(other, undefined, { numeric: true }));
@@ -72,8 +73,8 @@ export function showCombinations(view) {
     const leads = line.names.join("\u0000") === best && line.outcomes > 0;
     const [decisions, clicks, rate] = line.values.slice(factors.length);
     const gone = whyGone(line, report);
-    const name = (text, place) => [label(leads && !place ? `★ ${text}` : text), ...(gone && !place ? [element("small", {}, ` ${gone}`)] : [])];
-    return element("tr", { class: leads ? "leads" : gone ? "out" : "" },
+    const name = (text, place) => [label(leads && !place ? `★ ${text}` : text), ...(gone[place] ? [element("small", {}, ` ${gone[place]}`)] : [])];
+    return element("tr", { class: leads ? "leads" : gone.some(Boolean) ? "out" : "" },
       ...line.names.map((text, place) => element(place ? "td" : "th", place ? { class: "name" } : { scope: "row" }, ...name(text, place))),
       element("td", {}, counts ? percent(decisions / counts) : "–"),
       element("td", {}, number(clicks)),

@@ -4,7 +4,7 @@ import { $, element } from "./dom.js";
 import { createForm } from "./manage_create.js";
 import { tokenParts } from "./manage_tokens.js";
 
-const LEADING = "the leading one";
+const LEADING = "the leading one", ANY = "any";
 let api = null; // { get, send, look }
 let who = null; // what our token may do
 let now = null; // the view that is shown
@@ -63,6 +63,12 @@ const given = (data, names) => Object.fromEntries(names.map((name) => [name, dat
 const factorsOf = (report) => report.factors ?? [{ name: "row", levels: report.rows }, { name: "col", levels: report.cols }];
 const living = (factor) => factor.levels.filter((level) => level.live).map((level) => level.name);
 
+const levelChoices = (factors, first) => factors.map((factor) => field(factor.name, select(`level ${factor.name}`, [first, ...living(factor)])));
+// A level may be called as the first choice is: what was chosen is told by its place.
+const chosenLevels = (factors, choices) => factors.map((factor, place) => [factor.name, choices[place].querySelector("select").selectedIndex, living(factor)])
+  .filter(([, index]) => index > 0).map(([factor, index, names]) => [factor, names[index - 1]]);
+const levelsText = (levels) => levels.map(([factor, level]) => `${factor} '${level}'`).join(", ");
+
 function stopForm() {
   const { report } = now;
   const name = report.name;
@@ -72,13 +78,11 @@ function stopForm() {
       carryOut: () => api.send(path("resume")).then(() => "it experiments again"),
     }));
   }
-  const choices = factorsOf(report).map((factor) => field(factor.name, select(`level ${factor.name}`, [LEADING, ...living(factor)])));
+  const choices = levelChoices(factorsOf(report), LEADING);
   return act("Stop", "From then on every visitor sees one combination.", [...choices, field("Why", input("why", { maxlength: "256", value: "by hand", required: "" }))],
     "Stop…", (data) => {
-      // A level may be called as the first choice is: what was chosen is told by its place.
-      const chosen = factorsOf(report).map((factor, place) => [factor.name, choices[place].querySelector("select").selectedIndex, living(factor)])
-        .filter(([, index]) => index > 0).map(([factor, index, names]) => [factor, names[index - 1]]);
-      const what = chosen.length ? chosen.map(([factor, level]) => `${factor} '${level}'`).join(", ") : "what leads";
+      const chosen = chosenLevels(factorsOf(report), choices);
+      const what = chosen.length ? levelsText(chosen) : "what leads";
       return {
         sentence: `Stop '${name}', and show every visitor ${what}?`, yes: "Yes, stop",
         carryOut: () => api.send(path("stop"), { why: data.get("why"), levels: chosen.length ? Object.fromEntries(chosen) : null }).then(() => "it is stopped"),
@@ -105,6 +109,32 @@ function levelForms() {
       };
     });
   return [add, retire];
+}
+
+// What is never shown together, and what may be again.
+function togetherForms() {
+  const { report } = now;
+  const factors = factorsOf(report);
+  if (factors.length < 2) return [];
+  const choices = levelChoices(factors, ANY);
+  const forbid = act("Never show together", "Levels of two factors or more; each stays in the race with what is left.", choices, "Forbid…", () => {
+    const chosen = chosenLevels(factors, choices);
+    if (chosen.length < 2) throw new Error("Choose levels of two factors or more.");
+    return {
+      sentence: `Never show ${levelsText(chosen)} together in '${report.name}'?`, yes: "Yes, forbid it",
+      carryOut: () => api.send(path("forbid"), { levels: Object.fromEntries(chosen) }).then(() => "forbidden"),
+    };
+  });
+  const rules = (report.forbidden ?? []).map(Object.entries);
+  if (!rules.length) return [forbid];
+  const chooser = element("select", { name: "rule" }, ...rules.map((rule, place) => element("option", { value: place }, levelsText(rule))));
+  return [forbid, act("Show together again", "What was forbidden.", [field("Levels", chooser)], "Allow…", (data) => {
+    const rule = rules[Number(data.get("rule"))];
+    return {
+      sentence: `Show ${levelsText(rule)} together again in '${report.name}'?`, yes: "Yes, allow it",
+      carryOut: () => api.send(path("allow"), { levels: Object.fromEntries(rule) }).then(() => "allowed"),
+    };
+  })];
 }
 
 function excludeForm() {
@@ -142,13 +172,13 @@ export async function showManage(view, identity, names) {
   if (!$("manage-details").open) return;
   const { name, stopped } = view?.report ?? { name: null }; // there may be no experiment yet
   const factors = view ? factorsOf(view.report) : [];
-  const wanted = JSON.stringify([name, stopped, factors.map((factor) => [factor.name, living(factor)]), who, names]);
+  const wanted = JSON.stringify([name, stopped, factors.map((factor) => [factor.name, living(factor)]), view?.report.forbidden, who, names]);
   if (wanted === drawn) return;
   if (drawn && JSON.parse(drawn)[0] !== name) { // nobody can show a new token again: that stays
     for (const [title, said] of answers) if (!said.querySelector(".secret")) answers.delete(title);
   }
   drawn = wanted;
-  const parts = view && mayAdmin(name) ? [stopForm(), ...levelForms(), excludeForm()] : [];
+  const parts = view && mayAdmin(name) ? [stopForm(), ...levelForms(), ...togetherForms(), excludeForm()] : [];
   if (who.scopes.includes("admin")) {
     const [make, list] = tokenParts(api, who, names);
     parts.push(make, createForm(api), list); // what is wide comes last
