@@ -103,7 +103,7 @@ def test_names_files_and_segments(tmp_path):
         ("0,a,x,1.5", "a click rate in"),
         ("0,a,x,0.3\n500,a,x,0.1\n100,a,x,0.2", "a decision that is not before that of the line above"),
         ("0,a,x,0.3\n²,a,x,0.1", "a decision as a whole number from 0 on in line 3"),
-        ("0,a,x,0.3\n9999999999999999999,a,x,0.1", "the decision at which a segment begins .* at most"),
+        ("0,a,x,0.3\n9999999999999999999,a,x,0.1", "the decision at which a period begins .* at most"),
         ("0,a,x,0.3,0.4", "4 values in line 2"),
         ("0,,x,0.3", "a name of the row and of the column in line 2"),
         ("0,a,x,0.3\n0,a,x,0.4", "one rate of a pair at a time"),
@@ -125,8 +125,8 @@ def test_files_that_cannot_be(tmp_path, lines, message):
         ("at=nan", "whole numbers for at - got nan - try needle:8x8.at=5000x20000"),
         ("changes=3,span=2", "fewer changes than decisions to spread them over, 2 - .* take fewer, or a longer span"),
         ("changes=3,drift=2", "changes at once or drift, whose schedules would overlap"),
-        ("at=500x200", "segments that begin one after the other and do not overlap - got 200 after 500"),
-        ("at=0x200", "segments that begin one after the other"),
+        ("at=500x200", "periods that begin one after the other and do not overlap - got 200 after 500"),
+        ("at=0x200", "periods that begin one after the other"),
         ("changes=3,at=5x9", "as many changes as decisions to change at"),
         ("daily=nan", "daily as a share from 0 up to but not 1 - got nan"),
         ("weekly=1.5", "weekly as a share"),
@@ -146,14 +146,14 @@ def test_segments_that_cannot_be():
     for schedule, message in (
         ([(50, one), (20, one)], "do not overlap - got 20 after 50"),
         ([(0, one)], "do not overlap - got 0 after 0"),
-        ([(50, rankone.needle(2, 3))], "segments with the same levels"),
+        ([(50, rankone.needle(2, 3))], "periods with the same levels"),
         ([], "a schedule as a text, a Drift"),
         (7, "a schedule as a text, a Drift"),
-        ([(float("nan"), one)], "the decision at which a segment begins as a whole number"),
+        ([(float("nan"), one)], "the decision at which a period begins as a whole number"),
     ):
         with pytest.raises(InputError, match=message):
             Drifting(one, schedule)
-    with pytest.raises(InputError, match="glides with segments that are given"):
+    with pytest.raises(InputError, match="glides with periods that are given"):
         Drifting(one, "changes=2", glides=True)
     with pytest.raises(InputError, match="a problem on pairs or combinations"):
         Drifting(rankone.as_problem("needle:3x3|changes=1"), Drift(changes=1))

@@ -1,6 +1,6 @@
 """How the world changes, in words: abrupt changes, slow drift, days and weeks, levels that wear out.
 
-A schedule is written as settings, ``changes=3,daily=0.6``, and becomes segments: from which decision on which levels
+A schedule is written as settings, ``changes=3,daily=0.6``, and becomes periods: from which decision on which levels
 stand where.
 """
 
@@ -20,7 +20,7 @@ from rankone.specs import Wholes, is_number, parse_settings, value_text, whole_n
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 _DAYS_A_WEEK = 7
-_LATEST = 10**15  # decision at which a segment may begin
+_LATEST = 10**15  # decision at which a period may begin
 _CHANGING = ("changes", "at", "drift", "daily", "weekly", "wear")  # settings that change something
 _EXAMPLES = {"changes": 3, "at": (5_000, 20_000), "drift": 3, "daily": 0.6, "weekly": 0.2, "wear": 5_000}
 
@@ -103,7 +103,7 @@ class Drift:
         return ",".join(f"{name}={value_text(given[name])}" for name in shown)
 
     def starts(self) -> Ints:
-        """Return the first decision of each segment."""
+        """Return the first decision of each period."""
         count = self.changes or self.drift
         pieces = [0, *self.at] if self.at is not None else [self.span * k // (count + 1) for k in range(count + 1)]
         return np.array(pieces, np.int64)
@@ -114,7 +114,7 @@ class Drift:
         return np.array([cycle for cycle in both if cycle[0]], np.float64).reshape(-1, 2)
 
     def tables(self, rates: Floats) -> Floats:
-        """Return the rates of all combinations in each segment, by number: the levels of each factor are shuffled."""
+        """Return the rates of all combinations in each period, by number: the levels of each factor are shuffled."""
         rng, found = generator(self.seed, "drift", self.changes, self.drift), [rates]
         for _ in self.starts()[1:]:
             best = np.unravel_index(found[-1].argmax(), rates.shape)
@@ -132,11 +132,11 @@ def _another_order(size: int, best: int, rng: np.random.Generator) -> Ints:
 
 
 def check_starts(starts: Sequence[int]) -> None:
-    """Refuse segments that overlap, or do not begin at the first decision."""
+    """Refuse periods that overlap, or do not begin at the first decision."""
     for place, start in enumerate(starts):
-        whole_number("the decision at which a segment begins", start, least=0, most=_LATEST, example=25_000)
+        whole_number("the decision at which a period begins", start, least=0, most=_LATEST, example=25_000)
         if place == 0 and start != 0:
-            raise InputError("a first segment that begins at decision 0", start, "say how the world is at first")
+            raise InputError("a first period that begins at decision 0", start, "say how the world is at first")
         if place and start <= starts[place - 1]:
             got = f"{start:,} after {starts[place - 1]:,}"
-            raise InputError("segments that begin one after the other and do not overlap", got, "put them in order")
+            raise InputError("periods that begin one after the other and do not overlap", got, "put them in order")

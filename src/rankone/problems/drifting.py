@@ -126,14 +126,14 @@ class Drifting(Problem):
 
     Args:
         problem: what the world is like at first: a problem on pairs or combinations.
-        schedule: a `Drift`, or its settings as a text; or segments, ``(first decision, problem)`` each, the first one
+        schedule: a `Drift`, or its settings as a text; or periods, ``(first decision, problem)`` each, the first one
             the decision from which the world is no longer as at first.
-        glides: whether rates glide from one of the segments given to the next, on straight lines.
+        glides: whether rates glide from one of the periods given to the next, on straight lines.
         name: what tables and charts call it.
 
     >>> import rankone
     >>> Drifting(rankone.needle(8, 8), "changes=3")
-    <Drifting needle:8x8|changes=3: 8 x 8, 4 segments>
+    <Drifting needle:8x8|changes=3: 8 x 8, 4 periods>
     >>> Drifting(rankone.needle(8, 8), [(5_000, rankone.needle(8, 8, p=0.1))]).starts.tolist()
     [0, 5000]
     """
@@ -151,7 +151,7 @@ class Drifting(Problem):
     ) -> None:
         self.problem = _steady(problem)
         if glides and isinstance(schedule, (str, Drift)):
-            raise InputError("glides with segments that are given", f"the schedule {schedule!r}", "try 'drift=3'")
+            raise InputError("glides with periods that are given", f"the schedule {schedule!r}", "try 'drift=3'")
         self.glides = bool(glides)
         if isinstance(schedule, (str, Drift)):
             self.drift = Drift.read(schedule) if isinstance(schedule, str) else schedule
@@ -163,10 +163,10 @@ class Drifting(Problem):
             for _, each in self.segments:
                 if each.shape != self.problem.shape:
                     got = f"{each.shape} after {self.problem.shape}"
-                    raise InputError("segments with the same levels", got, "give levels that are absent a rate of 0")
+                    raise InputError("periods with the same levels", got, "give levels that are absent a rate of 0")
         if (len(self.segments) + len(self.drift.starts())) * math.prod(self.shape) > _MOST_RATES:
-            got = f"{self.problem.name} with {len(self.starts):,} segments"
-            raise InputError(f"at most {_MOST_RATES:,} rates in all segments", got, "take fewer segments or levels")
+            got = f"{self.problem.name} with {len(self.starts):,} periods"
+            raise InputError(f"at most {_MOST_RATES:,} rates in all periods", got, "take fewer periods or levels")
         label = f"segments={len(self.segments) + 1}" if self.segments else self.drift.label
         self.name = name if name is not None else f"{self.problem.name}|{label}"
 
@@ -188,12 +188,12 @@ class Drifting(Problem):
 
     @property
     def starts(self) -> Ints:
-        """The first decision of each segment."""
+        """The first decision of each period."""
         own = [0, *(start for start, _ in self.segments)]
         return np.array(own, np.int64) if self.segments else self.drift.starts()
 
     def tables(self) -> Floats:
-        """Return the click rates of all combinations in each segment, ``(segments, n)``."""
+        """Return the click rates of all combinations in each period, ``(periods, n)``."""
         if not self.segments:
             return self.drift.tables(_means(self.problem))
         return np.array([_means(each).ravel() for each in (self.problem, *(each for _, each in self.segments))])
@@ -228,7 +228,7 @@ class Drifting(Problem):
         return super().description() | {"segments": len(self.starts), "schedule": self.name.partition("|")[2]}
 
     def __repr__(self) -> str:
-        return f"<Drifting {self.name}: {' x '.join(map(str, self.shape))}, {amount(len(self.starts), 'segment')}>"
+        return f"<Drifting {self.name}: {' x '.join(map(str, self.shape))}, {amount(len(self.starts), 'period')}>"
 
 
 def _pairs(schedule: Any) -> list[tuple[int, Any]]:
@@ -237,7 +237,7 @@ def _pairs(schedule: Any) -> list[tuple[int, Any]]:
     except (TypeError, ValueError):
         found = []
     if not found:
-        expected = "a schedule as a text, a Drift, or (first decision, problem) of each segment"
+        expected = "a schedule as a text, a Drift, or (first decision, problem) of each period"
         raise InputError(expected, schedule, "try 'changes=3'")
     return found
 

@@ -46,10 +46,10 @@ def _problem(rates: np.ndarray, n_rows: int, n_cols: int, span: int, glides: boo
 
 @family("yahoo-abrupt", Drifting)
 def yahoo_abrupt(n_rows: int, n_cols: int, *, span: int = 100_000) -> Drifting:
-    """Six articles of Yahoo's front page whose click rates jump nine times, as published; spread over span decisions.
+    """Six articles of Yahoo's front page whose click rates jump eight times, as published; spread over span decisions.
 
     >>> yahoo_abrupt(6, 1)
-    <Drifting yahoo-abrupt:6x1: 6 x 1, 9 segments>
+    <Drifting yahoo-abrupt:6x1: 6 x 1, 9 periods>
     """
     return _problem(_ABRUPT, n_rows, n_cols, whole_number("span", span, least=len(_ABRUPT)), glides=False)
 
