@@ -93,6 +93,19 @@ def test_factors_are_tested_two_by_two_with_what_it_costs():
         check_factors(as_factor_counts(([5, 5], [1, 2])))
 
 
+def test_too_few_simulations_are_no_sign_of_a_product():
+    """Three tests share the error: of 20 simulations even the smallest p-value, 1 / 21, is above a third of it."""
+    rates = 0.2 * np.ones((2, 2, 2))
+    rates[0, 0] *= 1.5
+    shown = np.full(rates.shape, 5_000)
+    counts = as_factor_counts((shown, (rates * shown).round().astype(int)))
+    few = check_factors(counts, simulations=20)
+    assert not few.doubtful
+    assert few.sentence.startswith("Too few simulations to tell whether two factors depend on one another: none of 20 ")
+    strict = check_factors(counts, level=0.002)  # 999 simulations could not tell
+    assert [check.name for check in strict.doubts] == ["row and col"]
+
+
 def test_what_is_not_known_is_not_claimed():
     known = {"deviation": 0.1, "deviation_low": 0.0, "deviation_high": 0.3, "share": 0.2, "share_high": 0.6}
     lost = {"lost": 0.0, "lost_low": 0.0, "lost_high": 0.01}

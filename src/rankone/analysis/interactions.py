@@ -11,6 +11,7 @@ bounded: larger tables get fewer simulations, and two factors that would get too
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 
 import numpy as np
@@ -85,6 +86,8 @@ def check_interactions(
         check = check_table(counts.pair(name), simulations, rng, progress=progress, dispersion=dispersion)
         return Rank1Report((check,), level)
     pairs = list(combinations(range(len(counts.factors)), 2))
+    if simulations >= _SIMULATIONS:  # with many factors more, so that the smallest p-value can survive Holm's rule
+        simulations = max(simulations, math.ceil(2 * len(pairs) / level))
     checks = []
     for place, (first, second) in enumerate(pairs):
         able = min(simulations, int(_WORK / len(pairs) / _work(counts, first, second)))

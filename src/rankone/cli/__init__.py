@@ -24,7 +24,7 @@ def build_app() -> typer.Typer:
     app = typer.Typer(
         name="rankone",
         cls=PlainGroup,
-        help="Find the best pair (row, column) from clicks when a click needs both to be good.",
+        help="Find the best pair, or combination of more parts, from clicks when a click needs every part to be good.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
     )

@@ -123,10 +123,17 @@ def _show(found: Rank1Report, chart: Path | None) -> None:
         }  # fmt: skip
         if not found.of_factors:  # of which nobody works it out
             columns["visible"] = "visible deviation"
-        show_table(found.summary(), None, columns)
+        table = found.summary()
+        if found.of_factors:  # what has one level only fits any product
+            table = table.drop_nulls("p_value")
+            first = min(found.checks, key=lambda check: 2.0 if check.p_value is None else check.p_value)
+        show_table(table, None, columns)
         first = found.doubts[0] if found.doubts else first
     if first.p_value is not None:
-        show_table(first.cells.head(5), f"Pairs of '{first.name}' farthest from rank 1 (deviation in standard errors)")
+        cells, sides = first.cells.head(5), first.name.split(" and ") if found.of_factors else []
+        if len({*sides, *cells.columns}) == len(cells.columns) + 2:  # names that can stand above columns
+            cells = cells.rename(dict(zip(("row", "col"), sides, strict=True)))
+        show_table(cells, f"Pairs of '{first.name}' farthest from rank 1 (deviation in standard errors)")
         print(f"p-value by {first.simulations} simulations: {first.method}.")
         print(f"{first.dispersion.sentence}.")
         if first.dispersion.value == 1.0 and not found.of_factors:

@@ -1,4 +1,4 @@
-"""``rankone stop``: from now on every visitor sees one pair."""
+"""``rankone stop``: from now on every visitor sees one combination."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def stop(
     level: list[str] = typer.Option([], "--level", help=LEVEL_HELP),
     why: str = typer.Option("by hand", help="A note for those who read the report."),
 ) -> None:
-    """Stop an experiment: every visitor sees one pair from now on, the leading one unless another is named."""
+    """Stop an experiment: every visitor sees one combination from now on, the leading one unless another is named."""
     levels = level_of_each(level)
     with experiment_of(db, name) as experiment:
         experiment.stop(row, col, levels=levels, why=why)

@@ -128,7 +128,7 @@ class FactorHardness(Shown):
             ("factors", " x ".join(map(str, problem.shape)), ", ".join(problem.factors)),
             ("combinations", f"{problem.n_combinations:,}", "forbidden ones among them" * bool(len(problem.rules))),
             ("single changes", f"{self.single_changes:,}", "of the best: what has to be told from it"),
-            ("best", " + ".join(map(str, problem.best_decision())), " + ".join(self._best_names())),
+            ("best", " + ".join(self._best_names()), "a level of each factor"),
             ("best mean", f"{problem.best_mean:.6g}", "its click probability"),
         ]
         if peaks != 1:

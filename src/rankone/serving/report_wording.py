@@ -98,6 +98,8 @@ def _standing(report: Report) -> tuple[str, str]:
         rang = report.doubted[-1].what
         why = "clicks of its levels changed meanwhile" if rang == "change" else "levels are no product here"
         return f"{pair} looks like the winner ({figures})", f", but {why}: that may be wrong."
+    if not report.are_pair and len(_single(report)) == len(report.factors):
+        return f"{pair} is all there is to show ({figures})", "."
     if report.good_enough:
         what = "pair" if report.are_pair else "combination"
         enough = f"no {what} has more than {part_of(report.margin)} more clicks"

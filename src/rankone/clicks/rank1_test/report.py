@@ -168,6 +168,10 @@ class Rank1Report(Shown):
         if not tested:
             return "Nothing to test: the combinations share too few levels, so any click rates are a product."
         told = ", ".join(f"{check.name} (p = {check.p_value:.2g})" for check in tested)
+        coarse = [check for check in tested if check.p_value == 1 / (1 + check.simulations)]
+        if not self.doubtful and coarse:
+            far = f"none of {coarse[0].simulations} simulated tables is as far from the product as {coarse[0].name}"
+            return f"Too few simulations to tell whether two factors depend on one another: {far}. All: {told}.{more}"
         if not self.doubtful:
             return f"No sign that two factors depend on one another: {told}.{more}"
         worst = " and ".join(f"'{name}'" for name in self.doubts[0].cells.select("row", "col").row(0))

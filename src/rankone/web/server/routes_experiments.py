@@ -129,7 +129,7 @@ async def export(call: Call) -> Response:
 
 @operation("POST", f"{_ONE}/stop", "admin", body=StopBody, answers={200: ExperimentAnswer})
 async def stop(call: Call) -> Response:
-    """Stop experimenting: from now on every decision is one pair."""
+    """Stop experimenting: from now on every decision is one combination."""
     return await _changed(call, "stop", **call.body.model_dump())
 
 
