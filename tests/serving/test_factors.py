@@ -182,7 +182,7 @@ def test_factors_with_one_level_and_one_factor_alone(sqlite_db, names):
 
 def test_a_single_combination_wins_nothing(sqlite_db):
     with open_page(sqlite_db, factors={"one": ["only"], "other": ["too"]}, policy="test-dice", seed=1) as page:
-        visit(page, 3, rates={"only": 0.9, "too": 1.0})
+        visit(page, 30, rates={"only": 0.9, "too": 1.0})
         sentence = page.report().sentence
     assert sentence.startswith("one 'only', other 'too' is all there is to show (")
     assert "won" not in sentence
