@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from rankone.charts.click_models import click_model_chart
 from rankone.errors import InputError
 from rankone.paper.claims import Claim, Reproduction, in_a_row
 from rankone.paper.readings import BASELINES, READINGS
@@ -29,9 +28,7 @@ def reproduce(protocol: Protocol) -> Reproduction:
             claims += judge(study, policy, f"{reading}, n = {horizon:,}")
     charts = {"fig2_regret": labelled(shown(played).chart(lower_bound=False), fitted.source)}
     if fitted.model is not None:
-        attraction, examination = fitted.model.intervals()
-        drawn = click_model_chart(attraction, examination, [problem.name for problem in pair])
-        charts["fig2_models"] = labelled(drawn, fitted.source)
+        charts["fig2_models"] = labelled(fitted.model.chart([problem.name for problem in pair]), fitted.source)
     summary = pl.concat([study.summary() for study in played.values()])
     columns = ["problem", "policy", "horizon", "runs", "regret_mean", "regret_se", "regret_median", "regret_p95"]
     return Reproduction({"queries": _hardness(fitted, pair), "summary": summary.select(columns)}, claims, charts)

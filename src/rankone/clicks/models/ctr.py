@@ -52,6 +52,9 @@ class CTRModel(ProductModel):
             tables.append(with_ends(table, *binomial_ends(clicks, shown, level)))
         return tables[0], tables[1]
 
+    def _examination_intervals(self, level: float = 0.95) -> pl.DataFrame:
+        return self.intervals(level)[1]
+
     def rates(self, query: str | int, level: float = 0.95) -> pl.DataFrame:
         """As of every product, but the intervals are those of the shares that the rates are."""
         number, cells = self._query_number(query), self.cells_

@@ -117,16 +117,23 @@ class ProductModel(ClickModel):
         """
         self._check_fitted()
         checked_level(level)
-        groups = [GroupProfile(self, group) for group in range(len(self.curves_))]
-        items = [attraction_ends(group, self.scale, level) for group in groups]
-        places = [examination_ends(group, self.scale, level) for group in groups]
-        seen = (self._labels >= 0).ravel()
+        items = [attraction_ends(group, self.scale, level) for group in self._profiles()]
         attraction = with_ends(self.attraction_, *(np.concatenate(column) for column in zip(*items, strict=True)))
+        return attraction, self._examination_intervals(level)
+
+    def _profiles(self) -> list[GroupProfile]:
+        return [GroupProfile(self, group) for group in range(len(self.curves_))]
+
+    def _examination_intervals(self, level: float = 0.95) -> pl.DataFrame:
+        """The second table of `intervals` alone: there are few positions, and many items."""
+        places = [examination_ends(group, self.scale, level) for group in self._profiles()]
+        seen = (self._labels >= 0).ravel()
         columns = [np.concatenate(column)[seen] for column in zip(*places, strict=True)]
-        return attraction, with_ends(self.examination_, *columns)
+        return with_ends(self.examination_, *columns)
 
     def _chart_tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        return self.intervals() if self.cells_.impressions.any() else (self.attraction_, self.examination_)
+        counted = self.cells_.impressions.any()
+        return self.attraction_, self._examination_intervals() if counted else self.examination_
 
     def rates(self, query: str | int, level: float = 0.95) -> pl.DataFrame:
         """One row per item and position that the query showed: counts, and the fitted click rate with its interval.
