@@ -290,5 +290,9 @@ def test_three_factors():
             experiment.tell_many([(one, bool(clicked)) for one, clicked in told])
         report = experiment.report()
         assert report.alarms[0].side == "headline"
+        assert report.eras[1].startswith("alarm: clicks of headline '")
         assert report.best["headline"] == "B"
+        clicks = sum(level.clicks for level in report.factors[0].levels)
+        assert 0 < clicks < report.outcomes["clicked"]  # of what came before it nothing is known of today
+        assert f"clicks since all was begun anew instead of {clicks:,}, if click rates are products" in report.sentence
         assert "Where each level changes clicks by the same factor whatever it is shown with" in report.sentence

@@ -39,6 +39,7 @@ def test_a_change_is_shown_with_the_counts_before(alarms, open_page, size, schem
     assert "begun anew" in text
     assert "Clicks of row Off to the sea against " in text
     assert "Until then Off to the sea with beach" in text
+    assert figure(page, "Click rate").endswith("since all was begun anew")  # as all but the totals is
     assert "noticed on" in page.inner_text("#sentence")
     page.locator("#earlier summary").click()
     lines = [line.inner_text().split("\t") for line in page.locator("#earlier-table tbody tr").all()]

@@ -29,7 +29,7 @@ from rankone.kernels.watching import (
 from rankone.policies import Policy, as_policy
 from rankone.serving.era_notes import era_note
 from rankone.serving.fold import Fold
-from rankone.serving.names import called
+from rankone.serving.report_wording import called_side
 from rankone.serving.settings import INSURE, RESTART, TELL
 from rankone.serving.verdict import verdict_of
 from rankone.serving.warm_up import check_compiled
@@ -93,11 +93,11 @@ def _told(fold: Fold, rang: list[int]) -> dict[str, Any]:
 
 def _why(alarm: dict[str, Any]) -> str:
     """Return why an era began, as `Report.eras` lists it."""
-    levels = f"'{alarm['first']}' against '{alarm['second']}'"
+    side, levels = called_side(alarm["factor"]), f"'{alarm['first']}' against '{alarm['second']}'"
     if alarm["what"] == "misfit":
         ((factor, level),) = alarm["beside"].items()
-        return f"alarm: beside {called(factor)} '{level}', {called(alarm['factor'])} {levels} is clicked otherwise"
-    return f"alarm: clicks of {called(alarm['factor'])} {levels} changed"
+        return f"alarm: beside {called_side(factor)} '{level}', {side} {levels} is clicked otherwise"
+    return f"alarm: clicks of {side} {levels} changed"
 
 
 def _level(fold: Fold, number: int) -> tuple[str, str]:

@@ -147,7 +147,8 @@ class Report(Shown):
     prior_left_out: tuple[str, ...] = ()  # levels of the past counts that the experiment does not have
     excluded: int = 0  # outcomes that no longer count
     interactions: tuple[Interaction, ...] = ()  # of three factors and more; the strongest first, striking or not
-    even_clicks: float | None = None  # what an even test of all combinations would have had by now; None: not known
+    even_clicks: float | None = None  # what an even test of all combinations would have had by now, or since the last
+    # restart; None: not known
     segments: SegmentsReport | None = None  # what is known of segments; None: nobody said anything of a visitor
     on_change: str = "ignore"  # what it does when clicks of levels change against each other
     on_misfit: str = "ignore"  # what it does when levels are no product

@@ -283,8 +283,10 @@ def _even(report: Report) -> list[str]:
     """Say what an even test would have earned; of rows and columns the page says it."""
     if report.even_clicks is None or len(report.factors) < 3:
         return []
-    had = f"An even test of all combinations would have had about {report.even_clicks:,.0f} clicks by now instead of "
-    return [f"{had}{report.outcomes['clicked']:,}, if click rates are products and stay as they are."]
+    had = sum(level.clicks for level in report.factors[0].levels)  # of the time that the other figure is of
+    when = "since all was begun anew" if any(alarm.did == "restart" for alarm in report.alarms) else "by now"
+    even = f"An even test of all combinations would have had about {report.even_clicks:,.0f} clicks {when}"
+    return [f"{even} instead of {had:,}, if click rates are products and stay as they are."]
 
 
 def _uplift(report: Report) -> list[str]:

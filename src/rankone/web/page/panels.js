@@ -69,11 +69,13 @@ function showFigures(view) {
   const { report, timeline } = view;
   const counts = report.outcomes;
   const known = counts.clicked + counts.not_clicked + counts.expired;
-  const lift = view.uniform_rate ? `about ${(view.click_rate / view.uniform_rate).toFixed(1)} × the uniform split` : "over all outcomes";
+  const since = report.alarms.some(({ did }) => did === "restart") ? "since all was begun anew" : "";
+  const times = view.uniform_rate ? `about ${(view.click_rate / view.uniform_rate).toFixed(1)} × the uniform split` : "";
+  const lift = [times, since].filter(Boolean).join(", ") || "over all outcomes";
   const unknown = known ? `needs 100 outcomes of every ${view.heat ? "row and column" : "level"}` : "nothing to compare yet";
   const even = view.uniform_rate === null ? unknown
     : view.heat ? "estimated rate, all pairs shown equally"
-      : `estimated rate of an even test of all combinations: about ${number(Math.round(view.uniform_rate * known))} clicks by now`;
+      : `estimated rate of an even test of all combinations: about ${number(Math.round(report.even_clicks))} clicks ${since || "by now"}`;
   const figures = [
     ...verdictFigures(report).map((found) => figure(...found)),
     figure("Decisions", number(report.decisions), now(timeline)),
