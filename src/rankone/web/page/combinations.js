@@ -73,7 +73,7 @@ export function showCombinations(view) {
     const leads = line.names.join("\u0000") === best && line.outcomes > 0;
     const [decisions, clicks, rate] = line.values.slice(factors.length);
     const gone = whyGone(line, report);
-    const name = (text, place) => [label(leads && !place ? `★ ${text}` : text), ...(gone[place] ? [element("small", {}, ` ${gone[place]}`)] : [])];
+    const name = (text, place) => [label(leads && !place ? `★ ${text}` : text), ...(gone[place] ? [" ", element("small", {}, gone[place])] : [])];
     return element("tr", { class: leads ? "leads" : gone.some(Boolean) ? "out" : "" },
       ...line.names.map((text, place) => element(place ? "td" : "th", place ? { class: "name" } : { scope: "row" }, ...name(text, place))),
       element("td", {}, counts ? percent(decisions / counts) : "–"),
