@@ -8,7 +8,7 @@ import pytest
 
 from rankone.kernels.steering import comparisons
 from rankone.serving import Experiment
-from rankone.serving.report import Report
+from rankone.serving.report import Alarm, Report
 from rankone.serving.segment_verdict import part_of, segment_verdict, shrunken_ratios
 from tests.oracles.segments import plain_verdict
 
@@ -127,6 +127,22 @@ def test_a_leader_that_loses_in_some_segment_is_not_said_to_hold_for_it(report):
     assert "Not every segment agrees with that, so this is no statement about the visitors of each" in found.sentence
     alike = dataclasses.replace(found, segments=dataclasses.replace(segments, segments=()))
     assert "no statement about" not in alike.sentence
+    assert "proven" not in alike.segments_sentence
+
+
+def test_a_level_marked_as_proven_has_its_condition_and_its_doubt(report):
+    """A star says something proven, too, where nothing is known of whether the best depends on the segment."""
+    leader = report.best["row"]
+    starred = tuple(segment for segment in report.segments.segments if segment.proven.get("row") == leader)
+    segments = dataclasses.replace(report.segments, answer="open", depends=(), segments=starred)
+    found = dataclasses.replace(report, segments=segments)
+    assert "That anything proven of segments is wrong has probability at most 0.05" in found.segments_sentence
+    assert "may be wrong" not in found.segments_sentence
+    rang = Alarm("change", "tell", 0.0, 1, 1, "row", "A", "B", None, 2.0, 0.5, {}, False)
+    told = dataclasses.replace(found, alarms=(rang,))
+    assert "An alarm rang, so what is proven of segments may be wrong." in told.segments_sentence
+    anew = dataclasses.replace(found, alarms=(dataclasses.replace(rang, did="restart"),))
+    assert "may be wrong" not in anew.segments_sentence
 
 
 def test_words_for_what_is_open_the_same_or_not_known():

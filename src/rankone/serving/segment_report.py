@@ -87,9 +87,11 @@ def segments_text(report: Report, condition: str) -> str:
         said = f"Nothing so far shows that what is best depends on the segment: one {what} may be the best for all."
     if against and found.answer != "open":
         said += f" Against what leads overall: {some}."
+    proven = found.answer != "open" or against or any(segment.proven for segment in found.segments)
     if report.shortfalls:
         said += " Outcomes do not come back alike, so that may be wrong."
-    proven = found.answer != "open" or against
+    elif proven and report.doubted:
+        said += " An alarm rang, so what is proven of segments may be wrong."
     return " ".join([said, *([wrong] if proven else []), *_left_over(found)])
 
 
