@@ -1,6 +1,7 @@
 """The commands: experiments, doctor, export."""
 
 import csv
+import dataclasses
 import json
 import subprocess
 import sys
@@ -10,9 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 from rankone.cli import build_app
+from rankone.cli.experiments import _status
 from rankone.errors import JournalError
 from rankone.serving import Experiment
 from rankone.serving.export import decisions_table, write_decisions
+from rankone.serving.report import Alarm
 
 from .helpers import Clock, damage, error_of, start
 
@@ -231,3 +234,11 @@ def test_factors_on_the_command_line(sqlite_db):
     ):
         found = run.invoke(build_app(), list(arguments))
         assert said in " ".join(f"{found.output} {found.exception}".split())
+
+
+def test_a_verdict_that_an_alarm_doubts_is_not_listed_as_decided():
+    with Experiment("shop", 2, 2, "ucb1", db=None, seed=1) as experiment:
+        won = dataclasses.replace(experiment.report(), decided=True)
+    rang = Alarm("misfit", "tell", 0.0, 1, 1, "row", "A", "B", {"col": "x"}, 2.0, 0.5, {}, False)
+    assert _status(won) == "runs, decided"
+    assert _status(dataclasses.replace(won, alarms=(rang,))) == "runs, in doubt"
