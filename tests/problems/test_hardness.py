@@ -72,3 +72,10 @@ def test_where_there_is_no_theory_it_says_so() -> None:
     assert "no lower bound is known" in str(found)
     assert values["most_regret"] == pytest.approx(2_000_000 * (0.72 - 0.48))
     assert as_problem("needle:100x100x100x100").worst_mean() == pytest.approx(0.25**4)
+
+
+def test_levels_that_may_not_be_shown_with_the_best_do_not_tie() -> None:
+    problem = Product({"a": [0.5, 0.4], "b": [0.5, 0.4], "c": [0.5]}, forbidden=[{"a": "a 2", "b": "b 1"}])
+    told = {what: much for what, much, _ in hardness(problem).facts()}
+    assert told["lost with another a"] == "all forbidden with the rest"
+    assert told["lost with another c"] == "none: all tie"

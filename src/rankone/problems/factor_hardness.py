@@ -135,8 +135,10 @@ class FactorHardness(Shown):
             many = "several are possible" if peaks is None else f"{peaks:,}"
             rows.append(("peaks", many, "combinations that no single change makes better"))
         for factor in problem.factors:
-            gaps = [row["gap"] for row in self.levels() if row["factor"] == factor and row["gap"]]
-            span = f"{min(gaps):.4g} .. {max(gaps):.4g}" if gaps else "none: all tie"
+            found = [row["gap"] for row in self.levels() if row["factor"] == factor]
+            gaps = [gap for gap in found if gap]
+            none = "all forbidden with the rest" if None in found else "none: all tie"
+            span = f"{min(gaps):.4g} .. {max(gaps):.4g}" if gaps else none
             rows.append((f"lost with another {factor}", span, "smallest .. largest"))
         rows.append(("horizon n", f"{self.horizon:,}", ""))
         if constant is None:
