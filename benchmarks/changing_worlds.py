@@ -1,7 +1,7 @@
 """The tables of docs/when-the-world-changes.md and docs/when-rank-1-is-wrong.md.
 
-``python -m benchmarks.changing_worlds change`` and ``... misfit`` play and write them anew, ``... step`` prints what a
-step of glr-uts and insured-uts costs. Minutes each.
+``python -m benchmarks.changing_worlds change`` and ``... misfit`` play and write them anew, ``... bars`` prints how
+glr-uts does on many other problems, ``... step`` what a step of glr-uts and insured-uts costs. Minutes each.
 """
 
 from __future__ import annotations
@@ -80,6 +80,22 @@ def change(runs: int, flat_runs: int) -> str:
     return "\n".join([*lines, f"Runs in which `glr-uts` started anew at least once: {shares}.", ""])
 
 
+def bars(runs: int) -> None:
+    """Print the regret of glr-uts as a multiple of another's, on problems that nothing was tuned on."""
+    luck = np.random.default_rng(0)
+    for world, spec in CHANGING.items():
+        other = {"3 changes": "restarting-uts", "slow drift": "discounted-uts"}.get(world, "uts")
+        lost, anew = np.empty((2, runs)), 0
+        for run in range(runs):
+            lost[0, run], state = one_run(spec.format(5_000 + run), "glr-uts", DECISIONS, run)
+            anew += int(state.alarm[GLR_ERA] > 0)
+            lost[1, run], _ = one_run(spec.format(5_000 + run), other, DECISIONS, run)
+        ratios = np.divide(*lost[:, luck.integers(runs, size=(2_000, runs))].mean(axis=2))
+        ratio = f"{lost[0].mean() / lost[1].mean():.2f} ± {ratios.std():.2f}"
+        mean = f"{lost[0].mean():,.0f} against {lost[1].mean():,.0f}"
+        print(f"{world}: {ratio} times {other} ({mean}), started anew in {anew / runs:.1%} of {runs} runs", flush=True)
+
+
 def apart(size: int) -> Any:
     """Three factors; the last levels of two of them are clicked far more often together than their product says."""
     parts = {name: np.linspace(0.9, 0.3, size) for name in "abc"}
@@ -124,10 +140,13 @@ def step(turns: int = 5, problems: int = 8) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("change", "misfit", "step"))
+    parser.add_argument("part", choices=("change", "misfit", "bars", "step"))
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--flat-runs", type=int, default=10)
     chosen = parser.parse_args()
+    if chosen.part == "bars":
+        bars(chosen.runs)
+        return
     if chosen.part == "step":
         print(step())
         return

@@ -39,6 +39,7 @@ _GOLDEN = 0.6180339887498949
 _NARROWINGS = 32
 _HARDLY = 1e-3  # clicks, where there are none
 _NEARLY = 0.999  # a rate of 1, where it is a product of estimates
+_HIGH, _RATHER_HIGH, _SMALLER, _STEP = 0.98, 0.7, 6, 0.9
 
 
 def start_history(things: int) -> tuple[Floats, Ints]:
@@ -105,39 +106,58 @@ def rate_evidence(pulls: float, clicks: float, more_pulls: float, more_clicks: f
 
 
 @noalloc
-def _ratios_misfit(past: Floats, fresh: Ints, level: float) -> float:
-    """Return the evidence against ratios that stay, if the reference's rate is now `level`."""
-    found = fresh[0, 0] * bernoulli_kl(fresh[0, 1] / fresh[0, 0], level)
+def _ratio_misfit(pulls: float, clicks: float, level: float, more: float, more_clicks: float, now: float) -> float:
+    """Return the evidence against one ratio to a reference that had the rate `level`, and has `now`.
+
+    The ratio is that of all clicks to those expected. Where that makes a rate of nearly 1, a miss would count for too
+    much: smaller ratios are tried, too, and the likeliest counts.
+    """
+    ratio, least = max(clicks + more_clicks, _HARDLY) / (pulls * level + more * now), math.inf
+    ratio = min(ratio, _HIGH / max(level, now))
+    for _ in range(_SMALLER):
+        against = pulls * bernoulli_kl(clicks / pulls, ratio * level)
+        against += more * bernoulli_kl(more_clicks / more, ratio * now)
+        if against >= least:
+            break
+        least = against
+        if ratio * max(level, now) < _RATHER_HIGH:
+            break
+        ratio *= _STEP
+    return least
+
+
+@noalloc
+def _ratios_misfit(past: Floats, fresh: Floats, level: float, scale: float) -> float:
+    """Return the evidence against ratios that stay, if the reference's rates are `scale` times what they seem now."""
+    found = fresh[0, 0] * bernoulli_kl(fresh[0, 1] / fresh[0, 0], scale * level)
     for thing in range(1, len(past)):
         pulls, clicks, levels = past[thing, 0], past[thing, 1], past[thing, 2]
-        more, more_clicks = float(fresh[thing, 0]), float(fresh[thing, 1])
-        if more > 0.0 and levels > 0.0:
-            ratio = max(clicks + more_clicks, _HARDLY) / (levels + more * level)
-            found += pulls * bernoulli_kl(clicks / pulls, min(ratio * levels / pulls, _NEARLY))
-            found += more * bernoulli_kl(more_clicks / more, min(ratio * level, _NEARLY))
+        more, more_clicks, now = fresh[thing, 0], fresh[thing, 1], scale * fresh[thing, 2]
+        if levels > 0.0 and now > 0.0:
+            found += _ratio_misfit(pulls, clicks, levels / pulls, more, more_clicks, now / more)
     return found
 
 
 @noalloc
-def changed_ratios(past: Floats, fresh: Ints, delta: float) -> bool:
+def changed_ratios(past: Floats, fresh: Floats, delta: float) -> bool:
     """Tell whether the ratios of several things to the reference, the first of them, are others than they were.
 
-    `past` has outcomes, clicks and the sum of the reference's rates at the time, of each thing; `fresh` outcomes and
-    clicks since, the reference's too. Twice the evidence is about chi-square with a degree of freedom for each thing;
-    its tail is bounded as by Laurent, Massart (2000), lemma 1.
+    `past` and `fresh` have outcomes, clicks and the sum of the reference's rates at the time, of each thing; of the
+    reference `fresh` has outcomes and clicks. Twice the evidence is about chi-square with a degree of freedom for each
+    thing; its tail is bounded as by Laurent, Massart (2000), lemma 1.
     """
     things, evidence = 0.0, math.inf
     for thing in range(1, len(past)):
-        things += fresh[thing, 0] > 0 and past[thing, 2] > 0.0
-    if things == 0.0 or fresh[0, 0] == 0:
+        things += past[thing, 2] > 0.0 and fresh[thing, 2] > 0.0
+    if things == 0.0 or fresh[0, 0] == 0.0:
         return False
-    mean = (fresh[0, 1] + 0.5) / (fresh[0, 0] + 1.0)
-    low, high = math.log(0.2 * mean), math.log(min(_NEARLY, 5.0 * mean))
+    level = (fresh[0, 1] + 0.5) / (fresh[0, 0] + 1.0)
+    low, high = math.log(0.2), math.log(min(5.0, _NEARLY / level))
     for _ in range(_NARROWINGS // 2):
         left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
         against_left, against_right = (
-            _ratios_misfit(past, fresh, math.exp(left)),
-            _ratios_misfit(past, fresh, math.exp(right)),
+            _ratios_misfit(past, fresh, level, math.exp(left)),
+            _ratios_misfit(past, fresh, level, math.exp(right)),
         )
         evidence = min(evidence, against_left, against_right)
         if against_left < against_right:
@@ -149,15 +169,14 @@ def changed_ratios(past: Floats, fresh: Ints, delta: float) -> bool:
 
 
 @noalloc
-def changed_rate(history: Floats, kept: Ints, thing: int, delta: float) -> int:
-    """Return the split, the first bucket after it, at which the rate of a thing has changed most; -1: it has not."""
+def evident_split(history: Floats, kept: Ints, thing: int, enough: float) -> int:
+    """Return the split, the first bucket after it, with most evidence that a rate has changed; -1: none has enough."""
     own, buckets = history[thing], kept[thing]
     pulls = clicks = more_pulls = more_clicks = 0.0
     for place in range(buckets):
         pulls += own[place, BUCKET_PULLS]
         clicks += own[place, BUCKET_CLICKS]
-    enough, found = threshold(pulls, delta), -1
-    both, mean = pulls, clicks / pulls
+    both, mean, found = pulls, clicks / pulls, -1
     for place in range(buckets - 1, 0, -1):
         more_pulls += own[place, BUCKET_PULLS]
         more_clicks += own[place, BUCKET_CLICKS]
@@ -170,3 +189,12 @@ def changed_rate(history: Floats, kept: Ints, thing: int, delta: float) -> int:
         if evidence > enough:
             enough, found = evidence, place
     return found
+
+
+@noalloc
+def changed_rate(history: Floats, kept: Ints, thing: int, delta: float) -> int:
+    """Return the split at which the rate of a thing has changed most, at an error of about delta; -1: it has not."""
+    pulls = 0.0
+    for place in range(kept[thing]):
+        pulls += history[thing, place, BUCKET_PULLS]
+    return evident_split(history, kept, thing, threshold(pulls, delta))

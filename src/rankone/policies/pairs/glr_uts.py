@@ -4,16 +4,19 @@ has changed, not a rate. Ours.
 
 The rules:
 
-1. *Suspicion.* The rate of the leader is tested at geometrically spaced splits (`rankone.numerics.change_point`). That
-   it has changed may mean that the whole site has (night, a campaign), which changes no choice: nothing is forgotten.
+1. *Suspicion.* The rates of the leader, and of the last that led before it, are tested at geometrically spaced splits
+   (`rankone.numerics.change_point`). That one has changed may mean that the whole site has (night, a campaign), which
+   changes no choice: nothing is forgotten, and the evidence need not be a proof.
 2. *Trial.* Instead, the leader has to win again. From now on the leader and its cross are counted afresh, and every
-   second decision is a Thompson step on these counts alone. The level of the site is the same for all of them, whatever
-   it does, so that only ratios count. The trial ends well when the leader wins 8 such draws in a row; after 128 draws
-   that went to others which looked worse, it is broken off and taken up again later. A trial begins only while at most
-   sqrt(t) of the t decisions of an era were such draws: that is about all that a moving site costs.
+   second decision is a Thompson step on these counts alone, until the leader wins 8 such draws in a row. The level of
+   the site is the same for all of them, whatever it does: each outcome counts beside the rate that the leader had at
+   the time, so that only ratios count. Another suspicion, or another leader, and the trial begins anew. Draws that go
+   to others cost what they seem to lose, as a share of the leader's clicks, and at least a tenth: they rest while those
+   of an era have cost more than 45 at first and sqrt(t / 2) in its t decisions later (less after many trials: then it
+   is the site that moves), which is about all that a moving site costs.
 3. *Alarm.* The era ends when, beyond doubt, another combination is better than the leader by the counts of the trial,
-   or the ratios to the leader are others in the trial than before it. (Before it, each outcome counts beside the rate
-   that the leader had at the time.) Everything else is forgotten, and UTS starts anew on the counts of the trial.
+   or the ratios to the leader are others in the trial than before it. Everything else is forgotten, and UTS starts
+   anew on the counts of the trial.
 
 No horizon is needed: era k = 0, 1, ... may err with probability delta_k = 0.05 / ((k + 1) (k + 2)), and so all eras
 together with 0.05; within an era trials share delta_k in the same way. docs/when-the-world-changes.md has what was
@@ -35,8 +38,8 @@ from rankone.numerics.beta import draw_beta
 from rankone.numerics.beta_maximum import fields_with_crowd
 from rankone.numerics.change_point import (
     begin_history,
-    changed_rate,
     changed_ratios,
+    evident_split,
     note_outcome,
     rate_evidence,
     start_history,
@@ -56,23 +59,32 @@ from rankone.policies.engines.unimodal import (
 from rankone.policies.pairs.uts import UTS, UTS_CENTRE, UTSState, choose_on_cross, take_in
 
 # Fields of `GLRState.alarm`.
-GLR_CENTRE, GLR_STRANGE, GLR_ERA, GLR_STEPS, GLR_TRIAL, GLR_TRIALS = range(6)
-GLR_SPENT, GLR_WINS, GLR_COST, GLR_DUE, GLR_LAST = range(6, 11)
+GLR_CENTRE, GLR_STRANGE, GLR_ERA, GLR_STEPS, GLR_TRIAL, GLR_TRIALS, GLR_WINS, GLR_DUE, GLR_LAST, GLR_TURN = range(10)
 _ERROR = 0.05
+_WATCHED = 4  # combinations that led last, whose rates are tested
+_SUSPICIOUS = 11.0  # log likelihood ratio: reached by chance in a few of a thousand runs
 _RECENT = 32  # outcomes of the leader that make its present rate
+_UNSURE = 4  # and how many what it was before a trial is worth
 _EVERY = 4  # decisions of a trial between two looks at all ratios
 _WINS = 8  # in a row that end a trial
-_DEAREST = 128  # decisions of a trial that may go to others that look worse than the leader
+_LEAST_COST = 0.1  # of a draw of a trial that goes to another, in clicks of the leader's
+_RATION = 0.5  # what draws of an era may have cost, squared, in each decision
+_FREE = 4_096  # decisions for which there is a ration beforehand
+_MANY = 64  # trials of an era, by which this is halved
 _PATIENCE = 32  # decisions in a row that another has to lead before it is taken for the leader
 
 
-class GLRState(fields_with_crowd(*LeaderState._fields, "watch", "history", "kept", "past", "fresh", "alarm")):  # type: ignore[misc]
-    """A state of UTS; the history of the leader's outcomes; past, (1 + cross, 3): pulls and clicks of its cross before
-    a trial, and the sum of the leader's rates at these times, but first the leader's latest pulls and their mean;
-    fresh, (1 + cross, 2): pulls and clicks in a trial, first of the leader; alarm, (11,): combination taken for the
-    leader, decisions in a row at which another led, era, decisions in it, decisions of this trial (0: there is none),
-    trials of the era, decisions in trials of the era and in this one that went to others which looked worse, wins in
-    a row, whether a trial is due, whether the last decision was one of a trial."""
+_FIELDS = ("watch", "history", "kept", "watched", "past", "fresh", "spent", "alarm")
+
+
+class GLRState(fields_with_crowd(*LeaderState._fields, *_FIELDS)):  # type: ignore[misc]
+    """A state of UTS; the histories of the outcomes of those that led last, and which these are; past, (1 + cross, 3):
+    pulls and clicks of the leader's cross before a trial, and the sum of its rates at these times, but first the
+    leader's latest pulls and their mean; fresh, (1 + cross, 3): the same in a trial, but first pulls and clicks of the
+    leader; spent, (1,): what draws of trials have cost in this era; alarm, (10,): combination taken for the leader,
+    decisions in a row at which another led, era, decisions in it, decisions of this trial (0: there is none), trials of
+    the era, wins in a row, whether a trial is due, whether the last decision was a draw of one, which
+    history was begun last."""
 
 
 @dataclass(frozen=True)
@@ -90,25 +102,37 @@ class GLRUTS(UTS):
         """Return the state before the first decision."""
         check_kept(sizes, self.name)
         own: UTSState = super().begin(sizes, forbidden)
-        history, kept = start_history(1)
-        alarm = np.zeros(11, np.int64)
+        history, kept = start_history(_WATCHED)
+        alarm = np.zeros(10, np.int64)
         alarm[GLR_CENTRE] = NOBODY
         cross = 1 + int((sizes - 1).sum())
-        more = {"past": np.zeros((cross, 3)), "fresh": np.zeros((cross, 2), np.int64), "alarm": alarm}
-        return GLRState(**own._asdict(), history=history, kept=kept, **more)
+        counts = {"past": np.zeros((cross, 3)), "fresh": np.zeros((cross, 3)), "spent": np.zeros(1)}
+        watched = np.full(_WATCHED, NOBODY)
+        return GLRState(**own._asdict(), history=history, kept=kept, watched=watched, **counts, alarm=alarm)
+
+
+@noalloc
+def history_of(state: Any, pair: int) -> int:
+    """Return which history is of a combination; -1: none."""
+    for place in range(_WATCHED):
+        if state.watched[place] == pair:
+            return place
+    return -1
 
 
 @noalloc
 def watch_leader(state: Any, leader: int) -> None:
-    """Begin to watch another leader."""
+    """Begin to watch another leader; a trial goes on with it."""
     alarm = state.alarm
-    if alarm[GLR_TRIAL] > 0:
-        alarm[GLR_DUE] = 1  # the trial goes on with whoever leads now
-    alarm[GLR_CENTRE], alarm[GLR_STRANGE], alarm[GLR_TRIAL] = leader, 0, 0
-    if leader != NOBODY:
-        begin_history(state.history, state.kept, 0, pulls_of(state, leader), clicks_of(state, leader))
+    alarm[GLR_CENTRE], alarm[GLR_STRANGE] = leader, 0
+    if history_of(state, leader) < 0:
+        place = alarm[GLR_TURN] = (alarm[GLR_TURN] + 1) % _WATCHED
+        state.watched[place] = leader
+        begin_history(state.history, state.kept, place, pulls_of(state, leader), clicks_of(state, leader))
     for place in range(len(state.past)):
         state.past[place, 0] = state.past[place, 1] = state.past[place, 2] = 0.0
+    if alarm[GLR_TRIAL] > 0:
+        suspect(state)
 
 
 @noalloc
@@ -126,27 +150,36 @@ def on_trial(state: Any, place: int) -> int:
 
 
 @noalloc
-def begin_trial(state: Any, budget: int) -> None:
-    """Let the leader prove itself, as soon as that has not cost too much already: more than sqrt(budget) decisions."""
+def suspect(state: Any) -> None:
+    """Let the leader prove itself, anew if it is about to, as soon as there may be a trial."""
+    state.alarm[GLR_DUE], state.alarm[GLR_TRIAL] = 1, 0
+
+
+@noalloc
+def may_draw(state: Any) -> bool:
+    """Tell whether trials have not cost too much so far; after many it is the site that moves, most likely."""
+    ration = _RATION * (_FREE + state.alarm[GLR_STEPS]) / (1.0 + state.alarm[GLR_TRIALS] / _MANY)
+    return bool(state.spent[0] * state.spent[0] <= ration)
+
+
+@noalloc
+def begin_trial(state: Any) -> None:
+    """Count the leader and its cross afresh."""
     alarm = state.alarm
-    alarm[GLR_DUE] = 1
-    if alarm[GLR_SPENT] * alarm[GLR_SPENT] > budget:
-        return
     alarm[GLR_TRIALS] += 1
-    alarm[GLR_DUE], alarm[GLR_TRIAL], alarm[GLR_WINS], alarm[GLR_COST] = 0, 1, 0, 0
+    alarm[GLR_DUE], alarm[GLR_TRIAL], alarm[GLR_WINS] = 0, 1, 0
+    state.past[0, 0] = min(state.past[0, 0], _UNSURE)
     for place in range(len(state.fresh)):
-        state.fresh[place, 0] = state.fresh[place, 1] = 0
+        state.fresh[place, 0] = state.fresh[place, 1] = state.fresh[place, 2] = 0.0
 
 
 @noalloc
 def end_trial(state: Any) -> None:
     """The leader has won: what was seen of the others belongs to the past."""
-    past, fresh = state.past, state.fresh
     state.alarm[GLR_TRIAL] = 0
-    for place in range(1, len(past)):
-        past[place, 0] += fresh[place, 0]
-        past[place, 1] += fresh[place, 1]
-        past[place, 2] += fresh[place, 0] * (fresh[0, 1] / max(fresh[0, 0], 1))
+    for place in range(1, len(state.past)):
+        for column in range(3):
+            state.past[place, column] += state.fresh[place, column]
 
 
 @noalloc
@@ -156,30 +189,33 @@ def begin_era(state: Any) -> None:
     state.watch[UTS_CENTRE] = NOBODY
     for place in range(len(state.fresh)):
         pair = on_trial(state, place)
-        for step in range(state.fresh[place, 0]):
+        for step in range(int(state.fresh[place, 0])):
             take_in(state, pair, 1 if step < state.fresh[place, 1] else 0)
-    watch_leader(state, NOBODY)
-    state.alarm[GLR_ERA] += 1
-    state.alarm[GLR_DUE] = state.alarm[GLR_STEPS] = state.alarm[GLR_SPENT] = state.alarm[GLR_TRIALS] = 0
+    alarm = state.alarm
+    alarm[GLR_ERA] += 1
+    alarm[GLR_CENTRE] = NOBODY
+    alarm[GLR_STEPS] = alarm[GLR_TRIAL] = alarm[GLR_TRIALS] = alarm[GLR_DUE] = 0
+    state.spent[0] = 0.0
+    for place in range(_WATCHED):
+        state.watched[place] = NOBODY
 
 
 @noalloc
 def step_of_trial(state: Any, rng: Any) -> int:
     """Let the leader and its cross draw, on what the trial has seen; return the winner."""
-    alarm, best, largest = state.alarm, 0, -1.0
-    for place in range(len(state.fresh)):
+    alarm, fresh, best, largest = state.alarm, state.fresh, 0, -1.0
+    for place in range(len(fresh)):
         if len(state.forbidden) > 0 and is_forbidden(state.sizes, state.forbidden, on_trial(state, place)):
             continue
-        draw = draw_beta(state.fresh[place, 0], state.fresh[place, 1], rng)
+        draw = draw_beta(int(fresh[place, 0]), int(fresh[place, 1]), rng)
         if draw > largest:
             best, largest = place, draw
     if best == 0:
         alarm[GLR_WINS] += 1
     else:
         alarm[GLR_WINS] = 0
-        if state.fresh[best, 1] * state.fresh[0, 0] <= state.fresh[0, 1] * state.fresh[best, 0]:
-            alarm[GLR_COST] += 1
-            alarm[GLR_SPENT] += 1
+        ratio = (fresh[best, 1] + 1.0) / (fresh[best, 0] + 2.0) * ((fresh[0, 0] + 2.0) / (fresh[0, 1] + 1.0))
+        state.spent[0] += max(1.0 - ratio, _LEAST_COST)
     return on_trial(state, best)
 
 
@@ -194,14 +230,14 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
         alarm[GLR_STRANGE] += 1
         if alarm[GLR_CENTRE] == NOBODY or alarm[GLR_STRANGE] >= _PATIENCE:
             watch_leader(state, leader)
-    if alarm[GLR_DUE] and alarm[GLR_TRIAL] == 0 and leader == alarm[GLR_CENTRE]:
-        begin_trial(state, alarm[GLR_STEPS] // 4)
+    if alarm[GLR_DUE] and leader == alarm[GLR_CENTRE] and may_draw(state):
+        begin_trial(state)
     if alarm[GLR_TRIAL] > 0:
         alarm[GLR_TRIAL] += 1
-        alarm[GLR_LAST] = alarm[GLR_TRIAL] % 2
-        if alarm[GLR_WINS] >= _WINS or alarm[GLR_COST] > _DEAREST:
-            alarm[GLR_DUE], alarm[GLR_LAST] = int(alarm[GLR_WINS] < _WINS), 0
+        if alarm[GLR_WINS] >= _WINS:
             end_trial(state)
+        elif alarm[GLR_TRIAL] % 2 and may_draw(state):
+            alarm[GLR_LAST] = 1
     pair = step_of_trial(state, rng) if alarm[GLR_LAST] else choose_on_cross(state, leader, rng)
     write_levels(state.sizes, pair, shown)
     return 0
@@ -211,44 +247,46 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
 def has_changed(state: Any, place: int) -> bool:
     """Tell whether a combination on trial is better than the leader beyond doubt, or ratios are others than before."""
     fresh, trials = state.fresh, state.alarm[GLR_TRIALS]
-    pulls, clicks, own, own_clicks = fresh[place, 0], fresh[place, 1], fresh[0, 0], fresh[0, 1]
-    if own == 0:
+    pulls, clicks, own = fresh[place, 0], fresh[place, 1], fresh[0, 0]
+    if own == 0.0:
         return False
     delta = error_of_era(state) / (trials * (trials + 1.0))
-    if clicks * own > own_clicks * pulls:
-        enough = math.log((len(fresh) - 1) / delta)
-        if rate_evidence(float(own), float(own_clicks), float(pulls), float(clicks)) > enough:
+    level = min(fresh[place, 2] / pulls, 1.0)
+    if clicks > level * pulls:
+        enough = math.log((len(fresh) - 1) / delta * math.sqrt(1.0 + pulls))
+        if rate_evidence(own, level * own, pulls, clicks) > enough:
             return True
     return state.alarm[GLR_TRIAL] % _EVERY == 1 and changed_ratios(state.past, fresh, delta)
 
 
 @noalloc
 def look(state: Any, pair: int, reward: int) -> None:
-    """Look at an outcome: is the leader's rate suspicious, or has a trial shown that the world has changed?"""
-    alarm, past, place = state.alarm, state.past, 0
+    """Look at an outcome: is a rate suspicious, or has a trial shown that the world has changed?"""
+    alarm, past, counted = state.alarm, state.past, state.past
+    watched = history_of(state, pair)
+    full = watched >= 0 and note_outcome(state.history, state.kept, watched, reward)
+    if full and evident_split(state.history, state.kept, watched, _SUSPICIOUS) >= 0:
+        for place in range(_WATCHED):
+            begin_history(state.history, state.kept, place, 0, 0)  # rates are what they are now
+        suspect(state)
+        return
+    place = 0
     if pair == alarm[GLR_CENTRE]:
         past[0, 0] = min(past[0, 0] + 1.0, _RECENT)
         past[0, 1] += (reward - past[0, 1]) / past[0, 0]
-        full = note_outcome(state.history, state.kept, 0, reward)
-        if full and alarm[GLR_TRIAL] == 0 and changed_rate(state.history, state.kept, 0, error_of_era(state)) != NOBODY:
-            begin_history(state.history, state.kept, 0, 0, 0)  # its rate is what it is now
-            begin_trial(state, alarm[GLR_STEPS])
-            return
     else:
         place = 1 + place_on_cross(state.sizes, alarm[GLR_CENTRE], pair)
         if place == 0:
             return
-        if alarm[GLR_TRIAL] == 0:
-            if past[0, 0] >= _RECENT:
-                past[place, 0] += 1.0
-                past[place, 1] += reward
-                past[place, 2] += past[0, 1]
-            return
     if alarm[GLR_TRIAL] > 0:
-        state.fresh[place, 0] += 1
-        state.fresh[place, 1] += reward
-        if place > 0 and has_changed(state, place):
-            begin_era(state)
+        counted = state.fresh
+    elif place == 0 or past[0, 0] < _RECENT:
+        return
+    counted[place, 0] += 1.0
+    counted[place, 1] += reward
+    counted[place, 2] += past[0, 1]
+    if alarm[GLR_TRIAL] > 0 and place > 0 and has_changed(state, place):
+        begin_era(state)
 
 
 @inlined
