@@ -16,16 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from rankone.errors import InputError
-from rankone.kernels.decision import Plays, check_combinations
-from rankone.notebook import Shown, index_names
+from rankone.kernels.decision import Plays
+from rankone.notebook import Shown
 from rankone.problems.base import Problem
 from rankone.problems.factor_rules import by_factors, forbidden_rules, shared_parts
+from rankone.problems.product_input import Names, checked_parts, checked_scale, names_of_levels
 from rankone.problems.product_world import SCALES, ProductWorld, Scale
-from rankone.problems.rank_one import RankOne, Vector, check_distinct, probabilities
-from rankone.specs import in_words, is_number
+from rankone.problems.rank_one import RankOne, Vector
+from rankone.specs import in_words
 
 _MOST_TABLE, _MOST_LOOKED_AT = 10**6, 10**7  # combinations
-Names = Mapping[str, Sequence[str]]
 
 
 class Product(Problem, Shown):
@@ -60,9 +60,9 @@ class Product(Problem, Shown):
         base: float | None = None,
         name: str | None = None,
     ) -> None:
-        self.scale, self.base = _checked_scale(scale, base)
-        self.factors = _parts(factors, self.scale)
-        self.level_names = _level_names(factors, level_names, self.factors)
+        self.scale, self.base = checked_scale(scale, base)
+        self.factors = checked_parts(factors, self.scale)
+        self.level_names = names_of_levels(factors, level_names, self.factors)
         self.interactions = by_factors(interactions)
         self._together = shared_parts(self.interactions, self.level_names, self.scale)
         self.rules = forbidden_rules(forbidden, self.level_names)
@@ -355,51 +355,3 @@ class Product(Problem, Shown):
 
     def __repr__(self) -> str:
         return f"<Product {self.name}: {' x '.join(map(str, self.shape))}, best {self.best_mean:.4g}>"
-
-
-def _checked_scale(scale: Any, base: Any) -> tuple[Scale, float]:
-    if scale not in SCALES:
-        raise InputError(f"scale as one of {', '.join(SCALES)}", scale, "leave it out: probabilities are multiplied")
-    if scale == "product":
-        if base is not None:
-            raise InputError(
-                "no base where probabilities are multiplied", base, "leave it out, or say scale='additive'"
-            )
-        return scale, 1.0
-    if not is_number(base) or not 0.0 < base < 1.0:
-        raise InputError(f"a base between 0 and 1, as the scale is {scale}", base, "try base=0.02")
-    return scale, float(base)
-
-
-def _parts(factors: Any, scale: Scale) -> dict[str, Vector]:
-    example = "try {'headline': [0.9, 0.5], 'image': [0.8, 0.3]}"
-    if not isinstance(factors, Mapping) or not factors:
-        raise InputError("factors by name, each with its probabilities", factors, example)
-    found = {}
-    for name, values in factors.items():
-        if not isinstance(name, str) or not name:
-            raise InputError("names of factors as texts", name, example)
-        if scale == "product":
-            found[name] = probabilities(values, f"the factor {name}")
-        else:
-            found[name] = np.array(values, np.float64)
-            if found[name].ndim != 1 or not len(found[name]) or not np.isfinite(found[name]).all():
-                raise InputError(f"effects of {name} as a list of numbers", values, "try [0.0, 0.01]")
-    check_combinations([len(values) for values in found.values()])
-    return found
-
-
-def _level_names(given: Mapping[str, Any], names: Names | None, factors: Mapping[str, Vector]) -> dict[str, list[str]]:
-    names = names or {}
-    unknown = [name for name in names if name not in factors]
-    if unknown:
-        raise InputError(f"level_names of the factors {', '.join(factors)}", f"'{unknown[0]}'", "name them as there")
-    found = {}
-    for factor, values in factors.items():
-        own = names.get(factor, index_names(given[factor]))
-        levels = [f"{factor} {place + 1}" for place in range(len(values))] if own is None else list(own)
-        if not all(isinstance(level, str) for level in levels) or len(levels) != len(values):
-            raise InputError(f"{len(values)} names of levels of {factor}", own, "leave them out, or name every one")
-        check_distinct(f"levels of {factor}", levels)
-        found[factor] = levels
-    return found

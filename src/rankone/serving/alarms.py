@@ -29,7 +29,7 @@ from rankone.kernels.watching import (
 from rankone.policies import Policy, as_policy
 from rankone.serving.era_notes import era_note
 from rankone.serving.fold import Fold
-from rankone.serving.report_wording import called_side
+from rankone.serving.names import called_side
 from rankone.serving.settings import INSURE, RESTART, TELL
 from rankone.serving.verdict import verdict_of
 from rankone.serving.warm_up import check_compiled

@@ -21,9 +21,9 @@ from rankone.serving.forbidden import names_of
 from rankone.serving.interactions import strongest
 from rankone.serving.journal import Kind
 from rankone.serving.make_segments import make_segments
+from rankone.serving.names import called_side
 from rankone.serving.ratio_wording import against_text
 from rankone.serving.report import Alarm, FactorReport, Interaction, LevelReport, Report
-from rankone.serving.report_wording import called_side
 from rankone.serving.unknown_policy import UnknownPolicy
 from rankone.serving.verdict import verdict_of
 from rankone.serving.winner import Floats, Ints, intervals

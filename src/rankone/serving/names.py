@@ -121,3 +121,8 @@ def combination_text(levels: Mapping[str, str]) -> str:
     if tuple(levels) == PAIR:
         return " with ".join(f"'{name}'" for name in levels.values())
     return ", ".join(f"{factor} '{name}'" for factor, name in levels.items())
+
+
+def called_side(factor: str) -> str:
+    """Return the name of a factor; that of the columns in full."""
+    return "column" if factor == "col" else factor

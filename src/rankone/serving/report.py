@@ -8,8 +8,8 @@ from typing import Any, Self
 
 from rankone.deprecation import OldAttribute
 from rankone.notebook import Shown
-from rankone.serving.names import PAIR
-from rankone.serving.report_wording import called_side, condition, headline, level_columns, level_table, told
+from rankone.serving.names import PAIR, called_side
+from rankone.serving.report_wording import condition, headline, level_columns, level_table, told
 from rankone.serving.segment_report import SegmentsReport, segment_table, segments_text
 from rankone.specs import amount
 

@@ -9,25 +9,23 @@ voided; without a window also that they come equally soon, which is not tested. 
 
 from __future__ import annotations
 
-import datetime
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from rankone.serving.alarm_wording import alarm_texts
 from rankone.serving.clock import AHEAD
-from rankone.serving.names import combination_text
+from rankone.serving.names import called_side, combination_text
 from rankone.serving.ratio_wording import between_text, compared_text, part_of, percent
 from rankone.serving.segment_report import leaders_beaten
 from rankone.specs import amount, duration
 
 if TYPE_CHECKING:
-    from rankone.serving.report import Alarm, FactorReport, LevelReport, Report
+    from rankone.serving.report import FactorReport, LevelReport, Report
 
 _WITH = "rate with the leader"  # what the rate of a level is measured with
 NOT_KNOWN = "policy not known here: import the module that defines it"
 TRAFFIC_ERROR = 0.001  # of a warning about traffic
-ALARM_ERROR = 0.05  # of all alarms of a kind together
-_ALIKE = "each level changes clicks by the same factor whatever it is shown with, at all times,"
 _MODEL = (
     "if each row changes clicks by the same factor with every column at all times and outcomes of all levels come back "
     "alike"
@@ -46,7 +44,7 @@ def told(report: Report) -> str:
     """Return what a report says, in a few sentences; `headline` is how they begin."""
     unknown = [] if report.policy_known else [f"P{NOT_KNOWN[1:]}; until then nothing can be asked or told."]
     said = [
-        *alarm_texts(report),
+        *alarm_texts(report, _come_back(report)),
         *_reward(report),
         *_anew(report),
         *_uplift(report),
@@ -157,11 +155,6 @@ def _listed(parts: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
 
 
-def called_side(factor: str) -> str:
-    """Return the name of a factor; that of the columns in full."""
-    return "column" if factor == "col" else factor
-
-
 def _reward(report: Report) -> list[str]:
     if report.reward_cap is None or report.rate is None:
         return []
@@ -182,50 +175,6 @@ def _anew(report: Report) -> list[str]:
         were = "was" if report.excluded == 1 else "were"
         said.append(f"{amount(report.excluded, 'outcome')} {were} excluded: {own}")
     return said
-
-
-def alarm_texts(report: Report) -> list[str]:
-    """Say which alarms rang, when and why, since the last restart; that one included."""
-    return [_alarm_text(report, alarm) for alarm in report.present_alarms]
-
-
-def _alarm_text(report: Report, alarm: Alarm) -> str:
-    when = datetime.datetime.fromtimestamp(alarm.at, datetime.UTC)
-    noticed = f"noticed on {when.day} {when:%B %Y, %H:%M} UTC"
-    beside = "".join(f" with {called_side(factor)} '{level}'" for factor, level in (alarm.beside or {}).items())
-    levels = f"{alarm.side} '{alarm.first}' against '{alarm.second}'{beside}"
-    said = _changed(alarm, levels, noticed) if alarm.what == "change" else _no_product(alarm, levels, noticed)
-    # Two levels beside one of the only other factor need no product: nothing else was beside them.
-    alone = alarm.what == "change" and alarm.beside is not None and len(alarm.led) == 2
-    untouched = "levels keep their ratios" if alone else _ALIKE
-    false = f"such an alarm rings with probability at most {ALARM_ERROR:g}, over all eras together"
-    where = f"Where {untouched} and {_come_back(report)}"
-    return f"{said}. {where}, {false}, however the click rate of the whole site moves."
-
-
-def _changed(alarm: Alarm, levels: str, noticed: str) -> str:
-    how = "the first was proven to be better, and then the second"
-    if alarm.before is not None and alarm.after is not None:
-        how = f"{alarm.before:.2g} for each click of the other before, {alarm.after:.2g} since"
-    seen = f"Clicks of {levels} changed, {noticed}: {how}"
-    if alarm.did != "restart":
-        return f"{seen}; what is said above takes both times together, so it may be wrong"
-    until = f"until then {combination_text(alarm.led)} {'had won' if alarm.won else 'led'}"
-    own = ", which stays proven of that time" if alarm.won else ""
-    return f"{seen}; so all was begun anew, and what is said above is of the time since; {until}{own}"
-
-
-def _no_product(alarm: Alarm, levels: str, noticed: str) -> str:
-    differs = f"{alarm.before or 0.0:.2g} for each click of the other, {alarm.after or 0.0:.2g} elsewhere"
-    did = "a policy that looks at all combinations took over" if alarm.did == "insure" else "nothing was done about it"
-    said = f"Levels are no product, {noticed}: clicks of {levels} are {differs}; the best combination may be one that "
-    said += f"is hardly shown, and {did}"
-    if alarm.rival is None:
-        return said
-    rate, led = alarm.rival["rate"], alarm.rival["led"]
-    had = f"{combination_text(alarm.rival['levels'])} had {percent(rate)} clicks by then, what led {percent(led)}"
-    cost = f"showing what led may cost about {part_of(1.0 - led / rate)} of the clicks"
-    return f"{said}. {had}: {cost}, as far as click rates stayed as they are"
 
 
 def prior_text(report: Report) -> list[str]:
