@@ -19,8 +19,16 @@ from rankone.simulation import simulate
 EQUAL = [([0.9] * 4, [0.9] * 4)] * 8
 RESCALED = [([0.9, 0.8, 0.7, 0.6], [0.9, 0.8, 0.7, 0.6])] * 8
 A, C, D = [0.9, 0.7, 0.6, 0.5, 0.4, 0.3], [0.5, 0.9, 0.6, 0.7, 0.4, 0.3], [0.4, 0.5, 0.9, 0.7, 0.6, 0.3]
-COLS, SCALES = A, (1.0, 0.8, 0.6, 0.9)  # what segments have in common, and how often their visitors click at all
-WORLDS = {"all agree": (A, A, A, A), "two differ": (A, A, C, D), "two differ in the same way": (A, A, C, C)}
+SCALES = (1.0, 0.8, 0.6, 0.9)  # how often the visitors of each segment click at all
+SHORT, OTHER, THIRD = [0.9, 0.7, 0.5, 0.3], [0.5, 0.9, 0.7, 0.3], [0.3, 0.5, 0.9, 0.7]
+# For each world its factors, for each factor the levels in each segment.
+WORLDS = {
+    "all agree": ((A, A, A, A), (A, A, A, A)),
+    "two differ": ((A, A, C, D), (A, A, A, A)),
+    "two differ in the same way": ((A, A, C, C), (A, A, A, A)),
+    "two differ, in columns too": ((A, A, C, D), (A, A, C, D)),
+    "two differ in one of three factors": ((SHORT, SHORT, OTHER, THIRD), (SHORT,) * 4, (SHORT,) * 4),
+}
 TURNS, ASKS = 15, 300
 SEGMENTS = [{"device": device, "country": country} for device in ("phone", "desk") for country in ("DE", "AT")]
 
@@ -49,14 +57,13 @@ def false_statements(runs: int = 400) -> str:
 
 
 def regrets(runs: int = 60, horizon: int = 50_000) -> str:
-    """Return what segments that agree cost, and what is gained where they differ: 4 segments of 6 x 6."""
-    lines = [
-        f"Regret after {horizon:,} visitors of 4 segments, 6 x 6, {runs} runs (mean, standard error, 90 % quantile):\n"
-    ]
+    """Return what segments that agree cost, and what is gained where they differ: 4 segments of 6 x 6, or 4 x 4 x 4."""
+    lines = [f"Regret after {horizon:,} visitors of 4 segments, {runs} runs (mean, standard error, 90 % quantile):\n"]
     lines.append("| world | uts, segments ignored | segmented-uts | uts in each segment | to ignored | to separate |")
     lines.append("|---|---|---|---|---|---|")
-    for name, rows in WORLDS.items():
-        segments = [[(np.array(row) * scale).tolist(), COLS] for row, scale in zip(rows, SCALES, strict=True)]
+    for name, (rows, *others) in WORLDS.items():
+        scaled = [[rate * scale for rate in row] for row, scale in zip(rows, SCALES, strict=True)]
+        segments = list(zip(scaled, *others, strict=True))
         found = []
         for policy in ("uts", "segmented-uts:segments=4", "segmented-uts:segments=4,apart=true"):
             study = simulate(Segmented(segments, name=name), policy, horizon, runs=runs, seed=1, checkpoints=1)

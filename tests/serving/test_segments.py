@@ -1,5 +1,9 @@
 """What is said of visitors: kept in the journal and in exports, counted by segment, the same after a restart."""
 
+import gzip
+import sqlite3
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -12,6 +16,7 @@ from rankone.serving.segments import OTHERS, UNSAID
 
 from .helpers import Audience, error_of, known, saved, start
 
+JOURNALS = Path(__file__).parent / "journals"
 PHONE, DESK = {"device": "phone", "country": "DE"}, {"country": "DE", "device": "desk"}
 
 
@@ -229,6 +234,25 @@ def test_a_policy_may_tell_segments_apart_and_does_so_after_a_restart_bit_for_bi
         serve(experiment, 60, seed=1)
         after = saved(experiment)
     with Experiment("homepage", db=db) as experiment:
+        assert saved(experiment) == after
+
+
+def test_an_experiment_whose_segments_an_earlier_program_took_apart_starts_afresh_and_loses_nothing(tmp_path):
+    """Before 0.2.0 segments that had parted shared nothing; 300 of its 360 decisions are archived, with such a state."""
+    db = tmp_path / "rankone.db"
+    with sqlite3.connect(db) as connection:
+        connection.executescript(gzip.decompress((JOURNALS / "archived-segmented-uts.sql.gz").read_bytes()).decode())
+    with pytest.warns(UserWarning, match="policy's code changed"):
+        experiment = Experiment("page", db=db)
+    with experiment:
+        assert experiment.report().outcomes["clicked"] == 164
+        decision = experiment.ask(segment={"device": "phone"})
+        assert experiment.look(lambda fold: fold.pulls.tolist()) == [[15, 59], [4, 7], [38, 237]]
+        assert experiment.look(lambda fold: fold.state.pulls[:3].sum(axis=1).tolist()) == [0, 180, 180]
+        assert experiment.report().eras == ("created", "the program's policy changed")
+        experiment.tell(decision, True)
+        after = saved(experiment)
+    with Experiment("page", db=db) as experiment:  # no warning: the last era replays
         assert saved(experiment) == after
 
 

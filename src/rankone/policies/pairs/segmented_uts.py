@@ -5,18 +5,22 @@ Gentile, Li, Zappella, "Online Clustering of Bandits" (ICML 2014). The context o
 visitor's segment. All segments begin in one *group*; a group runs UTS (Trinh et al. 2020, Algorithm 1) on the outcomes
 of all its members, and each segment has a UTS of its own besides, on its own outcomes.
 
-**Does a segment differ** from the rest of its group? For each level i the ratio of the segment's clicks to the rest's
-is estimated by Mantel and Haenszel (strata: the levels of the other factors, so that what was shown how often does not
-matter): x_i is its logarithm, v_i the variance of Greenland and Robins (Biometrics, 1985). That visitors of a segment
-click more, or less, on everything moves all x_i alike and is no difference. So let x_i ~ N(mu, v_i) if they agree,
-x_i ~ N(mu, v_i + 0.3^2) if they differ, mu anything: the ratio of the two likelihoods, mu integrated out, averaged over
-the factors, times prior odds of 0.01, are the odds that they differ. Where the segment's own outcomes speak for another
-leader than its group's, that likelihood ratio, over the square root of the smaller number of outcomes, is taken if it
-is larger.
+**Does a segment differ** from the rest of its group, and in which factors? `rankone.policies.engines.segment_tests` has
+the odds. Where its own outcomes speak for another level of a factor than that of the group's leader, that likelihood
+ratio, over the square root of the level's clicks, is taken if it is larger.
 
-**Rule.** A decision is made by the segment's own UTS with the probability that the segment differs, at least with 0.8
-over the square root of its outcomes; else by its group's. Above 0.9 the segment leaves its group; a segment that is
-alone joins another group from which it differs with probability below 0.0001.
+**Rule.** A decision is made by the segment's own UTS with the probability that the segment differs, else by its
+group's. But with probability 3 over the square root of its outcomes, at most a half, the segment is *asked* for one
+factor, drawn at random: its own outcomes decide that factor, while the others have the levels of the group's leader.
+Where the probability that it differs is above 0.9, the segment leaves its group; one that is alone joins another group
+from which it differs with probability below 0.0001.
+
+**What stays common.** A segment that has left a group, its *source*, goes its own way in the factor that said so the
+loudest. Any other factor is its own with the probability that the segment differs from its source in that factor, for
+good once that is above 0.9, and where the segment is asked for it. Otherwise it is common: the segment shows the level
+that leads in the source, which goes on exploring the factor for both, and explores its own factors only
+(`rankone.policies.engines.common_factors`). A source has a lower number than the group of who learns from it, so nobody
+learns from himself.
 
 With ``apart=True`` every segment is on its own from the beginning: the yardstick of separate experiments.
 """
@@ -33,32 +37,34 @@ from rankone.compiling.compiled import inlined, noalloc
 from rankone.errors import InputError
 from rankone.kernels.policy import chances, decide, learn, recognise, relearn
 from rankone.numerics.beta_maximum import Crowd, fields_with_crowd
-from rankone.numerics.kl import bernoulli_kl
+from rankone.numerics.rekeyable_table import NOBODY
 from rankone.policies.base import check_coin
 from rankone.policies.combination_policy import CombinationPolicy
-from rankone.policies.engines.combinations import number_of
-from rankone.policies.engines.unimodal import LEADER_CHAMPION
-from rankone.policies.pairs.uts import UTS, UTSState, take_in
+from rankone.policies.engines.combinations import is_forbidden, number_of, write_levels
+from rankone.policies.engines.common_factors import draw_near, lead_with, level_of, near_chances, top_of
+from rankone.policies.engines.segment_tests import PRIOR_ODDS, differs, differs_in, prefers, probability
+from rankone.policies.pairs.uts import UTS, UTS_CENTRE, UTS_COIN, UTS_GAMMA, UTSState, is_forced, take_in
 from rankone.specs import whole_number
 
 _OWN = tuple(field for field in UTSState._fields if field not in Crowd._fields)
 _SHARED = ("level", "sizes", "forbidden", "keys", "table")  # of a UTS, the same for all
-_PRIOR_ODDS, _SPREAD = 0.01, 0.3
 _LEAVE, _JOIN = 0.9, 1e-4
-_ALONE = 0.8  # over the square root of its outcomes: how often at least a segment is asked for itself
+_ASKED = 3.0  # over the square root of its outcomes: how often a segment is asked for one factor
 _FIRST_LOOK = 16  # outcomes of a segment; then whenever there are a sixteenth more
-_MOST = 4_000_000  # counts in all
-# Rows of `SegmentedState.place`: the group of each segment, members of each group, outcomes so far, when to look next.
-SEG_GROUP, SEG_MEMBERS, SEG_SEEN, SEG_NEXT = range(4)
-# Fields of `SegmentedState.last`: which UTS decided last; whose outcomes are recalled.
-SEG_USED, SEG_WHOSE = range(2)
+_MOST = 3_000_000  # counts in all: each UTS keeps those of all combinations
+# Rows of `SegmentedState.place`: the group of each segment, members of each group, outcomes so far, when to look next,
+# the source of each segment or NOBODY.
+SEG_GROUP, SEG_MEMBERS, SEG_SEEN, SEG_NEXT, SEG_SOURCE = range(5)
+# Fields of `SegmentedState.last`: which UTS decided last; whose outcomes are recalled; the factors that were common, a
+# bit for each, and who led if there were any.
+SEG_USED, SEG_WHOSE, SEG_COMMON, SEG_LED = range(4)
 
 
-class SegmentedState(fields_with_crowd(*_OWN, "place", "doubt", "last", "sums")):  # type: ignore[misc]
+class SegmentedState(fields_with_crowd(*_OWN, "place", "doubt", "own", "last", "sums", "near")):  # type: ignore[misc]
     """Twice as many UTS as segments, stacked: each segment's own, then each group's; the last is as new.
 
-    place, (4, segments); doubt, (segments,) the probability that it differs from its group; last, (2,); sums,
-    (levels, 3) scratch space.
+    place, (5, segments); doubt, (segments,) the probability that it differs from its group; own, (segments, D) that it
+    differs from its source in a factor; last, (4,); sums, (levels, 3) and near, (levels,) scratch space.
     """
 
 
@@ -104,16 +110,20 @@ class SegmentedUTS(CombinationPolicy):
         stacked = {
             field: array if field in _SHARED else np.repeat(array[None], parts, axis=0) for field, array in one.items()
         }
-        place = np.zeros((4, self.segments), np.int64)
+        place, levels = np.zeros((5, self.segments), np.int64), int(sizes.sum())
         place[SEG_GROUP] = np.arange(self.segments) if self.apart else 0
         place[SEG_MEMBERS] = 1 if self.apart else 0
         if not self.apart:
             place[SEG_MEMBERS, 0] = self.segments
         place[SEG_NEXT] = np.iinfo(np.int64).max if self.apart else _FIRST_LOOK
-        doubt = np.full(self.segments, _PRIOR_ODDS / (1.0 + _PRIOR_ODDS))
+        place[SEG_SOURCE] = NOBODY
+        if self.apart:
+            stacked["watch"][self.segments : -1, UTS_CENTRE] = NOBODY  # as in `_renew`
+        doubt = np.full(self.segments, PRIOR_ODDS / (1.0 + PRIOR_ODDS))
         return SegmentedState(
-            **stacked, place=place, doubt=doubt, last=np.zeros(2, np.int64), sums=np.zeros((int(sizes.sum()), 3))
-        )
+            **stacked, place=place, doubt=doubt, own=np.zeros((self.segments, len(sizes))),
+            last=np.zeros(4, np.int64), sums=np.zeros((levels, 3)), near=np.zeros(levels, np.int64),
+        )  # fmt: skip
 
 
 @inlined
@@ -159,6 +169,7 @@ def _renew(state: Any, number: int) -> None:
     for table in (state.seats, state.groups):
         _copy_table(table, number, new)
     _copy_table(state.curves, number, new)
+    state.watch[number, UTS_CENTRE] = NOBODY  # a crowd is kept only where it is asked
 
 
 @noalloc
@@ -172,115 +183,75 @@ def _add(state: Any, number: int, segment: int) -> None:
 
 
 @noalloc
-def _odds_of_factor(state: Any, first: int, end: int) -> float:
-    """Return by how much the ratios of a factor's levels speak for a difference: a ratio of likelihoods."""
-    ours, theirs, spread = 0.0, 0.0, _SPREAD * _SPREAD
-    mean_ours = mean_theirs = logs = 0.0
-    for again in range(2):
-        scatter_ours = scatter_theirs = 0.0
-        for level in range(first, end):
-            up, down, noise = state.sums[level, 0], state.sums[level, 1], state.sums[level, 2]
-            if up + down <= 0.0:
-                continue
-            value = math.log((up + 0.25) / (down + 0.25))
-            variance = (noise + 0.25) / ((up + 0.25) * (down + 0.25))
-            alike, apart = 1.0 / variance, 1.0 / (variance + spread)
-            if again == 0:
-                ours += apart
-                theirs += alike
-                mean_ours += apart * value
-                mean_theirs += alike * value
-                logs += math.log(apart / alike)
-            else:
-                scatter_ours += apart * (value - mean_ours) ** 2
-                scatter_theirs += alike * (value - mean_theirs) ** 2
-        if ours <= 0.0:
-            return 1.0
-        if again == 0:
-            mean_ours /= ours
-            mean_theirs /= theirs
-    evidence = 0.5 * (logs - math.log(ours / theirs) - scatter_ours + scatter_theirs)
-    return math.exp(min(evidence, 100.0))
-
-
-@noalloc
-def differs(state: Any, segment: int, group: int) -> float:
-    """Return the probability that a segment differs from a group, but for its own outcomes if it is a member."""
-    sizes, sums, size = state.sizes, state.sums, len(state.doubt)
-    member = state.place[SEG_GROUP, segment] == group
-    for level in range(len(sums)):
-        sums[level, 0] = sums[level, 1] = sums[level, 2] = 0.0
-    for pair in range(state.pulls.shape[1]):
-        ours, clicks = float(state.pulls[segment, pair]), float(state.clicks[segment, pair])
-        others, theirs = float(state.pulls[size + group, pair]), float(state.clicks[size + group, pair])
-        if member:
-            others, theirs = others - ours, theirs - clicks
-        if ours <= 0.0 or others <= 0.0:
-            continue
-        both = ours + others
-        up, down = clicks * others / both, theirs * ours / both
-        noise = (clicks + theirs) * ours * others / (both * both) - clicks * theirs / both
-        rest, end = pair, len(sums)
-        for factor in range(len(sizes) - 1, -1, -1):
-            level = end - sizes[factor] + rest % sizes[factor]
-            rest //= sizes[factor]
-            end -= sizes[factor]
-            sums[level, 0] += up
-            sums[level, 1] += down
-            sums[level, 2] += noise
-    odds, first = 0.0, 0
-    for factor in range(len(sizes)):
-        odds += _PRIOR_ODDS / len(sizes) * _odds_of_factor(state, first, first + sizes[factor])
-        first += sizes[factor]
-    return odds / (1.0 + odds)
-
-
-@noalloc
-def prefers(state: Any, segment: int, group: int) -> float:
-    """Return by how much a segment's own outcomes speak for what leads there against what leads its group."""
-    ours, theirs = state.clock[segment, LEADER_CHAMPION], state.clock[len(state.doubt) + group, LEADER_CHAMPION]
-    pulls, clicks = float(state.pulls[segment, ours]), float(state.clicks[segment, ours])
-    others, their_clicks = float(state.pulls[segment, theirs]), float(state.clicks[segment, theirs])
-    if pulls <= 0.0 or others <= 0.0 or clicks * others <= their_clicks * pulls:
-        return 0.0
-    mean = (clicks + their_clicks) / (pulls + others)
-    evidence = pulls * bernoulli_kl(clicks / pulls, mean) + others * bernoulli_kl(their_clicks / others, mean)
-    return math.exp(min(evidence, 100.0)) / math.sqrt(1.0 + min(pulls, others))
-
-
-@noalloc
-def _look(state: Any, segment: int) -> None:
-    """See whether a segment still belongs where it is."""
+def _leave(state: Any, segment: int, factor: int) -> None:
+    """Let a segment go its own way, at first in one factor."""
     place, size = state.place, len(state.doubt)
     group = place[SEG_GROUP, segment]
-    if place[SEG_MEMBERS, group] > 1:
-        odds = _PRIOR_ODDS * prefers(state, segment, group)
-        state.doubt[segment] = max(differs(state, segment, group), odds / (1.0 + odds))
-        if state.doubt[segment] < _LEAVE:
-            return
-        empty = 0
-        while place[SEG_MEMBERS, empty] > 0:
-            empty += 1
-        place[SEG_MEMBERS, group] -= 1
-        place[SEG_GROUP, segment], place[SEG_MEMBERS, empty] = empty, 1
-        for changed in (group, empty):
-            _renew(state, size + changed)
-            for other in range(size):
-                if place[SEG_GROUP, other] == changed:
-                    _add(state, size + changed, other)
-        group = empty
+    empty = (group + 1) % size
+    while place[SEG_MEMBERS, empty] > 0:
+        empty = (empty + 1) % size
+    place[SEG_MEMBERS, group] -= 1
+    place[SEG_GROUP, segment], place[SEG_MEMBERS, empty] = empty, 1
+    place[SEG_SOURCE, segment] = group if group < empty else NOBODY
+    for other in range(len(state.sizes)):
+        state.own[segment, other] = 1.0 if other == factor else 0.0
+    for changed in (group, empty):
+        _renew(state, size + changed)
+        for other in range(size):
+            if place[SEG_GROUP, other] == changed:
+                _add(state, size + changed, other)
+
+
+@noalloc
+def _join(state: Any, segment: int) -> None:
+    """Let a segment that is alone join the group that it agrees with, if there is one."""
+    place, size = state.place, len(state.doubt)
+    group = place[SEG_GROUP, segment]
     closest, least = group, _JOIN
     for other in range(size):
         if other != group and place[SEG_MEMBERS, other] > 0:
-            found = differs(state, segment, other)
+            found, _ = differs(state, segment, size + other, False)
             if found < least:
                 closest, least = other, found
     if closest != group:
         place[SEG_MEMBERS, group] -= 1
         place[SEG_MEMBERS, closest] += 1
         place[SEG_GROUP, segment] = closest
+        if place[SEG_SOURCE, segment] >= closest:
+            place[SEG_SOURCE, segment] = NOBODY
+            for factor in range(len(state.sizes)):
+                state.own[segment, factor] = 0.0
         _add(state, size + closest, segment)
         state.doubt[segment] = least
+
+
+@noalloc
+def _look(state: Any, segment: int) -> None:
+    """See whether a segment still belongs where it is, and what it has in common with its source."""
+    place, size, sizes = state.place, len(state.doubt), state.sizes
+    group = place[SEG_GROUP, segment]
+    if place[SEG_MEMBERS, group] > 1:
+        leader = top_of(part(state, size + group))
+        doubt, loudest = differs(state, segment, size + group, True)
+        for factor in range(len(sizes)):
+            level = level_of(sizes, leader, factor)
+            found = probability(PRIOR_ODDS * prefers(state, factor, segment, level))
+            if found > doubt:
+                doubt, loudest = found, factor
+        state.doubt[segment] = doubt
+        if doubt >= _LEAVE:
+            _leave(state, segment, loudest)
+            _join(state, segment)
+    else:
+        _join(state, segment)
+    source = place[SEG_SOURCE, segment]
+    if source != NOBODY:
+        leader = top_of(part(state, size + source))
+        for factor in range(len(sizes)):
+            if state.own[segment, factor] < 1.0:
+                level = level_of(sizes, leader, factor)
+                found = differs_in(state, factor, segment, size + source, level)
+                state.own[segment, factor] = found if found < _LEAVE else 1.0
 
 
 @inlined
@@ -304,15 +275,45 @@ def _segment_in(state: Any, context: Any) -> int:
 @decide.register(SegmentedState)
 def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     segment = _segment_in(state, context)
-    group, size = state.place[SEG_GROUP, segment], len(state.doubt)
-    used = size + group
-    if state.place[SEG_MEMBERS, group] == 1 or rng.random() < max(
-        state.doubt[segment], min(0.5, _ALONE / math.sqrt(state.place[SEG_SEEN, segment] + 1.0))
-    ):
-        used = segment
-    state.last[SEG_USED] = used
-    decide(part(state, used), context, rng, shown)
+    group, source, size = state.place[SEG_GROUP, segment], state.place[SEG_SOURCE, segment], len(state.doubt)
+    alone, common = state.place[SEG_MEMBERS, group] == 1, 0
+    learns = source != NOBODY and state.place[SEG_MEMBERS, source] > 0
+    used = segment if alone else size + group
+    if learns or not alone:
+        drawn, factors, asked = rng.random(), len(state.sizes), -1
+        seen = state.place[SEG_SEEN, segment]
+        least = min(0.5, _ASKED / math.sqrt(seen)) if seen > 0 else 0.0
+        if drawn < least:
+            drawn *= factors / least
+            asked = int(drawn)
+            drawn -= asked  # a new number from 0 to 1
+            used = segment
+        elif drawn < state.doubt[segment]:
+            used = segment
+        if learns or asked >= 0:
+            for factor in range(factors):
+                common |= int(factor != asked and drawn >= state.own[segment, factor]) << factor
+    state.last[SEG_USED], state.last[SEG_COMMON] = used, common
+    like = size + (source if learns else group)
+    if common == 0 or not _decide_with(state, part(state, used), top_of(part(state, like)), rng, shown):
+        state.last[SEG_COMMON] = 0
+        decide(part(state, used), context, rng, shown)
     return segment
+
+
+@noalloc
+def _decide_with(state: Any, one: Any, like: int, rng: Any, shown: Any) -> bool:
+    """Let one of the UTS decide with the common levels of a combination; False where that is forbidden."""
+    leader, count = lead_with(one, like, state.last[SEG_COMMON], state.near)
+    if is_forbidden(state.sizes, state.forbidden, leader):
+        return False
+    state.last[SEG_LED] = leader
+    one.led[leader] += 1
+    if one.watch[UTS_CENTRE] != leader:
+        one.watch[UTS_CENTRE] = NOBODY  # its crowd would hear of every outcome, and nobody asks it
+    pair = leader if is_forced(one, leader, rng) else draw_near(one, leader, state.near, count, rng)
+    write_levels(state.sizes, pair, shown)
+    return True
 
 
 @learn.register(SegmentedState)
@@ -334,4 +335,12 @@ def _relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
 
 @chances.register(SegmentedState)
 def _chances(state: Any, shown: Any, found: Any) -> bool:
-    return chances(part(state, state.last[SEG_USED]), shown, found)
+    one, common, leader = part(state, state.last[SEG_USED]), state.last[SEG_COMMON], state.last[SEG_LED]
+    if common == 0:
+        return chances(one, shown, found)
+    gamma = one.watch[UTS_GAMMA]
+    forced = 1.0 if one.led[leader] % gamma == 0 else 0.0
+    if one.watch[UTS_COIN]:
+        forced = 1.0 / gamma
+    near_chances(one, leader, common, state.near, forced, shown, found)
+    return True
