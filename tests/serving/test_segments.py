@@ -216,7 +216,7 @@ def test_a_policy_may_tell_segments_apart_and_does_so_after_a_restart_bit_for_bi
     with start(db, None, per_segment=True) as experiment:
         assert experiment.look(lambda fold: fold.settings.policy) == "segmented-uts:coin=true"
         assert experiment.look(lambda fold: fold.settings.goal) == "earn"
-        serve(experiment, 700)
+        serve(experiment, 700, seed=2)
         before, number = saved(experiment), experiment._cached.number
         storage = experiment.database.transactions.storage
         assert known(replay(storage, number)) == before
