@@ -30,6 +30,7 @@ CHANGING = {
     "days of 10,000, ±60 %": "random:8x8:low=0.3,seed={0}|daily=0.6",
     "days of 2,000, ±60 %": "random:8x8:low=0.3,seed={0}|daily=0.6,day=2000",
 }
+BOTH = {"3 changes and days of 10,000": "random:8x8:low=0.3,seed={0}|changes=3,seed={0},daily=0.6"}
 STRUCTURED = ("restarting-uts", "glr-uts", "uts", "discounted-uts", "sliding-uts")
 FLAT = ("glr-kl-ucb", "cusum-ucb", "m-ucb", "d-ts", "sw-ts")
 MISFIT = {
@@ -83,8 +84,8 @@ def change(runs: int, flat_runs: int) -> str:
 def bars(runs: int) -> None:
     """Print the regret of glr-uts as a multiple of another's, on problems that nothing was tuned on."""
     luck = np.random.default_rng(0)
-    for world, spec in CHANGING.items():
-        other = {"3 changes": "restarting-uts", "slow drift": "discounted-uts"}.get(world, "uts")
+    for world, spec in {**CHANGING, **BOTH}.items():
+        other = "restarting-uts" if "changes=" in spec else "discounted-uts" if "drift=" in spec else "uts"
         lost, anew = np.empty((2, runs)), 0
         for run in range(runs):
             lost[0, run], state = one_run(spec.format(5_000 + run), "glr-uts", DECISIONS, run)
