@@ -2,9 +2,10 @@
 
 import numba
 import numpy as np
+import pytest
 from numba.core.codegen import CPUCodeLibrary
 
-from rankone.compiling.compiled import compiled, function, noalloc
+from rankone.compiling.compiled import compiled, function, kernel, noalloc
 
 
 @noalloc
@@ -62,3 +63,27 @@ def test_kernels_are_optimised_with_the_function_that_python_calls(monkeypatch):
 
 def outermost(values):
     return quarter(values)
+
+
+@kernel
+def checked(values):
+    if values[0] > 4.0:
+        raise ValueError("too much", values[0])
+    print("enough:", values[0])
+    return values[0]
+
+
+def asks(values):
+    return checked(values)
+
+
+def test_kernels_print_and_raise_what_they_found(capfd, tmp_path, monkeypatch):
+    monkeypatch.setenv("RANKONE_CACHE_DIR", str(tmp_path))
+    for found_again in (False, True):
+        compiled.cache_clear()
+        asked = compiled(asks, __name__)
+        assert asked(np.array([4.0])) == 4.0
+        assert sum(asked.stats.cache_hits.values()) == found_again
+        assert capfd.readouterr().out == "enough: 4.0\n"
+        with pytest.raises(ValueError, match=r"too much.*5\.0"):
+            asked(np.array([5.0]))

@@ -15,8 +15,19 @@ from numba.core.errors import TypingError
 from rankone.compiling import turns
 from rankone.compiling.cache import spelled
 from rankone.compiling.compiled import compiled
-from rankone.compiling.turns import end_turn, take_turn
+from rankone.compiling.turns import begin_saving, end_turn, take_turn
 
+# Begins to save, and says so.
+SAVES = """
+import sys
+from pathlib import Path
+from rankone.compiling.turns import begin_saving, take_turn
+
+take_turn(Path(sys.argv[1]), "that")
+begin_saving()
+print("saves", flush=True)
+sys.stdin.read()
+"""
 # Takes a turn for each name it is given, says so, and whether the file was there by then.
 TAKES = """
 import sys
@@ -67,6 +78,18 @@ def test_the_turn_of_a_killed_process_is_over(tmp_path: Path) -> None:
         other.kill()
     assert take_turn(tmp_path, "this")
     end_turn()
+
+
+def test_nobody_waits_for_ever_for_a_process_that_is_stopped_while_it_saves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with start(SAVES, tmp_path) as other:
+        assert other.stdout.readline() == "saves\n"
+        monkeypatch.setattr(turns, "_PATIENCE", 0.1)
+        assert take_turn(tmp_path, "this")
+        begin_saving()
+        end_turn()
+        other.stdin.close()
 
 
 def test_of_processes_that_start_together_one_compiles(tmp_path: Path) -> None:

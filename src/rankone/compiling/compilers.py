@@ -22,6 +22,7 @@ from llvmlite import binding as llvm
 from numba.core import config
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.environment import lookup_environment
 
 from rankone.compiling.turns import end_turn
 
@@ -41,7 +42,7 @@ class _NoMachineCode:
         return getattr(self._codegen, name)
 
     def set_env(self, name: str, environment: Any) -> None:
-        """Put the environment into no machine code."""
+        """Put the environment into no machine code: the outermost function puts it into its own."""
 
 
 class _LinkedOnly(JITCodeLibrary):
@@ -93,7 +94,8 @@ def _take_in(module: Any, library: Any) -> list[Any]:
     others = []
     for other in _behind(library):
         if isinstance(other, _LinkedOnly):
-            library._reload_init.update(other._reload_init)
+            if hasattr(library, "_reload_init"):  # Numba before 0.62 has none
+                library._reload_init.update(other._reload_init)
             module.link_in(other._final_module, preserve=True)
         else:
             others.append(other)
@@ -110,6 +112,16 @@ class _Whole(JITCodeLibrary):
         """Make machine code."""
         self._linking_libraries = _take_in(self._final_module, self)
         super().finalize()  # type: ignore[no-untyped-call]
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return where the machine code is; kernels in it know what they print, or raise, from their environments."""
+        found: int = super().get_pointer_to_function(name)  # type: ignore[no-untyped-call]
+        codegen: Any = self._codegen
+        for variable in self._final_module.global_variables:
+            environment = lookup_environment(variable.name)  # type: ignore[no-untyped-call]
+            if environment is not None:
+                codegen.set_env(variable.name, environment)
+        return found
 
     def _optimize_final_module(self) -> None:
         """Optimise as Numba does, but for what is inlined: kernels of the rare cases stay out of the loop."""

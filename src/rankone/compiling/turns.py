@@ -31,12 +31,15 @@ def take_turn(folder: Path, what: str) -> bool:
     with contextlib.suppress(OSError):  # read-only, full, or on a file system without locks
         folder.mkdir(parents=True, exist_ok=True)
         _file = (folder / "turns").open("ab")
-        end = time.monotonic() + _PATIENCE
-        byte = 1 + int.from_bytes(hashlib.sha256(what.encode()).digest()[:6])
-        while not _locked(_file, byte) and time.monotonic() < end:
-            time.sleep(_PAUSE)
+        _wait_for(_file, 1 + int.from_bytes(hashlib.sha256(what.encode()).digest()[:6]))
         return True
     return False
+
+
+def _wait_for(file: IO[bytes], byte: int) -> None:
+    end = time.monotonic() + _PATIENCE
+    while not _locked(file, byte) and time.monotonic() < end:
+        time.sleep(_PAUSE)
 
 
 def _locked(file: IO[bytes], byte: int) -> bool:
@@ -51,7 +54,7 @@ def begin_saving() -> None:
     """Wait until no other process writes the index of what is kept, until the turn ends."""
     if _file is not None:
         with contextlib.suppress(OSError):
-            fcntl.lockf(_file, fcntl.LOCK_EX, 1, _SAVING)
+            _wait_for(_file, _SAVING)
 
 
 def end_turn() -> None:
