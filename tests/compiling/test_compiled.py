@@ -14,21 +14,26 @@ import pytest
 
 from rankone.compiling import compiled as module
 from rankone.compiling.compiled import compiled, source_key
+from rankone.compiling.dispatch import dispatched
 
 
 @pytest.fixture(autouse=True)
 def _fresh_answers() -> Iterator[None]:
     """The functions answer once a process; here the world changes between questions."""
-    answers = (source_key, compiled)
-    for function in answers:
-        function.cache_clear()
+    forget()
+    compiled.cache_clear()
     yield
-    for function in answers:
-        function.cache_clear()
+    forget()
+    compiled.cache_clear()
+
+
+def forget() -> None:
+    module._of_the_package.cache_clear()
+    module._imported.clear()
 
 
 def key(of: str = "rankone.policies.pairs.ucb1") -> str:
-    source_key.cache_clear()
+    forget()
     return source_key(of)
 
 
@@ -86,6 +91,49 @@ def test_the_users_own_module_is_in_the_key(users_module: ModuleType) -> None:
     assert key("my_policies") != before
 
 
+@pytest.mark.parametrize("reloaded", [False, True])
+def test_a_module_that_is_edited_and_reloaded_is_compiled_anew(
+    reloaded: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a notebook; and until it is reloaded, the code that runs is not kept as what the file now says."""
+    monkeypatch.setenv("RANKONE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.syspath_prepend(tmp_path)
+    file = tmp_path / "notes_of_mine.py"
+    file.write_text(NOTES)
+    notes = importlib.import_module("notes_of_mine")
+    assert compiled(asks, "notes_of_mine")(notes.State(1.0)) == 2.0
+    before = source_key("notes_of_mine")
+    file.write_text(NOTES.replace("2.0 *", "3.0 *"))
+    if reloaded:
+        importlib.reload(notes)
+    assert compiled(asks, "notes_of_mine")(notes.State(1.0)) == (3.0 if reloaded else 2.0)
+    assert (source_key("notes_of_mine") != before) == reloaded
+    del sys.modules["notes_of_mine"]
+
+
+NOTES = """
+from typing import NamedTuple
+from tests.compiling.test_compiled import answer
+
+class State(NamedTuple):
+    x: float
+
+@answer.register(State)
+def _answer(state):
+    return 2.0 * state.x
+"""
+
+
+@dispatched
+def answer(state):
+    """Answer."""
+
+
+def asks(state):
+    return answer(state)
+
+
 def test_what_the_users_module_takes_from_files_beside_it_is_in_the_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,11 +148,7 @@ def test_what_the_users_module_takes_from_files_beside_it_is_in_the_key(
     monkeypatch.syspath_prepend(tmp_path)
     importlib.import_module("kernels_of_mine")
     before = key("policies_of_mine")
-    assert [file.name for file in module._users_files("policies_of_mine")] == [
-        "helpers_of_mine.py",
-        "kernels_of_mine.py",
-        "policies_of_mine.py",
-    ]
+    assert module._users_modules("policies_of_mine") == ["helpers_of_mine", "kernels_of_mine", "policies_of_mine"]
     (tmp_path / "unrelated.py").write_text("x = 2\n")
     assert key("policies_of_mine") == before
     (tmp_path / "helpers_of_mine.py").write_text("def half(x):\n    return x * 0.5\n")

@@ -66,18 +66,17 @@ class KernelCache(caching.NullCache):
 
     Args:
         entry: the function before it is compiled.
-        key: folder of its cache: a hash of all it is made from.
+        key: asked whenever types are new: the folder of its cache, a hash of all it is made from.
     """
 
     cache_path: Path | None = None  # root in which the function was found, or is kept
 
-    def __init__(self, entry: Callable[..., Any], key: str) -> None:
-        self._entry, self._key = entry, key
-        for root in cache_roots():
-            tidy(root / "kernels" / key)
+    def __init__(self, entry: Callable[..., Any], key: Callable[[], str]) -> None:
+        self._entry, self._ask, self._key = entry, key, ""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the function compiled for these types; None if no root has it: then it is this process's turn."""
+        self._look_in(self._ask())
         found = self._find(sig, target_context)
         if found is None:
             what = f"{self._entry.__module__}.{self._entry.__qualname__} {spelled(sig)}"
@@ -86,6 +85,12 @@ class KernelCache(caching.NullCache):
             if found is not None:
                 end_turn()
         return found
+
+    def _look_in(self, key: str) -> None:
+        if key != self._key:
+            self._key = key
+            for root in cache_roots():
+                tidy(root / "kernels" / key)
 
     def _find(self, sig: Any, target_context: Any) -> Any:
         for root in cache_roots():

@@ -116,20 +116,38 @@ def _first_use(file: str, reason: str) -> int | None:
     return min((node.lineno for node in nodes if isinstance(node, ast.Name) and node.id == name[1]), default=None)
 
 
-@functools.cache
 def source_key(*modules: str) -> str:
     """Hash of the package's sources and of the modules (perhaps a user's) that define a policy or a problem."""
-    digest = hashlib.sha256(numba.__version__.encode())
-    rooms = ("compiling", "numerics", "kernels", "problems", "policies", "simulation", "clicks")
-    files = [file for room in rooms for file in sorted(_PACKAGE.glob(f"{room}/**/*.py"))]
-    own = [file for module in dict.fromkeys(modules) for file in _users_files(module)]
-    for file in [*files, *own]:
-        digest.update(file.read_bytes())
+    digest = _of_the_package().copy()
+    for module in dict.fromkeys(modules):
+        for name in _users_modules(module):
+            digest.update(_as_imported(name))
     return digest.hexdigest()[:16]
 
 
-def _users_files(module: str) -> list[Path]:
-    """Return the file of a module of the user's, and those beside it that it takes something from, kernels perhaps."""
+@functools.cache
+def _of_the_package() -> Any:
+    digest = hashlib.sha256(numba.__version__.encode())
+    rooms = ("compiling", "numerics", "kernels", "problems", "policies", "simulation", "clicks")
+    for file in (file for room in rooms for file in sorted(_PACKAGE.glob(f"{room}/**/*.py"))):
+        digest.update(file.read_bytes())
+    return digest
+
+
+_imported: dict[str, tuple[Any, bytes]] = {}  # of a user's module: its import, and the source that was read then
+
+
+def _as_imported(module: str) -> bytes:
+    """Return the source of a user's module, read once for each import: a file may change while its old code runs."""
+    imported = getattr(sys.modules[module], "__spec__", None)  # a new one with each `importlib.reload`
+    if module not in _imported or _imported[module][0] is not imported:
+        file = _users_file(module)
+        _imported[module] = imported, b"" if file is None else file.read_bytes()
+    return _imported[module][1]
+
+
+def _users_modules(module: str) -> list[str]:
+    """Return a module of the user's, and those beside it that it takes something from, kernels perhaps: by file."""
     found: dict[str, Path] = {}
     waiting = [module]
     while waiting:
@@ -144,7 +162,7 @@ def _users_files(module: str) -> list[Path]:
                 other = thing.__name__ if isinstance(thing, ModuleType) else getattr(thing, "__module__", None)
                 if isinstance(other, str):
                     waiting.append(other)
-    return sorted(found.values())
+    return sorted(found, key=lambda name: found[name])
 
 
 def _belong_together(module: str, file: Path, other: str, others_file: Path) -> bool:
@@ -166,12 +184,16 @@ def compiled(entry: Callable[..., Any], *modules: str) -> Callable[..., Any]:
     function = numba.njit(nogil=True, pipeline_class=EntryCompiler, **_SEMANTICS, **_BORROWED)(entry)
     if "__main__" in modules:  # a script or a notebook: its types are new in every process, so a cache would only grow
         return function
+    function._cache = KernelCache(entry, functools.partial(_folder, *modules))
+    return function
+
+
+def _folder(*modules: str) -> str:
     key = source_key(*modules)
     own = [module for module in dict.fromkeys(modules) if _users_file(module) is not None]
     if own:  # its types are cached by the module's name: a file that is renamed needs another cache
         key = hashlib.sha256(f"{key} {' '.join(own)}".encode()).hexdigest()[:16]
-    function._cache = KernelCache(entry, key)
-    return function
+    return key
 
 
 def kept_in(function: Callable[..., Any]) -> Path | None:

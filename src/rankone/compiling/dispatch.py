@@ -63,6 +63,7 @@ class Dispatched(Generic[Parameters, Result]):
         """Decorator: the function implements this kernel for `state_class` and its subclasses."""
 
         def keep(function: Function) -> Function:
+            _tell_apart(state_class)
             setattr(state_class, self._attribute, staticmethod(function))
             return function
 
@@ -90,6 +91,21 @@ class Dispatched(Generic[Parameters, Result]):
     def __reduce__(self) -> str:
         """Pickle by name: a copy would be unknown to the compiler."""
         return self.__qualname__
+
+
+_classes: dict[tuple[str, str], list[type]] = {}  # of states, by module and name, as they were defined
+
+
+def _tell_apart(state_class: type) -> None:
+    """Give a class of state another short name if one before had it: a cell that was run, or a module loaded, again.
+
+    Numba looks a named tuple up by the short name of its class and by its fields, and would run the old class's code.
+    """
+    alike = _classes.setdefault((state_class.__module__, state_class.__qualname__), [])
+    if state_class not in alike:
+        alike.append(state_class)
+        if len(alike) > 1:
+            state_class.__name__ = f"{state_class.__name__}_{len(alike)}"
 
 
 def dispatched(declaration: Callable[Parameters, Result]) -> Dispatched[Parameters, Result]:

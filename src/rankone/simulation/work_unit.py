@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import platform
 import time
 from collections.abc import Mapping
@@ -25,7 +24,6 @@ from rankone.problems import Problem
 from rankone.simulation.feedback import AT_ONCE, Feedback
 
 
-@functools.cache
 def versions(*modules: str) -> Mapping[str, str]:
     """What the numbers of a run depend on besides its unit: the versions of the code that plays it.
 
