@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from rankone.kernels.evidence import start_evidence
 from rankone.kernels.steering import comparisons
 from rankone.serving import Experiment
 from rankone.serving.report import Alarm, Report
@@ -56,6 +57,24 @@ def test_what_depends_is_found_and_what_does_not_is_not():
     assert (ratios[2:] > 1.3).all()  # 1.8 in truth
     columns = shrunken_ratios(segments.evidence, level=5, leader=4)
     assert np.ptp(columns) < 0.2  # alike in truth, 0.78
+
+
+def by_clicks(first, second):
+    """The evidence of so many clicks on two levels that are shown equally often."""
+    found = start_evidence((2,))
+    for x, y, own, other in ((0, 1, first, second), (1, 0, second, first)):
+        found.logs[x, y] = own * np.log(2 * found.ratios / (1 + found.ratios)) + other * np.log(2 / (1 + found.ratios))
+    return found
+
+
+def test_a_segment_without_a_click_on_a_level_is_not_given_the_others_ratio():
+    """It has no ratio of its own, but no doubt that it is small; with few clicks it has the common one."""
+    one, other = shrunken_ratios([by_clicks(30, 60), by_clicks(40, 0)], level=1, leader=0)
+    assert one > 1.5
+    assert other < 0.2
+    for few in (by_clicks(1, 1), by_clicks(0, 0)):
+        assert shrunken_ratios([by_clicks(30, 60), few], 1, 0).tolist() == pytest.approx([2, 2], rel=0.05)
+    assert shrunken_ratios([by_clicks(30, 60), by_clicks(28, 61)], 1, 0).tolist() == pytest.approx([2.1, 2.1], rel=0.05)
 
 
 def test_the_error_is_shared_out_once():

@@ -33,6 +33,7 @@ from rankone.serving.segments import Segments
 from rankone.serving.verdict import likelihood, peak
 
 _PARTS = ((8, 2), (16, 4), (40, 4))  # so many segments, in the order they come, share one over this of the error
+_WIDE = 5.0  # times: ratios of two segments that differ by more are rare
 
 
 def part_of(number: int) -> float:
@@ -104,18 +105,24 @@ def shrunken_ratios(evidences: list[Evidence], level: int, leader: int) -> Float
 
 
 def _variance_between(points: Floats, each: Floats, common: float) -> float:
-    """Return how much log ratios vary between segments, beyond what chance explains: the moment estimate."""
+    """Return how much log ratios vary between segments, beyond what chance explains: the moment estimate.
+
+    A segment without a click on one of the two levels has no estimate of its own. So each is drawn a little towards the
+    common one, by as much as a ratio `_WIDE` times off is unlikely, and that is allowed for.
+    """
+    own = 1.0 / math.log(_WIDE) ** 2
     found, weights = [], []
-    for logs in each:
-        best = int(np.argmax(logs))
-        if 0 < best < len(points) - 1:  # elsewhere there is no estimate: too few clicks
-            near, far = points[best] - points[best - 1], points[best + 1] - points[best]
-            bend = 2.0 * ((logs[best] - logs[best - 1]) / near + (logs[best] - logs[best + 1]) / far) / (near + far)
-            found.append(peak(points, logs))
-            weights.append(bend)
-    if len(found) < 2:
-        return 0.0
+    for logs in each - 0.5 * own * (points - common) ** 2:
+        best = min(max(int(np.argmax(logs)), 1), len(points) - 2)
+        near, far = points[best] - points[best - 1], points[best + 1] - points[best]
+        bend = 2.0 * ((logs[best] - logs[best - 1]) / near + (logs[best] - logs[best + 1]) / far) / (near + far)
+        found.append(peak(points, logs))
+        weights.append(max(bend, own))
     weight, values = np.array(weights), np.array(found)
+    clicks = 1.0 - own / weight  # the part of each estimate that is its clicks'
+    if (clicks > 0.0).sum() < 2:
+        return 0.0
     scatter = float((weight * (values - (weight * values).sum() / weight.sum()) ** 2).sum())
-    spread = float(weight.sum() - (weight**2).sum() / weight.sum())
-    return max(0.0, (scatter - (len(values) - 1)) / spread)
+    chance, known = float((clicks * (1.0 - weight / weight.sum())).sum()), weight * clicks**2
+    spread = float(known.sum() - (known**2).sum() / known.sum())
+    return max(0.0, (scatter - chance) / spread) if spread > 0.0 else 0.0
