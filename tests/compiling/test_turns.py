@@ -50,6 +50,24 @@ function = compiled(my_functions.double, "my_functions")
 print(function(21.0), sum(function.stats.cache_hits.values()))
 """
 
+# Forks while another thread compiles; the child compiles, too, and says whether garbage is collected in it.
+FORKS = """
+import gc, os, threading, time
+import my_functions
+from rankone.compiling import turns
+from rankone.compiling.compiled import compiled
+
+thread = threading.Thread(target=compiled(my_functions.double, "my_functions"), args=(21.0,))
+thread.start()
+while turns._file is None and thread.is_alive():
+    time.sleep(0.001)
+child = os.fork()
+if child == 0:
+    print(compiled(my_functions.half, "my_functions")(42.0), gc.isenabled(), turns._file, flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+
 
 def start(program: str, *words: object, **env: str) -> subprocess.Popen[str]:
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
@@ -102,6 +120,13 @@ def test_of_processes_that_start_together_one_compiles(tmp_path: Path) -> None:
         process.stdin.write("go\n")
         process.stdin.flush()
     assert sorted(process.communicate()[0] for process in together) == ["42.0 0\n", "42.0 1\n", "42.0 1\n"]
+
+
+def test_a_process_that_is_forked_while_another_thread_compiles_can_compile(tmp_path: Path) -> None:
+    (tmp_path / "my_functions.py").write_text("def double(x):\n    return 2 * x\n\n\ndef half(x):\n    return x / 2\n")
+    paths = f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    with start(FORKS, PYTHONPATH=paths, RANKONE_CACHE_DIR=str(tmp_path / "cache")) as process:
+        assert process.communicate()[0] == "21.0 True None\n"
 
 
 def test_what_does_not_compile_keeps_nobody_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

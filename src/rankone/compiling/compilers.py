@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,6 +23,7 @@ from llvmlite import binding as llvm
 from numba.core import config
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
 
 from rankone.compiling.turns import end_turn
@@ -185,3 +187,11 @@ def _with_room(do: Callable[[Any], Any], what: Any) -> Any:
 
 
 _with_room.__code__ = _with_room.__code__.replace(co_stacksize=_FRAME)
+
+if hasattr(os, "register_at_fork"):
+    # A process that is forked while another thread compiles could never compile: nobody would give it Numba's lock.
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )

@@ -4,7 +4,7 @@ has changed, not a rate. Ours.
 
 The rules:
 
-1. *Suspicion.* The rates of the leader, and of the last that led before it, are tested at geometrically spaced splits
+1. *Suspicion.* The rates of the leader, and of the three that led before it, are tested at geometrically spaced splits
    (`rankone.numerics.change_point`). That one has changed may mean that the whole site has (night, a campaign), which
    changes no choice: nothing is forgotten, and the evidence need not be a proof.
 2. *Trial.* Instead, the leader has to win again. From now on the leader and its cross are counted afresh, and every
@@ -19,9 +19,10 @@ The rules:
    anew on the counts of the trial.
 
 No horizon is needed: era k = 0, 1, ... may err with probability delta_k = 0.05 / ((k + 1) (k + 2)), and so all eras
-together with 0.05; within an era trials share delta_k in the same way. docs/when-the-world-changes.md has what was
-measured. What becomes best unseen, while the leader's rate stays, raises no suspicion: it is found only when UTS
-happens to try it.
+together with 0.05; within an era trials share delta_k in the same way. That is what thresholds aim at, not a bound: the
+leader's rate is estimated, ratios are looked at more than once in a trial, and their law is that of large samples.
+docs/when-the-world-changes.md has what was measured. What becomes best unseen, while the leader's rate stays, raises no
+suspicion: it is found only when UTS happens to try it.
 """
 
 from __future__ import annotations
