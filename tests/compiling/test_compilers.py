@@ -6,11 +6,17 @@ import pytest
 from numba.core.codegen import CPUCodeLibrary
 
 from rankone.compiling.compiled import compiled, function, kernel, noalloc
+from rankone.compiling.compilers import REFUSE
 
 
 @noalloc
 def half(values):
     return values[0] * 0.5
+
+
+@noalloc
+def third(values):
+    return values[0] / 3.0
 
 
 @function
@@ -34,9 +40,15 @@ def entry(values):
 
 def test_kernels_have_no_machine_code_of_their_own():
     assert compiled(entry, "__main__")(np.array([3.0])) == 7.5
-    assert [address(only) for only in (half, double)] == [0, address(double)]
-    assert address(double) != 0
+    assert [address(only) for only in (half, double)] == [REFUSE, address(double)]
+    assert address(double) != REFUSE
     assert double(np.array([3.0])) == 6.0
+
+
+def test_python_that_calls_a_kernel_is_told_so():
+    for _ in range(2):  # compiled by this call, and before it
+        with pytest.raises(TypeError, match="not callable"):
+            third(np.array([3.0]))
 
 
 def address(compiled_for_one):

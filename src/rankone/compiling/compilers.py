@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import gc
 import os
@@ -32,6 +33,8 @@ from rankone.compiling.turns import end_turn
 # the loop look cheaper than they become, and those of the rare cases would fill it.
 _INLINED = 80
 _FRAME = 70_000  # words, for which CPython sets up a chunk of a MiB: the other half of it is for the frames below
+# Calls what Numba passes first to the machine code of a function, which cannot be called: a `TypeError`, not a crash.
+REFUSE = ctypes.cast(ctypes.pythonapi.PyObject_Call, ctypes.c_void_p).value or 0
 
 
 class _NoMachineCode:
@@ -55,9 +58,9 @@ class _LinkedOnly(JITCodeLibrary):
         return _NoMachineCode(self._codegen)
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Return 0: there is no machine code."""
+        """Return what Python runs that calls a kernel all the same: there is no machine code, and this raises."""
         self._ensure_finalized()  # type: ignore[no-untyped-call]
-        return 0
+        return REFUSE
 
     def finalize(self) -> None:
         """Leave all work on the code to the outermost function."""
