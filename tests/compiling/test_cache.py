@@ -154,3 +154,17 @@ def test_old_caches_are_pruned_by_last_use_and_nothing_else_is(tmp_path: Path) -
     left = {folder.name for folder in (tmp_path / "kernels").iterdir()}
     assert left == {current.name, "notes", *(folder.name for folder in old[: cache._KEPT_CACHES - 1])}
     assert (tmp_path / "photos" / "kernel.nbc").exists()
+
+
+def test_a_folder_in_which_nothing_is_kept_does_not_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(cache, "cache_roots", lambda make=False: [tmp_path])
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    folder = tmp_path / "kernels" / "key"
+    folder.mkdir(parents=True)
+    (folder / "turns").touch()
+    assert not cache.can_keep("key")
+    (folder / "kept.nbi").touch()
+    assert cache.can_keep("key")

@@ -52,7 +52,7 @@ def cache_roots(make: bool = False) -> Iterator[Path]:
 def can_keep(key: str) -> bool:
     """Tell whether what is compiled from these sources can be kept in some root; or some root has such already."""
     for root in cache_roots(make=True):
-        if (root / "kernels" / key).is_dir():
+        if any((root / "kernels" / key).glob("*.nbi")):  # the folder alone may have been made by who waited for a turn
             return True
         with contextlib.suppress(OSError):
             (root / "kernels").mkdir(parents=True, exist_ok=True)
