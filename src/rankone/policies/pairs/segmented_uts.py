@@ -17,7 +17,8 @@ from which it differs with probability below 0.0001.
 
 **What stays common.** A segment that has left a group, its *source*, goes its own way in the factor that said so the
 loudest. Any other factor is its own with the probability that the segment differs from its source in that factor, for
-good once that is above 0.9, and where the segment is asked for it. Otherwise it is common: the segment shows the level
+good once that is above 0.9, and where the segment is asked for it. (One random number decides all of this: these
+probabilities include the decisions for which the segment is asked.) Otherwise it is common: the segment shows the level
 that leads in the source, which goes on exploring the factor for both, and explores its own factors only
 (`rankone.policies.engines.common_factors`). A source has a lower number than the group of who learns from it, so nobody
 learns from himself.
