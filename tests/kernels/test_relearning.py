@@ -75,7 +75,8 @@ def test_an_experiment_of_an_older_version_says_so_when_a_row_comes(tmp_path, mo
 
 
 def test_with_a_recall_of_its_own_it_goes_live(tmp_path):
-    with rankone.Experiment("new", 2, 2, policy=PatientHalves(), db=tmp_path / "halves.db") as experiment:
+    settings = {"policy": PatientHalves(), "seed": 1}  # with other seeds one of the three may be explored
+    with rankone.Experiment("new", 2, 2, db=tmp_path / "halves.db", **settings) as experiment:
         for _ in range(3):
             experiment.tell(experiment.ask(), True)
         experiment.add_row("another")
