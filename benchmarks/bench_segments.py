@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from tests.serving.segment_worlds import played, wrong
 
+from benchmarks.changing_worlds import one_run
 from rankone.problems.segmented import Segmented
 from rankone.serving import Experiment
 from rankone.serving.segment_verdict import Statement
@@ -36,7 +37,7 @@ SEGMENTS = [{"device": device, "country": country} for device in ("phone", "desk
 def report() -> str:
     """Return all figures."""
     with tempfile.TemporaryDirectory() as folder:
-        return f"{costs(Path(folder))}\n\n{false_statements()}\n\n{regrets()}"
+        return f"{costs(Path(folder))}\n\n{steps()}\n\n{false_statements()}\n\n{regrets()}"
 
 
 def false_statements(runs: int = 400) -> str:
@@ -56,21 +57,39 @@ def false_statements(runs: int = 400) -> str:
     return "\n".join(lines)
 
 
+def world_of(name: str) -> Segmented:
+    """Return a world whose segments click more or less often, whatever they are shown."""
+    rows, *others = WORLDS[name]
+    scaled = [[rate * scale for rate in row] for row, scale in zip(rows, SCALES, strict=True)]
+    return Segmented(list(zip(scaled, *others, strict=True)), name=name)
+
+
 def regrets(runs: int = 60, horizon: int = 50_000) -> str:
     """Return what segments that agree cost, and what is gained where they differ: 4 segments of 6 x 6, or 4 x 4 x 4."""
     lines = [f"Regret after {horizon:,} visitors of 4 segments, {runs} runs (mean, standard error, 90 % quantile):\n"]
     lines.append("| world | uts, segments ignored | segmented-uts | uts in each segment | to ignored | to separate |")
     lines.append("|---|---|---|---|---|---|")
-    for name, (rows, *others) in WORLDS.items():
-        scaled = [[rate * scale for rate in row] for row, scale in zip(rows, SCALES, strict=True)]
-        segments = list(zip(scaled, *others, strict=True))
+    for name in WORLDS:
         found = []
         for policy in ("uts", "segmented-uts:segments=4", "segmented-uts:segments=4,apart=true"):
-            study = simulate(Segmented(segments, name=name), policy, horizon, runs=runs, seed=1, checkpoints=1)
+            study = simulate(world_of(name), policy, horizon, runs=runs, seed=1, checkpoints=1)
             found.append(np.array([run.regret[-1] for run in study.runs]))
         told = [f"{x.mean():,.0f} +- {x.std() / np.sqrt(runs):.0f} ({np.quantile(x, 0.9):,.0f})" for x in found]
         ignored, ours, separate = (x.mean() for x in found)
         lines.append(f"| {name} | {' | '.join(told)} | {ours / ignored:.2f} | {ours / separate:.2f} |")
+    return "\n".join(lines)
+
+
+def steps(turns: int = 6, horizon: int = 200_000) -> str:
+    """Return what a step of segmented-uts costs, in times of one of uts on the same world: the least of some turns."""
+    lines = ["| world | a step of segmented-uts, in times of uts (bar 2) |", "|---|---|"]
+    for name in ("all agree", "two differ"):
+        least = dict.fromkeys(("uts", "segmented-uts:segments=4"), float("inf"))
+        for policy in [*least] * (turns + 1):  # the first turn compiles
+            begin = time.process_time()
+            one_run(world_of(name), policy, horizon, 1)
+            least[policy] = min(least[policy], time.process_time() - begin)
+        lines.append(f"| {name} | {least['segmented-uts:segments=4'] / least['uts']:.2f} |")
     return "\n".join(lines)
 
 

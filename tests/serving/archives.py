@@ -1,5 +1,8 @@
 """What the tests of archives share: an experiment at work, and a database half of which is archived."""
 
+import gzip
+import sqlite3
+
 import pytest
 from typer.testing import CliRunner
 
@@ -9,6 +12,7 @@ from rankone.serving.archive import archive
 from rankone.serving.doctor import examine
 
 from .helpers import Audience, Clock
+from .journals.record import FOLDER
 
 LEVELS = {"rows": 3, "cols": 2, "seed": 7}
 
@@ -39,6 +43,15 @@ def side_by_side(clock, *experiments, robot=False):
             clock.pass_seconds(1)
 
     return go_on
+
+
+def archived_by_an_earlier_version(db, name):
+    """Make the database that is kept as this file."""
+    file = FOLDER / name
+    text = gzip.decompress(file.read_bytes()).decode() if file.suffix == ".gz" else file.read_text()
+    with sqlite3.connect(db) as connection:
+        connection.executescript(text)
+    return db
 
 
 def rows_of(database, number=1):

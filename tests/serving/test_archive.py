@@ -3,9 +3,7 @@
 `test_archive_exclusion` has false clicks in them, `test_archive_faults` the bad days.
 """
 
-import gzip
 import json
-import sqlite3
 
 import numpy as np
 import polars as pl
@@ -21,9 +19,8 @@ from rankone.serving.export import decisions_table
 from rankone.serving.segments import OTHERS, Segments
 from rankone.web.page.timeline import Timeline
 
-from .archives import LEVELS, busy, live, refused, rows_of, run, side_by_side, wrong
+from .archives import LEVELS, archived_by_an_earlier_version, busy, live, refused, rows_of, run, side_by_side, wrong
 from .helpers import Clock, error_of, saved
-from .journals.record import FOLDER
 
 
 @pytest.mark.parametrize("settings", [{}, {"policy": "uts", "window": 40, "goal": "both"}])
@@ -199,9 +196,7 @@ def test_the_command_moves_all_experiments_or_those_named(tmp_path):
 
 def test_levels_together_begin_where_an_earlier_version_archived(tmp_path):
     """Layout 7 had three factors, and no sums of levels beside levels."""
-    db = tmp_path / "rankone.db"
-    with sqlite3.connect(db) as connection:
-        connection.executescript(gzip.decompress((FOLDER / "archived-layout-7.sql.gz").read_bytes()).decode())
+    db = archived_by_an_earlier_version(tmp_path / "rankone.db", "archived-layout-7.sql.gz")
     with Experiment("page", db=db) as experiment:
         report = experiment.report()
         assert (report.outcomes["clicked"], report.outcomes["open"], report.decisions) == (40, 20, 120)
@@ -213,9 +208,7 @@ def test_levels_together_begin_where_an_earlier_version_archived(tmp_path):
 
 def test_segments_without_room_stay_counted_where_an_earlier_version_archived(tmp_path):
     """Layout 8 counted them in three numbers, not by what they were shown; all that is known of the rest stays known."""
-    db = tmp_path / "rankone.db"
-    with sqlite3.connect(db) as connection:
-        connection.executescript(gzip.decompress((FOLDER / "archived-layout-8.sql.gz").read_bytes()).decode())
+    db = archived_by_an_earlier_version(tmp_path / "rankone.db", "archived-layout-8.sql.gz")
     with Experiment("page", db=db) as experiment:
         report = experiment.report()
         assert (report.outcomes["clicked"], report.decisions) == (62, 140)
@@ -239,9 +232,7 @@ def test_segments_without_room_stay_counted_where_an_earlier_version_archived(tm
 
 def test_what_an_earlier_version_archived_goes_on(tmp_path):
     """A base cannot be set aside, so those of every layout since the first archives must be read (`load_base`)."""
-    db = tmp_path / "rankone.db"
-    with sqlite3.connect(db) as connection:
-        connection.executescript((FOLDER / "archived-layout-6.sql").read_text())
+    db = archived_by_an_earlier_version(tmp_path / "rankone.db", "archived-layout-6.sql")
     with Experiment("homepage", db=db) as experiment:
         report = experiment.report()
         counts = {"clicked": 16, "not_clicked": 19, "expired": 0, "held": 0, "late": 0, "void": 1, "open": 9}

@@ -1,9 +1,5 @@
 """What is said of visitors: kept in the journal and in exports, counted by segment, the same after a restart."""
 
-import gzip
-import sqlite3
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -14,9 +10,9 @@ from rankone.serving.export import decisions_table
 from rankone.serving.journal_reading import begin, from_snapshot, replay
 from rankone.serving.segments import OTHERS, UNSAID
 
+from .archives import archived_by_an_earlier_version
 from .helpers import Audience, error_of, known, saved, start
 
-JOURNALS = Path(__file__).parent / "journals"
 PHONE, DESK = {"device": "phone", "country": "DE"}, {"country": "DE", "device": "desk"}
 
 
@@ -239,9 +235,7 @@ def test_a_policy_may_tell_segments_apart_and_does_so_after_a_restart_bit_for_bi
 
 def test_an_experiment_whose_segments_an_earlier_program_took_apart_starts_afresh_and_loses_nothing(tmp_path):
     """Before 0.2.0 segments that had parted shared nothing; 300 of its 360 decisions are archived, with such a state."""
-    db = tmp_path / "rankone.db"
-    with sqlite3.connect(db) as connection:
-        connection.executescript(gzip.decompress((JOURNALS / "archived-segmented-uts.sql.gz").read_bytes()).decode())
+    db = archived_by_an_earlier_version(tmp_path / "rankone.db", "archived-segmented-uts.sql.gz")
     with pytest.warns(UserWarning, match="policy's code changed"):
         experiment = Experiment("page", db=db)
     with experiment:

@@ -95,6 +95,14 @@ def connected(url, receive=None):
         yield connection
 
 
+def until(true, seconds=60):
+    """Wait until something is true."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
 def free_port():
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import TYPE_CHECKING
 
-from rankone.serving.names import called_side, combination_text
+from rankone.serving.names import combination_text, factor_text
 from rankone.serving.ratio_wording import part_of, percent
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def alarm_texts(report: Report, come_back: str) -> list[str]:
 def _alarm_text(come_back: str, alarm: Alarm) -> str:
     when = datetime.datetime.fromtimestamp(alarm.at, datetime.UTC)
     noticed = f"noticed on {when.day} {when:%B %Y, %H:%M} UTC"
-    beside = "".join(f" with {called_side(factor)} '{level}'" for factor, level in (alarm.beside or {}).items())
+    beside = "".join(f" with {factor_text(factor)} '{level}'" for factor, level in (alarm.beside or {}).items())
     levels = f"{alarm.side} '{alarm.first}' against '{alarm.second}'{beside}"
     said = _changed(alarm, levels, noticed) if alarm.what == "change" else _no_product(alarm, levels, noticed)
     # Two levels beside one of the only other factor need no product: nothing else was beside them.

@@ -29,7 +29,7 @@ from rankone.kernels.watching import (
 from rankone.policies import Policy, as_policy
 from rankone.serving.era_notes import era_note
 from rankone.serving.fold import Fold
-from rankone.serving.names import called_side
+from rankone.serving.names import factor_text
 from rankone.serving.settings import INSURE, RESTART, TELL
 from rankone.serving.verdict import verdict_of
 from rankone.serving.warm_up import check_compiled
@@ -93,10 +93,10 @@ def _told(fold: Fold, rang: list[int]) -> dict[str, Any]:
 
 def _why(alarm: dict[str, Any]) -> str:
     """Return why an era began, as `Report.eras` lists it."""
-    side, levels = called_side(alarm["factor"]), f"'{alarm['first']}' against '{alarm['second']}'"
+    side, levels = factor_text(alarm["factor"]), f"'{alarm['first']}' against '{alarm['second']}'"
     if alarm["what"] == "misfit":
         ((factor, level),) = alarm["beside"].items()
-        return f"alarm: beside {called_side(factor)} '{level}', {side} {levels} is clicked otherwise"
+        return f"alarm: beside {factor_text(factor)} '{level}', {side} {levels} is clicked otherwise"
     return f"alarm: clicks of {side} {levels} changed"
 
 

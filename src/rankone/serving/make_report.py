@@ -21,7 +21,7 @@ from rankone.serving.forbidden import names_of
 from rankone.serving.interactions import strongest
 from rankone.serving.journal import Kind
 from rankone.serving.make_segments import make_segments
-from rankone.serving.names import called_side
+from rankone.serving.names import factor_text
 from rankone.serving.ratio_wording import against_text
 from rankone.serving.report import Alarm, FactorReport, Interaction, LevelReport, Report
 from rankone.serving.unknown_policy import UnknownPolicy
@@ -137,7 +137,7 @@ def _interactions(fold: Fold) -> tuple[Interaction, ...]:
 def _alarm(alarm: dict[str, Any]) -> Alarm:
     """Return an alarm of the journal, whose times are microseconds, as a report has it."""
     told = {key: value for key, value in alarm.items() if key != "factor"}
-    return Alarm(**told | {"at": alarm["at"] / 1e6, "side": called_side(alarm["factor"])})
+    return Alarm(**told | {"at": alarm["at"] / 1e6, "side": factor_text(alarm["factor"])})
 
 
 def _of_pair(each: Sequence[T], place: int) -> T | None:

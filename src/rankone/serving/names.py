@@ -123,6 +123,6 @@ def combination_text(levels: Mapping[str, str]) -> str:
     return ", ".join(f"{factor} '{name}'" for factor, name in levels.items())
 
 
-def called_side(factor: str) -> str:
+def factor_text(factor: str) -> str:
     """Return the name of a factor; that of the columns in full."""
     return "column" if factor == "col" else factor

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from rankone.deprecation import OldAttribute
 from rankone.notebook import Shown
-from rankone.serving.names import PAIR, called_side
+from rankone.serving.names import PAIR, factor_text
 from rankone.serving.report_wording import condition, headline, level_columns, level_table, told
 from rankone.serving.segment_report import SegmentsReport, segment_table, segments_text
 from rankone.specs import amount
@@ -189,7 +189,7 @@ class Report(Shown):
         return f"{self._head()}\n{self.sentence}"
 
     def _tables(self) -> dict[str, Any]:
-        levels = [(called_side(factor.name), level) for factor in self.factors for level in factor.levels]
+        levels = [(factor_text(factor.name), level) for factor in self.factors for level in factor.levels]
         names = [field.name for field in dataclasses.fields(LevelReport)]
         columns = {name: [getattr(level, name) for _, level in levels] for name in names}
         return {"levels": {"side" if self.are_pair else "factor": [side for side, _ in levels]} | columns}

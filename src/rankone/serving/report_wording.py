@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankone.serving.alarm_wording import alarm_texts
 from rankone.serving.clock import AHEAD
-from rankone.serving.names import called_side, combination_text
+from rankone.serving.names import combination_text, factor_text
 from rankone.serving.ratio_wording import between_text, compared_text, part_of, percent
 from rankone.serving.segment_report import leaders_beaten
 from rankone.specs import amount, duration
@@ -108,7 +108,7 @@ def _standing(report: Report) -> tuple[str, str]:
     alone = () if report.are_pair or len(_single(report)) == len(levels) else _single(report)
     racing = _listed(
         [
-            _of(sum(found), len(found), called_side(factor.name), report.are_pair)
+            _of(sum(found), len(found), factor_text(factor.name), report.are_pair)
             for found, factor in zip(levels, report.factors, strict=True)
             if factor.name not in alone
         ]
@@ -317,7 +317,7 @@ def _clock(report: Report) -> list[str]:
 
 def level_table(report: Report, factor: FactorReport) -> list[str]:
     """Return the levels of a factor as lines of text."""
-    side, levels = called_side(factor.name), factor.levels
+    side, levels = factor_text(factor.name), factor.levels
     width = max(len(side), *(len(level.name) for level in levels))
     any_time = report.basis == "any"
     last = [level.against or "-" if any_time else _interval(level) for level in levels]
@@ -336,7 +336,7 @@ def level_table(report: Report, factor: FactorReport) -> list[str]:
 def level_columns(report: Report) -> dict[str, list[Any]]:
     """Return what `level_table` has as columns, the levels of the factors one below the other."""
     any_time = report.basis == "any"
-    each = [(called_side(factor.name), level) for factor in report.factors for level in factor.levels]
+    each = [(factor_text(factor.name), level) for factor in report.factors for level in factor.levels]
     rates: dict[str, list[Any]] = {_WITH: [percent(level.rate) for _, level in each]} if any_time else {}
     told: list[Any] = [level.against or "-" if any_time else _interval(level).strip() for _, level in each]
     return {
