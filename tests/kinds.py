@@ -80,7 +80,7 @@ class FactorsState(NamedTuple):
 
 @dataclass(frozen=True)
 class FactorsGreedy(rankone.Policy):
-    """For each factor the level with the best mean, now and then a random one."""
+    """For each factor the level with the best mean, now and then a random one. Factors have to be of one size."""
 
     name: ClassVar[str] = "test-factors-greedy"
     plays: ClassVar[str] = "combination"

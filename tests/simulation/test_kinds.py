@@ -72,7 +72,7 @@ def test_an_agent_shows_what_the_policy_plays():
 
 
 def test_a_pair_is_a_combination_of_two():
-    study = rankone.simulate(rankone.needle(4, 3), kinds.FactorsGreedy(), 200, runs=1, workers=1)
+    study = rankone.simulate(rankone.needle(4, 4), kinds.FactorsGreedy(), 200, runs=1, workers=1)
     assert study.runs[0].regret[-1] > 0
 
 
