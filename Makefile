@@ -42,8 +42,8 @@ docs: .venv/.docs  ## build the documentation site: docs/_build/html/index.html
 	$(BIN)/python -m sphinx -E -W --keep-going -q docs docs/_build/html
 
 kills: .venv/.dev  ## kill a serving process 1,000 times, fork and close under load: nothing acknowledged is lost
-	RANKONE_KILLS=1000 $(BIN)/python -m pytest -n 0 tests/serving/test_crash.py tests/web/test_kill.py -k 'named_points or under_load'
-	RANKONE_TRIES=1000 $(BIN)/python -m pytest -n 0 tests/serving/test_forks.py
+	RANKONE_KILLS=1000 $(BIN)/python -m pytest -n 0 tests/live/test_crash.py tests/web/test_kill.py -k 'named_points or under_load'
+	RANKONE_TRIES=1000 $(BIN)/python -m pytest -n 0 tests/live/test_forks.py
 
 bench: .venv/.dev  ## measure everything (an hour or more; python -m benchmarks NAME measures one); writes benchmarks/results.md
 	$(BIN)/python -m benchmarks

@@ -1,8 +1,9 @@
 """``make bench``: run every benchmark of this folder, write their figures to benchmarks/results.md and to the README.
 
 ``python -m benchmarks engine`` runs one and writes nothing; `alarms` (10 minutes), `coverage` (2), `evaluation` (15),
-`factors` (5), `factors_resume` (20), `headline` (1), `interactions` (10), `misfit` (1), `model_choice` (10),
-`segments` (5), `soak` (20) and `verdicts` (8) run only when they are named; `evaluation` and `verdicts` write on pages of the documentation.
+`factors` (5), `factors_resume` (20), `headline` (1), `misfit` (1), `model_choice` (10),
+`plans` (10), `segments` (5), `soak` (20), `split` (1) and `verdicts` (20) run only when they are named; `evaluation` and
+`verdicts` write on pages of the documentation.
 In README.md, what stands between ``<!-- bench engine -->`` and ``<!-- end -->`` is replaced by the figures of the
 benchmark `engine`.
 
@@ -26,8 +27,8 @@ import benchmarks
 
 HERE = Path(__file__).parent
 WHEN_NAMED = {
-    "alarms", "coverage", "evaluation", "factors", "factors_resume", "headline", "interactions", "misfit",
-    "model_choice", "segments", "soak", "verdicts",
+    "alarms", "coverage", "evaluation", "factors", "factors_resume", "headline", "misfit",
+    "model_choice", "plans", "segments", "soak", "split", "verdicts",
 }  # fmt: skip
 
 

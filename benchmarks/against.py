@@ -61,7 +61,7 @@ for line in sys.stdin:
         before = time.process_time()
         decision = live.ask()
         asking += time.process_time() - before
-        live.tell(decision.id, clicked=hash((visit, decision.row)) % 10 < 2)
+        live.tell(decision.id, clicked=hash((visit, int(decision.levels["row"][4:]))) % 10 < 2)
     print(json.dumps([asking / count, (time.process_time() - begin) / count]), flush=True)
 """
 

@@ -1,6 +1,6 @@
 """Alarms of live experiments: do they ring where nothing changed, how soon where something did, and what is that worth?
 
-One compiled loop over the kernels of a live experiment, as in `rankone.simulation.rehearsal`, in a world whose table of
+One compiled loop over the kernels of a live experiment, as in `rankone.simulation.plans.rehearsal`, in a world whose table of
 click rates may change while the experiment runs.
 
 ``python -m benchmarks alarms`` takes some minutes; docs/when-the-world-changes.md and docs/when-rank-1-is-wrong.md have
@@ -17,9 +17,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankone.compiling.compiled import compiled, noalloc
-from rankone.kernels.evidence import Floats, heeds_silence, remember, start_evidence, weigh_click, weigh_silence
-from rankone.kernels.policy import learn, relearn
-from rankone.kernels.steering import (
+from rankone.evidence.change_monitor import (
+    ALARM_KIND,
+    CHANGE,
+    MISFIT,
+    reversal_bar,
+    reversed_levels,
+    start_watch,
+    watch_outcome,
+)
+from rankone.evidence.levels import remember, start_evidence, uses_nonclicks, weigh_click, weigh_nonclick
+from rankone.evidence.mixing import mix_evenly
+from rankone.evidence.steering import (
     EXPLORE,
     EXPLORED,
     GOALS,
@@ -30,13 +39,14 @@ from rankone.kernels.steering import (
     start_steering,
     steered_decide,
 )
-from rankone.kernels.trials import CLICKS_LEFT, TRIAL, TRIED, mix_evenly, probe_shares
-from rankone.kernels.watching import CHANGE, MISFIT, RANG, reversal_bar, reversed_levels, start_watch, watch_outcome
+from rankone.evidence.trials import CLICKS_LEFT, TRIAL, TRIED, probe_shares
+from rankone.kernels.policy import learn, relearn
+from rankone.live.commit.alarms import INSURED
+from rankone.live.evidence.weighing import PROBES
+from rankone.numerics.arrays import Floats
 from rankone.numerics.seeds import generator
 from rankone.policies import as_policy
-from rankone.serving.alarms import INSURED
-from rankone.serving.weighing import PROBES
-from rankone.simulation.movements import movement
+from rankone.simulation.plans.rehearsal import movement
 
 _renew, _look_due, _reversed = noalloc(renew), noalloc(look_due), noalloc(reversed_levels)
 _mix_evenly, _probe_shares = noalloc(mix_evenly), noalloc(probe_shares)
@@ -65,16 +75,16 @@ def play(known: Any, stage: Any, rng: Any, visitors: Any, means: Floats, site: F
             cross[level] = np.float32(cross[level])  # as journals keep them
         if outcome[0] == 1:
             weigh_click(evidence, seen, cross)
-        elif heeds_silence(evidence):
-            weigh_silence(evidence, seen, cross)
+        elif uses_nonclicks(evidence):
+            weigh_nonclick(evidence, seen, cross)
         remember(evidence, seen, outcome[0])
         watch_outcome(watch, seen, cross, at, outcome[0])
         stage.told[0] += 1
         if _look_due(stage.told[0] - 1, stage.told[0]):
             turned_over = stage.reversal[0] > 0.0 and _reversed(evidence, stage.reversal[0])[0] >= 0
             if turned_over:
-                watch.alarm[RANG] = CHANGE
-            if watch.alarm[RANG] != 0:
+                watch.alarm[ALARM_KIND] = CHANGE
+            if watch.alarm[ALARM_KIND] != 0:
                 return at + 1
             turned, share, _ = _renew(
                 evidence,
@@ -133,8 +143,8 @@ def run(
     site: str = "steady",
     policy: str = "uts",
     goal: str = "both",
-    on_change: str = "ignore",
-    on_misfit: str = "ignore",
+    change: str = "ignore",
+    interaction: str = "ignore",
     oracle: bool = False,
     seed: int = 0,
 ) -> Found:
@@ -148,9 +158,9 @@ def run(
 
     def era(fresh: bool, old: Any = None, stage: Any = None) -> tuple[Any, Any, Any]:
         known_misfit = any(what == MISFIT for _, what in alarms)
-        misfit, changes = on_misfit != "ignore" and not known_misfit, on_change != "ignore"
-        watch = start_watch(shape, eras, changes, misfit, product=not known_misfit, trials=on_change == "restart")
-        told = known_misfit or (any(what == CHANGE for _, what in alarms) and on_change == "tell")
+        misfit, changes = interaction != "ignore" and not known_misfit, change != "ignore"
+        watch = start_watch(shape, eras, changes, misfit, product=not known_misfit, trials=change == "restart")
+        told = known_misfit or (any(what == CHANGE for _, what in alarms) and change == "warn")
         bar = reversal_bar(shape, restarts) if changes and not told else 0.0
         state = chosen.start(*shape)
         rng = generator(seed, "experiment", eras + 1)
@@ -161,7 +171,7 @@ def run(
         stage = Stage(
             pair, pair.copy(), np.zeros(1, np.int64), np.zeros(size), np.empty(size), np.zeros(0), np.arange(size),
             pair.copy(), np.zeros(size), np.zeros(1, np.int64), lost, best, bars, np.array([bar]),
-            np.array([PROBES if on_change == "restart" or (on_misfit == "insure" and misfit) else 0.0]), aim,
+            np.array([PROBES if change == "restart" or (interaction == "test-all" and misfit) else 0.0]), aim,
         )  # fmt: skip
         return (state, start_steering(shape, aim.explore), start_evidence(shape), watch), stage, rng
 
@@ -172,14 +182,14 @@ def run(
         while at < end:
             loop = compiled(play, type(chosen).__module__, __name__)
             at = loop(known, stage, rng, luck, table, moves, at, end)
-            rang = int(known[3].alarm[RANG])
+            rang = int(known[3].alarm[ALARM_KIND])
             if rang:
                 alarms.append((at, rang))
                 tried += int(known[3].trial[TRIED])
                 eras += 1
-                restart = rang == CHANGE and on_change == "restart"
+                restart = rang == CHANGE and change == "restart"
                 restarts += restart
-                if rang == MISFIT and on_misfit == "insure":
+                if rang == MISFIT and interaction == "test-all":
                     chosen = as_policy(INSURED).live()
                     known, stage, rng = era(fresh=True)  # its policy begins with nothing here: a little worse than live
                 else:
@@ -222,10 +232,10 @@ def exception(rng: np.random.Generator) -> list[Floats]:
 
 # What is played: worlds, visitors, runs, what counts as an alarm, and what the experiment does about it.
 _CHANGE: dict[str, dict[str, Any]] = {
-    "ignore": {}, "restart": {"on_change": "restart"}, "told when (oracle)": {"oracle": True},
+    "ignore": {}, "restart": {"change": "restart"}, "told when (oracle)": {"oracle": True},
 }  # fmt: skip
 _MISFIT: dict[str, dict[str, Any]] = {
-    "ignore": {}, "insure": {"on_misfit": "insure"}, f"{INSURED} from the beginning": {"policy": INSURED},
+    "ignore": {}, "test-all": {"interaction": "test-all"}, f"{INSURED} from the beginning": {"policy": INSURED},
 }  # fmt: skip
 WORLDS: dict[str, tuple[Any, int, int, dict[str, Any]]] = {
     "everything changes three times in 200,000 visitors": (
@@ -246,14 +256,14 @@ def false_alarms() -> str:
         "|---|---|---|---|---|",
     ]
     for site in ("steady", "cycle", "doubled", "trend"):
-        rang, tried = {"tell": [0, 0], "restart": [0, 0]}, []
-        for (on_change, counts), seed in itertools.product(rang.items(), range(FALSE_RUNS)):
+        rang, tried = {"warn": [0, 0], "restart": [0, 0]}, []
+        for (change, counts), seed in itertools.product(rang.items(), range(FALSE_RUNS)):
             table = product(generator(seed, "null"), SIZE, 0.5)
-            found = run([table], FALSE_VISITORS, site, on_change=on_change, on_misfit="tell", seed=seed)
+            found = run([table], FALSE_VISITORS, site, change=change, interaction="warn", seed=seed)
             for kind in {what for _, what in found.alarms}:
                 counts[kind - 1] += 1
-            tried += [found.tried / FALSE_VISITORS] if on_change == "restart" else []
-        told, misfit = rang["tell"]
+            tried += [found.tried / FALSE_VISITORS] if change == "restart" else []
+        told, misfit = rang["warn"]
         lines.append(f"| {site} | {told} | {misfit} | {rang['restart'][0]} | {np.mean(tried):.1%} |")
     return "\n".join(lines)
 

@@ -1,5 +1,7 @@
 """Do the intervals of a click model hold the truth as often as they say? Ten kinds of logs, 400 of each.
 
+And does "may be as good" leave out no item that is? Five kinds of logs with items that tie for the best, or nearly.
+
 A log is one query whose truth is known; the 400 of a kind are fitted as 400 queries of one table. What counts is the
 truth on the scale of the fit: the click rate at the position that is examined most (attraction), the examination
 relative to it, and the click rates of the pairs that were shown.
@@ -66,18 +68,7 @@ def measured(logs: int = LOGS) -> list[tuple[str, float, float, float, float]]:
 def _measured(
     name: str, a: np.ndarray, g: np.ndarray, n: np.ndarray, scale: str, logs: int
 ) -> tuple[str, float, float, float, float]:
-    rng = generator(7, name)
-    item, place = np.nonzero(n)
-    shown = n[item, place].astype(np.int64)
-    drawn = rng.binomial(shown, (a[item] * g[place])[None, :].repeat(logs, axis=0))
-    table = pl.DataFrame(
-        {
-            "query": np.repeat([f"log {log:04}" for log in range(logs)], len(item)),
-            "item": np.tile([f"i{number:03}" for number in item], logs),
-            "position": np.tile(place + 1, logs), "impressions": np.tile(shown, logs), "clicks": drawn.ravel(),
-        }
-    )  # fmt: skip
-    model = clicks.PBM(scale=scale, min_impressions=0).fit(clicks.Counts(table))
+    model = clicks.PBM(scale=scale, min_impressions=0).fit(_drawn(name, a, g, n, logs))
     factor = g.max() if scale == "exam1" else np.sqrt(g.max() / a.max())
     begin = time.process_time()
     attraction, examination = model.intervals(LEVEL)
@@ -92,6 +83,39 @@ def _measured(
     return name, inside_a, inside_g, inside_r, seconds
 
 
+def _drawn(name: str, a: np.ndarray, g: np.ndarray, n: np.ndarray, logs: int) -> clicks.Counts:
+    """Logs of one kind, as the queries of one table."""
+    rng = generator(7, name)
+    item, place = np.nonzero(n)
+    shown = n[item, place].astype(np.int64)
+    drawn = rng.binomial(shown, (a[item] * g[place])[None, :].repeat(logs, axis=0))
+    table = pl.DataFrame(
+        {
+            "query": np.repeat([f"log {log:04}" for log in range(logs)], len(item)),
+            "item": np.tile([f"i{number:03}" for number in item], logs),
+            "position": np.tile(place + 1, logs), "impressions": np.tile(shown, logs), "clicks": drawn.ravel(),
+        }
+    )  # fmt: skip
+    return clicks.Counts(table)
+
+
+def ties() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Yield name, attraction and impressions: several items are as good as the best, or nearly."""
+    yield "10 equal items, .2", np.full(10, 0.2), moved(10, 6, 200)
+    yield "30 equal items, .2", np.full(30, 0.2), moved(30, 6, 200)
+    yield "10 equal items, .03", np.full(10, 0.03), moved(10, 6, 300)
+    yield "10 of 20 items tie, the others half as good", np.repeat([0.3, 0.15], 10), moved(20, 6, 150)
+    yield "20 items from .28 to .3", np.linspace(0.28, 0.3, 20), moved(20, 6, 500)
+
+
+def too_small(name: str, a: np.ndarray, n: np.ndarray, logs: int = LOGS) -> float:
+    """Return in which part of the logs fewer items than there are "may be as good" as the one that is named."""
+    found = clicks.PBM(min_impressions=0).fit(_drawn(name, a, 1.0 / np.arange(1, 7) ** 0.7, n, logs)).best(LEVEL)
+    named = a[found["supported_item"].str.slice(1).cast(pl.Int64).to_numpy()]
+    as_good = (a[None, :] >= named[:, None]).sum(axis=1) - 1
+    return float((found["not_told_apart"].to_numpy() < as_good).mean())
+
+
 def _inside(table: pl.DataFrame, truth: Callable[[dict], float]) -> float:
     held = [row["low"] - 1e-9 <= truth(row) <= row["high"] + 1e-9 for row in table.iter_rows(named=True)]
     return float(np.mean(held))
@@ -102,6 +126,13 @@ def report() -> str:
     lines = [f"Share of 95 % intervals that hold the truth, {LOGS} logs of each kind ({PAIRS_OF} for pairs):", ""]
     lines += ["| logs | attraction | examination | rates of pairs |", "| --- | --- | --- | --- |"]
     lines += [f"| {name} | {a:.1%} | {g:.1%} | {r:.1%} |" for name, a, g, r, _ in measured()]
+    lines += [
+        "",
+        f"How often fewer items than there are may be as good as the named one, {LOGS} logs of each kind. Bar: 5 %.",
+        "",
+    ]
+    lines += ["| logs | too few |", "| --- | --- |"]
+    lines += [f"| {name} | {too_small(name, a, n):.1%} |" for name, a, n in ties()]
     items, n = 1_000, moved(1_000, 10, 100)
     item, place = np.nonzero(n)
     rate = np.linspace(0.02, 0.6, items)[item] / (1 + place)

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.usage import resident_megabytes
-from rankone.serving import Ask, Database, Experiment, Tell
+from rankone.live import Ask, Database, Experiment, Tell
 
 N_ROWS, N_COLS, POLICY = 8, 10, "uts"
 MILLION = 1_000_000
@@ -28,7 +28,9 @@ def report() -> str:
 
 
 def start(path: Path, durability: str = "full") -> Experiment:
-    experiment = Experiment("bench", N_ROWS, N_COLS, POLICY, path, seed=1, durability=durability, max_open=MILLION)
+    experiment = Experiment(
+        "bench", N_ROWS, N_COLS, POLICY, path, seed=1, durability=durability, waiting={"max_open": MILLION}
+    )
     experiment.tell(experiment.ask().id, False)  # kernels compiled and loaded
     return experiment
 

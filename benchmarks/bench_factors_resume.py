@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import rankone
+from rankone.live.fold import snapshot
 from rankone.numerics.seeds import generator
-from rankone.serving import snapshot
 
 DECISIONS, BATCH = 1_000_000, 1_000
 KINDS: dict[str, dict[str, Any]] = {

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import rankone
-from rankone.kernels.policy import choose, update
+from rankone.kernels.policy import decide, learn
 from rankone.numerics.seeds import generator
 from rankone.simulation.work_unit import play_run
 
@@ -27,13 +27,14 @@ class FloorState(NamedTuple):
     nothing: np.ndarray
 
 
-@choose.register(FloorState)
-def _choose(state: FloorState, rng: Any) -> tuple[int, int, int]:
-    return 0, 0, 0
+@decide.register(FloorState)
+def _decide(state: FloorState, context: Any, rng: Any, shown: Any) -> int:
+    shown[0] = shown[1] = 0
+    return 0
 
 
-@update.register(FloorState)
-def _update(state: FloorState, row: int, col: int, tag: int, reward: int) -> None:
+@learn.register(FloorState)
+def _learn(state: FloorState, shown: Any, tag: int, outcome: Any) -> None:
     pass
 
 
@@ -101,7 +102,7 @@ def compilation() -> list[str]:
     lines = ["| policy, processor time | first compile, s | from the cache in a new process, s |", "|---|---|---|"]
     own = {name: kind for name, kind in rankone.known_policies().items() if kind.__module__.startswith("rankone.")}
     for name in sorted(
-        name for name, kind in own.items() if kind.plays != "list"
+        name for name, kind in own.items() if kind.decision_kind != "list"
     ):  # not the plain twins that other benchmarks import
         with tempfile.TemporaryDirectory() as cache:
             env = {**os.environ, "RANKONE_CACHE_DIR": cache}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 import rankone
-from rankone.simulation.arena_factors import effects
+from rankone.simulation.arena_problems import effects
 
 POLICIES = ("uts", "pooled", "per-factor", "thompson", "uniform")
 PROBLEMS, RUNS, VISITORS, BEST = 20, 5, 50_000, 0.05

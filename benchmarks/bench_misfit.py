@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankone.analysis.product_fit import Design
 from rankone.clicks.counts.dispersion import BINOMIAL, Dispersion, given_dispersion
 from rankone.clicks.rank1_test.misfit import Misfit, measure_misfit
+from rankone.numerics.product_fit import Design
 from rankone.numerics.seeds import generator
 
 RUNS = 400

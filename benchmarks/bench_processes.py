@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rankone.serving import Experiment
+from rankone.live import Experiment
 
 SECONDS = 5.0
 
@@ -33,7 +33,9 @@ def client(db: str, durability: str, together: Barrier, answers: Queue[list[floa
 def measure(folder: Path, processes: int, durability: str) -> tuple[float, float, float, int]:
     """Return pairs a second, the 99th percentile and the worst ask in milliseconds, and the slowest process's pairs."""
     db, context = str(folder / f"{processes}-{durability}.db"), multiprocessing.get_context("spawn")
-    with Experiment("bench", 8, 10, "uts", db, seed=1, durability=durability, max_open=1_000_000) as experiment:
+    with Experiment(
+        "bench", 8, 10, "uts", db, seed=1, durability=durability, waiting={"max_open": 1_000_000}
+    ) as experiment:
         experiment.tell(experiment.ask().id, False)
     answers: Queue[list[float]] = context.Queue()
     together = context.Barrier(processes)

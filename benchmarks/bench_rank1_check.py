@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 import rankone
-from rankone.clicks.counts.pair_counts import PairCounts, as_pair_counts
-from rankone.clicks.rank1_test.check import Redraw, check_table
+from rankone.analysis.replayed_check import played_again
+from rankone.clicks.counts.factor_counts import FactorCounts, as_factor_counts
+from rankone.clicks.rank1_test.two_factors import Redraw, check_two
 from rankone.numerics.seeds import generator
-from rankone.policies.scheduled_play import Schedule, rehearse
-from rankone.serving.rank1_test import played_again
+from rankone.policies.scheduled_play import Schedule, replay_schedule
 
 PROBLEMS = 1000
 # Simulations, and the p-value up to which they reject. Most rank-1 problems are far from it, as the few first ones tell.
@@ -96,7 +96,7 @@ def on_counts(name: str, departure: Departure = product) -> str:
         rows, cols = (np.sqrt(rng.uniform(low, high, lines)) for lines in (n_rows, n_cols))
         pulls = rng.poisson(mean, (n_rows, n_cols))
         clicks = rng.binomial(pulls, departure(rows, cols, rng))
-        found.append(rejected(as_pair_counts(pulls, clicks), rng))
+        found.append(rejected(as_factor_counts((pulls, clicks)), rng))
     return share(found)
 
 
@@ -107,15 +107,17 @@ def on_collected(name: str) -> tuple[str, str]:
     for number in range(PROBLEMS):
         rng = generator(number, "rank-1 level", name, n_rows)
         rates = np.outer(rng.uniform(0.1, 0.9, n_rows), rng.uniform(0.1, 0.9, n_cols))
-        _, pulls, clicks = rehearse(policy, rates, schedule, rng)
-        table = as_pair_counts(pulls, clicks)
+        _, pulls, clicks = replay_schedule(policy, rates, schedule, rng)
+        table = as_factor_counts((pulls, clicks))
         fixed.append(rejected(table, rng))
-        again.append(rejected(table, rng, played_again(policy, schedule)))
+        cells = np.argwhere(np.ones(pulls.shape))
+        table = table._replace(cells=cells, shown=pulls.ravel(), clicked=clicks.ravel())
+        again.append(rejected(table, rng, played_again(policy, pulls.shape, schedule)))
     return share(fixed), share(again)
 
 
-def rejected(table: PairCounts, rng: np.random.Generator, redraw: Redraw | None = None) -> bool:
-    found = (check_table(table, simulations, rng, redraw).p_value for simulations, _ in STAGES)
+def rejected(table: FactorCounts, rng: np.random.Generator, redraw: Redraw | None = None) -> bool:
+    found = (check_two(table, simulations, rng, redraw=redraw).p_value for simulations, _ in STAGES)
     return all(p is not None and p <= bound for p, (_, bound) in zip(found, STAGES, strict=True))
 
 

@@ -8,13 +8,13 @@ import time
 from pathlib import Path
 
 import numpy as np
-from tests.serving.segment_worlds import played, wrong
+from tests.live.segment_worlds import played, wrong
 
 from benchmarks.changing_worlds import one_run
+from rankone.live import Experiment
+from rankone.live.evidence.segments import Segments
+from rankone.live.verdict.segment_verdict import Statement
 from rankone.problems.segmented import Segmented
-from rankone.serving import Experiment
-from rankone.serving.segment_verdict import Statement
-from rankone.serving.segments import Segments
 from rankone.simulation import simulate
 
 EQUAL = [([0.9] * 4, [0.9] * 4)] * 8

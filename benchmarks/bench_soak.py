@@ -28,7 +28,7 @@ from tests.web.helpers import ServerProcess
 
 from benchmarks.bench_service import CLIENTS, figures, loading, percentile, served
 from benchmarks.usage import open_files, resident_megabytes
-from rankone.serving.doctor import examine
+from rankone.live.operate.doctor import examine
 
 EVERY = 2.0  # seconds from one look to the next
 SETTLED = 60.0  # seconds until the look that later ones are held to

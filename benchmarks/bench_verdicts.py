@@ -2,24 +2,30 @@
 
 First, all levels are equal while the click rate of the whole site moves: whatever is stated is wrong. The promise is
 at most 5 % of all experiments, however long they run. Then a table over problems from 2 x 2 to 10 x 10: decisions until
-the verdict at 0.05, clicks lost until then and at the end, against T* log 20 (`rankone.problems.characteristic_time`).
+the verdict at 0.05, clicks lost until then and at the end, against T* log 20 (`rankone.problems.theory.bounds`).
+Last, whole experiments whose reports are read: near ties, pairs that are forbidden, a policy that draws nothing. What
+leads must be the best estimate in its own table and allowed; winners and levels that are out are wrong in 5 % at most.
+
+Then late clicks (`late_clicks`) and the visitors still needed (`forecasts`).
 
 ``python -m benchmarks verdicts`` takes some minutes and writes docs/verdicts-measured.md anew.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from loky import get_reusable_executor
 
 import rankone
-from rankone.problems import characteristic_time
-from rankone.simulation.movements import MOVEMENTS
-from rankone.simulation.rehearsal import Rehearsal, rehearse
+from benchmarks import forecasts, late_clicks
+from rankone.problems.theory import bounds as characteristic_time
+from rankone.simulation.plans.rehearsal import MOVEMENTS, Rehearsal, simulate_experiment
 
 PAGE = Path(__file__).parents[1] / "docs" / "verdicts-measured.md"
 BEGIN, END = "<!-- written by python -m benchmarks verdicts -->\n", "<!-- end of what is written -->\n"
@@ -36,6 +42,98 @@ PLAYED = {
     ("uts", "both"): 20, ("uts", "decide"): 20, ("uts", "earn"): 5, ("top-two", "both"): 5, ("top-two", "earn"): 5,
     ("uniform", "both"): 10, ("uniform", "earn"): 10, ("thompson", "both"): 5,
 }  # fmt: skip
+
+LIVE_RUNS = 400
+
+
+class Live(NamedTuple):
+    """A world in which reports of whole experiments are read, 100 visitors apart."""
+
+    rows: Sequence[float]
+    cols: Sequence[float]
+    forbidden: tuple[int, int] | None = None
+    site: float = 1.0  # times as many clicks after a quarter of the visitors
+    settings: Mapping[str, Any] = {"policy": "uts", "goal": "decide"}
+    visitors: int = 600
+
+
+LIVE = {
+    "3 x 3, near ties": Live((0.5, 0.45, 0.4), (0.5, 0.55, 0.4)),
+    "4 x 3, all equal, the site doubles": Live((0.6,) * 4, (0.6,) * 3, site=2.0),
+    "2 x 2, the best pair forbidden, the two next tie": Live((0.9, 0.45), (0.45, 0.9), (0, 1)),
+    "2 x 2, the same, and half is left to the policy": Live(
+        (0.9, 0.45), (0.45, 0.9), (0, 1), settings={"policy": "uts", "goal": "both"}
+    ),
+    "2 x 2, all equal, one pair forbidden, the site doubles": Live((0.6, 0.6), (0.6, 0.6), (0, 1), site=2.0),
+    "2 x 2, the best pair forbidden": Live((0.9, 0.2), (0.6, 0.8), (0, 1), visitors=1_500),
+    "4 x 3, `ucb1` with its half percent of chance": Live(
+        (0.9, 0.5, 0.3, 0.2), (0.8, 0.4, 0.2), settings={"policy": "ucb1"}, visitors=1_500
+    ),
+    "2 x 2, all equal, `ucb1` alone, the site doubles": Live(
+        (0.6, 0.6), (0.6, 0.6), site=2.0, settings={"policy": "ucb1", "explore": 0}, visitors=1_200
+    ),
+}
+
+
+class Read(NamedTuple):
+    """What the reports of one experiment said."""
+
+    worse: bool  # something in the table was estimated at least 10 % better than what leads, or that is forbidden
+    far: bool  # in the end something leads that has at most 0.9 times the clicks of the best
+    won: bool
+    wrong: bool  # a pair won that another allowed one equals or beats
+    out_wrongly: bool  # a level was out that is in an allowed pair that no other allowed one beats
+
+
+def read_live(name: str, seed: int) -> Read:
+    """Run one experiment of a world and read its reports."""
+    world, luck = LIVE[name], np.random.default_rng([seed, 29])
+    rates = np.outer(world.rows, world.cols)
+    if world.forbidden is not None:
+        rates[world.forbidden] = 0.0
+    best, found = np.argwhere(rates == rates.max()), np.zeros(5, bool)
+    names = [[f"{side}{number}" for number in range(size)] for side, size in zip("rc", rates.shape, strict=True)]
+    with rankone.Experiment(name, *names, db=None, seed=seed, **world.settings) as live:
+        if world.forbidden is not None:
+            live.forbid(
+                {factor: side[at] for factor, side, at in zip(("row", "col"), names, world.forbidden, strict=True)}
+            )
+        for at in range(0, world.visitors, 100):
+            moved = world.site if at >= world.visitors / 4 else 1.0
+            asked = live.ask(100)
+            shown = [tuple(int(name[1:]) for name in one.levels.values()) for one in asked]
+            live.tell_many(
+                [(one, bool(luck.random() < moved * rates[at])) for one, at in zip(asked, shown, strict=True)]
+            )
+            report = live.report()
+            leads = tuple(side.index(level) for side, level in zip(names, report.best.values(), strict=True))
+            better = any((level.ratio or 0.0) >= 1.1 for factor in report.factors for level in factor.levels)
+            out = [{at for at, level in enumerate(factor.levels) if not level.in_race} for factor in report.factors]
+            found |= (
+                report.leads and (better or leads == world.forbidden),
+                at + 100 >= world.visitors and report.leads and rates[leads] <= 0.9 * rates.max(),
+                report.decided,
+                report.decided and (len(best) > 1 or leads != tuple(best[0])),
+                any(row in out[0] or col in out[1] for row, col in best),
+            )
+    return Read(*found.tolist())
+
+
+def live_reports(names: Iterable[str] = LIVE) -> str:
+    """Write the table of what reports of whole experiments said."""
+    lines = [
+        f"Whole experiments, a report every 100 visitors, {LIVE_RUNS} runs each: runs in which anything in a report was",
+        "estimated at least 10 % better than what it said leads, or that was forbidden; in which what led in the end has at",
+        "most 0.9 times the clicks of the best; in which there was a winner; a wrong one (one of two that tie is wrong); a",
+        "level out that is in a best pair.",
+        "",
+        *_head(["world", "visitors", "leads wrongly", "leads, far behind", "winner", "wrong winner", "wrongly out"]),
+    ]
+    for name in names:
+        found = list(get_reusable_executor(WORKERS).map(read_live, itertools.repeat(name, LIVE_RUNS), range(LIVE_RUNS)))
+        counts = [sum(each[place] for each in found) for place in range(5)]
+        lines.append(f"| {' | '.join([name, f'{LIVE[name].visitors:,}', *map(str, counts)])} |")
+    return "\n".join(lines)
 
 
 def _ratios(best: float, rows: Iterable[float], cols: Iterable[float]) -> rankone.RankOne:
@@ -61,7 +159,7 @@ def wrong_statements(policy: str, goal: str, shape: tuple[int, int], site: str) 
     """Return in how many runs a winner was declared, and in how many a level was said to beat another."""
     equal = rankone.RankOne([math.sqrt(EQUAL_RATE)] * shape[0], [math.sqrt(EQUAL_RATE)] * shape[1])
     found = [
-        rehearse(equal, policy=policy, goal=goal, site=site, visitors=EQUAL_DECISIONS, after="weigh", runs=1, seed=seed)[0]
+        simulate_experiment(equal, policy=policy, goal=goal, site=site, visitors=EQUAL_DECISIONS, after="weigh", runs=1, seed=seed)[0]
         for seed in range(EQUAL_RUNS)
     ]  # fmt: skip
     return sum(each.verdict is not None for each in found), sum(each.beaten_wrongly > 0 for each in found)
@@ -91,7 +189,7 @@ def equal_levels() -> str:
 
 def played(name: str, policy: str, goal: str) -> list[Rehearsal]:
     """Rehearse one cell of the table."""
-    return rehearse(PROBLEMS[name], policy=policy, goal=goal, visitors=DECISIONS, runs=PLAYED[policy, goal])
+    return simulate_experiment(PROBLEMS[name], policy=policy, goal=goal, visitors=DECISIONS, runs=PLAYED[policy, goal])
 
 
 def alone(name: str) -> list[float]:
@@ -181,7 +279,9 @@ def report() -> str:
     runs = ", ".join(f"`{policy}` {goal} {count}" for (policy, goal), count in PLAYED.items())
     text = (
         f'{duration()}\n\nRuns of each problem: {runs}; means ± standard error. "none": fewer than so many runs had a '
-        f"verdict within {DECISIONS:,} decisions.\n\n### If nothing is better\n\n{equal_levels()}"
+        f"verdict within {DECISIONS:,} decisions.\n\n### If nothing is better\n\n{equal_levels()}\n\n"
+        f"### What reports say on the way\n\n{live_reports()}"
+        f"\n\n### If clicks come late\n\n{late_clicks.report()}\n\n### Visitors still needed\n\n{forecasts.report()}"
     )
     before, _, rest = PAGE.read_text().partition(BEGIN)
     PAGE.write_text(before + BEGIN + "\n" + text + "\n\n" + END + rest.partition(END)[2])

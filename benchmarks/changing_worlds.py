@@ -17,7 +17,7 @@ import rankone
 from rankone.kernels.feedback import Scratch
 from rankone.kernels.play import play_through
 from rankone.numerics.seeds import generator
-from rankone.policies.pairs.glr_uts import GLR_ERA
+from rankone.policies.factors.changing.glr_uts import GLR_ERA
 
 DOCS = Path(__file__).parents[1] / "docs"
 BEGIN, END = "<!-- written by python -m benchmarks.changing_worlds -->\n", "<!-- end of what is written -->\n"

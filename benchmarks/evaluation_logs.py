@@ -10,8 +10,8 @@ import polars as pl
 from scipy.stats import beta
 
 import rankone
+from rankone.live.operate.export import decisions_table
 from rankone.numerics.seeds import generator
-from rankone.serving.export import decisions_table
 
 ROWS, COLS = ["A", "B", "C"], ["1", "2"]
 TRUTH = rankone.RankOne([0.3, 0.22, 0.15], [0.9, 0.6])
@@ -25,7 +25,7 @@ _GRID = np.linspace(0.0, 1.0, 1_001)
 def as_target(probabilities) -> pl.DataFrame:
     names = [(row, col) for row in ROWS for col in COLS]
     row, col = zip(*names, strict=True)
-    return pl.DataFrame({"row_name": row, "col_name": col, "probability": probabilities})
+    return pl.DataFrame({"row": row, "col": col, "probability": probabilities})
 
 
 def draws_won(shown, clicked):
@@ -36,7 +36,22 @@ def draws_won(shown, clicked):
     return won / won.sum()
 
 
-def thompson_log(seed, decisions, floor, batch=50) -> pl.DataFrame:
+def site_factors(decisions) -> dict[str, np.ndarray]:
+    """How click rates move while a log is made: the factor of each decision and pair."""
+    part = np.arange(decisions)[:, None] / decisions
+    pairs = np.ones((decisions, 6))
+    return {
+        "stays": pairs,
+        "doubles halfway": pairs * np.where(part < 0.5, 1.0, 2.0),
+        "doubles early": pairs * np.where(part < 0.15, 1.0, 2.0),
+        "halves halfway": pairs * np.where(part < 0.5, 1.0, 0.5),
+        "+30 % halfway": pairs * np.where(part < 0.5, 1.0, 1.3),
+        "rises by half": pairs * (1.0 + 0.5 * part),
+        "only A doubles": np.where((part < 0.5) | (np.arange(6) > 1), 1.0, 2.0),
+    }
+
+
+def thompson_log(seed, decisions, floor, batch=50, site=None) -> pl.DataFrame:
     """Thompson sampling on pairs that learns after each batch; a share `floor(t)` is spread evenly."""
     rng = generator(seed, "thompson log")
     shown, clicked, logged = np.zeros(6), np.zeros(6), []
@@ -44,12 +59,13 @@ def thompson_log(seed, decisions, floor, batch=50) -> pl.DataFrame:
         share = floor(first + batch)
         chances = (1.0 - share) * draws_won(shown, clicked) + share / 6.0
         pairs = rng.choice(6, batch, p=chances)
-        clicks = rng.random(batch) < RATES[pairs]
+        rates = RATES[pairs] if site is None else RATES[pairs] * site[np.arange(first, first + batch), pairs]
+        clicks = rng.random(batch) < rates
         shown += np.bincount(pairs, minlength=6)
         clicked += np.bincount(pairs, clicks, minlength=6)
         logged.append((pairs, clicks, chances[pairs]))
     pairs, clicks, chances = (np.concatenate(each) for each in zip(*logged, strict=True))
-    names = {"row_name": np.array(ROWS)[pairs // 2], "col_name": np.array(COLS)[pairs % 2]}
+    names = {"row": np.array(ROWS)[pairs // 2], "col": np.array(COLS)[pairs % 2]}
     return pl.DataFrame({**names, "clicked": clicks, "chance": chances})
 
 
@@ -60,7 +76,9 @@ def live_log(seed, decisions, policy="uts", batch=20, **settings) -> pl.DataFram
         page = rankone.Experiment("page", ROWS, COLS, policy, db=database, seed=seed, **settings)
         for _ in range(decisions // batch):
             asked = page.ask(batch)
-            clicks = [bool(rng.random() < TRUTH.means[each.row, each.col]) for each in asked]
+            clicks = [
+                bool(rng.random() < TRUTH.means[ROWS.index(each["row"]), COLS.index(each["col"])]) for each in asked
+            ]
             page.tell_many(list(zip(asked, clicks, strict=True)))
         return decisions_table(database, "page")
 

@@ -19,7 +19,7 @@ from benchmarks.which_list_policy import markdown
 from rankone.lists import PBM, Cascade
 from rankone.numerics.seeds import generator
 from rankone.problems.lists.base import CURVE, ListProblem
-from rankone.simulation.arena_lists import STANDARD
+from rankone.simulation.arena_problems import STANDARD
 
 HORIZON, RUNS = 100_000, 12
 _SIMUL = (0.1, 0.08, 0.06, 0.04, 0.02, *[1e-4] * 5)

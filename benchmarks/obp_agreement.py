@@ -17,8 +17,8 @@ import numpy as np
 import polars as pl
 
 import rankone
-from rankone.analysis.logged_decisions import read_decisions, usable_rows
-from rankone.analysis.off_policy import estimates, fold_rates
+from rankone.analysis.what_if.logged_decisions import read_decisions, usable_rows
+from rankone.analysis.what_if.off_policy import estimates, fold_rates
 from rankone.clicks.counts.table_files import read_table
 
 

@@ -16,7 +16,7 @@ def uniform_log(decisions: int, seed: int = 1) -> pl.DataFrame:
     """Decisions that show every pair equally often."""
     rng = generator(seed, "uniform log")
     pairs = rng.integers(6, size=decisions)
-    names = {"row_name": np.array(ROWS)[pairs // 2], "col_name": np.array(COLS)[pairs % 2]}
+    names = {"row": np.array(ROWS)[pairs // 2], "col": np.array(COLS)[pairs % 2]}
     return pl.DataFrame({**names, "clicked": rng.random(decisions) < RATES[pairs]})
 
 
@@ -40,7 +40,10 @@ def main() -> None:
         ("Thompson sampling, floor 5 %, 3,000", lambda seed: thompson_log(seed, 3_000, FLOORS["5 %"]).drop("chance")),
         ("Thompson sampling, floor 5 %, 1,000", lambda seed: thompson_log(seed, 1_000, FLOORS["5 %"]).drop("chance")),
     ):
-        answers = [rankone.evaluate(log(seed), rankone.UTS(), horizon=HORIZON) for seed in range(100, 100 + LOGS)]
+        answers = [
+            rankone.evaluate(log(seed), rankone.UTS(), factors=["row", "col"], horizon=HORIZON)
+            for seed in range(100, 100 + LOGS)
+        ]
         answers = [each for each in answers if each.answered]
         held = np.mean([each.low <= truth[each.decisions - 1] <= each.high for each in answers])
         print(f"{name}: {len(answers)} of {LOGS} answer, {held:.0%} of them have the truth", flush=True)

@@ -14,7 +14,7 @@ import polars as pl
 
 import rankone
 from rankone.simulation.arena import LIST_REFERENCE, Arena
-from rankone.simulation.arena_lists import LIST_PROBLEMS, WORLDS
+from rankone.simulation.arena_problems import LIST_PROBLEMS, WORLDS
 
 PAGE = Path(__file__).parents[1] / "docs" / "which-list-policy.md"
 BEGIN, END = "<!-- written by python -m benchmarks.which_list_policy -->\n", "<!-- end of what is written -->\n"

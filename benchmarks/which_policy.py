@@ -22,7 +22,7 @@ import polars as pl
 import rankone
 from benchmarks.changing_worlds import one_run
 from rankone.numerics.seeds import generator
-from rankone.policies.scheduled_play import Schedule, rehearse
+from rankone.policies.scheduled_play import Schedule, replay_schedule
 from rankone.problems import Problem
 from rankone.problems.segmented import Segmented
 
@@ -68,7 +68,7 @@ def lost_elsewhere(name: str, runs: int) -> dict[str, float]:
     for world, rates in other_worlds().items():
         policy = rankone.as_policy(name).with_horizon(DECISIONS)
         shares = [
-            (rates.max() * DECISIONS - (rehearse(policy, rates, schedule, generator(run, name, world))[0] * rates).sum())
+            (rates.max() * DECISIONS - (replay_schedule(policy, rates, schedule, generator(run, name, world))[0] * rates).sum())
             / (DECISIONS * (rates.max() - rates.mean()))
             for run in range(runs)
         ]  # fmt: skip

@@ -22,7 +22,6 @@ smartquotes_action = "D"  # dashes only: quotes stay as they are typed
 autodoc_default_options = {"members": True, "member-order": "bysource"}
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
-autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88
 napoleon_numpy_docstring = False

@@ -20,7 +20,7 @@ MARK = re.compile(r"^<!-- generated: ([\w-]+) ?(.*?) -->$", re.MULTILINE)
 REFERENCE = Path(__file__).parent / "reference"
 # Packages whose own `__all__` is public beside the names of `rankone` itself.
 PARTS = tuple(
-    f"rankone.{part}" for part in ("clicks", "lists", "policies", "problems", "serving", "simulation", "testing")
+    f"rankone.{part}" for part in ("clicks", "lists", "policies", "live", "problems", "simulation", "testing")
 )
 
 
@@ -165,7 +165,7 @@ def _explained(parameter: Any) -> str:
 
 def policies() -> str:
     """List the policies with their parameters, as `rankone policies` does; a name leads to its class."""
-    from rankone.cli.policies import policy_facts
+    from rankone.cli.study.policies import policy_facts
     from rankone.policies import known_policies
 
     facts, homes = policy_facts(), public_names()
@@ -178,7 +178,7 @@ def policies() -> str:
 
 def families() -> str:
     """List the families of problems, as `rankone problems` does."""
-    from rankone.cli.problems import family_facts
+    from rankone.cli.study.problems import family_facts
 
     return _facts(family_facts(), code=("problem", "parameters"))
 
@@ -215,6 +215,23 @@ def _facts(facts: Iterable[Mapping[str, str]], code: Sequence[str]) -> str:
     return _table(list(facts[0]), rows)
 
 
+def experiment_settings() -> str:
+    """List the settings of an experiment, as they are declared."""
+    from rankone.live.settings import SETTINGS
+
+    facts = [
+        {
+            "setting": each.path,
+            "`rankone create`": f"--{each.option}",
+            "what it may be": each.kind.text,
+            "default": "none" if each.default is None else str(each.default),
+            "what it does": each.help,
+        }
+        for each in SETTINGS
+    ]
+    return _facts(facts, code=("setting", "`rankone create`", "default"))
+
+
 def limits() -> str:
     """List the limits of the service."""
     from rankone.web.server.limits import Limits
@@ -231,5 +248,16 @@ def notebook(name: str) -> str:
 
 MAKERS: dict[str, Callable[..., str]] = {
     maker.__name__: maker
-    for maker in (names, other_names, commands, policies, families, click_models, log_formats, limits, notebook)
+    for maker in (
+        names,
+        other_names,
+        commands,
+        policies,
+        families,
+        click_models,
+        log_formats,
+        experiment_settings,
+        limits,
+        notebook,
+    )
 }

@@ -19,7 +19,7 @@ class Dice(rankone.Policy):
     """A level of each factor at random, the more often the more clicks it had."""
 
     name: ClassVar[str] = "test-dice"
-    plays: ClassVar[str] = "combination"
+    decision_kind: ClassVar[str] = "combination"
 
     def start(self, *sizes):
         return DiceState(np.ones(sum(sizes)), np.array(sizes))

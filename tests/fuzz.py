@@ -36,7 +36,12 @@ CHECKS = [
     unsupported_method,
 ]
 DEVICE = "device"  # what is said of visitors
-APART = HOMEPAGE | {"name": "apart", "policy": None, "per_segment": True, "on_change": "restart"}  # and may begin anew
+PAGE = HOMEPAGE | {"watch": {"segments": {DEVICE: None}}}
+APART = PAGE | {
+    "name": "apart",
+    "policy": None,
+    "watch": {**PAGE["watch"], "per_segment": True, "change": "restart"},
+}  # and may begin anew
 SLOW = ("export",)  # starts a process each time
 FEW = 4  # cases of operations that are slow or take nothing
 ONLY_WRONG = ("make_token",)  # from the first token on, who has none is let in no more
@@ -45,7 +50,7 @@ ONLY_WRONG = ("make_token",)  # from the first token on, who has none is let in 
 def fuzz(url, cases, seed=0):
     """Send about `cases` requests; return how many got which status. Any broken promise raises."""
     api = Api(url)
-    assert api("POST", "/v1/experiments", HOMEPAGE).status in (200, 201)
+    assert api("POST", "/v1/experiments", PAGE).status in (200, 201)
     assert api("POST", "/v1/experiments", APART).status in (200, 201)
     real = {"name": [HOMEPAGE["name"], APART["name"]], "id": [one["id"] for one in _decisions(api)]}
     schema = schemathesis.openapi.from_url(f"{url}/openapi.json")

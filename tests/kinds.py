@@ -35,7 +35,7 @@ class FactorsWorld(NamedTuple):
 
 class Factors(Own):
     kind: ClassVar[str] = "test-factors"
-    asks_for: ClassVar[str] = "combination"
+    decision_kind: ClassVar[str] = "combination"
 
     @property
     def shape(self):
@@ -83,7 +83,7 @@ class FactorsGreedy(rankone.Policy):
     """For each factor the level with the best mean, now and then a random one. Factors have to be of one size."""
 
     name: ClassVar[str] = "test-factors-greedy"
-    plays: ClassVar[str] = "combination"
+    decision_kind: ClassVar[str] = "combination"
     epsilon: float = 0.2
 
     def start(self, *sizes):
@@ -124,7 +124,7 @@ class CascadeWorld(NamedTuple):
 
 class Cascade(Own):
     kind: ClassVar[str] = "test-cascade"
-    asks_for: ClassVar[str] = "list"
+    decision_kind: ClassVar[str] = "list"
 
     @property
     def shape(self):
@@ -164,7 +164,7 @@ class Ranking(rankone.Policy):
     """The items with the best perturbed click rates, the best on top."""
 
     name: ClassVar[str] = "test-ranking"
-    plays: ClassVar[str] = "list"
+    decision_kind: ClassVar[str] = "list"
 
     def start(self, n_items, n_positions):
         return RankingState(*np.zeros((2, n_items), np.int64), np.zeros(n_items))
@@ -290,6 +290,7 @@ class Segments(rankone.Policy):
     """For each kind of visitor the pair with the best perturbed click rate; the tag is the kind."""
 
     name: ClassVar[str] = "test-segments"
+    uses_context: ClassVar[bool] = True
 
     def start(self, n_rows, n_cols):
         return SegmentState(*np.zeros((2, 3, n_rows, n_cols), np.int64), np.zeros(3, np.int64))

@@ -18,7 +18,9 @@ def own_policies(plays: str = "pair") -> list[str]:
     own = {name: kind for name, kind in every if kind.__module__.startswith("rankone.") and not kind.by_segment}
     if plays == "all":
         return sorted(own)
-    return sorted(name for name in own if same_kind(own[name].plays, plays, (2, 2)) and name not in BESIDE_ANOTHER)
+    return sorted(
+        name for name in own if same_kind(own[name].decision_kind, plays, (2, 2)) and name not in BESIDE_ANOTHER
+    )
 
 
 #: What a user writes: a policy that always plays the first pair.
@@ -26,7 +28,7 @@ CORNER = """
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 import numpy as np, rankone
-from rankone.kernels.policy import choose, update
+from rankone.kernels.policy import decide, learn, relearn
 
 class CornerState(NamedTuple):
     nothing: np.ndarray
@@ -39,11 +41,16 @@ class Corner(rankone.Policy):
     def start(self, n_rows, n_cols):
         return CornerState(np.zeros(1))
 
-@choose.register(CornerState)
-def _choose(state, rng):
-    return 0, 0, 0
+@decide.register(CornerState)
+def _decide(state, context, rng, shown):
+    shown[0] = shown[1] = 0
+    return 0
 
-@update.register(CornerState)
-def _update(state, row, col, tag, reward):
+@learn.register(CornerState)
+def _learn(state, shown, tag, outcome):
+    pass
+
+@relearn.register(CornerState)
+def _relearn(state, shown, pulls, clicks):
     pass
 """

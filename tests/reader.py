@@ -13,13 +13,10 @@ import subprocess
 import sys
 import time
 import urllib.request
-import warnings
 from collections.abc import Callable
 from unittest import mock
 
 from rankone.cli import main
-
-warnings.filterwarnings("error", ".* is deprecated: use ", DeprecationWarning)  # no page says anything the old way
 
 os.environ["COLUMNS"] = "120"
 ENVIRONMENT = dict(os.environ)

@@ -98,8 +98,8 @@ def test_the_journal_can_be_asked_in_sql(tmp_path):
     (query,) = blocks(ROOT / "docs" / "live-experiments.md", "sql")
     with contextlib.closing(sqlite3.connect(tmp_path / "rankone.db")) as database:
         found = database.execute(query).fetchall()
-    assert sum(outcomes for _, _, outcomes, _ in found) == 2
-    assert sum(outcomes * rate for _, _, outcomes, rate in found) == 1
+    assert sum(outcomes for *_, outcomes, _ in found) == 2
+    assert sum(outcomes * rate for *_, outcomes, rate in found) == 1
 
 
 def understood(words: list[str]) -> None:
@@ -121,7 +121,8 @@ def test_a_wrong_command_is_not_understood(wrong):
 def experiments_of(page):
     """The database and the name of every experiment that a page makes."""
     python = "".join(blocks(page, "python"))
-    found = re.findall(r'Experiment\(\s*"([^"]+)",(?=[^)]*\brows=|[^)]*\[)[^)]*?\bdb="([^":]+)"', python)
+    made = re.findall(r'Experiment\(\s*"([^"]+)",((?:(?!Experiment\().)*?)\bdb="([^":]+)"', python, re.DOTALL)
+    found = [(name, db) for name, levels, db in made if re.search(r"\b(rows|factors)=|\[", levels)]
     made = [words[2:4] for block in blocks(page, "sh") for words in commands(block) if words[1] == "create"]
     return {(db, name) for name, db in found} | {tuple(words) for words in made}
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from rankone import RankOne, as_policy
-from rankone.kernels.advance import ASK, LEARN, Stretch, advance
+from rankone.policies.advance import ASK, LEARN, Stretch, advance
 from rankone.kernels.decision import Layout
 from rankone.compiling.compiled import compiled
 from rankone.numerics.seeds import generator

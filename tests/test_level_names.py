@@ -16,7 +16,7 @@ def test_problems_experiments_and_counts_number_alike():
     assert (tuple(problem.row_names), tuple(problem.col_names)) == NAMES
     with rankone.Experiment("page", 2, 3, db=":memory:") as page:
         report = page.report()
-    assert tuple(tuple(level.name for level in levels) for levels in (report.rows, report.cols)) == NAMES
+    assert tuple(tuple(level.name for level in factor.levels) for factor in report.factors) == NAMES
     cells = rankone.check_rank1((np.full((2, 3), 100), np.full((2, 3), 10)), simulations=20).checks[0].cells
     assert tuple(tuple(sorted(set(cells[side]))) for side in ("row", "col")) == NAMES
 

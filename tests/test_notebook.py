@@ -216,4 +216,4 @@ def test_what_is_in_memory_cannot_be_opened_by_others() -> None:
 def test_columns_of_a_frame_name_levels() -> None:
     frame = pd.DataFrame({"headline": ["A", "B", "A"], "image": ["x", "x", "y"]})
     made = rankone.Experiment("mine", frame["headline"].unique(), frame["image"].unique(), policy="uniform", db=None)
-    assert made.ask().row_name in ("A", "B")
+    assert made.ask()["row"] in ("A", "B")

@@ -28,6 +28,11 @@ def test_files_stay_short():
     assert not long
 
 
+def test_folders_stay_small():
+    counts = {folder: len(list(folder.glob("*.py"))) for folder in PACKAGE.rglob("*") if folder.is_dir()}
+    assert not {str(folder): count for folder, count in counts.items() if count > 16}
+
+
 def test_type_checkers_see_every_public_name():
     stub = (PACKAGE / "__init__.pyi").read_text()
     named = {name: home for home, name in re.findall(r"^from ([\w.]+) import (\w+) as \2$", stub, re.MULTILINE)}

@@ -3,15 +3,12 @@
 import functools
 import importlib
 import re
-import warnings
 from pathlib import Path
-
-from rankone.old_modules import MOVED
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
 # CHANGELOG.md is left out: it may say what something was called before. So may these:
-OLD = ["src/rankone/old_modules.py", "tests/test_deprecation.py", Path(__file__).relative_to(ROOT).as_posix()]
+OLD = [Path(__file__).relative_to(ROOT).as_posix()]
 TEXTS = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "Makefile", "pyproject.toml")),
     *(
@@ -34,8 +31,6 @@ NOT_FILES = re.compile(r"out/|docs/_build/|(.*/)?my_\w+\.py$")  # what commands 
 @functools.cache
 def is_there(name: str) -> bool:
     """Whether a dotted name leads to a module, or to something in one."""
-    if any(f"{name}.".startswith(f"{old}.") for old in MOVED):  # still found, but not to be said any more
-        return False
     module, words = "rankone", name.split(".")[1:]
     while words and importlib.util.find_spec(f"{module}.{words[0]}"):
         module += f".{words.pop(0)}"
@@ -43,8 +38,7 @@ def is_there(name: str) -> bool:
             break
     found = importlib.import_module(module)
     for word in words:
-        with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
-            found = getattr(found, word, None)
+        found = getattr(found, word, None)
     return found is not None
 
 
@@ -68,5 +62,5 @@ def test_what_was_moved_is_noticed():
     assert missing("see rankone.policies.kernels, and numerics/compiled.py or src/rankone/numerics/compiled.py") == [
         "rankone.policies.kernels", "numerics/compiled.py", "src/rankone/numerics/compiled.py",
     ]  # fmt: skip
-    assert missing("rankone.kernels.policy.choose, `rankone.no_such_name`") == ["rankone.no_such_name"]
-    assert not missing("rankone.kernels.policy.choose, kernels/policy.py, rankone/kernels/policy.py, rankone.db")
+    assert missing("rankone.kernels.policy.decide, `rankone.no_such_name`") == ["rankone.no_such_name"]
+    assert not missing("rankone.kernels.policy.decide, kernels/policy.py, rankone/kernels/policy.py, rankone.db")

@@ -9,9 +9,10 @@ import inspect
 from pathlib import Path
 
 import rankone
-from rankone.deprecation import OldAttribute
 
 WRITTEN_DOWN = Path(__file__).with_name("public_api.txt")
+SEEN = Path(rankone.policies.__file__)
+IF_CHECKED, AFTER = "if TYPE_CHECKING:  # what type checkers and editors see\n", "\n\n"
 
 
 def described(name, value):
@@ -27,8 +28,6 @@ def described(name, value):
             home = next((base for base in value.__mro__ if inner in vars(base)), object)
             if not inner.startswith("_") and (home is value or home not in public_classes()) and is_ours(home):
                 member = vars(home)[inner]
-                if isinstance(member, OldAttribute):
-                    continue
                 function = getattr(member, "__func__", member)
                 yield f"  .{inner}{parameters(function) if inspect.isfunction(function) else ''}"
     elif callable(value):
@@ -77,5 +76,18 @@ def test_nothing_changed_unseen():
     )
 
 
+def for_type_checkers():
+    """The file of `rankone.policies`, in which type checkers see every policy by the name of its class."""
+    kinds = rankone.policies._of_the_package().values()
+    lines = sorted(f"    from {kind.__module__} import {kind.__name__} as {kind.__name__}\n" for kind in kinds)
+    before, first, rest = SEEN.read_text().partition(IF_CHECKED)
+    return f"{before}{first}{''.join(lines)}\n{rest.partition(AFTER)[2]}"
+
+
+def test_type_checkers_see_every_policy():
+    assert SEEN.read_text() == for_type_checkers(), "run `python -m tests.test_public_api`"
+
+
 if __name__ == "__main__":
     WRITTEN_DOWN.write_text(public_api())
+    SEEN.write_text(for_type_checkers())

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 import rankone
+from rankone.live.settings import Settings
 from rankone.problems import known_families
-from rankone.serving.settings import Settings
 from rankone.web.server.limits import Limits
 from tests.conftest import alone
 from tests.own_policies import own_policies

@@ -82,7 +82,7 @@ OPENED = {
     "simulation/store.py",
     "clicks/logs/collector.py",
     "clicks/synthetic/generate.py",
-    "serving/archive_files.py",
+    "live/operate/archive_files.py",
 }
 
 

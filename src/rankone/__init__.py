@@ -9,32 +9,35 @@ import importlib
 from typing import Any
 
 from rankone._version import __version__
-from rankone.deprecation import old_names
-from rankone.old_modules import find_old_modules
 
 _HOMES = {
     "Agent": "rankone.policies",
     "Analysis": "rankone.analysis",
     "Arena": "rankone.simulation",
     "Client": "rankone.client.client",
-    "Database": "rankone.serving",
-    "Decision": "rankone.serving",
-    "Experiment": "rankone.serving",
+    "Control": "rankone.live",
+    "Database": "rankone.live",
+    "Decision": "rankone.live",
+    "Experiment": "rankone.live",
     "Explanation": "rankone.pages",
     "Feedback": "rankone.simulation",
     "Drift": "rankone.problems",
     "Drifting": "rankone.problems",
     "Means": "rankone.problems",
     "Policy": "rankone.policies",
-    "Rank1ElimKL": "rankone.policies.pairs.rank1elim_kl",
+    "Prior": "rankone.live",
+    "Rank1ElimKL": "rankone.policies.factors.elimination.rank1elim_kl",
     "Product": "rankone.problems",
     "RankOne": "rankone.problems",
     "ReplayedPolicy": "rankone.analysis",
+    "Stopping": "rankone.live",
     "Study": "rankone.simulation",
     "Sweep": "rankone.simulation",
-    "Thompson": "rankone.policies.pairs.thompson",
-    "UCB1": "rankone.policies.pairs.ucb1",
-    "UTS": "rankone.policies.pairs.uts",
+    "Thompson": "rankone.policies.factors.thompson",
+    "UCB1": "rankone.policies.factors.ucb1",
+    "UTS": "rankone.policies.factors.unimodal.uts",
+    "Waiting": "rankone.live",
+    "Watch": "rankone.live",
     "WhatIf": "rankone.analysis",
     "WhatIfLists": "rankone.analysis",
     "analyse": "rankone.analysis",
@@ -52,32 +55,21 @@ _HOMES = {
     "lower_bound": "rankone.problems",
     "lower_bound_constant": "rankone.problems",
     "needle": "rankone.problems",
-    "plan": "rankone.simulation.plan",
+    "plan": "rankone.simulation.plans.plan",
     "random_problem": "rankone.problems",
     "recommend": "rankone.simulation",
     "report": "rankone.pages",
     "save_problem": "rankone.problems",
     "save_problems": "rankone.problems",
+    "sign_visitor": "rankone.client.signing",
     "simulate": "rankone.simulation",
     "sweep": "rankone.simulation",
     "to_obp": "rankone.analysis",
     "upper_bound": "rankone.problems",
 }
 _MODULES = ("clicks", "errors", "lists", "policies")
-# Policies beyond the usual few are in `rankone.policies`; those that were here in 0.1 are still found.
-_MOVED = (
-    "Best", "Challengers", "IMEDUB", "KLUCB", "KLUCBUB", "OSUB", "Rank1Elim", "Rank1ElimKLAnytime", "TopTwo",
-    "UCB1Elim", "Uniform",
-)  # fmt: skip
-_OLD = {
-    "policy": "rankone.as_policy",
-    "problem": "rankone.as_problem",
-    **{name: f"rankone.policies.{name}" for name in _MOVED},
-}
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
-
-find_old_modules()
 
 
 def __getattr__(name: str) -> Any:
@@ -86,7 +78,7 @@ def __getattr__(name: str) -> Any:
     elif name in _MODULES:
         value = importlib.import_module(f"rankone.{name}")
     else:
-        return old_names(__name__, _OLD)(name)
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     globals()[name] = value
     return value
 

@@ -15,6 +15,15 @@ from rankone.analysis import evaluate_lists as evaluate_lists
 from rankone.analysis import to_obp as to_obp
 from rankone.clicks.rank1_test.check import check_rank1 as check_rank1
 from rankone.client.client import Client as Client
+from rankone.client.signing import sign_visitor as sign_visitor
+from rankone.live import Control as Control
+from rankone.live import Database as Database
+from rankone.live import Decision as Decision
+from rankone.live import Experiment as Experiment
+from rankone.live import Prior as Prior
+from rankone.live import Stopping as Stopping
+from rankone.live import Waiting as Waiting
+from rankone.live import Watch as Watch
 from rankone.pages import Explanation as Explanation
 from rankone.pages import explain as explain
 from rankone.pages import report as report
@@ -22,10 +31,10 @@ from rankone.policies import Agent as Agent
 from rankone.policies import Policy as Policy
 from rankone.policies import as_policy as as_policy
 from rankone.policies import known_policies as known_policies
-from rankone.policies.pairs.rank1elim_kl import Rank1ElimKL as Rank1ElimKL
-from rankone.policies.pairs.thompson import Thompson as Thompson
-from rankone.policies.pairs.ucb1 import UCB1 as UCB1
-from rankone.policies.pairs.uts import UTS as UTS
+from rankone.policies.factors.elimination.rank1elim_kl import Rank1ElimKL as Rank1ElimKL
+from rankone.policies.factors.thompson import Thompson as Thompson
+from rankone.policies.factors.ucb1 import UCB1 as UCB1
+from rankone.policies.factors.unimodal.uts import UTS as UTS
 from rankone.problems import Drift as Drift
 from rankone.problems import Drifting as Drifting
 from rankone.problems import Means as Means
@@ -42,9 +51,6 @@ from rankone.problems import random_problem as random_problem
 from rankone.problems import save_problem as save_problem
 from rankone.problems import save_problems as save_problems
 from rankone.problems import upper_bound as upper_bound
-from rankone.serving import Database as Database
-from rankone.serving import Decision as Decision
-from rankone.serving import Experiment as Experiment
 from rankone.simulation import Arena as Arena
 from rankone.simulation import Feedback as Feedback
 from rankone.simulation import Study as Study
@@ -53,4 +59,4 @@ from rankone.simulation import arena as arena
 from rankone.simulation import recommend as recommend
 from rankone.simulation import simulate as simulate
 from rankone.simulation import sweep as sweep
-from rankone.simulation.plan import plan as plan
+from rankone.simulation.plans.plan import plan as plan

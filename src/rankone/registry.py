@@ -1,7 +1,7 @@
 """Things by name, registered by being defined: policies, families, log formats, click models, databases, commands.
 
 There are two ways to register anything: a *kernel* is registered for a class of state or world
-(``@choose.register(MyState)``, see `rankone.compiling.dispatch`), and everything else goes by a name and is kept in a
+(``@decide.register(MyState)``, see `rankone.compiling.dispatch`), and everything else goes by a name and is kept in a
 `Registry`. Nobody calls `add` but the base class or the decorator of what is registered: to write the file is enough.
 """
 

@@ -182,6 +182,38 @@ def is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
+def number_in(what: str, value: Any, interval: str, example: float) -> float:
+    """Return `value` if it is a number in an interval, written as in mathematics: ``[0, 1)``, ``(0, inf)``.
+
+    >>> number_in("loss", 0.01, "(0, 1)", example=0.05)
+    0.01
+    """
+    low, high = (float(end) for end in interval[1:-1].split(","))
+    above, below = interval[0] == "(", interval[-1] == ")"
+    inside = is_number(value) and low <= value <= high  # written so that NaN is outside
+    if not inside or (above and value == low) or (below and value == high):
+        least, most = value_text(low), value_text(high)
+        words = f"{'above' if above else 'of at least'} {least}"
+        if high < math.inf:
+            both = {(False, False): f"from {least} to {most}", (True, True): f"between {least} and {most}"}
+            words = both.get((above, below), f"{words} and {'below' if below else 'at most'} {most}")
+        raise InputError(f"{what} {words}", value, f"try {what}={value_text(example)}")
+    return float(value)
+
+
+def one_of(what: str, value: Any, choices: Iterable[str]) -> Any:
+    """Return `value` if it is one of the choices; the first of them is what is proposed otherwise.
+
+    >>> one_of("scale", "logit", ("product", "logit"))
+    'logit'
+    """
+    known = list(choices)
+    if value not in known:
+        do = did_you_mean(str(value), known, f"try {what}='{known[0]}'")
+        raise InputError(f"{what} as one of {', '.join(known)}", value, do)
+    return value
+
+
 def whole_number(what: str, value: Any, least: float = 1, most: float = math.inf, example: int | None = None) -> int:
     """Return `value` if it is a whole number from `least` to `most`, of whatever integer type.
 

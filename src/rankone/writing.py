@@ -20,6 +20,8 @@ from rankone.errors import InputError, StorageError
 if TYPE_CHECKING:
     import polars as pl
 
+PRIVATE = 0o600  # the mode of journals and what is made of them: whoever has the id of a decision can tell its outcome
+
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
@@ -45,8 +47,8 @@ def writing_under(directory: Path) -> Iterator[None]:
         raise StorageError(f"to write under {directory}", got, do) from error
 
 
-def write_file(path: Path, content: str | bytes) -> None:
-    """Write a whole file, a text in UTF-8.
+def write_file(path: Path, content: str | bytes, mode: int = 0o666) -> None:
+    """Write a whole file, a text in UTF-8; a new one with this mode, less the umask.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "deep" / "note.txt"
@@ -54,7 +56,7 @@ def write_file(path: Path, content: str | bytes) -> None:
     >>> file.read_text()
     'all of it'
     """
-    with whole_file(path) as part:
+    with whole_file(path, mode=mode) as part:
         part.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
@@ -83,10 +85,11 @@ class AlreadyThere(InputError):
 
 
 @contextlib.contextmanager
-def whole_file(path: Path, new: bool = False) -> Iterator[Path]:
+def whole_file(path: Path, new: bool = False, mode: int = 0o666) -> Iterator[Path]:
     """Yield another place to write a file to: whoever looks at its own place sees all of it or nothing.
 
     The file keeps the permissions it had, from the first byte on; links stay links, pipes and devices are written to.
+    One that was not there gets this mode, less the umask: `PRIVATE` for what is nobody else's business.
     One that shall be `new` replaces nothing, not even what somebody else wrote meanwhile: AlreadyThere.
     """
     path = path.resolve()
@@ -97,10 +100,10 @@ def whole_file(path: Path, new: bool = False) -> Iterator[Path]:
     part = path.with_name(f".{path.name[:50]}.{secrets.token_hex(8)}")
     try:
         with writing(path):
-            mode = path.stat().st_mode & 0o777 if path.exists() else None
-            part.touch(0o666 if mode is None else mode, exist_ok=False)
-            if mode is not None:
-                part.chmod(mode)
+            kept = path.stat().st_mode & 0o777 if path.exists() else None
+            part.touch(mode if kept is None else kept, exist_ok=False)
+            if kept is not None:
+                part.chmod(kept)
             yield part
             if new:
                 _appear(part, path)

@@ -3,11 +3,11 @@
 import numpy as np
 import polars as pl
 import pytest
-from benchmarks.evaluation_logs import FLOORS, RATES, TARGETS, as_target, live_log, thompson_log
+from benchmarks.evaluation_logs import FLOORS, RATES, TARGETS, as_target, live_log, site_factors, thompson_log
 from typer.testing import CliRunner
 
 import rankone
-from rankone.analysis.adaptive_weights import fitted_before, stabilising_weights
+from rankone.analysis.what_if.adaptive_weights import fitted_before, stabilising_weights
 from rankone.cli import build_app
 from rankone.numerics.seeds import generator
 from tests.oracles.adaptive_weights import adaptive_estimate
@@ -75,11 +75,43 @@ def test_intervals_hold_where_a_policy_learned(logs, name):
     assert np.median(ratio) < 0.9
 
 
+def test_where_click_rates_moved_the_first_to_look_at_is_another(logs):
+    """The site doubles halfway: `adaptive` misses the truth, the estimator that comes first has it (95 %, 3 errors)."""
+    site, target = site_factors(1_500)["doubles halfway"], as_target(TARGETS["best"])
+    truth, held = 1.5 * RATES[0], {"adaptive": [], "first": []}
+    for seed in range(_LOGS // 2):
+        found = rankone.evaluate(thompson_log(seed, 1_500, FLOORS["1 %"], site=site), target)
+        for name, each in held.items():
+            row = row_of(found, found.first if name == "first" else name)
+            each.append(row["low"] <= truth <= row["high"])
+    assert found.moved
+    assert "click rates seem to have moved" in repr(found)
+    assert "Look at `snips` first" in repr(found)
+    assert "only that of adaptive" not in repr(found)
+    assert "the interval of adaptive does not hold" in repr(found)
+    assert np.mean(held["adaptive"]) < 0.8
+    assert np.mean(held["first"]) >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / len(held["first"]))
+    steady = [rankone.evaluate(log, target).first for log in logs]
+    assert steady.count("snips") <= 0.1 * _LOGS + 3 * np.sqrt(0.1 * 0.9 * _LOGS), "rates that stay seldom seem to move"
+
+
+def test_what_moved_and_what_is_hardly_shown_has_no_value():
+    """The site doubles soon, and the pair was shown before: of the whole time nobody can tell."""
+    site = site_factors(2_000)["doubles early"]
+    answers = [
+        rankone.evaluate(thompson_log(seed, 2_000, FLOORS["1 %"], site=site), as_target(TARGETS["second"]))
+        for seed in range(6)
+    ]
+    (found, *_) = [each for each in answers if each.moved and each.answered]
+    assert found.value is None
+    assert "Too little of the log speaks for all of its time: `snips` has no value." in repr(found)
+
+
 def test_plain_intervals_fail_where_a_policy_stopped_showing_the_target(logs):
     """Of the worst pair, value +- 1.96 standard errors: that is why there is a refusal, and `adaptive`."""
     held = []
     for log in logs:
-        asked = (log["row_name"] == "C") & (log["col_name"] == "2")
+        asked = (log["row"] == "C") & (log["col"] == "2")
         scores = (asked & log["clicked"]).to_numpy() / log["chance"].to_numpy()
         held.append(abs(scores.mean() - RATES[5]) <= _Z * scores.std() / np.sqrt(len(scores)))
     assert np.mean(held) < 0.8
@@ -88,26 +120,27 @@ def test_plain_intervals_fail_where_a_policy_stopped_showing_the_target(logs):
 def test_a_journal_says_that_its_policy_learned(tmp_path):
     """A live experiment: `adaptive` comes first, its interval has the truth, and rows may be in any order."""
     log = live_log(3, 2_000)
-    found = rankone.evaluate(log, {"row_name": "A", "col_name": "1"})
+    found = rankone.evaluate(log, {"row": "A", "col": "1"})
     assert found.changing
     assert found.first == "adaptive"
     best = row_of(found, "adaptive")
     assert best["low"] <= RATES[0] <= best["high"]
     assert found.value == best["value"]
-    assert "`adaptive` allows for that and is the first to look at" in repr(found)
+    assert "Look at `adaptive` first, which allows for that. Assumes: click rates stayed the same" in repr(found)
     shuffled = log.sample(fraction=1.0, shuffle=True, seed=1)
     shuffled.write_csv(tmp_path / "log.csv")
-    again = rankone.evaluate(tmp_path / "log.csv", {"row_name": "A", "col_name": "1"})
+    again = rankone.evaluate(tmp_path / "log.csv", {"row": "A", "col": "1"})
     assert row_of(again, "adaptive")["value"] == pytest.approx(best["value"], rel=1e-9)
     assert again.to_dict()["first"] == "adaptive"
+    assert rankone.evaluate(log, "row=A,col=1").table.equals(found.table), "the factors' own names"
 
 
 def test_an_experiment_is_a_log(tmp_path):
     with rankone.Experiment("page", ["A", "B"], ["1", "2"], db=tmp_path / "x.db", seed=1, durability="off") as page:
         for _ in range(10):
-            page.tell_many([(each, each.row == 0) for each in page.ask(30)])
-        found = rankone.evaluate(page, "row_name=A,col_name=1")
+            page.tell_many([(each, each["row"] == "A") for each in page.ask(30)])
+        found = rankone.evaluate(page, "row=A,col=1")
     assert found.decisions == 300
     assert row_of(found, "snips")["value"] == pytest.approx(1.0)
-    words = ["what-if", str(tmp_path / "x.db"), "--experiment", "page", "--target", "row_name=A,col_name=1"]
+    words = ["what-if", str(tmp_path / "x.db"), "--experiment", "page", "--target", "row=A,col=1"]
     assert "300 decisions" in CliRunner().invoke(build_app(), words, catch_exceptions=False).stdout

@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 import rankone
-from rankone.analysis import interactions
 from rankone.cli import build_app
 from rankone.clicks.counts.factor_counts import as_factor_counts
+from rankone.clicks.rank1_test import check
 from rankone.errors import InputError
 
 
@@ -31,12 +31,16 @@ def table(tmp_path):
 
 def test_a_file_just_works(table):
     text = run(table, "--control", "headline=B,image=1", "--simulations", 50)
-    assert text.startswith("Best: headline 'A' with image '2', clicked 7% of the time (")
+    first, second, *_ = text.splitlines()
+    assert first == (
+        "Assumes: a random split in fixed shares; each visitor counted once; effects that multiply. There is no column "
+        "of days: add one if click rates or shares moved."
+    )
+    assert second.startswith("Best: headline 'A' with image '2', clicked 7% of the time (")
     assert "headline: 'A' is the best of 2." in text
     assert "Its rate is 2.1 times that of the control, headline 'B' with image '1' (" in text
     assert "No sign against the rank-1 assumption" in text
-    assert "fixed shares" in text
-    assert "as if clicks scattered binomially" in text
+    assert "Real traffic is often noisier than this assumes" in text
 
 
 def test_json_and_page_and_pictures(table, tmp_path):
@@ -72,9 +76,12 @@ def test_few_and_undecided_data_are_called_so():
 def test_a_table_that_is_no_product_is_not_ranked_level_by_level():
     answer = rankone.analyse(([[900, 900], [900, 900]], [[300, 30], [30, 310]]), simulations=99)
     assert answer.doubtful
-    assert answer.sentence.startswith("Best as observed: row 'row 2' with col 'col 2', clicked 34.4% of the time")
+    assert answer.sentence.startswith("Best as observed: 'row 2' with 'col 2', clicked 34.4% of the time")
     assert "is the best of" not in str(answer)
     assert "policy thompson" in str(answer)
+    assert f"Its parts may depend on one another (p = {answer.check.p_value:.2g}), so levels are not ranked." in str(
+        answer
+    )
 
 
 def three(boost):
@@ -125,6 +132,8 @@ def test_an_experiment_and_its_exports(tmp_path):
     whole = rankone.analyse(db, experiment="page", simulations=20)
     assert whole.counts.adaptive
     assert "Beware: a policy chose" in str(whole)
+    assert not whole.decided
+    assert "95% confidence" not in str(whole)
     for ending in ("csv", "parquet", "jsonl"):
         out = tmp_path / f"decisions.{ending}"
         done = CliRunner().invoke(build_app(), ["export", str(db), "page", "--out", str(out)])
@@ -134,6 +143,31 @@ def test_an_experiment_and_its_exports(tmp_path):
     assert whole.counts.shown.sum() == 60
     assert sorted(whole.counts.levels[0]) == ["=A", "B"]
     assert "2 decisions were left out" in str(whole)
+
+
+def test_what_a_policy_collected_proves_nothing():
+    """A is far ahead, but a policy gave it the visitors because of its clicks."""
+    shown = {"A": (3_000, 900), "B": (300, 30), "C": (300, 33)}
+    rows = [
+        {
+            "id": number,
+            "number": number,
+            "row": name,
+            "filler": 0,
+            "outcome": "",
+            "clicked": number < clicks,
+            "learned": True,
+        }
+        for name, (often, clicks) in shown.items()
+        for number in range(often)
+    ]
+    answer = rankone.analyse(pl.DataFrame(rows))
+    text = str(answer)
+    assert answer.counts.adaptive
+    assert not answer.decided
+    assert "row: 'A' is ahead, not proven." in text
+    assert "is the best" not in text
+    assert "95% confidence" not in text
 
 
 def test_a_dispersion_is_reported_and_used(table):
@@ -254,9 +288,9 @@ def test_a_control_without_clicks_has_no_ratio():
 
 def test_three_factors_of_many_levels_are_not_tested_for_ever(monkeypatch):
     """What would take hours is left out, and said so; with less work allowed, small tables are too large as well."""
-    assert interactions._work(_counts_of((400, 2, 2)), 0, 1) * 99 > interactions._WORK / 3
-    assert interactions._work(_counts_of((4, 3, 2)), 0, 1) * 999 < interactions._WORK / 3
-    monkeypatch.setattr(interactions, "_WORK", 1e6)
+    assert check._work(_counts_of((400, 2, 2)), 0, 1) * 99 > check._WORK / 3
+    assert check._work(_counts_of((4, 3, 2)), 0, 1) * 999 < check._WORK / 3
+    monkeypatch.setattr(check, "_WORK", 1e6)
     answer = rankone.analyse(three(1.0), simulations=999)
     assert "Not tested, because they have too many combinations: headline and image, headline and button" in str(answer)
 

@@ -7,20 +7,20 @@ import math
 
 import numpy as np
 import pytest
+from benchmarks.bench_analyse import CALLS, called, judged
 from benchmarks.bench_analyse import WORLDS as WORLDS_AT_LENGTH
-from benchmarks.bench_analyse import judged
 from scipy import stats
 
-from rankone.analysis.best import chosen_contrast, level_bounds, whole_rate
-from rankone.analysis.interactions import check_interactions
-from rankone.analysis.intervals import Intervals
-from rankone.analysis.more_data import impressions_needed
-from rankone.analysis.product_fit import Design
-from rankone.analysis.shrinkage import shrink
+from rankone.analysis.interactions import check_counts
+from rankone.analysis.product.best import chosen_contrast, level_bounds, whole_rate
+from rankone.analysis.product.intervals import Intervals
+from rankone.analysis.product.more_data import impressions_needed
+from rankone.analysis.product.shrinkage import shrink
 from rankone.clicks.counts.dispersion import BINOMIAL, estimated_dispersion, given_dispersion
 from rankone.clicks.counts.factor_counts import FactorCounts, as_factor_counts
 from rankone.clicks.counts.pair_counts import as_pair_counts
-from rankone.clicks.rank1_test.check import check_table
+from rankone.clicks.rank1_test.two_factors import check_two
+from rankone.numerics.product_fit import Design
 from rankone.numerics.seeds import generator
 
 TABLES = 30
@@ -46,12 +46,12 @@ def test_statements_hold(world):
         counts = as_factor_counts((np.full(rates.shape, shown), clicked))
         scatter = BINOMIAL if dispersion == 1.0 else given_dispersion(dispersion)
         found = Intervals(Design.of(counts.cells, counts.sizes, counts.shown, counts.clicked), scatter)
-        bounds = [level_bounds(found, factor, 0.025) for factor in (0, 1)]
+        bounds = level_bounds(found, 0.05)
         truths = [np.array(side) / max(side) for side in (rows, cols)]
         each = zip(bounds, truths, strict=True)
         kept["levels"] += [np.mean((bound.low <= truth + 1e-9) & (truth <= bound.high + 1e-9)) for bound, truth in each]
         kept["best is not called beaten"].append(
-            all(bound.high[truth.argmax()] >= 1.0 for bound, truth in zip(bounds, truths, strict=True))
+            all((bound.high[truth == 1.0] >= 1.0).all() for bound, truth in zip(bounds, truths, strict=True))
         )
         best = np.array([bounds[0].best, len(rows) + bounds[1].best])
         contrast = np.zeros(len(rows) + len(cols))
@@ -108,7 +108,7 @@ def test_the_rank_1_test_keeps_its_level_where_clicks_scatter_more():
         table = as_pair_counts(np.full((3, 3), 1200), parts.sum(axis=0))
         estimated = estimated_dispersion(pairs, None, np.full(54, 200.0), parts.reshape(-1).astype(float))
         for what, scatter in (("given", given_dispersion(3.0)), ("estimated", estimated), ("ignored", BINOMIAL)):
-            found[what].append(check_table(table, 59, rng, dispersion=scatter).p_value)
+            found[what].append(check_two(as_factor_counts(table), 59, rng, dispersion=scatter).p_value)
     assert not rejected(found["given"])
     assert not rejected(found["estimated"])
     assert rejected(found["ignored"])
@@ -123,10 +123,10 @@ def test_the_tests_of_three_factors_keep_their_level():
     for _ in range(TABLES):
         clicked = rng.binomial(500, rates)
         counts = FactorCounts(("x", "y", "z"), (("a", "b"),) * 3, cells, np.full(8, 500), clicked)
-        statistics += [check.statistic for check in check_interactions(counts, BINOMIAL, 2, 0.05, seed=0).checks]
+        statistics += [check.statistic for check in check_counts(counts, simulations=20).checks]
     assert np.mean(statistics) == pytest.approx(1.0, abs=3.0 * math.sqrt(2.0 / len(statistics)))
     simulations = 199
-    found = check_interactions(counts, BINOMIAL, simulations, 0.05, seed=0).checks[0]
+    found = check_counts(counts, simulations=simulations).checks[0]
     exact = stats.chi2.sf(found.statistic, found.constraints)
     assert found.p_value == pytest.approx(exact, abs=4.0 * math.sqrt(0.25 / found.simulations))
 
@@ -142,21 +142,35 @@ def test_the_tests_of_three_factors_keep_their_level():
 )
 def test_statements_hold_in_uneven_tables_and_with_an_estimated_dispersion(world):
     held = np.array([judged(WORLDS_AT_LENGTH[world], generator(seed, "short", world)) for seed in range(TABLES)])
-    shares = held[:, :5].mean(axis=0)
+    shares = held[:, :4].mean(axis=0)
     assert (shares >= 0.95 - 3.0 * math.sqrt(0.95 * 0.05 / TABLES)).all(), shares
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        "4 x 4, all the same, 14 days, rates and shares move",
+        "4 x 4, all the same, 14 days, levels scatter by 0.2",
+        "2 x 2, all the same, 4 days, levels scatter by 0.2",
+    ],
+)
+def test_levels_are_called_rightly_whatever_days_do(world):
+    """Without days in the fit the first is wrong in 86 % of tables; with clicks that scatter alone the others in 56, 24."""
+    wrong = np.array([called(CALLS[world], generator(seed, "short", world)) for seed in range(TABLES)])
+    assert wrong[:, :2].mean(axis=0).max() <= 0.05 + 3.0 * math.sqrt(0.95 * 0.05 / TABLES)
 
 
 @pytest.mark.parametrize("values", [[[1.0, 0.9]], [[1.0, 0.9], [1.0, 0.8]], [[1.0, 0.9, 0.9], [1.0, 0.9], [1.0, 0.8]]])
 def test_the_visitors_that_are_said_to_be_needed_settle_it_more_often_than_not(values):
-    sizes, doubt = tuple(map(len, values)), 0.05 / max(2, len(values))
+    sizes = tuple(map(len, values))
     cells = np.argwhere(np.ones(sizes))
     rates = 0.05 * np.prod([np.array(side)[column] for side, column in zip(values, cells.T, strict=True)], axis=0)
 
     def bounds(clicked, shown):
         found = Intervals(Design.of(cells, sizes, np.full(len(cells), shown), clicked), BINOMIAL)
-        return found, [level_bounds(found, factor, doubt) for factor in range(len(sizes))]
+        return found, level_bounds(found, 0.05)
 
-    needed = impressions_needed(*bounds(np.round(2000 * rates), 2000), doubt)
+    needed = impressions_needed(*bounds(np.round(2000 * rates), 2000))
     shown = math.ceil(2000 + needed / len(cells))
     rng = generator(4, "needed", len(values))
     settled = [

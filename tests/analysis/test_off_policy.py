@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import rankone
-from rankone.analysis.off_policy import Logged, estimates, fold_rates
+from rankone.analysis.what_if.off_policy import Logged, estimates, fold_rates
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
 from tests.oracles.off_policy import plain_estimates
@@ -79,10 +79,10 @@ def test_replay_keeps_what_the_target_would_have_shown():
 
 def test_the_open_bandit_pipelines_dictionary_has_every_decision(tmp_path):
     with rankone.Experiment("page", ["A", "B"], ["1", "2"], db=tmp_path / "x.db", seed=1, durability="off") as page:
-        page.tell_many([(each, each.row == 0) for each in page.ask(40)])
+        page.tell_many([(each, each["row"] == "A") for each in page.ask(40)])
         page.ask()
-        feedback = rankone.to_obp(page, target={"row_name": "A", "col_name": "1"})
-        found = rankone.evaluate(page, {"row_name": "A", "col_name": "1"})
+        feedback = rankone.to_obp(page, target={"row": "A", "col": "1"})
+        found = rankone.evaluate(page, {"row": "A", "col": "1"})
     assert (feedback["n_rounds"], feedback["n_actions"]) == (40, 4)
     assert feedback["action_names"] == [("A", "1"), ("A", "2"), ("B", "1"), ("B", "2")]
     assert feedback["reward"].tolist() == [float(action < 2) for action in feedback["action"]]

@@ -31,7 +31,7 @@ def earned(policy, decisions, runs=40):
 def test_a_replayed_policy_earns_what_it_earns_when_played():
     """From a uniform log, and from one whose policy learned itself and has little of bad pairs."""
     for log in (uniform_log(6_000), thompson_log(1, 3_000, FLOORS["5 %"]).drop("chance")):
-        found = rankone.evaluate(log, rankone.UTS(), horizon=400)
+        found = rankone.evaluate(log, rankone.UTS(), factors=["row", "col"], horizon=400)
         assert 30 <= found.decisions <= 400
         value, error = earned("uts", found.decisions)
         assert abs(found.value - value) < 4.0 * np.hypot(found.se, error)
@@ -43,7 +43,10 @@ def test_a_replayed_policy_earns_what_it_earns_when_played():
 def test_intervals_of_replays_have_the_truth():
     """Of 16 logs at most as many miss it as three standard errors allow; `benchmarks.replayed_policies` has 400."""
     truth, error = earned("uts", 150)
-    answers = [rankone.evaluate(uniform_log(1_500, seed), rankone.UTS(), horizon=150) for seed in range(16)]
+    answers = [
+        rankone.evaluate(uniform_log(1_500, seed), rankone.UTS(), factors=["row", "col"], horizon=150)
+        for seed in range(16)
+    ]
     assert all(each.decisions == 150 for each in answers)
     held = [each.low - 3.0 * error <= truth <= each.high + 3.0 * error for each in answers]
     assert np.mean(held) > 0.95 - 3.0 * np.sqrt(0.95 * 0.05 / 16)
@@ -55,20 +58,31 @@ def test_outcomes_are_taken_in_the_order_of_the_log():
     """What a log that learned gave up had bad luck: shuffled, its outcomes would be too low (by 0.03 on four arms)."""
     pairs = [("A", "1"), ("A", "2"), ("B", "1"), ("B", "2")]
     rows = [(*pairs[number % 4], int(number < 200)) for number in range(400)]
-    log = pl.DataFrame(rows, schema=["row_name", "col_name", "clicked"], orient="row")
-    assert rankone.evaluate(log, rankone.UTS(), horizon=45).value == 1.0
+    log = pl.DataFrame(rows, schema=["row", "col", "clicked"], orient="row")
+    assert rankone.evaluate(log, rankone.UTS(), factors=["row", "col"], horizon=45).value == 1.0
+
+
+def test_rates_that_moved_are_told_where_a_policy_is_replayed():
+    log = uniform_log(3_000)
+    assert "rates seem to have moved" not in str(
+        rankone.evaluate(log, rankone.UTS(), factors=["row", "col"], horizon=100)
+    )
+    moved = log.with_columns(clicked=pl.col("clicked") & (pl.int_range(pl.len()) < 1_500))
+    found = rankone.evaluate(moved, rankone.UTS(), factors=["row", "col"], horizon=100)
+    assert found.moved
+    assert "Click rates seem to have moved" in str(found)
 
 
 def test_a_log_that_cannot_say_says_so(tmp_path):
-    short = rankone.evaluate(uniform_log(60), rankone.UTS())
+    short = rankone.evaluate(uniform_log(60), rankone.UTS(), factors=["row", "col"])
     assert not short.answered
     assert "No answer for uts: after" in repr(short)
-    missing = uniform_log(3_000).filter(~((pl.col("row_name") == "B") & (pl.col("col_name") == "2")))
-    assert not rankone.evaluate(missing, rankone.UTS()).answered
+    missing = uniform_log(3_000).filter(~((pl.col("row") == "B") & (pl.col("col") == "2")))
+    assert not rankone.evaluate(missing, rankone.UTS(), factors=["row", "col"]).answered
     with pytest.raises(InputError, match="a policy that plays 2 factors - got toprank"):
-        rankone.evaluate(uniform_log(60), rankone.as_policy("toprank"))
+        rankone.evaluate(uniform_log(60), rankone.as_policy("toprank"), factors=["row", "col"])
     uniform_log(3_000).write_csv(tmp_path / "log.csv")
-    words = ["what-if", str(tmp_path / "log.csv"), "--policy", "uts"]
+    words = ["what-if", str(tmp_path / "log.csv"), "--policy", "uts", "--factor", "row", "--factor", "col"]
     assert "uts from nothing: 0." in CliRunner().invoke(build_app(), words, catch_exceptions=False).stdout
     both = CliRunner().invoke(build_app(), [*words, "--list", "a,b"])
     assert both.exit_code != 0

@@ -149,6 +149,21 @@ def test_a_target_without_a_chance_in_part_of_the_log_is_told():
     assert values(found)["snips"] == pytest.approx(0.3, abs=0.08)
 
 
+def test_wrong_probabilities_are_not_blamed_on_what_was_shown():
+    """Too high ones look like a target without a chance at times, so both are named; too low ones can be nothing else."""
+    high = rankone.evaluate(simulated(8).with_columns(chance=1.5 * pl.col("chance")), {"row": "a", "col": "x"})
+    assert "the target's probabilities are too high, or in part of the log it had no chance" in repr(high)
+    called = simulated(8).with_columns(chance=1 / 6)
+    wrong = rankone.evaluate(called, {"row": "c", "col": "x"})  # shown with 0.05
+    assert wrong.average_weight < 0.5
+    shown = called.filter(row="a", col="x").height
+    assert f"The probabilities do not fit the log: 'a, x' was shown {shown:,} times, where they say about" in repr(
+        wrong
+    )
+    assert "no chance" not in repr(wrong)
+    assert "do not fit" not in repr(rankone.evaluate(simulated(8), {"row": "c", "col": "x"}))
+
+
 def test_the_command_prints_the_same(tmp_path):
     simulated(1).write_csv(tmp_path / "log.csv")
     words = ["what-if", str(tmp_path / "log.csv"), "--target", "row=a,col=x"]
@@ -198,6 +213,7 @@ def test_factors_that_are_not_named_are_chosen_as_in_the_log():
         ({}, "row:a", "a target written factor=level"),
         ({}, {}, "a target - got nothing"),
         ({}, {"line": "a"}, "a column 'line'"),
+        ({}, "row=a,col=9", r"a level of col \(x, y\) in the target - got '9'"),
         ({}, pl.DataFrame({"row": ["a"], "col": ["x"], "probability": [0.4]}), "add up to 1"),
         ({}, pl.DataFrame({"row": ["a"]}), "a column 'probability' in the target"),
         ({}, pl.DataFrame({"row": ["a"], "col": ["x"], "probability": [float("nan")]}), "1 that are no numbers"),
@@ -247,7 +263,7 @@ def test_rewards_that_were_rounded_are_said_to_be(tmp_path):
         page = rankone.Experiment("page", 2, 2, policy="uniform", db=database, seed=1, reward_cap=10.0)
         for number, decision in enumerate(page.ask(400)):
             page.tell(decision, reward=float(number % 10))
-        found = rankone.evaluate(page, dict.fromkeys(("row_name", "col_name"), "1"))
+        found = rankone.evaluate(page, {"row": "row 1", "col": "col 1"})
         replayed = rankone.evaluate(page, rankone.UTS(), horizon=40)
         for each in (found, replayed):
             assert each.rounded

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 import rankone
-from rankone.analysis.list_baselines import cascade, count_lists
-from rankone.analysis.list_off_policy import LoggedLists, list_estimates
+from rankone.analysis.what_if.list_baselines import cascade, count_lists
+from rankone.analysis.what_if.list_off_policy import LoggedLists, list_estimates
 from rankone.cli import build_app
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator

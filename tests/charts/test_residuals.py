@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from rankone.charts.residuals import MOST_LINES, residual_chart
+from rankone.charts.heatmap import MOST_LINES, residual_chart
 
 
 def cells(n_rows):

@@ -82,11 +82,33 @@ def test_a_table_of_factors_just_works(tmp_path):
     assert json.loads(run(impressions, "--simulations", 20, "--json"))["checks"][0]["outcomes"] == 45
 
 
+def test_what_was_read_as_what_is_said(tmp_path):
+    table = tmp_path / "ab.csv"
+    rows = [
+        "A,x,DE,500,300",
+        "A,y,DE,500,50",
+        "B,x,AT,500,60",
+        "B,y,AT,500,310",
+        "Total,all,DE,2000,720",
+        "(not set),x,AT,9,1",
+    ]
+    table.write_text("\n".join(["row,col,country,shown,clicked", *rows]))
+    text = run(table, "--simulations", 20)
+    assert "Factors: row, col; shown: shown; clicked: clicked; slice: none." in text
+    assert "'country' was left out: it describes visitors" in text
+    assert "row 6 ('(not set)'), 9 of 2,009 shown" in text
+    found = json.loads(
+        run(table, "--simulations", 20, "--json", "--all-rows", "--factor", "row", "--factor", "country")
+    )
+    assert found["checks"][0]["n_rows"] == 3, "the total is no level"
+    assert found["notes"][0].startswith("Factors: row, country;")
+
+
 def test_a_dispersion_is_used_and_said(tmp_path, counts):
     plain, wide = (json.loads(run(counts, "--simulations", 20, "--json", *more)) for more in ((), ("--dispersion", 4)))
     assert wide["checks"][0]["statistic"] == pytest.approx(plain["checks"][0]["statistic"] / 4)
     assert wide["checks"][0]["dispersion"]["origin"] == "given"
-    assert "as if clicks scattered binomially" in run(counts, "--simulations", 20)
+    assert "Real traffic is often noisier than this assumes" in run(counts, "--simulations", 20)
     assert "p <=" not in run(counts, "--simulations", 20, "--dispersion", 4), "that one has no remedy"
     repeats = tmp_path / "days.csv"
     days = [f"{row},{col},500,{clicks + 40 * (day % 2)}" for day in range(3) for row, col, clicks in PAIRS]

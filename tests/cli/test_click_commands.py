@@ -94,7 +94,9 @@ def test_fit_warns_of_what_cannot_be_learned(place):
     assert "Beware: not a single click in query silent" in text
     assert "Beware: positions that no item connects in query apart" in text
     assert "components" in text
-    assert len(json.loads(run("fit", place / "odd.csv", "--json"))["warnings"]) == 3  # and too little data
+    warnings = json.loads(run("fit", place / "odd.csv", "--json"))["warnings"]
+    assert len(warnings) == 3  # and too little data
+    assert rankone.clicks.PBM().fit(rankone.clicks.read(place / "odd.csv")).warnings() == warnings
 
 
 def test_fit_json_is_only_json(place):

@@ -7,7 +7,7 @@ import sys
 import polars as pl
 import pytest
 
-from rankone.cli.reproduce import show_reproduction
+from rankone.cli.study.reproduce import show_reproduction
 from rankone.paper.claims import Claim, Reproduction
 
 

@@ -33,7 +33,7 @@ def test_a_kernel_that_does_not_compile_is_told_in_a_sentence(rankone):
     result = rankone("--import", "broken.py", "simulate", "-p", "needle:2x2", "-P", "corner", "--workers", "1")
     assert result.returncode == 2
     *_, last = result.stderr.splitlines()
-    assert last.startswith("rankone: expected kernels in broken.py, line 24 that Numba can compile - got Unknown")
+    assert last.startswith("rankone: expected kernels in broken.py, line 25 that Numba can compile - got Unknown")
     assert "unknown" in last
     assert last.endswith("set NUMBA_DISABLE_JIT=1 to run them as plain Python while you look for it")
 
@@ -44,7 +44,7 @@ def test_a_kernel_that_makes_an_array_is_told_what_to_do(rankone, tmp_path, make
     result = rankone("--import", "broken.py", "simulate", "-p", "needle:2x2", "-P", "corner", "--workers", "1")
     *_, last = result.stderr.splitlines()
     assert last == (
-        "rankone: expected kernels in broken.py, line 24 that Numba can compile - got one that makes an array, a list "
+        "rankone: expected kernels in broken.py, line 25 that Numba can compile - got one that makes an array, a list "
         "or a dictionary, or calls what does - write a loop, keep scratch space in the state, or call a helper declared "
         "with @kernel"
     )
@@ -107,4 +107,4 @@ def test_a_name_that_is_not_defined_in_a_kernel_is_told_with_its_line(rankone, t
     (tmp_path / "broken.py").write_text(CORNER.replace("    pass", "    stat.nothing[0] += 1"))
     result = rankone("--import", "broken.py", "simulate", "-p", "needle:2x2", "-P", "corner", "--workers", "1")
     *_, last = result.stderr.splitlines()
-    assert "kernels in broken.py, line 24 that Numba can compile - got NameError: name 'stat' is not defined" in last
+    assert "kernels in broken.py, line 25 that Numba can compile - got NameError: name 'stat' is not defined" in last

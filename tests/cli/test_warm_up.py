@@ -17,7 +17,7 @@ with rankone.Experiment("first", ["A", "B"], ["1", "2"], "uniform", sys.argv[1])
         experiment.tell(experiment.ask(), clicked)
     experiment.void(experiment.ask(3)[0])
     experiment.report()
-    experiment.add_row("C")
+    experiment.add_level("row", "C")
     experiment.ask()
 with rankone.Experiment("first", db=sys.argv[1]) as experiment:
     experiment.ask()

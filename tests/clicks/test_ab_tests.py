@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 
 from rankone.cli import build_app
 from rankone.clicks import crossed_tests, read_upworthy
-from rankone.clicks.ab_tests.links import LINKS, lack_of_fit
-from rankone.clicks.ab_tests.upworthy import COLUMNS
+from rankone.clicks.ab_tests.crossed import COLUMNS, LINKS, lack_of_fit
 from rankone.errors import InputError
 
 EVERY_PAIR = np.divmod(np.arange(6), 3)
@@ -55,12 +54,12 @@ def test_rates_that_combine_so_fit_exactly(link: str) -> None:
 
 
 def test_the_product_is_that_of_the_rank1_check() -> None:
-    from rankone.clicks.rank1_test.fit import statistics
+    from rankone import check_rank1
 
     rng = np.random.default_rng(3)
     shown = rng.integers(500, 900, (20, 2, 3))
     clicked = rng.binomial(shown, 0.2 * rng.random((20, 2, 3)))
-    expected, _ = statistics(shown, clicked)
+    expected = [check_rank1(table, simulations=20).checks[0].statistic for table in zip(shown, clicked, strict=True)]
     rows, cols = EVERY_PAIR
     found = [
         lack_of_fit(rows, cols, n.ravel(), k.ravel(), LINKS["product"]) for n, k in zip(shown, clicked, strict=True)

@@ -56,7 +56,7 @@ def impressions(**more):
         ("user_id", [f"u{place % 7}" for place in range(800)], "it says who came"),
         ("sessionId", range(800), "it says who came"),
         ("widget", [f"w{place % 300}" for place in range(800)], "300 different values in 800 rows are more like ids"),
-        ("created_at", [f"2026-11-17 10:{place % 60:02}" for place in range(800)], "dates"),
+        ("created_at", [f"2026-11-17 10:{place % 60:02}" for place in range(800)], "it says when, not what was shown"),
         ("cost", [place % 3 for place in range(800)], "an amount"),
         ("width", [place % 40 for place in range(800)], "40 different numbers are more like an amount"),
         ("opened", [place % 2 for place in range(800)], "another outcome"),
@@ -101,11 +101,20 @@ def test_factors_that_change_together_are_told_plainly():
 
 
 def test_a_factor_that_was_not_named_counts_as_scatter_and_that_is_said():
-    days = pl.DataFrame({"device": ["phone", "desk", "tablet"]}).join(pl.DataFrame(AB | COUNTS), how="cross")
-    counts = as_factor_counts(days, factors=["headline", "image"])
+    pages = pl.DataFrame({"page": ["home", "shop", "blog"]}).join(pl.DataFrame(AB | COUNTS), how="cross")
+    counts = as_factor_counts(pages, factors=["headline", "image"])
     assert counts.repeats is not None
     assert counts.notes == (
-        "'device' was not named as a factor: rows that differ in it count as repeats, and what it changes as scatter.",
+        "'page' was not named as a factor: rows that differ in it count as repeats, and what it changes as scatter.",
+    )
+
+
+def test_kinds_of_visitors_are_no_repeats_of_one_another():
+    devices = pl.DataFrame({"device": ["phone", "desk", "tablet"]}).join(pl.DataFrame(AB | COUNTS), how="cross")
+    counts = as_factor_counts(devices, factors=["headline", "image"])
+    assert (counts.shown.tolist(), counts.repeats) == ([300, 600, 900, 1200], None)
+    assert counts.notes == (
+        "'device' was not named as a factor: the answer is an average over the visitors there were.",
     )
 
 
@@ -115,7 +124,7 @@ def test_sums_are_no_levels():
     names = ["headline", "image", "shown", "clicked"]
     counts = as_factor_counts(pl.DataFrame(rows + sums, names, orient="row"))
     assert (counts.levels, counts.shown.sum()) == ((("A", "B"), ("1", "2")), 1000)
-    assert counts.notes == ("Left out because it is the sum of other rows: row 5 ('A'), row 6 ('Total'), row 7.",)
+    assert counts.notes == ("Left out because they are sums of other rows: row 5 ('A'), row 6 ('Total'), row 7.",)
     real = as_factor_counts(pl.DataFrame([*rows, ("All", "1", 50, 3)], names, orient="row"))
     assert real.levels[0] == ("A", "B", "All")
     assert "Taken as a level, as it is not the sum" in real.notes[0]

@@ -170,7 +170,7 @@ def test_counts_say_what_is_in_them(frame):
     assert counts.queries["lists"].is_sorted(descending=True)
     with pytest.raises(InputError, match="a query of the counts"):
         counts.only(["nope"])
-    with pytest.raises(InputError, match="at least 1 query"):
+    with pytest.raises(InputError, match="top as a whole number of at least 1"):
         counts.top(0)
     with pytest.raises(InputError, match="at least one impression"):
         clicks.Counts(counts.table.head(0))

@@ -86,7 +86,7 @@ def test_a_file_keeps_them(fitted, name, tmp_path):
     content["problems"][0]["attraction"][0] = 2.0
     path.write_text(json.dumps(content))
     with pytest.raises(
-        InputError, match=r"expected probabilities in \[0, 1\] as attraction in problem 1 of .* - got 2.0"
+        InputError, match=r"expected probabilities in \[0, 1\] in attraction in problem 1 of .* - got 2.0"
     ):
         rankone.as_problem(f"{path}#q")
     with pytest.raises(InputError, match="expected a rank-1 problem or a plain product in a CSV file"):
@@ -98,7 +98,7 @@ def test_the_worlds_are_played(fitted):
         study = rankone.simulate(fitted[name].list_problem("q"), ["cascade-ts", "random-list"], 500, runs=2, workers=1)
         regret = {row["policy"]: row["regret_mean"] for row in study.summary().iter_rows(named=True)}
         assert 0.0 <= regret["cascade-ts"] < regret["random-list"]
-    assert known_policies()["cascade-ts"].plays == "list"
+    assert known_policies()["cascade-ts"].decision_kind == "list"
 
 
 @pytest.mark.parametrize("through", ["a file", "a frame"])

@@ -5,7 +5,7 @@ import pytest
 from benchmarks.bench_misfit import KINDS, table
 
 from rankone import check_rank1
-from rankone.analysis.interactions import check_factors
+from rankone.analysis.interactions import check_counts
 from rankone.clicks.counts.factor_counts import as_factor_counts
 from rankone.clicks.rank1_test.misfit import Misfit, _Model, measure_misfit
 from rankone.errors import InputError
@@ -47,7 +47,7 @@ def test_a_fit_better_than_chance_is_no_proof_that_there_is_no_interaction():
     assert np.mean(means) == pytest.approx(model.expected(0.003), abs=4 * np.std(means) / np.sqrt(300))
     assert said.deviation == said.deviation_low == 0.0
     assert 0.03 < said.deviation_high < 0.2
-    assert "(0.0% to 0.0%)" not in said.sentence
+    assert "(0% to 0%)" not in said.sentence(doubtful=True)
 
 
 def model_q(model, rng, own):
@@ -77,20 +77,20 @@ def test_what_costs_much_is_said():
     misfit = check_rank1((shown, generator(1).binomial(shown, rates)), simulations=20).misfit
     assert misfit.lost_low > 0.2
     assert misfit.lost_low < 1 - 0.10 / 0.15 < misfit.lost_high
-    assert misfit.sentence.endswith("do not rely on the product here.")
+    assert misfit.sentence(doubtful=True).endswith("do not rely on the product here.")
 
 
 def test_factors_are_tested_two_by_two_with_what_it_costs():
     rates = 0.2 * np.ones((2, 2, 3))
     rates[0, 0] *= 1.5
     shown = np.full(rates.shape, 3_000)
-    report = check_factors(as_factor_counts((shown, generator(2).binomial(shown, rates))), simulations=99)
+    report = check_counts(as_factor_counts((shown, generator(2).binomial(shown, rates))), simulations=99)
     assert [check.name for check in report.checks] == ["row and col", "row and layer", "col and layer"]
     assert [check.name for check in report.doubts] == ["row and col"]
     assert report.misfit is report.of_all is not None
-    assert report.sentence.startswith("Factors depend on one another, so the product is doubtful: row and col")
+    assert report.sentence.startswith("Factors seem to depend on one another, so the product is doubtful: row and col")
     with pytest.raises(InputError, match="two factors or more - got one"):
-        check_factors(as_factor_counts(([5, 5], [1, 2])))
+        check_counts(as_factor_counts(([5, 5], [1, 2])))
 
 
 def test_too_few_simulations_are_no_sign_of_a_product():
@@ -99,18 +99,32 @@ def test_too_few_simulations_are_no_sign_of_a_product():
     rates[0, 0] *= 1.5
     shown = np.full(rates.shape, 5_000)
     counts = as_factor_counts((shown, (rates * shown).round().astype(int)))
-    few = check_factors(counts, simulations=20)
+    few = check_counts(counts, simulations=20)
     assert not few.doubtful
     assert few.sentence.startswith("Too few simulations to tell whether two factors depend on one another: none of 20 ")
-    strict = check_factors(counts, level=0.002)  # 999 simulations could not tell
+    strict = check_counts(counts, level=0.002)  # 999 simulations could not tell
     assert [check.name for check in strict.doubts] == ["row and col"]
 
 
 def test_what_is_not_known_is_not_claimed():
     known = {"deviation": 0.1, "deviation_low": 0.0, "deviation_high": 0.3, "share": 0.2, "share_high": 0.6}
     lost = {"lost": 0.0, "lost_low": 0.0, "lost_high": 0.01}
-    assert "the data leave open whether levels act each for itself" in Misfit(**known, share_low=0.0, **lost).sentence
-    assert "but levels do not act each for itself" in Misfit(**known, share_low=0.1, **lost).sentence
+    assert "the data leave open whether levels act each for itself" in Misfit(**known, share_low=0.0, **lost).sentence(
+        doubtful=True
+    )
+    assert "is interaction" not in Misfit(**known, share_low=0.0, **lost).sentence(doubtful=True), "0 % to 60 %"
+    assert "but levels do not act each for itself" in Misfit(**known, share_low=0.1, **lost).sentence(doubtful=True)
+
+
+def test_while_the_test_finds_nothing_only_the_bound_is_said():
+    """Four by four equal rates: the point estimates are noise, 42 % "is interaction" for one such table."""
+    shown = np.full((4, 4), 1_000)
+    for seed in range(5):
+        report = check_rank1((shown, generator(seed, "equal").binomial(shown, 0.02)), simulations=99)
+        assert not report.doubtful
+        said = f"If combinations do interact, the product's best combination loses {report.misfit.at_most} of the best "
+        assert report.misfit_sentence == said + "clicks."
+        assert report.to_dict()["misfit"]["sentence"] == report.misfit_sentence
 
 
 def test_nothing_to_tell_it_by():

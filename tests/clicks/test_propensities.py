@@ -140,7 +140,7 @@ def test_the_answer_names_its_condition_and_the_rows_that_it_left_out(log, found
     assert "Beware" not in str(result)
     assert result.to_dict()["log"]["rows_quarantined"] == 7
     worse = log.frame.with_columns(position=pl.when(pl.int_range(pl.len()) >= 2_000).then("position"))
-    assert f"Beware: 2,000 of {log.frame.height:,} rows could not be read (2%)" in str(
+    assert f"Beware: 2,000 of {log.frame.height:,} rows could not be read (2.1%)" in str(
         clicks.propensities(worse, max_bad=0.1)
     )
 
@@ -199,7 +199,7 @@ def test_a_log_of_sessions_becomes_rows(tmp_path):
         ({"clip": 0.5}, "at least 1"),
         ({"clip": float("nan")}, "at least 1"),
         ({"item": "doc"}, "a column 'doc'"),
-        ({"level": 1.5}, "a level between 0 and 1"),
+        ({"level": 1.5}, "level between 0 and 1"),
     ],
 )
 def test_what_cannot_be_used_is_refused(log, arguments, said):

@@ -8,13 +8,11 @@ import pytest
 
 import rankone
 from rankone import clicks
-from rankone.clicks.counts.pair_counts import as_pair_counts
-from rankone.clicks.rank1_test.check import check_table
-from rankone.clicks.rank1_test.fit import statistics
+from rankone.clicks.counts.factor_counts import as_factor_counts
+from rankone.clicks.rank1_test.two_factors import check_two
 from rankone.errors import InputError
-from rankone.numerics.mixture import mixture_regret
 from rankone.numerics.seeds import generator
-from tests.oracles.rank_one import mixture_probability, slow_statistic
+from tests.oracles.rank_one import slow_statistic
 
 # rows, columns, mean outcomes a pair (Poisson: some have none), lowest and highest rate of a line
 RANK_ONE = {
@@ -36,10 +34,10 @@ def random_table(case, rng):
 @pytest.mark.parametrize("case", RANK_ONE)
 def test_statistic_is_that_of_a_general_optimiser(case):
     rng = generator(1, case)
-    tables = [random_table(case, rng) for _ in range(3)]
-    fast, rates = statistics(*(np.array(side) for side in zip(*tables, strict=True)))
-    assert fast == pytest.approx([slow_statistic(*table) for table in tables], abs=5e-3)
-    assert (np.linalg.matrix_rank(rates, tol=1e-9) == 1).all()
+    for _ in range(3):
+        table = random_table(case, rng)
+        found = check_two(as_factor_counts(table), 0, rng)
+        assert found.statistic == pytest.approx(slow_statistic(*table), abs=5e-3)
 
 
 @pytest.mark.parametrize("case", RANK_ONE)
@@ -47,7 +45,7 @@ def test_level_holds(case):
     """At 5 %, rejections of rank-1 tables stay within three standard errors; and p-values do not pile up at 1."""
     tables = 80
     rng = generator(2, case)
-    found = [check_table(as_pair_counts(*random_table(case, rng)), 199, rng) for _ in range(tables)]
+    found = [check_two(as_factor_counts(random_table(case, rng)), 199, rng) for _ in range(tables)]
     p_values = np.array([check.p_value for check in found])
     standard_error = math.sqrt(0.05 * 0.95 / tables)
     assert np.mean(p_values <= 0.05) <= 0.05 + 3.0 * standard_error
@@ -75,13 +73,13 @@ def test_what_is_called_visible_is_seen_four_times_of_five():
     rng = generator(4, "visible")
     rates = np.outer(rng.uniform(0.3, 0.8, 5), rng.uniform(0.3, 0.8, 6))
     pulls = np.full(rates.shape, 150)
-    visible = check_table(as_pair_counts(pulls, rng.binomial(pulls, rates)), 400, rng).visible
+    visible = check_two(as_factor_counts((pulls, rng.binomial(pulls, rates))), 400, rng).visible
     seen = 0
     for _ in range(60):
         off = rates * (1.0 + visible * rng.choice([-1.0, 1.0], rates.shape))
-        seen += check_table(as_pair_counts(pulls, rng.binomial(pulls, off)), 99, rng).p_value <= 0.05
+        seen += check_two(as_factor_counts((pulls, rng.binomial(pulls, off))), 99, rng).p_value <= 0.05
     assert abs(seen / 60 - 0.8) <= 3.0 * math.sqrt(0.8 * 0.2 / 60)
-    many = check_table(as_pair_counts(100 * pulls, rng.binomial(100 * pulls, rates)), 100, rng).visible
+    many = check_two(as_factor_counts((100 * pulls, rng.binomial(100 * pulls, rates))), 100, rng).visible
     assert many == pytest.approx(visible / 10.0, rel=0.3)
 
 
@@ -108,7 +106,7 @@ def test_bounds_can_be_broken_without_a_rectangle():
 def test_no_clicks_and_nothing_but_clicks_are_rank_one(rate, outcomes):
     pulls = np.full((3, 4), outcomes)
     report = rankone.check_rank1((pulls, pulls * rate), simulations=50)
-    assert report.p_value == report.checks[0].p_anytime == 1.0
+    assert report.p_value == 1.0
     assert "No sign against" in report.sentence
 
 
@@ -116,12 +114,13 @@ def test_levels_at_the_bounds_are_there_exactly():
     """A row without a click, and pairs without a miss, beside others: rank 1, however many outcomes there are."""
     pulls = np.full((3, 3), 10**7)
     rates = np.outer([1.0, 0.5, 0.0], [1.0, 1.0, 0.25])
-    statistic, fitted = statistics(pulls[None], (pulls * rates).astype(np.int64)[None])
-    assert statistic[0] < 1e-3
-    assert (fitted[0, 2] == 0.0).all()
-    assert (fitted[0, 0, :2] == 1.0).all()
+    found = check_two(as_factor_counts((pulls, (pulls * rates).astype(np.int64))), 0, generator(0))
+    assert found.statistic < 1e-3
+    fitted = {(cell["row"], cell["col"]): cell["rank_one_rate"] for cell in found.cells.to_dicts()}
+    assert fitted["row 3", "col 1"] == 0.0
+    assert fitted["row 1", "col 2"] == pytest.approx(1.0, abs=1e-12)
     few = np.full((3, 3), 50)
-    check = check_table(as_pair_counts(few, np.rint(few * rates)), 60, generator(0))
+    check = check_two(as_factor_counts((few, np.rint(few * rates))), 60, generator(0))
     assert check.visible > 0.05, "fifty clicks of fifty do not show that a miss is impossible"
 
 
@@ -131,19 +130,6 @@ def test_progress_is_told_while_tables_are_simulated():
     rankone.check_rank1((shown, 100 * np.eye(3)), simulations=100, progress=lambda *done: told.append(done))
     assert told[-1] == (100, 100)
     assert told[:5] == [(20, 100), (40, 100), (60, 100), (80, 100), (100, 100)]
-
-
-def test_anytime_p_value_is_the_mixture_over_the_rank_one_maximum():
-    assert math.exp(-mixture_regret(7, 3)) * (3 / 7) ** 3 * (4 / 7) ** 4 == pytest.approx(mixture_probability(7, 3))
-    pulls, clicked = np.array([[30, 20], [25, 0]]), np.array([[25, 3], [4, 0]])
-    full = np.array([[30, 20], [25, 60]]), np.array([[25, 3], [4, 55]])
-    for shown, hits in ((pulls, clicked), full):
-        check = check_table(as_pair_counts(shown, hits), 20, generator(0))
-        rates = check.cells.select("outcomes", "clicks", "rank_one_rate").rows()
-        null = sum(hit * math.log(p) + (n - hit) * math.log1p(-p) for n, hit, p in rates)
-        mixture = sum(math.log(mixture_probability(n, hit)) for n, hit, _ in rates)
-        assert check.p_anytime == pytest.approx(min(1.0, math.exp(null - mixture)), rel=1e-3)
-    assert check.p_anytime < 1e-6
 
 
 def test_queries_are_tested_one_by_one_and_judged_together():

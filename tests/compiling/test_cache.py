@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -76,7 +78,7 @@ def test_without_a_home_all_processes_share_one_directory_of_the_users_own(place
     assert run(place, "double") == ["42.0 1"]
     (spare,) = (place / "temporary").iterdir()
     assert spare.name == f"rankone-{ME}"
-    assert stat.S_IMODE(spare.stat().st_mode) == 0o700
+    assert not stat.S_IMODE(spare.stat().st_mode) & 0o022
 
 
 def open_to_others(spare: Path) -> None:
@@ -84,10 +86,16 @@ def open_to_others(spare: Path) -> None:
     spare.chmod(0o777)
 
 
-def led_elsewhere(spare: Path) -> None:
+def open_to_a_group(spare: Path) -> None:
+    spare.mkdir()
+    spare.chmod(0o775)
+
+
+def led_elsewhere_by_a_stranger(spare: Path) -> None:
     elsewhere = spare.parent.parent / "elsewhere"
     elsewhere.mkdir(mode=0o700)
     spare.symlink_to(elsewhere)
+    os.chown(spare, NOBODY, NOBODY, follow_symlinks=False)
 
 
 def a_strangers(spare: Path) -> None:
@@ -95,13 +103,72 @@ def a_strangers(spare: Path) -> None:
     os.chown(spare, NOBODY, NOBODY)
 
 
-@pytest.mark.parametrize("made", [open_to_others, led_elsewhere] + ([a_strangers] if ME == 0 else []))
+FILLABLE = [open_to_others, open_to_a_group] + ([led_elsewhere_by_a_stranger, a_strangers] if ME == 0 else [])
+
+
+@pytest.mark.parametrize("made", FILLABLE)
 def test_a_directory_that_others_could_fill_is_not_trusted(place: Path, made: Callable[[Path], None]) -> None:
     spare = place / "temporary" / f"rankone-{ME}"
     made(spare)
     assert run(place, "double") == ["42.0 0"]
     assert not list(spare.iterdir())
     assert list(spare.parent.iterdir()) == [spare]
+
+
+@pytest.mark.parametrize("made", FILLABLE)
+def test_nor_is_it_where_it_was_named(
+    monkeypatch: pytest.MonkeyPatch, place: Path, made: Callable[[Path], None]
+) -> None:
+    named = place / "deep" / "named"
+    named.parent.mkdir()
+    made(named)
+    monkeypatch.setenv("RANKONE_CACHE_DIR", str(named))
+    monkeypatch.setenv("TMPDIR", str(place / "temporary"))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    with pytest.warns(UserWarning, match=f"named is not used: others could put code there.*chmod go-w {named}"):
+        assert list(cache_roots(make=True)) == [place / "temporary" / f"rankone-{ME}"]
+
+
+@pytest.fixture
+def kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Path, Any]:
+    """Return a root that was made where anybody may write to new files, and what keeps files of a function in it."""
+    monkeypatch.setenv("RANKONE_CACHE_DIR", str(tmp_path / "deep" / "root"))
+    before = os.umask(0)
+    try:
+        root = next(cache_roots(make=True))
+        files = cache._Files(run, root / "kernels" / "key")
+        files._impl.locator.ensure_cache_path()
+        files._cache_file.save("types", "code")
+    finally:
+        os.umask(before)
+    return root, files._cache_file
+
+
+def test_whatever_the_umask_what_is_kept_can_be_trusted(kept: tuple[Path, Any]) -> None:
+    root, files = kept
+    made = [root.parent, root, *root.rglob("*")]
+    assert len(made) == 6
+    assert {path.stat().st_mode & 0o022 for path in made} == {0}
+    assert files.load("types") == "code"
+
+
+@pytest.mark.parametrize("where", [".", "kernels", "kernels/key", "kernels/key/*.nbi", "kernels/key/*.nbc"])
+def test_what_others_could_have_written_is_not_run(kept: tuple[Path, Any], where: str) -> None:
+    root, files = kept
+    (path,) = root.glob(where) if "*" in where else [root / where]
+    path.chmod(path.stat().st_mode | 0o002)
+    with contextlib.suppress(PermissionError):
+        assert files.load("types") is None
+
+
+@pytest.mark.skipif(ME != 0, reason="only root can give files away")
+def test_what_a_stranger_left_in_a_directory_that_was_closed_since_is_not_run(place: Path) -> None:
+    named = place / "named"
+    assert run(place, "double", named=named) == ["42.0 0"]
+    (content,) = named.rglob("*.nbc")
+    os.chown(content, NOBODY, NOBODY)
+    assert run(place, "double", named=named) == ["42.0 0"]
+    assert run(place, "double", named=named) == ["42.0 1"]  # it was written again
 
 
 def test_a_directory_that_is_shared_need_not_be_writable(place: Path) -> None:

@@ -32,7 +32,7 @@ def forget() -> None:
     module._imported.clear()
 
 
-def key(of: str = "rankone.policies.pairs.ucb1") -> str:
+def key(of: str = "rankone.policies.factors.ucb1") -> str:
     forget()
     return source_key(of)
 
@@ -48,7 +48,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize(
     "source",
-    ["numerics/kl.py", "kernels/policy.py", "policies/pairs/ucb1.py", "kernels/play.py", "problems/rank_one.py"],
+    ["numerics/kl.py", "kernels/policy.py", "policies/factors/ucb1.py", "kernels/play.py", "problems/rank_one.py"],
 )
 def test_a_changed_source_changes_the_key(package: Path, source: str) -> None:
     before = key()
@@ -142,7 +142,7 @@ def test_what_the_users_module_takes_from_files_beside_it_is_in_the_key(
         "import numpy\nfrom helpers_of_mine import half\n\nclass State:\n    pass\n"
     )
     (tmp_path / "kernels_of_mine.py").write_text(
-        "from policies_of_mine import State\n\ndef choose(state):\n    pass\n\nState._kernel_choose = staticmethod(choose)\n"
+        "from policies_of_mine import State\n\ndef decide(state):\n    pass\n\nState._kernel_decide = staticmethod(decide)\n"
     )
     (tmp_path / "unrelated.py").write_text("x = 1\n")
     monkeypatch.syspath_prepend(tmp_path)

@@ -11,6 +11,7 @@ import numpy as np
 
 import rankone
 from rankone.numerics.seeds import generator
+from tests.levels import col_of, row_of
 from tests.own_policies import own_policies
 
 FILE = Path(__file__).parent / "choices.npz"
@@ -68,17 +69,17 @@ def live_choices(label: str) -> np.ndarray:
     ):  # fmt: skip
         while len(found) < DECISIONS:
             if len(found) == 1_000:
-                experiment.add_row("e")
+                experiment.add_level("row", "e")
             if len(found) == 1_500:
-                experiment.retire_col("4")
+                experiment.retire_level("col", "4")
             decisions = experiment.ask(10)
-            found += [(decision.row, decision.col) for decision in decisions]
+            found += [(row_of(decision), col_of(decision)) for decision in decisions]
             waiting += decisions
             rng.shuffle(waiting)
             told = [waiting.pop() for _ in range(max(0, len(waiting) - 25))]
             for decision in told[:1]:
                 experiment.void(decision)
-            experiment.tell_many((made, bool(rng.random() < rates[made.row, made.col])) for made in told[1:])
+            experiment.tell_many((made, bool(rng.random() < rates[row_of(made), col_of(made)])) for made in told[1:])
     return np.array(found, np.uint8)
 
 

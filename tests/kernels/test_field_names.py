@@ -6,7 +6,7 @@ from pathlib import Path
 
 import rankone
 
-ROOMS = ("compiling", "numerics", "kernels", "policies")
+ROOMS = ("compiling", "numerics", "kernels", "evidence", "policies")
 
 
 def places():

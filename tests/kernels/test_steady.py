@@ -8,7 +8,7 @@ import pytest
 import rankone
 from rankone.kernels.world import loss, move, observe, respond, steady
 from rankone.numerics.seeds import generator
-from rankone.problems.rank_one import RankOneWorld
+from rankone.problems.product_world import RankOneWorld
 from rankone.simulation.work_unit import play_run
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankone.numerics.beta import NEVER, draw_beta, log_coefficient, minus_log_cdf
+from rankone.numerics.betas.beta import NEVER, draw_beta, log_coefficient, minus_log_cdf
 from rankone.numerics.seeds import generator
 
 COUNTS = [(0, 0), (1, 0), (1, 1), (5, 2), (40, 0), (40, 40), (300, 7), (2_000, 1_100), (100_000, 123)]

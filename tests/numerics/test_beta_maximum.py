@@ -5,14 +5,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankone.numerics.beta_maximum import (
+from rankone.numerics.betas.beta_maximum import (
     CALM,
     CLICKS,
-    CROWD_CHANGES,
-    CROWD_N_ALIVE,
-    CROWD_QUICK,
-    CROWD_RENEW_AT,
     GROUP,
+    GROUPS_CHANGES,
+    GROUPS_N_ALIVE,
+    GROUPS_QUICK,
+    GROUPS_RENEW_AT,
     LEVELS,
     MEMBER,
     PULLS,
@@ -21,10 +21,10 @@ from rankone.numerics.beta_maximum import (
     SIZE,
     challenge,
     regroup,
-    start_crowd,
+    start_beta_groups,
 )
-from rankone.numerics.rekeyable_table import NOBODY
 from rankone.numerics.seeds import generator
+from rankone.numerics.structures.rekeyable_table import NOBODY
 from tests.oracles.beta_maximum import win_probabilities
 
 
@@ -62,7 +62,7 @@ def test_wins_as_often_as_quadrature_says(case):
     held_out, *others = CASES[case]
     expected = win_probabilities([held_out, *others])
     assert expected.sum() == pytest.approx(1.0, abs=1e-9)
-    crowd = start_crowd(len(others))
+    crowd = start_beta_groups(len(others))
     for member, counts in enumerate(others):
         tell(crowd, member, *counts)
     count = 200_000
@@ -83,7 +83,7 @@ def check(crowd, pulls, clicks):
         assert (group[PULLS], group[CLICKS]) == (pulls[member], clicks[member])
         assert 0 <= seats[seat, RANK] < group[SIZE]
     assert groups[:, SIZE].sum() == len(pulls)
-    assert crowd.tally[CROWD_N_ALIVE] == (groups[:, SIZE] > 0).sum()
+    assert crowd.group_counters[GROUPS_N_ALIVE] == (groups[:, SIZE] > 0).sum()
     places = {(seats[seat, GROUP], seats[seat, RANK]) for seat in seats[: len(pulls), SEAT]}
     assert len(places) == len(pulls)
 
@@ -91,7 +91,7 @@ def check(crowd, pulls, clicks):
 def test_bookkeeping_stays_true():
     rng = generator(2, "crowd")
     n_members = 30
-    crowd = start_crowd(n_members)
+    crowd = start_beta_groups(n_members)
     pulls, clicks = np.zeros((2, n_members), int)
     check(crowd, pulls, clicks)
     for step in range(6_000):  # beyond the renewal of H
@@ -105,7 +105,7 @@ def test_bookkeeping_stays_true():
         tell(crowd, member, pulls[member], clicks[member])
         if step % 100 == 0:
             check(crowd, pulls, clicks)
-    assert crowd.tally[CROWD_CHANGES] < 6_000
+    assert crowd.group_counters[GROUPS_CHANGES] < 6_000
     exact = sum(-stats.beta(s + 1, n - s + 1).logcdf(LEVELS) for n, s in zip(pulls, clicks, strict=True))
     low = exact < 40.0  # above, parts of the sum are cut off
     np.testing.assert_allclose(crowd.curves[-1, :CALM][low], exact[low], rtol=1e-8, atol=1e-10)
@@ -113,14 +113,14 @@ def test_bookkeeping_stays_true():
 
 @pytest.mark.parametrize(("pulls", "clicks"), [(0, 0), (100, 60), (3_000, 40), (100_000, 56_000)])
 def test_quick_level_is_never_missed(pulls, clicks):
-    crowd = start_crowd(5)
+    crowd = start_beta_groups(5)
     winners(crowd, pulls, clicks, 1, generator(3))
-    latest = crowd.tally[CROWD_RENEW_AT]
+    latest = crowd.group_counters[GROUPS_RENEW_AT]
     assert latest > pulls
-    level = LEVELS[crowd.tally[CROWD_QUICK]]
+    level = LEVELS[crowd.group_counters[GROUPS_QUICK]]
     assert level == 0.0 or stats.beta(clicks + 1, latest - clicks + 1).logcdf(level) <= -46.0
 
 
 def test_an_empty_crowd_never_wins():
-    wins = winners(start_crowd(0), 3, 1, 100, generator(4))
+    wins = winners(start_beta_groups(0), 3, 1, 100, generator(4))
     assert wins[NOBODY] == 100

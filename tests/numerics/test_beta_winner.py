@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankone.compiling.compiled import function
-from rankone.numerics.beta_winner import GROUP_SIZE, compare, curves_of, win_chance
+from rankone.numerics.betas.beta_winner import GROUP_SIZE, compare, curves_of, win_chance
 from rankone.numerics.seeds import generator
 from tests.oracles.beta_maximum import win_probabilities
 
@@ -60,6 +60,8 @@ def test_rivals_a_few_standard_deviations_behind(case):
         [(10**6, 1_000), (1_000, 0), (1_000, 3)],
         [(20, 0), (10**6, 500_000)],
         [(1, 0), (1, 1)],
+        [(17, 17), (4_627, 2_374), (10**8, 0)],
+        [(10**8, 10**8), (10, 4)],
     ],
 )
 def test_corners(groups):

@@ -3,8 +3,8 @@
 import numpy as np
 
 from rankone.compiling.compiled import compiled
-from rankone.numerics.hash_table import entry, hash_table, with_room
 from rankone.numerics.seeds import generator
+from rankone.numerics.structures.hash_table import entry, hash_table, with_room
 
 
 def _numbers(table, first, second, out):

@@ -3,8 +3,8 @@
 import numpy as np
 
 from rankone.compiling.compiled import function
-from rankone.numerics.heap import drop_first, enter_last
 from rankone.numerics.seeds import generator
+from rankone.numerics.structures.heap import drop_first, enter_last
 
 
 @function

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankone.numerics.product_posterior import HULL, draw_factor, make_hull
+from rankone.numerics.betas.product_posterior import HULL, draw_factor, make_hull
 from rankone.numerics.seeds import generator
 
 CASES = {  # clicks, misses, rates

@@ -2,8 +2,8 @@
 
 import numba
 
-from rankone.numerics.rekeyable_table import NOBODY, find, rekey, start_chains
 from rankone.numerics.seeds import generator
+from rankone.numerics.structures.rekeyable_table import NOBODY, find, rekey, start_chains
 
 
 @numba.njit

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from rankone.numerics.beta import draw_beta
+from rankone.numerics.betas.beta import draw_beta
 from rankone.numerics.kl import kl_upper
 from tests.oracles import change_point as slow
 

@@ -25,7 +25,7 @@ class NaiveInsured(CombinationPolicy):
     share: float = 0.5
     name: ClassVar[str] = "naive-insured"
 
-    def begin(self, sizes: Any, forbidden: Any) -> NaiveInsuredState:
+    def _begin(self, sizes: Any, forbidden: Any) -> NaiveInsuredState:
         return start_leaders(NaiveInsuredState, sizes, forbidden, 2.0, self.share, 0.0)
 
 
@@ -43,14 +43,14 @@ def ruled_out(state: Any, pair: int, leader: int) -> bool:
         against += (pulls - clicks) * math.log((1.0 - mean) / (1.0 - best))
     if clicks < pulls and best >= 1.0:
         return True
-    return mean < best and against > 0.5 + 0.2 * math.log(state.level[2])
+    return mean < best and against > 0.5 + 0.2 * math.log(state.constants[2])
 
 
 @decide.register(NaiveInsuredState)
 def _decide(state: NaiveInsuredState, context: Any, rng: Any, shown: Any) -> int:
     leader = chosen = find_leader(state, rng)
-    state.level[2] += 1.0
-    flat = rng.random() < state.level[1] * math.sqrt(len(state.pulls) / state.level[2])
+    state.constants[2] += 1.0
+    flat = rng.random() < state.constants[1] * math.sqrt(len(state.pulls) / state.constants[2])
     if flat:
         highest = -1.0
         for pair in range(len(state.pulls)):
@@ -59,7 +59,7 @@ def _decide(state: NaiveInsuredState, context: Any, rng: Any, shown: Any) -> int
                 chosen, highest = pair, draw
         if ruled_out(state, chosen, leader) and rng.random() >= 0.05:
             flat, chosen = False, leader
-    if not flat and state.led[leader] % state.level[0] != 0.0:
+    if not flat and state.led[leader] % state.constants[0] != 0.0:
         chosen = best_on_cross(state, leader, rng)
     write_levels(state.sizes, chosen, shown)
     return 0

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rankone.kernels.policy import choose
+from rankone.kernels.policy import decide
 from rankone.policies.base import Policy
 from tests.oracles.pairs import PairState, remember_choice, start_pairs
 
@@ -26,14 +26,14 @@ class NaiveThompson(Policy):
         return start_pairs(NaiveThompsonState, n_rows, n_cols)
 
 
-@choose.register(NaiveThompsonState)
-def _choose(state: NaiveThompsonState, rng: Any) -> tuple[int, int, int]:
+@decide.register(NaiveThompsonState)
+def _decide(state: NaiveThompsonState, context: Any, rng: Any, shown: Any) -> int:
     best, highest = 0, -1.0
     for pair in range(len(state.pulls)):
         draw = rng.beta(state.clicks[pair] + 1.0, state.pulls[pair] - state.clicks[pair] + 1.0)
         if draw > highest:
             best, highest = pair, draw
-    return remember_choice(state, best)
+    return remember_choice(state, best, shown)
 
 
 def naive_thompson(policy: Any, state: Any) -> NaiveThompsonState:

@@ -30,7 +30,7 @@ class NaiveUTS(CombinationPolicy):
     gamma: int = 2
     name: ClassVar[str] = "naive-uts"
 
-    def begin(self, sizes: Any, forbidden: Any) -> NaiveUTSState:
+    def _begin(self, sizes: Any, forbidden: Any) -> NaiveUTSState:
         return start_leaders(NaiveUTSState, sizes, forbidden, self.gamma)
 
 
@@ -42,7 +42,7 @@ def _score(state: NaiveUTSState, leader: int, pair: int, best: float, rng: Any) 
 @decide.register(NaiveUTSState)
 def _decide(state: NaiveUTSState, context: Any, rng: Any, shown: Any) -> int:
     leader = chosen = find_leader(state, rng)
-    if state.led[leader] % state.level[0] != 0.0:
+    if state.led[leader] % state.constants[0] != 0.0:
         chosen = best_on_cross(state, leader, rng)
     write_levels(state.sizes, chosen, shown)
     return 0

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rankone.compiling.compiled import kernel
-from rankone.kernels.policy import update
+from rankone.kernels.policy import learn
+from rankone.numerics.arrays import Floats, Ints
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-
-# Fields of `PairState.clock`.
+# Fields of `PairState.counters`.
 ASKED, N_COLS = range(2)
 
 
@@ -23,7 +20,7 @@ class PairState(NamedTuple):
     pulls: Ints  # (K * L,) outcomes
     clicks: Ints  # (K * L,) clicks among them
     chosen: Ints  # (K * L,) when the pair was last chosen; below zero, in random order, before that
-    clock: Ints  # (2,) decisions so far; number of columns
+    counters: Ints  # (2,) decisions so far; number of columns
     constants: Floats  # the policy's own constants
 
 
@@ -45,15 +42,16 @@ def shuffle_first_choices(state: PairState, rng: Any) -> None:
 
 
 @kernel
-def remember_choice(state: PairState, pair: int) -> tuple[int, int, int]:
-    """Note when the pair was chosen; return it as a decision."""
-    state.chosen[pair] = state.clock[ASKED]
-    state.clock[ASKED] += 1
-    return pair // state.clock[N_COLS], pair % state.clock[N_COLS], 0
+def remember_choice(state: PairState, pair: int, shown: Any) -> int:
+    """Note when the pair was chosen; fill it in as a decision."""
+    state.chosen[pair] = state.counters[ASKED]
+    state.counters[ASKED] += 1
+    shown[0], shown[1] = pair // state.counters[N_COLS], pair % state.counters[N_COLS]
+    return 0
 
 
-@update.register(PairState)
-def _update(state: PairState, row: int, col: int, tag: int, reward: int) -> None:
-    pair = row * state.clock[N_COLS] + col
+@learn.register(PairState)
+def _learn(state: PairState, shown: Any, tag: int, outcome: Any) -> None:
+    pair = shown[0] * state.counters[N_COLS] + shown[1]
     state.pulls[pair] += 1
-    state.clicks[pair] += reward
+    state.clicks[pair] += outcome[0]

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from rankone.kernels.policy import choose
+from rankone.kernels.policy import decide
 from rankone.numerics.kl import bernoulli_kl, kl_upper
-from rankone.policies.engines.index_groups import CHOSEN, RACE_ASKED, IndexState
-from rankone.policies.pairs.kl_ucb import KLUCB
-from rankone.policies.pairs.ucb1 import UCB1
+from rankone.policies.engines.indices.index_groups import CHOSEN, RACE_ASKED, IndexState
+from rankone.policies.factors.kl_ucb import KLUCB
+from rankone.policies.factors.ucb1 import UCB1
 from tests.oracles.pairs import ASKED, PairState, remember_choice, shuffle_first_choices, start_pairs
 
 
@@ -47,13 +47,13 @@ def plain_state(policy: UCB1 | KLUCB, state: IndexState) -> Any:
     np.copyto(plain.pulls, state.pulls)
     np.copyto(plain.clicks, state.clicks)
     np.copyto(plain.chosen, state.pairs[:, CHOSEN])
-    plain.clock[ASKED] = state.clock[RACE_ASKED]
+    plain.counters[ASKED] = state.counters[RACE_ASKED]
     return plain
 
 
-@choose.register(PlainUCB1State)
-def _choose_ucb1(state: PairState, rng: Any) -> tuple[int, int, int]:
-    pulls, clicks, chosen, asked = state.pulls, state.clicks, state.chosen, state.clock[ASKED]
+@decide.register(PlainUCB1State)
+def _decide_ucb1(state: PairState, context: Any, rng: Any, shown: Any) -> int:
+    pulls, clicks, chosen, asked = state.pulls, state.clicks, state.chosen, state.counters[ASKED]
     if asked == 0:
         shuffle_first_choices(state, rng)
     level = 2.0 * math.log(asked) if asked > 1 else 0.0
@@ -64,12 +64,12 @@ def _choose_ucb1(state: PairState, rng: Any) -> tuple[int, int, int]:
             index = clicks[pair] / pulls[pair] + math.sqrt(level / pulls[pair])
         if index > best_index or (index == best_index and chosen[pair] < chosen[best]):
             best, best_index = pair, index
-    return remember_choice(state, best)
+    return remember_choice(state, best, shown)
 
 
-@choose.register(PlainKLUCBState)
-def _choose_kl_ucb(state: PairState, rng: Any) -> tuple[int, int, int]:
-    pulls, clicks, chosen, asked = state.pulls, state.clicks, state.chosen, state.clock[ASKED]
+@decide.register(PlainKLUCBState)
+def _decide_kl_ucb(state: PairState, context: Any, rng: Any, shown: Any) -> int:
+    pulls, clicks, chosen, asked = state.pulls, state.clicks, state.chosen, state.counters[ASKED]
     if asked == 0:
         shuffle_first_choices(state, rng)
     level = math.log(asked) if asked > 1 else 0.0
@@ -88,4 +88,4 @@ def _choose_kl_ucb(state: PairState, rng: Any) -> tuple[int, int, int]:
             index = kl_upper(mean, level / n)
         if index > best_index or (index == best_index and chosen[pair] < chosen[best]):
             best, best_index = pair, index
-    return remember_choice(state, best)
+    return remember_choice(state, best, shown)

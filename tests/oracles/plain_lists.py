@@ -12,14 +12,15 @@ import numpy as np
 
 import rankone
 from rankone.compiling.compiled import noalloc
-from rankone.kernels.policy import Floats, Ints, decide, learn
-from rankone.numerics.beta import draw_beta
-from rankone.policies.engines.index_race import exploration_level, index_at
-from rankone.policies.engines.kl_index import kl_index, kl_level
-from rankone.policies.engines.list_reading import UNTIL, looked_at, places_by_order
-from rankone.policies.lists.cascade_kl_ucb import CascadeKLUCB
-from rankone.policies.lists.cascade_ts import CascadeTS
-from rankone.policies.lists.cascade_ucb1 import CascadeUCB1, _index, _level
+from rankone.kernels.policy import decide, learn
+from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.betas.beta import draw_beta
+from rankone.policies.engines.indices.index_race import exploration_level, index_at
+from rankone.policies.engines.indices.kl_index import kl_index, kl_level
+from rankone.policies.engines.lists.list_reading import UNTIL, looked_at, places_by_order
+from rankone.policies.lists.cascades.cascade_kl_ucb import CascadeKLUCB
+from rankone.policies.lists.cascades.cascade_ts import CascadeTS
+from rankone.policies.lists.cascades.cascade_ucb1 import CascadeUCB1, _index, _level
 
 
 class PlainState(NamedTuple):
@@ -28,7 +29,7 @@ class PlainState(NamedTuple):
     shown_at: Ints  # (L,)
     heights: Floats  # (L,) scratch space
     top: Ints  # (K,) scratch space
-    clock: Ints  # (3,) lists so far, how far they are read, are the first ties drawn
+    counters: Ints  # (3,) lists so far, how far they are read, are the first ties drawn
     levels: Floats  # (6,) the last is c
     places: Ints  # (K,)
 
@@ -68,7 +69,7 @@ def shuffle(state, rng):
         other = int(rng.random() * (item + 1))
         shown_at[item] = shown_at[other]
         shown_at[other] = item - n_items
-    state.clock[2] = 1
+    state.counters[2] = 1
 
 
 @noalloc
@@ -91,15 +92,15 @@ def show_largest(state, shown):
                 found += 1
     for rank in range(n_positions):
         shown[state.places[rank]] = top[rank]
-        shown_at[top[rank]] = state.clock[0] * n_positions + rank
-    state.clock[0] += 1
+        shown_at[top[rank]] = state.counters[0] * n_positions + rank
+    state.counters[0] += 1
 
 
 @noalloc
 def by_index(state, rng, shown):
-    if state.clock[2] == 0:
+    if state.counters[2] == 0:
         shuffle(state, rng)
-    level = exploration_level(state, state.clock[0])
+    level = exploration_level(state, state.counters[0])
     for item in range(len(state.pulls)):
         pulls = state.pulls[item]
         state.heights[item] = index_at(state, pulls, state.clicks[item], level) if pulls > 0 else np.inf
@@ -128,7 +129,7 @@ def _decide_ts(state, context, rng, shown):
 
 @learn.register(PlainState)
 def _learn(state, shown, tag, outcome):
-    for place in range(looked_at(outcome, state.clock[1])):
+    for place in range(looked_at(outcome, state.counters[1])):
         state.pulls[shown[place]] += 1
         state.clicks[shown[place]] += outcome[place]
 

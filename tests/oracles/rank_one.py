@@ -1,4 +1,4 @@
-"""The rank-1 maximum by a general optimiser, and the mixture of one pair by its definition."""
+"""The rank-1 maximum by a general optimiser."""
 
 from __future__ import annotations
 
@@ -22,14 +22,3 @@ def slow_statistic(pulls: np.ndarray, clicks: np.ndarray) -> float:
 
 def _log_likelihood(pulls, clicks, rates):
     return (clicks * np.log(rates) + (pulls - clicks) * np.log1p(-rates)).sum()
-
-
-def mixture_probability(pulls: int, clicks: int) -> float:
-    """Krichevsky-Trofimov: the next outcome is a click with probability (clicks + 1/2) / (pulls + 1)."""
-    probability = 1.0
-    for step in range(pulls):
-        clicked = step < clicks
-        seen = step if clicked else clicks
-        rate = (seen + 0.5) / (step + 1.0)
-        probability *= rate if clicked else 1.0 - rate
-    return probability

@@ -23,7 +23,10 @@ def test_a_run_is_told(tmp_path):
     assert isinstance(told, FactorExplanation)
     first, last = told.frames[0], told.frames[-1]
     assert "12 combinations, and 4 single changes of any one of them" in first.text
-    assert "The best is 'headline 1' + 'image 1' + '<b>Buy</b>' with a click rate of 0.648" in first.text
+    assert (
+        "The best is headline 'headline 1', image 'image 1' and button '<b>Buy</b>' with a click rate of 0.648"
+        in first.text
+    )
     assert (last.step, last.kind, last.leader) == (400, "end", (0, 0, 0))
     assert [int(last.shown[span].sum()) for span in (slice(0, 2), slice(2, 5), slice(5, 7))] == [400] * 3
     assert (last.clicks <= last.shown).all()

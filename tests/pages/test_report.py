@@ -99,14 +99,6 @@ def test_an_unfinished_study_is_told_as_far_as_it_is(folder, tmp_path):
         rankone.report(tmp_path)
 
 
-def test_a_study_written_before_versions_were_recorded(folder, tmp_path):
-    about = json.loads((folder / "study.json").read_text())
-    del about["versions"], about["machine"]
-    (tmp_path / "study.json").write_text(json.dumps(about))
-    (tmp_path / "runs.jsonl").write_text((folder / "runs.jsonl").read_text())
-    assert "not recorded" in rankone.report(tmp_path).read_text()
-
-
 def test_a_study_loaded_is_the_study(folder):
     study = rankone.Study.load(folder)
     assert study.summary().height == 4

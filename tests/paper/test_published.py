@@ -5,7 +5,7 @@ import pytest
 
 import rankone
 from rankone.paper import cascading, rank1elim_table
-from rankone.paper.published import Cell, compare, judge_tables
+from rankone.paper.claims import Cell, compare, judge_tables
 
 
 def test_every_figure_of_the_tables_is_there():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import rankone
 from rankone.paper import fig1
-from rankone.paper.readings import READINGS
+from rankone.paper.claims import READINGS
 
 ROOT = Path(__file__).parents[2]
 NUMBERS = ("no", "one", "two", "three", "four", "five")

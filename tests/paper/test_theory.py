@@ -27,7 +27,7 @@ class Pointlike(rankone.Rank1ElimKL):
 
     def start(self, n_rows, n_cols):
         state = super().start(n_rows, n_cols)
-        state.level[SWEEP_CONFIDENCE] = 1e-12
+        state.constants[SWEEP_CONFIDENCE] = 1e-12
         return state
 
 

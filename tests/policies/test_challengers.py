@@ -5,8 +5,8 @@ import pytest
 
 import rankone
 from rankone.errors import InputError
-from rankone.numerics.rekeyable_table import NOBODY
 from rankone.numerics.seeds import generator
+from rankone.numerics.structures.rekeyable_table import NOBODY
 from rankone.simulation.work_unit import play_run
 from tests.oracles.challengers import challengers
 

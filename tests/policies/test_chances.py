@@ -11,12 +11,12 @@ import rankone
 import rankone.testing
 from rankone.compiling.compiled import compiled
 from rankone.errors import ConformanceError, InputError
-from rankone.kernels.advance import Stretch, advance
-from rankone.kernels.policy import adopt, chance, choose, has_chances, update
+from rankone.kernels.policy import adopt, chance, decide, has_chances, learn, relearn
 from rankone.numerics.seeds import generator
 from rankone.policies import base
+from rankone.policies.advance import Stretch, advance
 from rankone.policies.chances import chance_table, check_chances
-from rankone.policies.pairs.insured_uts import INSURED_STEPS
+from rankone.policies.factors.unimodal.insured_uts import INSURED_STEPS
 from tests.oracles import chances as slow
 
 SHAPE = (3, 4)
@@ -201,13 +201,19 @@ class DiceState(NamedTuple):
     says: np.ndarray
 
 
-@choose.register(DiceState)
-def _choose(state, rng):
-    return int(rng.random() * state.sizes[0]), int(rng.random() * state.sizes[1]), 0
+@decide.register(DiceState)
+def _decide(state, context, rng, shown):
+    shown[0], shown[1] = int(rng.random() * state.sizes[0]), int(rng.random() * state.sizes[1])
+    return 0
 
 
-@update.register(DiceState)
-def _update(state, row, col, tag, reward):
+@learn.register(DiceState)
+def _learn(state, shown, tag, outcome):
+    pass
+
+
+@relearn.register(DiceState)
+def _relearn(state, shown, pulls, clicks):
     pass
 
 
@@ -222,8 +228,9 @@ class ShyState(NamedTuple):
     sizes: np.ndarray
 
 
-choose.register(ShyState)(_choose)
-update.register(ShyState)(_update)
+decide.register(ShyState)(_decide)
+learn.register(ShyState)(_learn)
+relearn.register(ShyState)(_relearn)
 
 
 @pytest.fixture
@@ -238,7 +245,7 @@ def dice(monkeypatch):
 
         says: str = "even"
         name: ClassVar[str] = "dice"
-        suits: ClassVar[str] = "a test"
+        use_when: ClassVar[str] = "a test"
 
         def start(self, n_rows, n_cols):
             base.check_sizes(n_rows, n_cols)

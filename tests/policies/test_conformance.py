@@ -26,8 +26,8 @@ class TestEveryPolicy(PolicySuite):
         # m-ucb explores all pairs in turn, a third of the time at these horizons: it finds nothing here in time
         yardsticks = ("best", "best-list", "swap-neighbours")
         self.learns = name not in (*yardsticks, "uniform", "random-list", "m-ucb")
-        self.horizon = 4_000 if self.policy.plays == "list" else 20_000
-        self.studied_late = self.policy.plays != "list" or name in LATE_LISTS
+        self.horizon = 4_000 if self.policy.decision_kind == "list" else 20_000
+        self.studied_late = self.policy.decision_kind != "list" or name in LATE_LISTS
         self.studied_late &= name not in BESIDE_ANOTHER
         # the papers of these two let exploration begin with the first pair
         self.draws_ties = name not in (*yardsticks, "glr-kl-ucb", "m-ucb")

@@ -7,7 +7,7 @@ import rankone
 from rankone.errors import InputError
 from rankone.numerics.seeds import generator
 from rankone.policies.engines.restarting import RESTART_COUNT
-from rankone.policies.pairs.glr_uts import GLR_CENTRE, GLR_ERA, GLR_LAST, GLR_STEPS, GLR_TRIAL
+from rankone.policies.factors.changing.glr_uts import GLR_CENTRE, GLR_ERA, GLR_LAST, GLR_STEPS, GLR_TRIAL
 from tests.oracles import drift as slow
 from tests.oracles.drift_alarms import Alarms
 
@@ -40,7 +40,7 @@ def test_same_pairs_as_the_slow_twin(label):
         agent.tell(decision, reward)
         expected = twin.send(reward)
     if "ucb" in label:
-        assert agent.state.clock[RESTART_COUNT] > 0
+        assert agent.state.counters[RESTART_COUNT] > 0
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -52,7 +52,7 @@ def test_alarms_of_the_slow_twin(seed):
     for step in range(3_000):
         site = 0.4 if step >= 2_000 else 1.0  # first the world changes, and then the level of the site
         decision = agent.ask()
-        led = int(agent.state.clock[1])
+        led = int(agent.state.counters[1])
         twin.decide(led)
         assert (twin.centre, twin.trial > 0, twin.steps) == (alarm[GLR_CENTRE], alarm[GLR_TRIAL] > 0, alarm[GLR_STEPS])
         assert twin.last == alarm[GLR_LAST]

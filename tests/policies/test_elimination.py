@@ -29,7 +29,7 @@ def stage_ends(agent, rows, cols, rng, stages):
     """Play whole stages, outcomes shuffled within each stage; yield at the moment all outcomes are in."""
     for _ in range(stages):
         waiting = []
-        while agent.state.clock[SWEEP_TO_GO] > 0 or not waiting:
+        while agent.state.counters[SWEEP_TO_GO] > 0 or not waiting:
             decision = agent.ask()
             if decision.filler:
                 return
@@ -37,7 +37,7 @@ def stage_ends(agent, rows, cols, rng, stages):
         for place in rng.permutation(len(waiting)):
             decision = waiting[place]
             agent.tell(decision, int(rng.random() < rows[decision.row] * cols[decision.col]))
-        assert agent.state.clock[SWEEP_OPEN] == 0
+        assert agent.state.counters[SWEEP_OPEN] == 0
         yield
 
 
@@ -48,7 +48,7 @@ def test_invariants_of_algorithm_1(name, length, rows, cols, horizon, seed):
     agent = rankone.as_policy(name).with_horizon(horizon).agent(len(rows), len(cols), seed=seed)
     state = agent.state
     for stage, _ in enumerate(stage_ends(agent, rows, cols, generator(seed, "rewards"), stages=3)):
-        assert state.clock[SWEEP_STAGE] == stage
+        assert state.counters[SWEEP_STAGE] == stage
         h = state.defeated_by
         assert (h[h] == h).all(), "the defeat maps are idempotent"
         assert set(remaining_lines(state)) == set(h), "active set = image of h"
@@ -91,7 +91,7 @@ def test_waits_with_the_leading_pair_until_the_stage_is_complete():
     assert all((old == new).all() for old, new in zip(before, agent.state, strict=True)), "a filler teaches nothing"
     agent.tell(decisions[-1], 0)
     agent.ask()
-    assert agent.state.clock[SWEEP_STAGE] == 1
+    assert agent.state.counters[SWEEP_STAGE] == 1
 
 
 def test_any_order_of_outcomes_gives_the_same_state():
@@ -113,7 +113,7 @@ def test_void_decisions_let_the_stage_close(name):
     agent = rankone.as_policy(name).with_horizon(20).agent(2, 2)
     for _ in range(2_000):
         agent.void(agent.ask())
-    assert agent.state.clock[0] >= 2, "stages go on"
+    assert agent.state.counters[0] >= 2, "stages go on"
     assert agent.state.pulls.sum() == 0
 
 

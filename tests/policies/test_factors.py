@@ -159,7 +159,7 @@ def test_elimination_chooses_as_its_slow_twin(name, length, sizes):
     for _ in range(6_000):
         decision = agent.ask()
         assert decision.shown == wanted
-        stages.add(agent.state.clock[0])
+        stages.add(agent.state.counters[0])
         reward = int(rng.random() < np.prod([levels[place][level] for place, level in enumerate(wanted)]))
         agent.tell(decision, reward)
         wanted = twin.send(reward)

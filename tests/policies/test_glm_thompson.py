@@ -6,10 +6,10 @@ import pytest
 import rankone
 from rankone.compiling.compiled import compiled
 from rankone.errors import InputError
-from rankone.kernels.advance import Stretch, advance
 from rankone.numerics.seeds import generator
+from rankone.policies.advance import Stretch, advance
 from rankone.policies.combination_policy import allowed_mask
-from rankone.policies.pairs import glm_thompson
+from rankone.policies.factors import glm_thompson
 from tests.oracles.logistic import Logistic
 
 SIZES = (3, 2, 4)

@@ -5,7 +5,7 @@ import pytest
 
 from rankone.compiling.compiled import compiled
 from rankone.numerics.seeds import generator
-from rankone.policies.engines.index_groups import (
+from rankone.policies.engines.indices.index_groups import (
     AFTER,
     CHOSEN,
     CLICKS,
@@ -47,7 +47,7 @@ def run(kernel, *arguments):
 def queues(state):
     """Counts -> pairs in the order of the queue, as the arrays have them."""
     found = {}
-    for group in state.groups[: state.clock[RACE_N_GROUPS]]:
+    for group in state.groups[: state.counters[RACE_N_GROUPS]]:
         pair, queue = group[QUEUE_FIRST], []
         while pair != NOBODY:
             queue.append(int(pair))
@@ -87,7 +87,7 @@ def test_moves_keep_queues_in_order(spread):
     run(_queue_all, state, rng)
     times = iter(rng.permutation(1_000))
     for step in range(900):
-        if state.clock[RACE_N_GROUPS] == len(state.groups):
+        if state.counters[RACE_N_GROUPS] == len(state.groups):
             run(_tidy, state)
         pair, pulls = rng.integers(N_PAIRS), rng.integers(1, spread)
         run(_move, state, pair, pulls, rng.integers(pulls + 1), next(times))
@@ -101,7 +101,7 @@ def test_tidying_keeps_pairs_and_forgets_empty_groups():
     for pair in range(N_PAIRS):
         run(_move, state, pair, 1 + pair, 0, pair)
         run(_move, state, pair, 3 + pair % 4, 1, pair)
-    assert state.clock[RACE_N_GROUPS] == 1 + N_PAIRS + 4
+    assert state.counters[RACE_N_GROUPS] == 1 + N_PAIRS + 4
     run(_tidy, state)
-    assert state.clock[RACE_N_GROUPS] == 4
+    assert state.counters[RACE_N_GROUPS] == 4
     assert queues(state) == model(state)

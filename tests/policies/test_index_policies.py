@@ -8,7 +8,7 @@ from rankone.compiling.compiled import compiled
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.seeds import generator
 from rankone.policies import KLUCB
-from rankone.policies.engines.index_groups import RACE_ASKED, RACE_N_GROUPS, RACE_SEARCHED_AT
+from rankone.policies.engines.indices.index_groups import RACE_ASKED, RACE_N_GROUPS, RACE_SEARCHED_AT
 from tests.oracles.plain_indices import plain_state, plain_twin
 from tests.oracles.replay import replay
 
@@ -87,10 +87,10 @@ def test_same_pairs_late_in_a_large_run(policy, kind, shape):
 def _count_looks(state, means, steps, rng, shown, outcome):
     looks = 0
     for _ in range(steps):
-        searched_at = state.clock[RACE_SEARCHED_AT]
+        searched_at = state.counters[RACE_SEARCHED_AT]
         tag = decide(state, outcome, rng, shown)
-        if state.clock[RACE_SEARCHED_AT] != searched_at:
-            looks += state.clock[RACE_N_GROUPS]
+        if state.counters[RACE_SEARCHED_AT] != searched_at:
+            looks += state.counters[RACE_N_GROUPS]
         outcome[0] = 1 if rng.random() < means[shown[0], shown[1]] else 0
         learn(state, shown, tag, outcome)
     return looks
@@ -127,7 +127,7 @@ def test_very_late_in_time(policy, means):
     """As if 10^12 decisions had gone unanswered: nothing overflows, and the twin agrees."""
     engine = policy.start(*means.shape)
     replay(engine, means, 5_000, generator(8))
-    engine.clock[RACE_ASKED] += 10**12
+    engine.counters[RACE_ASKED] += 10**12
     plain = plain_state(policy, engine)
     assert np.array_equal(replay(engine, means, 20_000, generator(9)), replay(plain, means, 20_000, generator(9)))
 

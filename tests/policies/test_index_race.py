@@ -8,8 +8,8 @@ import pytest
 from rankone.compiling.compiled import compiled
 from rankone.kernels.policy import decide, learn
 from rankone.numerics.seeds import generator
-from rankone.policies.engines import index_policies  # noqa: F401
-from rankone.policies.engines.index_groups import (
+from rankone.policies.engines.indices import index_policies  # noqa: F401
+from rankone.policies.engines.indices.index_groups import (
     BAR,
     CHOSEN,
     CLICKS,
@@ -28,7 +28,7 @@ from rankone.policies.engines.index_groups import (
     IndexState,
     start_race,
 )
-from rankone.policies.engines.index_race import exploration_level, index_at, index_slope, level_needed
+from rankone.policies.engines.indices.index_race import exploration_level, index_at, index_slope, level_needed
 
 
 class CubeRootState(IndexState):
@@ -83,7 +83,7 @@ def steps():
     means = rng.random((4, 5))
     taken = []
     for _ in range(4_000):
-        before, chosen = indices(state, state.clock[RACE_ASKED]), state.pairs[:, CHOSEN].copy()
+        before, chosen = indices(state, state.counters[RACE_ASKED]), state.pairs[:, CHOSEN].copy()
         shown = np.zeros(2, np.int64)
         compiled(_decide, __name__)(state, rng, shown)
         taken.append((type(state)(*(array.copy() for array in state)), before, chosen, shown[0] * 5 + shown[1]))
@@ -99,7 +99,7 @@ def test_the_largest_index_is_chosen_and_ties_go_by_waiting(steps):
 
 def test_tangents_are_above_the_index_everywhere(steps):
     for state, *_ in steps[100::97]:
-        for group in range(state.clock[RACE_N_GROUPS]):
+        for group in range(state.counters[RACE_N_GROUPS]):
             pulls, clicks = state.groups[group, PULLS], state.groups[group, CLICKS]
             height, slope = state.tangents[group]
             for level in (
@@ -114,12 +114,12 @@ def test_tangents_are_above_the_index_everywhere(steps):
 
 def test_bars_are_above_every_other_pair_until_the_race_is_looked_at_again(steps):
     for state, *_ in steps[100:]:
-        clock, levels = state.clock, state.levels
-        if clock[RACE_ASKED] <= clock[RACE_VALID_UNTIL]:
-            values = indices(state, clock[RACE_VALID_UNTIL])
-            led = np.arange(len(values)) == clock[RACE_HELD]
+        counters, levels = state.counters, state.levels
+        if counters[RACE_ASKED] <= counters[RACE_VALID_UNTIL]:
+            values = indices(state, counters[RACE_VALID_UNTIL])
+            led = np.arange(len(values)) == counters[RACE_HELD]
             assert levels[BAR] > values[~led].max()
-            leader = state.groups[clock[RACE_LEADER]]
+            leader = state.groups[counters[RACE_LEADER]]
             led |= (state.pulls == leader[PULLS]) & (state.clicks == leader[CLICKS]) & (leader[QUEUE_FIRST] != NOBODY)
             assert levels[RIVALS] > values[~led].max(initial=-1.0)
 
@@ -132,4 +132,4 @@ def test_the_held_pair_plays_on_only_after_an_outcome():
         chosen.append(tuple(shown.tolist()))
     assert chosen[:6] == chosen[6:12] == chosen[12:]
     assert len(set(chosen)) == 6
-    assert state.clock[RACE_HELD_PULLS] == 0
+    assert state.counters[RACE_HELD_PULLS] == 0

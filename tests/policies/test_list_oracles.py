@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import rankone
-from rankone.numerics.beta import draw_beta
-from rankone.numerics.product_posterior import draw_factor, make_hull
+from rankone.numerics.betas.beta import draw_beta
+from rankone.numerics.betas.product_posterior import draw_factor, make_hull
 from rankone.numerics.seeds import generator
 from tests.oracles import lists as slow
 from tests.oracles.plain_lists import plain_lists

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import rankone
-from rankone.kernels.advance import ASK, LEARN
 from rankone.numerics.seeds import generator
-from rankone.policies.scheduled_play import Schedule, rehearse
+from rankone.policies.advance import ASK, LEARN
+from rankone.policies.scheduled_play import Schedule, replay_schedule
 from tests.oracles.replay import replay
 
 RATES = np.array([[0.8, 0.1, 0.3], [0.1, 0.7, 0.2]])
@@ -15,7 +15,7 @@ RATES = np.array([[0.8, 0.1, 0.3], [0.1, 0.7, 0.2]])
 @pytest.mark.parametrize("name", ["uts", "ucb1"])
 def test_outcomes_at_once_are_a_plain_loop(name):
     policy = rankone.as_policy(name)
-    asked, pulls, clicks = rehearse(policy, RATES, Schedule.at_once(300), generator(1))
+    asked, pulls, clicks = replay_schedule(policy, RATES, Schedule.at_once(300), generator(1))
     pairs = replay(policy.start(*RATES.shape), RATES, 300, generator(1))
     assert asked.ravel().tolist() == np.bincount(pairs, minlength=RATES.size).tolist()
     assert (pulls == asked).all()
@@ -24,7 +24,7 @@ def test_outcomes_at_once_are_a_plain_loop(name):
 
 def test_batches_hold_outcomes_back():
     blind = [
-        rehearse(rankone.as_policy("ucb1"), rates, Schedule.in_batches(100, 100), generator(2))[0].tolist()
+        replay_schedule(rankone.as_policy("ucb1"), rates, Schedule.in_batches(100, 100), generator(2))[0].tolist()
         for rates in (RATES, 1.0 - RATES)
     ]
     assert blind[0] == blind[1], "before the first outcome the world cannot matter"
@@ -36,5 +36,5 @@ def test_batches_hold_outcomes_back():
 
 def test_fillers_are_counted_and_not_learned():
     policy = rankone.Rank1ElimKL(horizon=2_000)
-    asked, pulls, _ = rehearse(policy, RATES, Schedule.in_batches(2_000, 400), generator(3))
+    asked, pulls, _ = replay_schedule(policy, RATES, Schedule.in_batches(2_000, 400), generator(3))
     assert asked.sum() == pulls.sum() == 2_000

@@ -8,11 +8,11 @@ from rankone.compiling.compiled import compiled
 from rankone.errors import InputError
 from rankone.kernels.feedback import Scratch
 from rankone.kernels.play import play_through
-from rankone.numerics.beta import draw_beta
+from rankone.numerics.betas.beta import draw_beta
 from rankone.numerics.seeds import generator
 from rankone.policies.engines.common_factors import top_of
 from rankone.policies.engines.segment_tests import differs, differs_in
-from rankone.policies.pairs.segmented_uts import (
+from rankone.policies.factors.unimodal.segmented_uts import (
     SEG_COMMON,
     SEG_GROUP,
     SEG_LED,

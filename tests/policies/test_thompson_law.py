@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rankone
-from rankone.numerics.beta_maximum import CROWD_CREDIT
+from rankone.numerics.betas.beta_maximum import GROUPS_CREDIT
 from rankone.numerics.seeds import generator
 from rankone.simulation.work_unit import play_run
 from tests.oracles.naive_insured import NaiveInsured
@@ -42,9 +42,9 @@ def regrets(policy, problem, credit=None):
     for _ in range(RUNS):
         state = policy.start(*world.shape)
         if credit is not None:
-            state.tally[CROWD_CREDIT] = credit
-            if hasattr(state, "flat_tally"):
-                state.flat_tally[CROWD_CREDIT] = credit
+            state.group_counters[GROUPS_CREDIT] = credit
+            if hasattr(state, "flat_group_counters"):
+                state.flat_group_counters[GROUPS_CREDIT] = credit
         found.append(play_run(state, world, CHECKPOINTS, rng)[0])
     return np.array(found)
 

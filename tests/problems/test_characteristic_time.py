@@ -10,7 +10,7 @@ import pytest
 
 from rankone import RankOne
 from rankone.numerics.kl import bernoulli_kl
-from rankone.problems.characteristic_time import characteristic_time, star_time
+from rankone.problems.theory.bounds import characteristic_time, star_time
 
 EXAMPLES = [
     (0.15, [0.10] * 7, 3_550),

@@ -60,7 +60,7 @@ class TestProblemsOfFamilies(ProblemSuite):
     @pytest.fixture(autouse=True, params=sorted(known_families()))
     def _each(self, request):
         self.problem = known_families()[request.param].make(4, 3)
-        self.policy = "random-list" if self.problem.asks_for == "list" else "uniform"
+        self.policy = "random-list" if self.problem.decision_kind == "list" else "uniform"
 
 
 class TestLists(ProblemSuite):

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from rankone import RankOne, as_problem, needle, random_problem
 from rankone.errors import InputError
+from rankone.numerics.arrays import Floats
 from rankone.problems import family, known_families, registry
-from rankone.problems.rank_one import Vector
 
 sizes = st.integers(1, 9)
 
@@ -52,8 +52,8 @@ def test_a_needle_may_reach_one_whatever_the_rounding() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"p": -0.1}, r"expected p in \[0, 1\] - got -0.1 - "),
-        ({"p": math.nan}, r"expected p in \[0, 1\] - got nan - "),
+        ({"p": -0.1}, r"expected p from 0 to 1 - got -0.1 - "),
+        ({"p": math.nan}, r"expected p from 0 to 1 - got nan - "),
         ({"gap": 0.0}, r"expected a gap in \(0, 0.75\], as p is 0.25 - got 0.0 - "),
         ({"gap": 0.8}, r"expected a gap in \(0, 0.75\]"),
         ({"gap": math.nan}, r"expected a gap in"),
@@ -145,7 +145,7 @@ def test_a_problem_stays_as_it_is() -> None:
         ("needle:3x3:p=0.1,p=0.2", r"expected p of 'needle:3x3' once - got p=0.1,p=0.2 - "),
         ("needle:3x3:p=much", r"expected a number for needle:3x3:p - got much - "),
         ("needle:3x3:p=0.1x0.2x0.3", r"expected a number for needle:3x3:p"),
-        ("needle:3x3:p=nan", r"expected p in \[0, 1\] - got nan - "),
+        ("needle:3x3:p=nan", r"expected p from 0 to 1 - got nan - "),
         ("random:3x3:seed=0.5", r"expected a whole number for random:3x3:seed - got 0.5 - "),
         ("", r"expected a family of problems"),
         (7, r"expected a problem, its name or its file - got 7 - "),
@@ -159,7 +159,7 @@ def test_bad_texts_are_refused_in_three_parts(spec: Any, message: str) -> None:
 @pytest.fixture
 def steps_family() -> Iterator[Any]:
     @family("steps")
-    def steps(n_rows: int, n_cols: int, drop: float = 0.1) -> tuple[Vector, Vector]:
+    def steps(n_rows: int, n_cols: int, drop: float = 0.1) -> tuple[Floats, Floats]:
         """Probabilities fall by `drop` from one line to the next."""
         return 1.0 - drop * np.arange(n_rows), 1.0 - drop * np.arange(n_cols)
 

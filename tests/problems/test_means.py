@@ -80,7 +80,7 @@ def test_what_is_no_table_of_rates_is_refused(wrong: Any, message: str) -> None:
 def test_rewards_beyond_the_cap_are_refused() -> None:
     with pytest.raises(InputError, match="expected a reward from 0 to 1 - got 2"):
         Means.of_rewards(lambda row, col, rng: 2, 1, 1)
-    with pytest.raises(InputError, match="expected a cap above 0"):
+    with pytest.raises(InputError, match="expected cap above 0"):
         Means.of_rewards(lambda row, col, rng: 2, 1, 1, cap=0)
     with pytest.raises(InputError, match=r"expected a function of \(row, col, rng\)"):
         Means.of_rewards(0.5, 1, 1)  # type: ignore[arg-type]

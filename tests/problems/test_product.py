@@ -173,7 +173,7 @@ def test_studies_never_show_what_is_forbidden_and_lose_what_is_defined():
         ({"a": [0.5], "b": [0.5]}, {"forbidden": [{"a": "a 1"}]}, "expected rules that leave something to show"),
         ({"a": [0.5, 0.4], "b": [0.5]}, {"forbidden": [{"a": "a 1"}]}, "got rules that forbid a 1 of a with everything"),
         ({"a": [0.5]}, {"scale": "cubic"}, "expected scale as one of product, additive, logit"),
-        ({"a": [0.5]}, {"scale": "logit"}, "expected a base between 0 and 1"),
+        ({"a": [0.5]}, {"scale": "logit"}, "expected base between 0 and 1"),
         ({"a": [0.5]}, {"base": 0.1}, "expected no base where probabilities are multiplied"),
         ({"a": [-0.5]}, {"scale": "additive", "base": 0.1}, "expected click rates in"),
     ],

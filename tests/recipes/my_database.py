@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rankone.errors import StorageError
-from rankone.serving.storage.dialect import Dialect
-from rankone.serving.storage.schema import see_to
-from rankone.serving.storage.sql import Row, Storage
+from rankone.live.storage.dialect import Dialect
+from rankone.live.storage.schema import see_to
+from rankone.live.storage.sql import Row, Storage
 
 
 class MyDatabase(Storage):
@@ -25,7 +25,7 @@ class MyDatabase(Storage):
         self._connection: sqlite3.Connection | None = None
         if not read_only:
             self.query("PRAGMA journal_mode = WAL")
-        self.schema = see_to(self, read_only)
+        see_to(self, read_only)
 
     def _connect(self) -> sqlite3.Connection:
         if self._connection is None:

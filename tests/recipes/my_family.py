@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankone.problems.rank_one import Vector
+from rankone.numerics.arrays import Floats
 from rankone.problems.registry import family
 
 
 @family("my-family")
-def my_family(n_rows: int, n_cols: int, drop: float = 0.1) -> tuple[Vector, Vector]:
+def my_family(n_rows: int, n_cols: int, drop: float = 0.1) -> tuple[Floats, Floats]:
     """Probabilities fall from 0.9 by `drop` at every step, and never below 0.
 
     >>> my_family(2, 3).rows.round(1).tolist()

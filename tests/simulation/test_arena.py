@@ -10,8 +10,7 @@ import rankone
 from rankone.errors import InputError
 from rankone.problems import RankOne, lower_bound, save_problems
 from rankone.simulation.arena import Arena, _players
-from rankone.simulation.arena_drifting import DRIFTING_PROBLEMS
-from rankone.simulation.arena_problems import PROBLEMS
+from rankone.simulation.arena_problems import DRIFTING_PROBLEMS, PROBLEMS
 
 SMALL = ["two-by-two", "trap-6"]
 
@@ -124,7 +123,7 @@ def test_continues_where_it_stopped(tmp_path, monkeypatch):
     [
         ({"problems": ["three-by-three"]}, "expected a problem of the arena - got three-by-three"),
         ({"problems": ["two-by-tow"]}, "did you mean two-by-two"),
-        ({"half": "third"}, "expected half 'tune', 'report' or 'headlines'"),
+        ({"half": "third"}, "expected half as one of tune, report, headlines"),
         ({"problems": ["two-by-two"], "half": "report"}, "problems of the half 'report'"),
         ({"runs": 0}, "runs as a whole number"),
         ({"stretch": 0}, "stretch as a whole number"),

@@ -6,7 +6,7 @@ import pytest
 import rankone
 from rankone.errors import InputError
 from rankone.lists import CURVE
-from rankone.simulation.arena_lists import LIST_PROBLEMS, WORLDS, random_loss
+from rankone.simulation.arena_problems import LIST_PROBLEMS, WORLDS, random_loss
 
 SMALL = ["pbm-10x3-last", "cascade-10x3-close"]
 

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 import rankone
-from rankone.cli._executors import executor_of
+from rankone.cli._options import executor_of
 from rankone.errors import InputError, MissingExtra, WorkerError
-from rankone.simulation.cluster import cluster as connect
+from rankone.simulation.executors import cluster as connect
 from rankone.simulation.executors import explained, packed, parallelism
 from rankone.simulation.work_unit import Unit, do, versions
 
@@ -53,8 +53,8 @@ def loaded_loops():
     from rankone.kernels.play import play
 
     counts = collections.Counter()
-    for module in ("rankone.policies.pairs.kl_ucb", "rankone.policies.pairs.rank1elim"):
-        stats = compiled(play, module, "rankone.problems.rank_one").stats
+    for module in ("rankone.policies.factors.kl_ucb", "rankone.policies.factors.elimination.rank1elim"):
+        stats = compiled(play, module, "rankone.problems.product_world").stats
         for signature, count in (stats.cache_hits + stats.cache_misses).items():
             counts[str(signature[0])] += count
     return dict(counts)

@@ -11,7 +11,7 @@ import rankone
 from rankone.cli import build_app
 from rankone.errors import InputError
 from rankone.problems import Product
-from rankone.simulation.arena_factors import FACTOR_PROBLEMS
+from rankone.simulation.arena_problems import FACTOR_PROBLEMS
 
 PAGE = rankone.Product({"headline": [0.9, 0.3], "image": [0.8, 0.3, 0.2], "button": [0.9, 0.2]}, name="page")
 

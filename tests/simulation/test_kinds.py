@@ -8,7 +8,7 @@ import rankone
 from rankone.errors import DecisionError, InputError
 from rankone.numerics.seeds import generator
 from rankone.pages.report import report
-from rankone.policies.scheduled_play import Schedule, rehearse
+from rankone.policies.scheduled_play import Schedule, replay_schedule
 from rankone.problems.base import problem_from_dict, problem_to_dict
 from rankone.simulation.feedback import as_feedback
 from tests import kinds
@@ -128,11 +128,11 @@ SAYS = "expected a policy that plays {}, as .* asks for - got {}, which plays {}
         (lambda _: rankone.explain("test-ranking", "needle:2x2"), ("pairs", "test-ranking", "lists")),
         (lambda folder: rankone.Experiment("x", 2, 2, "test-ranking", folder / "x.db"), ("pairs", "test-ranking", "lists")),
         (
-            lambda _: rehearse(kinds.Ranking(), np.ones((2, 2)), Schedule.at_once(3), generator(0)),
+            lambda _: replay_schedule(kinds.Ranking(), np.ones((2, 2)), Schedule.at_once(3), generator(0)),
             ("pairs", "test-ranking", "lists"),
         ),
     ],
-    ids=["simulate", "simulate a list", "sweep", "sweep of a list", "arena", "explain", "Experiment", "rehearse"],
+    ids=["simulate", "simulate a list", "sweep", "sweep of a list", "arena", "explain", "Experiment", "replay_schedule"],
 )  # fmt: skip
 def test_a_mismatch_is_refused_up_front(meet, said, tmp_path):
     with pytest.raises(InputError, match=SAYS.format(*said) if said else "in a problem, policy, horizon or feedback"):
@@ -150,7 +150,7 @@ def test_a_policy_that_looks_at_the_context_is_refused_where_there_is_none(tmp_p
         ),
     }
     for whose, meet in meetings.items():
-        said = f"expected a context from {whose} - got none, and 'decide' for the state SegmentState looks at it - "
+        said = f"expected a context from {whose} - got none, and test-segments looks at it - "
         with pytest.raises(InputError, match=said):
             meet()
     assert rankone.as_policy("test-segments").agent(2, 2, n_context=1).ask([1.0]).tag == 1
@@ -163,7 +163,8 @@ def test_what_needs_rows_and_columns_says_so():
         lambda: rankone.lower_bound(CASCADE, 9),
     ):
         with pytest.raises(
-            InputError, match=r"expected a rank-1 problem, .* - got <Cascade test-cascade: 5 x 3> - try"
+            InputError,
+            match=r"expected a (rank-1 problem|problem of factors), .* - got <Cascade test-cascade: 5 x 3> - try",
         ):
             ask()
 
@@ -178,10 +179,12 @@ def test_an_arena_of_all_policies_leaves_other_kinds_out():
 
 
 def test_a_policy_that_plays_something_unheard_of_is_refused():
-    with pytest.raises(InputError, match=r"expected Dancer.plays as one of pair, combination, list - got tango"):
+    with pytest.raises(
+        InputError, match=r"expected Dancer.decision_kind as one of pair, combination, list - got tango"
+    ):
 
         class Dancer(rankone.Policy):
-            plays = "tango"
+            decision_kind = "tango"
 
 
 def test_an_unfinished_problem_says_what_is_missing():
@@ -201,10 +204,4 @@ def test_recommended_policies_play_pairs():
         {"guarantee": True},
         {"rank1": False},
     ):
-        assert rankone.recommend(**settings).policy.plays != "list"
-
-
-def test_a_seed_by_place_is_an_old_spelling():
-    with pytest.warns(DeprecationWarning, match="a seed after n_rows and n_cols is deprecated: use seed="):
-        agent = rankone.Agent("challengers", 3, 4, 7)
-    assert agent.ask() == rankone.Agent("challengers", 3, 4, seed=7).ask()
+        assert rankone.recommend(**settings).policy.decision_kind != "list"

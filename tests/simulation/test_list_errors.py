@@ -17,9 +17,9 @@ WRONG = {
     "a policy of more positions": (lambda: rankone.as_policy("cascade-ts").agent(2, 3), "got 3 positions for 2 items"),
     "examination 0": (
         lambda: PBM([0.3, 0.2], [1.0, 0.0]),
-        r"expected probabilities in \(0, 1\] as examination - got 0.0 at index 1 - leave out what nobody ever sees",
+        r"expected probabilities in \(0, 1\] in examination - got 0.0 at index 1 - leave out what nobody ever sees",
     ),
-    "examination above 1": (lambda: PBM([0.3, 0.2], [1.0, 1.5]), r"in \(0, 1\] as examination - got 1.5 at index 1"),
+    "examination above 1": (lambda: PBM([0.3, 0.2], [1.0, 1.5]), r"in \(0, 1\] in examination - got 1.5 at index 1"),
     "examination that a policy is told": (
         lambda: rankone.as_policy("bc-ts:examination=1x1.5"),
         r"expected examination in \(0, 1\] at every position - got 1.5 - ",
@@ -39,7 +39,7 @@ WRONG = {
     ),
     "an item twice": (
         lambda: Cascade([0.3, 0.2], 1, item_names=["a", "a"]),
-        "expected item_names that differ - got 'a' more than once - ",
+        "expected distinct item_names - got 'a' more than once - ",
     ),
     "a pair policy on lists": (
         lambda: rankone.simulate("cascade:4x2", "challengers", 10, runs=1, workers=1),

@@ -48,7 +48,7 @@ def test_whatever_takes_long_takes_progress(tmp_path, capsys: pytest.CaptureFixt
 
 
 def test_a_stop_that_nobody_knows_is_refused() -> None:
-    with pytest.raises(InputError, match="expected on_stop as 'return' or 'raise' - got never"):
+    with pytest.raises(InputError, match="expected on_stop as one of return, raise - got never"):
         rankone.simulate("needle:2x2", "uniform", 10, on_stop="never")  # type: ignore[arg-type]
 
 

@@ -10,8 +10,7 @@ from benchmarks.which_policy import BEGIN, END, FEEDBACK, POLICIES
 
 import rankone
 from rankone.errors import InputError
-from rankone.simulation.recommend import BATCHES_SHARE, COMPARED_WITH, LATE_SHARE, THOMPSON_LATE
-from rankone.simulation.recommend_lists import ADVICE
+from rankone.simulation.recommend import ADVICE, BATCHES_SHARE, COMPARED_WITH, LATE_SHARE, THOMPSON_LATE
 from tests.own_policies import own_policies
 
 
@@ -62,8 +61,8 @@ def test_bad_horizon():
 
 
 @pytest.mark.parametrize("name", own_policies("all"))
-def test_every_policy_says_what_it_suits(name):
-    assert rankone.known_policies()[name].suits
+def test_every_policy_says_when_to_use_it(name):
+    assert rankone.known_policies()[name].use_when
 
 
 def measured():

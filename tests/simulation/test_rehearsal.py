@@ -8,10 +8,10 @@ import pytest
 
 import rankone
 from rankone.errors import InputError
-from rankone.kernels.steering import EXPLORE
+from rankone.evidence.steering import EXPLORE
 from rankone.numerics.seeds import generator
-from rankone.simulation.movements import MOVEMENTS, movement
-from rankone.simulation.rehearsal import rehearse
+from rankone.simulation.plans.rehearsal import MOVEMENTS, movement, simulate_experiment
+from tests.levels import numbers
 
 HALVED = rankone.RankOne([0.35, 0.2, 0.15], [0.8, 0.4])  # room for a site whose rate doubles
 PROBLEM = rankone.RankOne([0.7, 0.4, 0.3], [0.8, 0.4])
@@ -20,12 +20,14 @@ PROBLEM = rankone.RankOne([0.7, 0.4, 0.3], [0.8, 0.4])
 @pytest.mark.parametrize(("goal", "decided"), [("decide", True), ("both", True), ("earn", False)])
 def test_a_rehearsal_is_what_an_experiment_does(goal: str, decided: bool) -> None:
     visitors, seed, site = 1_000, 5, movement("cycle", 1_000)
-    (found,) = rehearse(PROBLEM, goal=goal, site=site, visitors=visitors, checkpoints=[300], seed=seed, runs=1)
+    (found,) = simulate_experiment(
+        PROBLEM, goal=goal, site=site, visitors=visitors, checkpoints=[300], seed=seed, runs=1
+    )
     luck, lost, losses, verdict = generator(seed, "visitors"), 0.0, [], None
     with rankone.Experiment("rehearsed", rows=3, cols=2, db=":memory:", goal=goal, seed=seed) as experiment:
         for number in range(visitors):
             decision = experiment.ask()
-            rate = PROBLEM.means[decision.row, decision.col]
+            rate = PROBLEM.means[tuple(numbers(experiment, decision))]
             experiment.tell(decision, clicked=luck.random() < site[number] * rate)
             lost += site[number] * (PROBLEM.best_mean - rate)
             losses.append(lost)
@@ -39,7 +41,7 @@ def test_a_rehearsal_is_what_an_experiment_does(goal: str, decided: bool) -> Non
 
 def test_after_the_verdict_it_stops_plays_on_or_weighs_on() -> None:
     runs = {
-        after: rehearse(PROBLEM, goal="decide", visitors=3_000, after=after, runs=2)
+        after: simulate_experiment(PROBLEM, goal="decide", visitors=3_000, after=after, runs=2)
         for after in ("stop", "play", "weigh")
     }
     assert [run.verdict for run in runs["stop"]] == [run.verdict for run in runs["weigh"]]
@@ -48,16 +50,16 @@ def test_after_the_verdict_it_stops_plays_on_or_weighs_on() -> None:
 
 
 def test_no_verdict_says_what_was_lost() -> None:
-    (found,) = rehearse(PROBLEM, goal="decide", visitors=40, runs=1)
+    (found,) = simulate_experiment(PROBLEM, goal="decide", visitors=40, runs=1)
     assert (found.verdict, found.pair, found.wrong) == (None, None, False)
     assert found.lost == found.losses[-1] > 0.0
 
 
 def test_bad_input() -> None:
     with pytest.raises(InputError, match="click rates from 0 to 1 at all times"):
-        rehearse(PROBLEM, site="doubled", runs=1)
-    with pytest.raises(InputError, match="a movement: steady"):
-        rehearse(PROBLEM, site="sideways", runs=1)
+        simulate_experiment(PROBLEM, site="doubled", runs=1)
+    with pytest.raises(InputError, match="site as one of steady"):
+        simulate_experiment(PROBLEM, site="sideways", runs=1)
 
 
 @pytest.mark.parametrize("name", MOVEMENTS)
@@ -73,7 +75,7 @@ def test_equal_levels_are_hardly_ever_told_apart_while_the_site_moves(policy: st
     """The promise is 5 % of experiments; `python -m benchmarks verdicts` has 400 runs of each movement."""
     equal, found = rankone.RankOne([0.5, 0.5], [0.4, 0.4]), []
     for site in MOVEMENTS:
-        found += rehearse(equal, policy=policy, goal=goal, site=site, visitors=1_500, after="weigh", runs=15)
+        found += simulate_experiment(equal, policy=policy, goal=goal, site=site, visitors=1_500, after="weigh", runs=15)
     most = len(found) * 0.05 + 3.0 * math.sqrt(len(found) * 0.05 * 0.95)  # more in one experiment of 740
     assert sum(each.verdict is not None for each in found) <= most
     assert sum(each.beaten_wrongly > 0 for each in found) <= most
@@ -81,5 +83,5 @@ def test_equal_levels_are_hardly_ever_told_apart_while_the_site_moves(policy: st
 
 def test_unequal_levels_are_told_apart_while_the_site_moves() -> None:
     for site in MOVEMENTS:
-        found = rehearse(HALVED, goal="both", site=site, visitors=8_000, after="stop", runs=5)
+        found = simulate_experiment(HALVED, goal="both", site=site, visitors=8_000, after="stop", runs=5)
         assert [(each.pair, each.wrong) for each in found] == [((0, 0), False)] * 5

@@ -43,17 +43,6 @@ def test_a_full_disk_loses_no_finished_run(tmp_path):
     assert again.table.equals(study().table)
 
 
-def test_runs_that_do_not_name_their_code_are_played_again(tmp_path):
-    first = study(runs=2, out=tmp_path)
-    runs = tmp_path / "runs.jsonl"
-    entries = [json.loads(line) for line in runs.read_text().splitlines()]
-    for entry in entries:
-        del entry["code"]  # as it was before runs named it
-    runs.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
-    assert study(runs=2, out=tmp_path).table.equals(first.table)
-    assert runs.read_text().count('"code"') == 2
-
-
 def test_lines_that_are_no_runs_are_refused_by_their_number(tmp_path):
     study(runs=2, out=tmp_path)
     runs = tmp_path / "runs.jsonl"

@@ -9,7 +9,7 @@ import pytest
 import rankone
 from rankone.cli import build_app
 from rankone.errors import InputError, MissingExtra
-from rankone.simulation.grid import plan
+from rankone.simulation.grid import lay_out
 from rankone.simulation.sweep_file import read_sweeps, shipped_sweeps
 
 COMMON = {"horizon": 1_000, "runs": 3, "seed": 5, "workers": 1}
@@ -176,7 +176,7 @@ def test_a_file_without_names_is_one_sweep(tmp_path):
 def test_shipped_sweeps_are_sound(name):
     for written in read_sweeps(name):
         settings = {key: value for key, value in written.settings.items() if key not in ("runs", "seed")}
-        assert len(plan(**settings).points) >= 8
+        assert len(lay_out(**settings).points) >= 8
 
 
 def test_the_command(tmp_path, capsys):

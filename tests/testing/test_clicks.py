@@ -63,7 +63,7 @@ def test_an_example_that_is_not_recognised():
 def test_an_example_that_is_not_read():
     shop = make_format(example=b"search,item,position,clicked\nred,a,one,0\nred,b,2,1\n")
     said = failure(FormatSuite, format=shop)
-    assert "the example of test-shop to be read - got expected at most 1.0% rows" in said
+    assert "the example of test-shop to be read - got expected at most 1% rows" in said
 
 
 def test_an_example_without_clicks():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rankone.errors import ConformanceError, InputError
-from rankone.kernels.policy import choose, settled, update
+from rankone.kernels.policy import decide, learn, relearn, settled
 from rankone.policies import base
 from rankone.policies.base import Policy, check_sizes
 from rankone.testing import PolicySuite
@@ -20,38 +20,44 @@ def _forget(monkeypatch):
     monkeypatch.setattr(base._POLICIES, "_origins", dict(base._POLICIES._origins))
 
 
-def greedy(state, rng):
+def greedy(state, context, rng, shown):
     n_rows, n_cols = state.pulls.shape
+    shown[0], shown[1] = int(rng.random() * n_rows), int(rng.random() * n_cols)
     if rng.random() < 0.1:
-        return int(rng.random() * n_rows), int(rng.random() * n_cols), 0
-    best, row, col = -1.0, 0, 0
-    for i in range(n_rows):
-        for j in range(n_cols):
-            index = (state.clicks[i, j] + rng.random()) / (state.pulls[i, j] + 1.0)
+        return 0
+    best = -1.0
+    for row in range(n_rows):
+        for col in range(n_cols):
+            index = (state.clicks[row, col] + rng.random()) / (state.pulls[row, col] + 1.0)
             if index > best:
-                best, row, col = index, i, j
-    state.last[0], state.last[1] = row, col
-    return row, col, 0
+                best, shown[0], shown[1] = index, row, col
+    state.last[0], state.last[1] = shown[0], shown[1]
+    return 0
 
 
-def count(state, row, col, tag, reward):
-    state.pulls[row, col] += 1
-    state.clicks[row, col] += reward
+def count(state, shown, tag, outcome):
+    state.pulls[shown[0], shown[1]] += 1
+    state.clicks[shown[0], shown[1]] += outcome[0]
 
 
-def make(name, choosing: Any = greedy, updating: Any = count, **members):
+def count_known(state, shown, pulls, clicks):
+    state.pulls[shown[0], shown[1]] += pulls
+    state.clicks[shown[0], shown[1]] += clicks
+
+
+def make(name, deciding: Any = greedy, learning: Any = count, relearning: Any = count_known, **members):
     """A policy that is right but for what is given."""
     fields = [("pulls", np.ndarray), ("clicks", np.ndarray), ("last", np.ndarray)]
     state_class = NamedTuple(f"{name.title()}State", fields)
-    choose.register(state_class)(choosing)
-    if updating is not None:
-        update.register(state_class)(updating)
+    for kernel, function in ((decide, deciding), (learn, learning), (relearn, relearning)):
+        if function is not None:
+            kernel.register(state_class)(function)
 
     def start(self, n_rows, n_cols):
         check_sizes(n_rows, n_cols)
         return state_class(np.zeros((n_rows, n_cols)), np.zeros((n_rows, n_cols)), np.zeros(2, np.int64))
 
-    body = {"__doc__": "A policy.", "suits": "a test", "start": start, **members}
+    body = {"__doc__": "A policy.", "use_when": "a test", "start": start, **members}
     body["__annotations__"] = {"name": ClassVar[str], **members.get("__annotations__", {})}
     return dataclass(frozen=True)(
         type(name.title(), (Policy,), {"name": name, "__module__": __name__, **body})
@@ -72,62 +78,75 @@ def test_a_policy_that_is_right_passes():
 
 
 def test_choices_out_of_range():
-    said = failure(make("outside", choosing=lambda state, rng: (0, state.pulls.shape[1], 0))[0]())
-    assert "a level of each factor, from 0 on and below 1, 1 - got (0, 1) - see what `choose` returns" in said
+    def outside(state, context, rng, shown):
+        shown[0], shown[1] = 0, state.pulls.shape[1]
+        return 0
+
+    said = failure(make("outside", deciding=outside)[0]())
+    assert "a level of each factor, from 0 on and below 1, 1 - got (0, 1) - see what `decide` fills in" in said
 
 
-def test_no_update():
-    said = failure(make("deaf", updating=None)[0](), error=InputError)
-    assert "'update' for the state DeafState - got none - register one" in said
+def test_no_learning():
+    said = failure(make("deaf", learning=None)[0](), error=InputError)
+    assert "'learn' for the state DeafState - got none - register one" in said
 
 
-def test_an_update_that_learns_nothing():
-    def nothing(state, row, col, tag, reward):
-        state.pulls[row, col] += 1
+def test_learning_nothing():
+    def nothing(state, shown, tag, outcome):
+        state.pulls[shown[0], shown[1]] += 1
 
-    said = failure(make("stubborn", updating=nothing)[0](), "test_finds_what_is_clicked")
+    said = failure(make("stubborn", learning=nothing)[0](), "test_finds_what_is_clicked")
     assert "the pair (1, 2), which alone is clicked, in most decisions - got " in said
 
 
 def test_outcomes_that_are_filed_under_the_last_decision():
-    def to_the_last(state, row, col, tag, reward):
+    def to_the_last(state, shown, tag, outcome):
         state.pulls[state.last[0], state.last[1]] += 1
-        state.clicks[state.last[0], state.last[1]] += reward
+        state.clicks[state.last[0], state.last[1]] += outcome[0]
 
-    policy = make("hasty", updating=to_the_last)[0]()
+    policy = make("hasty", learning=to_the_last)[0]()
     said = failure(policy, "test_an_outcome_is_filed_under_its_own_decision")
-    assert "let `update` go by its row, column and tag, not by the last decision" in said
+    assert "let `learn` go by what was shown and its tag, not by the last decision" in said
 
 
-def test_tags_that_nobody_remembers():
-    def by_tag(state, row, col, tag, reward):
-        state.pulls[row, col] += tag
-
-    policy = make("forgetful", updating=by_tag)[0]()
+def test_nothing_to_start_afresh_with():
+    policy = make("forgetful", relearning=None)[0]()
     said = failure(policy, "test_starts_afresh_on_what_is_known", error=InputError)
-    assert "a kernel 'recall' for the state ForgetfulState - got none" in said
+    assert "a kernel 'relearn' for the state ForgetfulState - got none" in said
+
+
+def test_a_context_that_the_policy_does_not_say_it_looks_at():
+    def curious(state, context, rng, shown):
+        shown[0], shown[1] = int(context[0]), int(rng.random() * state.pulls.shape[1])
+        return 0
+
+    said = failure(make("curious", deciding=curious)[0](), "test_says_whether_it_looks_at_the_context")
+    assert "write uses_context: ClassVar[bool] = True" in said
 
 
 def test_waiting_for_an_outcome_that_never_comes():
-    def patient(state, rng):
+    def patient(state, context, rng, shown):
+        shown[0] = shown[1] = 0
         if state.last[0] > state.last[1]:  # more asked than told
-            return 0, 0, 0
+            return 0
         state.last[0] += 1
-        return int(rng.random() * state.pulls.shape[0]), int(rng.random() * state.pulls.shape[1]), 0
+        shown[0], shown[1] = int(rng.random() * state.pulls.shape[0]), int(rng.random() * state.pulls.shape[1])
+        return 0
 
-    def tick(state, row, col, tag, reward):
+    def tick(state, shown, tag, outcome):
         state.last[1] += 1
 
-    policy = make("patient", choosing=patient, updating=tick)[0]()
+    policy = make("patient", deciding=patient, learning=tick)[0]()
     said = failure(policy, "test_finds_it_when_outcomes_are_late_or_missing")
     assert "wait for no outcome before the next decision: it may never come" in said
 
 
 def test_randomness_of_its_own():
-    def own(state, rng):
-        return int(np.random.random() * state.pulls.shape[0]), int(rng.random() * state.pulls.shape[1]), 0  # noqa: NPY002
+    def own(state, context, rng, shown):
+        shown[0], shown[1] = int(np.random.random() * state.pulls.shape[0]), int(rng.random() * state.pulls.shape[1])  # noqa: NPY002
+        return 0
 
-    policy = make("dicey", choosing=own)[0]()
+    policy = make("dicey", deciding=own)[0]()
     assert "the same decisions from a copy of the state" in failure(policy, "test_a_copied_state_goes_on_the_same")
     said = failure(policy, "test_a_journal_is_replayed_bit_for_bit")
     assert "the same decisions when the journal is replayed - got another one at event" in said
@@ -163,9 +182,9 @@ def test_a_state_that_runs_share():
 @pytest.mark.parametrize(
     ("members", "test", "said"),
     [
-        ({"suits": ""}, "test_says_what_it_is_and_what_it_suits", "a text Lacking.suits - got  - say in a few words"),
-        ({"__doc__": "A policy"}, "test_says_what_it_is_and_what_it_suits", "a whole sentence - got A policy - say"),
-        ({"__doc__": None}, "test_says_what_it_is_and_what_it_suits", "a whole sentence - got Lacking() - say"),
+        ({"use_when": ""}, "test_says_what_it_is_and_when_to_use_it", "a text Lacking.use_when - got  - say in a few words"),
+        ({"__doc__": "A policy"}, "test_says_what_it_is_and_when_to_use_it", "a whole sentence - got A policy - say"),
+        ({"__doc__": None}, "test_says_what_it_is_and_when_to_use_it", "a whole sentence - got Lacking() - say"),
         ({"start": lambda self, n_rows, n_cols: None}, "test_the_state_is_plain_arrays", "a NamedTuple from start()"),
         (
             {"start": lambda self, n_rows, n_cols: None},
@@ -178,7 +197,7 @@ def test_a_state_that_runs_share():
             "parameters of Lacking(sides=()) that JSON keeps - got {'sides': ()}",
         ),
     ],
-    ids=["suits", "sentence", "docstring", "state", "sizes", "parameters"],
+    ids=["use_when", "sentence", "docstring", "state", "sizes", "parameters"],
 )  # fmt: skip
 def test_what_is_missing(members, test, said):
     assert said in failure(make("lacking", **members)[0](), test)

@@ -120,7 +120,7 @@ def test_values_that_lead_nowhere():
 
 def test_a_policy_of_another_kind():
     suite = ProblemSuite()
-    suite.problem = make("listed", asks_for="list")[0]
+    suite.problem = make("listed", decision_kind="list")[0]
     with pytest.raises(InputError, match="a policy that plays lists, as listed asks for - got uniform"):
         suite.test_a_policy_plays_in_it()
 

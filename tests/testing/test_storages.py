@@ -5,7 +5,7 @@ import contextlib
 import pytest
 
 from rankone.errors import ConformanceError
-from rankone.serving.storage.sqlite import SQLiteStorage
+from rankone.live.storage.sqlite import SQLiteStorage
 from rankone.testing import StorageSuite
 
 

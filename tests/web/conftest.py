@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.serving.conftest import db, postgres, postgres_db, sqlite_db  # noqa: F401 - fixtures
+from tests.live.conftest import db, postgres, postgres_db, sqlite_db  # noqa: F401 - fixtures
 
 from .browser import browser, open_page  # noqa: F401 - fixtures
 from .helpers import HOMEPAGE, Api, ServerProcess, running

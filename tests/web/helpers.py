@@ -14,8 +14,9 @@ import time
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
+from rankone.live.journal.events import COLUMNS
 from rankone.web.server.app import create_app
-from rankone.web.server.connection_limits import make_server
+from rankone.web.server.http.connection_limits import make_server
 from rankone.web.server.limits import Limits
 
 ROOT = Path(__file__).parents[2]
@@ -112,11 +113,12 @@ def free_port():
 class ServerProcess:
     """``rankone serve`` as a process, to be killed and started again at the same address."""
 
-    def __init__(self, db, *options, log_folder=None, secure=False, listens=None):
-        self.port, self._place = free_port(), listens
+    def __init__(self, db, *options, log_folder=None, secure=False, listens=None, folder=None):
+        self.port, self._place, self._folder = free_port(), listens, folder
         self.url = f"http{'s' * secure}://127.0.0.1:{self.port}"
         self._command = [
             sys.executable,
+            "-P",
             "-m",
             "rankone",
             "serve",
@@ -132,7 +134,7 @@ class ServerProcess:
     def start(self):
         env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
         with self._log.open("w") as log:
-            self.process = subprocess.Popen(self._command, env=env, stderr=log)
+            self.process = subprocess.Popen(self._command, env=env, stderr=log, cwd=self._folder)
         while not self._listens():
             assert self.process.poll() is None, self._log.read_text()
             time.sleep(0.01)
@@ -149,6 +151,19 @@ class ServerProcess:
     def end(self, how=signal.SIGTERM):
         self.process.send_signal(how)
         return self.process.wait()
+
+
+def copy_experiment(database, count):
+    """Enter the first experiment of a database, whose name is 0, again under other names: 1, 2, ..."""
+    columns = ", ".join(COLUMNS)
+
+    def copy(storage):
+        for number in range(1, 1 + count):
+            storage.query("INSERT INTO rankone_experiments (id, name) VALUES ({}, {})", (number + 1, str(number)))
+            copied = f"SELECT {number + 1}, {columns} FROM rankone_journal WHERE experiment = 1"
+            storage.query(f"INSERT INTO rankone_journal (experiment, {columns}) {copied}")
+
+    database.use(copy)
 
 
 def peak_mebibytes(server):

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
+from rankone.live import Database, Experiment
 from rankone.numerics.seeds import generator
-from rankone.serving import Database, Experiment
 
-from ..serving.helpers import Clock
+from ..live.helpers import Clock
 from .browser import ARGUMENTS, CHROMIUM, shown
 from .helpers import running
 
@@ -80,7 +80,7 @@ def product(levels):
 def alarm(database):
     """What is best changes, and the experiment begins anew."""
     visitors = Visitors("alarm", 8_000)
-    settings = {"goal": "both", "on_change": "restart", "clock": visitors.clock}
+    settings = {"goal": "both", "watch": {"change": "restart"}, "clock": visitors.clock}
     experiment = Experiment("alarm", ["summer", "winter"], ["left", "right"], db=database, seed=1, **settings)
     for liked in ("summer", "winter"):
         visitors.visit(experiment, 4_000, likes({liked: 0.6, "left": 0.8, "right": 0.5}))

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from rankone.serving import Experiment
+from rankone.live import Experiment
 from rankone.web.server.app import OPERATIONS
 
 from .helpers import HOMEPAGE, Api, running
@@ -28,10 +28,10 @@ def tell(api, decision, clicked, name="homepage"):
 
 
 def test_create_show_list(api):
-    name = make(api, "created", window=600, auto_stop=0.05, max_open=10)
+    name = make(api, "created", window=600, stopping={"auto": True}, waiting={"max_open": 10})
     shown = api.on(name, "GET", "").json()
-    assert shown["rows"] == ["A", "B", "C"]
-    assert (shown["window"], shown["auto_stop"], shown["max_open"]) == (600.0, 0.05, 10)
+    assert shown["factors"]["row"] == ["A", "B", "C"]
+    assert (shown["window"], shown["stopping"]["auto"], shown["waiting"]["max_open"]) == (600.0, True, 10)
     again = HOMEPAGE | {"name": name}
     assert api("POST", "/v1/experiments", again).status == 200
     assert api("POST", "/v1/experiments", again | {"policy": "kl-ucb"}).code == "settings-differ"
@@ -39,35 +39,47 @@ def test_create_show_list(api):
 
 
 def test_settings_of_a_verdict(api):
-    name = make(api, "with a control", policy=None, goal="decide", margin=0.05, control=["A", "1"], share=0.2)
+    name = make(
+        api,
+        "with a control",
+        policy=None,
+        goal="decide",
+        stopping={"margin": 0.05},
+        control={"levels": ["A", "1"], "share": 0.2},
+    )
     shown = api.on(name, "GET", "").json()
-    assert (shown["goal"], shown["explore"], shown["exploring"], shown["margin"]) == ("decide", 1.0, 1.0, 0.05)
-    assert (shown["control"], shown["share"]) == (["A", "1"], 0.2)
+    assert (shown["goal"], shown["explore"], shown["exploring"], shown["stopping"]["margin"]) == (
+        "decide",
+        1.0,
+        1.0,
+        0.05,
+    )
+    assert shown["control"] == {"levels": ["A", "1"], "share": 0.2}
     found = api.on(name, "GET", "/report").json()
-    assert (found["control_row"], found["control_share"], found["basis"]) == ("A", 0.2, "any")
+    assert (found["control"]["row"], found["control_share"], found["basis"]) == ("A", 0.2, "any")
     figures = api("GET", "/metrics").body.decode()
     for line in ("rankone_doubt", "rankone_decided", "rankone_exploring", "rankone_sample_ratio_mismatches"):
         assert f'{line}{{experiment="{name}"}}' in figures
-    retired = api.on(name, "POST", "/rows/retire", {"name": "A"})
-    assert (retired.status, retired.json()["expected"]) == (422, "a row that is not the control's")
+    retired = api.on(name, "POST", "/levels/retire", {"factor": "row", "name": "A"})
+    assert (retired.status, retired.json()["expected"]) == (422, "a level of 'row' that is not the control's")
 
 
 @pytest.mark.parametrize(
     "change",
     [
         {"goal": "win"},
-        {"margin": 1.1},
+        {"stopping": {"margin": 1.1}},
         {"explore": -0.1},
-        {"control": ["A"]},
-        {"control": ["D", "1"]},
-        {"control": "A,1"},
-        {"share": 0.1},
-        {"control": ["A", "1"], "share": 1},
-        {"per_segment": True, "policy": "uts"},
-        {"per_segment": "phones"},
-        {"per_segment": True, "policy": None, "on_misfit": "insure"},
-        {"on_change": "shout"},
-        {"on_misfit": "restart"},
+        {"control": {"levels": ["A"]}},
+        {"control": {"levels": ["D", "1"]}},
+        {"control": {"levels": "A,1"}},
+        {"control": {"share": 0.1}},
+        {"control": {"levels": ["A", "1"], "share": 1}},
+        {"watch": {"per_segment": True}, "policy": "uts"},
+        {"watch": {"per_segment": "phones"}},
+        {"watch": {"per_segment": True, "interaction": "test-all"}, "policy": None},
+        {"watch": {"change": "shout"}},
+        {"watch": {"interaction": "restart"}},
     ],
 )
 def test_settings_of_a_verdict_that_make_no_sense(api, change):
@@ -80,7 +92,7 @@ def test_settings_of_a_verdict_that_make_no_sense(api, change):
 
 def test_ask_and_tell_one_and_many(api):
     (decision,) = ask(api)
-    assert set(decision) == {"id", "row", "col", "row_name", "col_name", "number", "filler", "levels"}
+    assert set(decision) == {"id", "levels", "number", "filler"}
     told = tell(api, decision, True)
     assert (told.status, told.json()["status"], told.json()["repeated"]) == (200, "learned", False)
     assert tell(api, decision, True).json()["repeated"] is True
@@ -186,27 +198,27 @@ def test_report_is_the_experiments_own(tmp_path):
 
 def test_stop_resume_lines_and_exclude(api):
     name = make(api, "changing")
-    stopped = api.on(name, "POST", "/stop", {"row": "B", "col": "2", "why": "enough"}).json()
+    stopped = api.on(name, "POST", "/stop", {"levels": {"row": "B", "col": "2"}, "why": "enough"}).json()
     assert stopped["stopped"] == "enough"
     (decision,) = ask(api, name)
-    assert (decision["row_name"], decision["col_name"], decision["filler"]) == ("B", "2", True)
+    assert (decision["levels"], decision["filler"]) == ({"row": "B", "col": "2"}, True)
     assert api.on(name, "POST", "/resume").json()["stopped"] is None
     assert api.on(name, "POST", "/resume").code == "invalid"
-    assert api.on(name, "POST", "/rows/add", {"name": "D"}).json() == {"number": 3}
-    assert api.on(name, "POST", "/cols/retire", {"name": "1"}).json() == {"number": 0}
-    assert api.on(name, "POST", "/cols/add", {"name": "1"}).json() == {"number": 0}
-    assert api.on(name, "POST", "/rows/retire", {"name": "A"}).json() == {"number": 0}
-    assert api.on(name, "POST", "/rows/retire", {"name": "A"}).code == "invalid"
+    assert api.on(name, "POST", "/levels/add", {"factor": "row", "name": "D"}).json() == {"number": 3}
+    assert api.on(name, "POST", "/levels/retire", {"factor": "col", "name": "1"}).json() == {"number": 0}
+    assert api.on(name, "POST", "/levels/add", {"factor": "col", "name": "1"}).json() == {"number": 0}
+    assert api.on(name, "POST", "/levels/retire", {"factor": "row", "name": "A"}).json() == {"number": 0}
+    assert api.on(name, "POST", "/levels/retire", {"factor": "row", "name": "A"}).code == "invalid"
     for found in ask(api, name, {"count": 7}):
         api.on(name, "PUT", f"/decisions/{found['id']}/outcome", {"clicked": True, "source": "robot"})
     assert api.on(name, "POST", "/exclude", {"source": "robot"}).json() == {"excluded": 7}
     assert api.on(name, "POST", "/exclude", {}).code == "invalid"
-    assert api.on(name, "POST", "/exclude", {"row": "never there"}).code == "invalid"
+    assert api.on(name, "POST", "/exclude", {"levels": {"row": "never there"}}).code == "invalid"
 
 
 def test_open_decisions_are_voided_in_bulk(api):
-    name = make(api, "crowded", max_open=10, max_age=7200)
-    assert api.on(name, "GET", "").json()["max_age"] == 7200.0
+    name = make(api, "crowded", waiting={"max_open": 10, "max_age": 7200})
+    assert api.on(name, "GET", "").json()["waiting"]["max_age"] == 7200.0
     page = ask(api, name, {"count": 6, "source": "page"})
     ask(api, name, {"count": 4})
     refused = api.on(name, "POST", "/ask")
@@ -219,24 +231,31 @@ def test_open_decisions_are_voided_in_bulk(api):
     assert (late.status, late.json()["status"]) == (202, "late")
     for body in ({}, {"older_than": 0}, {"older_than": 60, "source": ""}, {"older_than": 60, "row": "A"}):
         assert api.on(name, "POST", "/void-open", body).code == "invalid"
-    assert api("POST", "/v1/experiments", HOMEPAGE | {"name": "both", "window": 60, "max_age": 60}).code == "invalid"
+    assert (
+        api("POST", "/v1/experiments", HOMEPAGE | {"name": "both", "window": 60, "waiting": {"max_age": 60}}).code
+        == "invalid"
+    )
 
 
 def test_only_resume_or_the_end_of_its_pair_ends_a_stop(api):
     name = make(api, "stopped")
-    api.on(name, "POST", "/stop", {"row": "B", "col": "2"})
-    changes = [("/rows/add", {"name": "D"}), ("/rows/retire", {"name": "A"}), ("/exclude", {"source": "robot"})]
+    api.on(name, "POST", "/stop", {"levels": {"row": "B", "col": "2"}})
+    changes = [
+        ("/levels/add", {"factor": "row", "name": "D"}),
+        ("/levels/retire", {"factor": "row", "name": "A"}),
+        ("/exclude", {"source": "robot"}),
+    ]
     for path, body in changes:
         assert api.on(name, "POST", path, body).status == 200
         assert api.on(name, "GET", "").json()["stopped"] == "by hand"
         (decision,) = ask(api, name)
-        assert (decision["row_name"], decision["col_name"], decision["filler"]) == ("B", "2", True)
-    assert api.on(name, "POST", "/cols/retire", {"name": "2"}).status == 200
+        assert (decision["levels"], decision["filler"]) == ({"row": "B", "col": "2"}, True)
+    assert api.on(name, "POST", "/levels/retire", {"factor": "col", "name": "2"}).status == 200
     report = api.on(name, "GET", "/report").json()
     assert report["stopped"] is None
-    assert report["resumed"] == "it was stopped on 'B' with '2' until column '2' was retired"
+    assert report["resumed"] == "it was stopped on row 'B', col '2' until col '2' was retired"
     assert report["sentence"].startswith(f"It experiments again: {report['resumed']}. ")
-    assert {decision["col_name"] for decision in ask(api, name, {"count": 20})} <= {"1", "3"}
+    assert {decision["levels"]["col"] for decision in ask(api, name, {"count": 20})} <= {"1", "3"}
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
@@ -341,7 +360,7 @@ def test_a_body_that_is_not_json_is_refused(api):
         {"rows": ["a\nb"]},
         {"name": ".."},
         {"name": ""},
-        {"auto_stop": 0.9},
+        {"stopping": {"error": 0.9}},
         {"window": -1},
         {"seed": 1e3},
     ],

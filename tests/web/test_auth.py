@@ -8,18 +8,18 @@ import pytest
 
 from rankone.client.client import Client
 from rankone.errors import InputError, StorageError
-from rankone.serving import Database, Experiment
-from rankone.serving.export import decisions_table
+from rankone.live import Database, Experiment
+from rankone.live.operate.export import decisions_table
 from rankone.web.server import service
+from rankone.web.server.access.auth import Authenticator, RateLimiter, is_loopback
+from rankone.web.server.access.origins import checked_origin
+from rankone.web.server.access.tokens import create_token, list_tokens
 from rankone.web.server.app import create_app
-from rankone.web.server.auth import Authenticator, RateLimiter, is_loopback
+from rankone.web.server.http.problem_json import Problem
 from rankone.web.server.limits import Limits
-from rankone.web.server.origins import checked_origin
-from rankone.web.server.problem_json import Problem
 from rankone.web.server.serve import check_public
-from rankone.web.server.tokens import create_token, list_tokens
 
-from .helpers import HOMEPAGE, Api, running
+from .helpers import HOMEPAGE, Api, connected, running
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,14 @@ from .helpers import HOMEPAGE, Api, running
         {"Origin": "null"},
         {"Origin": "http://["},
         {"Host": "["},
+        {"Host": "evil@127.0.0.1"},
+        {"Host": "127.0.0.1/evil"},
+        {"Host": "127.0.0.1?evil"},
+        {"Host": "127.0.0.1 evil"},
+        {"Host": "127.0.0.1:evil"},
+        {"Host": ""},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
     ],
 )
 def test_without_tokens_only_this_machine_is_served(api, headers):
@@ -45,7 +53,32 @@ def test_without_tokens_only_this_machine_is_served(api, headers):
 
 def test_pages_of_this_machine_are_served(api):
     host = api.url.removeprefix("http://")
-    assert api("GET", "/v1/experiments", headers={"Origin": f"http://{host}"}).status == 200
+    for own in ({"Origin": f"http://{host}", "Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}):
+        assert api("GET", "/v1/experiments", headers=own).status == 200
+    for name in ("127.0.0.1", "LOCALHOST:80", "[::1]", "[::1]:8000"):
+        assert api("GET", "/v1/experiments", headers={"Host": name}).status == 200
+
+
+@pytest.mark.parametrize(
+    ("header", "values"),
+    [
+        ("Host", ("rankone.example", "127.0.0.1")),
+        ("Host", ("127.0.0.1", "127.0.0.1")),
+        ("Authorization", ("Bearer rk_a_b", "Bearer rk_c_d")),
+        ("Origin", ("https://evil.example", "http://127.0.0.1")),
+        ("Idempotency-Key", ("one", "two")),
+    ],
+)
+def test_a_header_that_comes_twice_is_refused(url, header, values):
+    """A proxy, or a log, may go by the first while we go by the last."""
+    lines = [("Connection", "close"), ("Content-Length", "0"), *((header, value) for value in values)]
+    lines += [] if header == "Host" else [("Host", "127.0.0.1")]
+    head = "".join(f"{name}: {value}\r\n" for name, value in lines)
+    with connected(url) as connection:
+        connection.sendall(f"POST /v1/experiments/homepage/ask HTTP/1.1\r\n{head}\r\n".encode())
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b'"code":"header-twice"' in answer
 
 
 @pytest.mark.parametrize("peer", [("203.0.113.7", 5), ("::ffff:203.0.113.7", 5), ("192.168.1.4", 5), None])
@@ -85,7 +118,7 @@ def test_the_log_warns_too_where_the_database_was_away_at_the_start(tmp_path, ca
             raise error
         return []
 
-    monkeypatch.setattr(service, "read_tokens", read)
+    monkeypatch.setattr(service, "list_tokens", read)
     deadline = time.monotonic() + 60
     with running(tmp_path / "rankone.db"):
         while "--require-token" not in caplog.text and time.monotonic() < deadline:
@@ -173,7 +206,7 @@ def test_allowed_sites_may_call_and_others_may_not(tmp_path):
         assert api.on("homepage", "OPTIONS", "/ask", headers=ours | asked | sent | nearby).status == 200
         stranger = api.on("homepage", "OPTIONS", "/ask", headers=theirs | asked)
         assert (stranger.status, stranger.headers["Access-Control-Allow-Origin"]) == (400, None)
-        answer = api.on("homepage", "POST", "/ask", headers=ours)
+        answer = api.on("homepage", "POST", "/ask", headers=ours | {"Sec-Fetch-Site": "cross-site"})
         assert (answer.status, answer.headers["Access-Control-Allow-Origin"]) == (200, "https://shop.example")
         assert (answer.headers["Access-Control-Expose-Headers"], answer.headers["Vary"]) == ("Retry-After", "Origin")
         refused = api.on("homepage", "POST", "/ask", headers=theirs)

@@ -4,13 +4,14 @@ import contextlib
 import dataclasses
 import json
 import socket
+import sqlite3
 import time
 
 import pytest
 
 from rankone.web.server.limits import Limits
 
-from .helpers import HOMEPAGE, WAIT, Api, connected, running
+from .helpers import HOMEPAGE, WAIT, Api, connected, running, until
 
 SMALL = dataclasses.replace(
     Limits(), header_bytes=2_000, headers=10, header_seconds=0.3, idle_seconds=0.3, answer_seconds=2
@@ -237,3 +238,21 @@ def test_other_protocols_are_not_spoken(small, protocol):
         answer = rest(connection)
     assert answer.startswith(b"HTTP/1.1 200 ")
     assert b"connection: close" in answer.partition(b"\r\n\r\n")[0]
+
+
+def test_who_leaves_amid_several_requests_leaves_no_traceback(sqlite_db, caplog):
+    """The answer to the first is made when nobody is there any more, while the second has come."""
+    ask = b"POST /v1/experiments/homepage/ask HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\n"
+    with running(sqlite_db) as url, contextlib.closing(sqlite3.connect(sqlite_db, isolation_level=None)) as other:
+        assert Api(url)("POST", "/v1/experiments", HOMEPAGE).status == 201
+        assert Api(url).on("homepage", "POST", "/ask").status == 200
+        other.execute("BEGIN IMMEDIATE")  # what was asked waits
+        with connected(url) as connection:
+            connection.sendall(ask + ask)
+            time.sleep(0.2)
+        time.sleep(0.2)
+        other.execute("ROLLBACK")
+        until(lambda: Api(url).on("homepage", "GET", "").json()["decisions"] >= 2)
+        assert Api(url).on("homepage", "POST", "/ask").status == 200
+    assert "Traceback" not in caplog.text
+    assert "Exception" not in caplog.text

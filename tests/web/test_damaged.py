@@ -4,10 +4,12 @@ import sqlite3
 
 import pytest
 
-from rankone.serving import Ask, Database
-from rankone.web.server.tokens import create_token
+from rankone.live import Ask, Database
+from rankone.live.verdict.verdict import verdict_of
+from rankone.web.server import metrics
+from rankone.web.server.access.tokens import create_token
 
-from ..serving.helpers import start
+from ..live.helpers import set_note, start
 from .helpers import Api, running
 
 
@@ -44,3 +46,36 @@ def test_the_others_are_served_and_the_path_is_not_told(damaged):
             assert (answer.status, answer.code) == (500, "damaged")
         for answer in (listed, refused, exported):
             assert db.parent.name.encode() not in answer.body
+
+
+def test_a_bad_note_of_one_experiment_hides_no_other(sqlite_db):
+    with Database(sqlite_db) as database:
+        for name in ("broken", "sound"):
+            start(database, name=name)
+    set_note(sqlite_db, "{")
+    with running(sqlite_db) as url:
+        listed, figures = Api(url)("GET", "/v1/experiments"), Api(url)("GET", "/metrics")
+        assert [each["name"] for each in listed.json()["experiments"]] == ["sound"]
+        assert [each["name"] for each in listed.json()["damaged"]] == ["broken"]
+        assert b'rankone_damaged{experiment="broken"} 1.0' in figures.body
+        assert b'rankone_damaged{experiment="sound"} 0.0' in figures.body
+        assert b'rankone_decisions_total{experiment="sound"} 0.0' in figures.body
+        assert Api(url)("POST", "/v1/experiments/sound/ask", {}).status == 200
+        assert Api(url)("POST", "/v1/experiments/broken/ask", {}).code == "damaged"
+
+
+def test_a_fault_in_the_figures_of_one_experiment_hides_no_other(sqlite_db, monkeypatch):
+    def odd(fold):
+        if fold.settings.name == "odd":
+            raise ZeroDivisionError("an odd fold")
+        return verdict_of(fold)
+
+    with Database(sqlite_db) as database:
+        for name in ("odd", "sound"):
+            start(database, name=name)
+    monkeypatch.setattr(metrics, "verdict_of", odd)
+    with running(sqlite_db) as url:
+        figures = Api(url)("GET", "/metrics")
+        assert figures.status == 200
+        assert b'rankone_damaged{experiment="odd"} 1.0' in figures.body
+        assert b'rankone_decisions_total{experiment="sound"} 0.0' in figures.body

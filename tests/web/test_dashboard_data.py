@@ -4,15 +4,17 @@ import json
 import threading
 
 import numpy as np
+import pytest
 
+from rankone.live import Database, Experiment
+from rankone.live.journal.events import AT, COLUMNS, KIND, Kind
+from rankone.live.report.uniform_benchmark import uniform_rate
 from rankone.numerics.seeds import generator
-from rankone.serving import Database, Experiment
-from rankone.serving.even_test import uniform_rate
-from rankone.serving.journal import AT, KIND, Kind
-from rankone.web.page import timeline as timeline_module
-from rankone.web.page.dashboard_data import MAX_SHOWN, DashboardData
-from rankone.web.page.timeline import SIMULATED, Timeline
-from tests.serving.helpers import Clock, start
+from rankone.web import timeline as timeline_module
+from rankone.web.dashboard_data import MAX_SHOWN, DashboardData
+from rankone.web.timeline import SIMULATED, Timeline
+from tests.levels import row_of
+from tests.live.helpers import Clock, start
 
 
 def watch(experiment, db, clock=lambda: 0.0):
@@ -45,7 +47,7 @@ def test_the_timeline_counts_what_the_journal_holds(db):
         assert sum(point["decisions"] for point in found) == len(asked)
         assert sum(point["outcomes"] for point in found) == len(told)
         assert sum(point["clicks"] for point in found) == experiment.report().outcomes["clicked"]
-    assert timeline.simulated == at_once.simulated == sum(row[10] == SIMULATED for row in asked)
+    assert timeline.simulated == at_once.simulated == sum(row[COLUMNS.index("source")] == SIMULATED for row in asked)
     seconds = timeline.to_dict()["seconds"]
     inside = [row for row in asked if points[3]["at"] <= row[AT] / 1e6 < points[3]["at"] + seconds]
     assert points[3]["decisions"] == len(inside)
@@ -71,15 +73,15 @@ def test_a_view_is_used_again_for_a_second(sqlite_db):
 def test_heat_maps_show_the_busiest_lines_and_the_leader(sqlite_db):
     experiment = start(sqlite_db, n_rows=40, n_cols=2, policy="uniform")
     for decision in experiment.ask(400):
-        experiment.tell(decision.id, decision.row == 39)
+        experiment.tell(decision.id, row_of(decision) == 39)
     views, reader = watch(experiment, sqlite_db)
     view = json.loads(views.view())
     heat, report = view["heat"], view["report"]
-    assert (len(heat["rows"]), len(heat["cols"]), heat["n_rows"]) == (MAX_SHOWN, 2, 40)
-    assert report["best_row"] in heat["rows"]
-    place = heat["rows"].index(report["best_row"])
+    rows, cols = heat["levels"]
+    assert (len(rows), len(cols)) == (MAX_SHOWN, 2)
+    place = rows.index(report["factors"][0]["best"])
     assert sum(heat["clicks"][place]) == report["outcomes"]["clicked"] > 0
-    assert heat["rows"] == sorted(heat["rows"], key=lambda name: int(name.split()[-1]))
+    assert rows == sorted(rows, key=lambda name: int(name.split()[-1]))
     reader.close()
     experiment.close()
 
@@ -93,7 +95,7 @@ def test_views_tell_the_truth_while_others_write(sqlite_db):
     def write():
         while not over.is_set():
             for decision in experiment.ask(5):
-                experiment.tell(decision.id, decision.row == 0)
+                experiment.tell(decision.id, row_of(decision) == 0)
 
     writer = threading.Thread(target=write)
     writer.start()
@@ -119,7 +121,7 @@ def test_the_uniform_split_is_estimated_from_uneven_traffic():
     clicks = np.round(pulls * np.outer(rows, cols)).astype(np.int64)
     assert abs(uniform_rate(pulls, clicks) - rows.mean() * cols.mean()) < 1e-3
     assert uniform_rate(np.full((2, 2), 50), np.zeros((2, 2), np.int64)) == 0.0
-    assert uniform_rate(np.array([[100]]), np.array([[100]])) == 1.0
+    assert uniform_rate(np.array([[100]]), np.array([[100]])) == pytest.approx(1.0)
 
 
 def test_the_uniform_split_is_not_estimated_from_lines_hardly_shown():

@@ -19,9 +19,9 @@ import pytest
 import yaml
 
 from rankone.client.client import Client
-from rankone.serving import Database
+from rankone.live import Database
+from rankone.web.server.access.tokens import create_token
 from rankone.web.server.metrics import _FIGURES
-from rankone.web.server.tokens import create_token
 
 from .helpers import ROOT, WAIT, free_port
 

@@ -6,10 +6,10 @@ import shlex
 import urllib.request
 
 from rankone.client.client import Client
-from rankone.serving import Database
+from rankone.live import Database
+from rankone.web.server.access.tokens import list_tokens
 from rankone.web.server.app import OPERATIONS
 from rankone.web.server.limits import Limits
-from rankone.web.server.tokens import list_tokens
 from tests.reader import command
 from tests.test_docs import ROOT, blocks, commands
 

@@ -1,14 +1,13 @@
 """``rankone create``, ``stop`` and ``resume``: no program is needed, and a running service takes note."""
 
 import json
-import sqlite3
 
 from typer.testing import CliRunner
 
 from rankone.cli import build_app
-from rankone.serving import Ask, Experiment, Tell
-from rankone.serving.storage.schema import SCHEMA
-from tests.serving.journals.record import FOLDER
+from rankone.live import Ask, Experiment, Tell
+from rankone.live.storage import schema
+from tests.live.workers import MADE_UP
 
 from .helpers import Api, running
 
@@ -26,16 +25,20 @@ def test_a_running_service_takes_note(db):
         made = command("create", db, "homepage", *LINES, "--window", 600, "--policy", "ucb1")
         assert made.exit_code == 0, made.output
         (shown,) = api("GET", "/v1/experiments").json()["experiments"]
-        assert (shown["rows"], shown["window"], shown["policy"]) == (["headline A", "headline B"], 600, "ucb1")
+        assert (shown["factors"]["row"], shown["window"], shown["policy"]) == (
+            ["headline A", "headline B"],
+            600,
+            "ucb1",
+        )
         assert api.on("homepage", "POST", "/ask").status == 200
-        stopped = command("stop", db, "homepage", "--row", "headline B", "--col", "image 2")
-        assert "every visitor now sees 'headline B' with 'image 2'" in stopped.output
+        stopped = command("stop", db, "homepage", "--level", "row=headline B", "--level", "col=image 2")
+        assert "every visitor now sees row 'headline B', col 'image 2'" in stopped.output
         (decision,) = api.on("homepage", "POST", "/ask").json()["decisions"]
-        assert (decision["row_name"], decision["col_name"]) == ("headline B", "image 2")
+        assert decision["levels"] == {"row": "headline B", "col": "image 2"}
         listed = json.loads(command("experiments", db, "--json").stdout)
-        assert (listed[0]["shown_row"], listed[0]["shown_col"]) == ("headline B", "image 2")
+        assert listed[0]["shown"] == {"row": "headline B", "col": "image 2"}
         assert command("resume", db, "homepage").exit_code == 0
-        assert api.on("homepage", "GET", "").json()["shown_row"] is None
+        assert api.on("homepage", "GET", "").json()["shown"] is None
 
 
 def test_what_an_experiment_says_of_too_many_open_can_be_set(tmp_path):
@@ -43,23 +46,24 @@ def test_what_an_experiment_says_of_too_many_open_can_be_set(tmp_path):
     assert command("create", db, "homepage", *LINES, "--max-open", 40, "--max-age", 60).exit_code == 0
     with Experiment("homepage", db=db) as experiment:
         settings = experiment.look(lambda fold: fold.settings)
-    assert (settings.max_open, settings.max_age) == (40, 60_000_000)
+    assert (settings.waiting.max_open, settings.waiting.max_age) == (40, 60)
     both = command("create", db, "shop", *LINES, "--window", 600, "--max-age", 60)
     assert "leave out max_age: the window ends what is open" in str(both.exception)
 
 
 def test_what_an_experiment_is_for_can_be_set(tmp_path):
     db = tmp_path / "rankone.db"
-    options = ["--goal", "decide", "--margin", 0.05, "--control", "headline A,image 2", "--share", 0.2]
-    made = command("create", db, "homepage", *LINES, *options, "--auto-stop", 0.1)
+    options = ["--goal", "decide", "--margin", 0.05, "--control", "headline A,image 2", "--control-share", 0.2]
+    made = command("create", db, "homepage", *LINES, *options, "--auto-stop", "--error", 0.1)
     assert made.exit_code == 0, made.output
     assert "goal decide, policy" in made.output
     with Experiment("homepage", db=db) as experiment:
         settings = experiment.look(lambda fold: fold.settings)
-    assert (settings.goal, settings.explore, settings.margin) == ("decide", 1.0, 0.05)
-    assert (settings.control, settings.share) == (("headline A", "image 2"), 0.2)
+    assert (settings.goal, settings.explore, settings.stopping.margin) == ("decide", 1.0, 0.05)
+    assert (settings.control.levels, settings.control.share) == (("headline A", "image 2"), 0.2)
+    assert (settings.stopping.error, settings.stopping.auto) == (0.1, True)
     listed = json.loads(command("experiments", db, "--json").stdout)
-    assert (listed[0]["goal"], listed[0]["control_row"]) == ("decide", "headline A")
+    assert (listed[0]["goal"], listed[0]["control"]["row"]) == ("decide", "headline A")
     assert "decide" in command("experiments", db).stdout
     commas = ["--row", "Hello, you", "--row", "Hi", "--col", "a,b", "--col", "c"]
     assert command("create", db, "commas", *commas, "--control", "Hello, you, a,b").exit_code == 0
@@ -71,7 +75,7 @@ def test_an_experiment_can_begin_with_past_counts(tmp_path):
     past.write_text("\n".join(["headline,image,shown,clicked", *(f"headline {cell}" for cell in cells)]))
     for options, expected in (
         (["--prior", past, "--prior-weight", 2], "--prior-weight above 0 and at most 1"),
-        (["--prior-weight", 0.5], "--prior with --prior-weight"),
+        (["--prior-weight", 0.5], "the counts of a prior"),
         (["--prior", tmp_path / "none.csv"], "check the path"),
     ):
         refused = command("create", db, "homepage", *LINES, *options)
@@ -83,16 +87,17 @@ def test_an_experiment_can_begin_with_past_counts(tmp_path):
     said = " ".join(made.output.split())
     assert "The policy began with 1,200 past impressions, each counted for 0.25 at most" in said
     assert "Past counts of 'headline C' were left out" in said
+    assert "Factors: headline, image; shown: shown; clicked: clicked; slice: none." in said
 
 
 def test_what_an_experiment_cannot_be_for_is_one_sentence_and_leaves_nothing(tmp_path):
     for options, expected in (
-        (["--goal", "win"], "a goal: earn, both, decide"),
-        (["--margin", 2], "margin from 0 to 1"),
-        (["--explore", -1], "explore from 0 to 1"),
+        (["--goal", "win"], "--goal as one of earn, both, decide"),
+        (["--margin", 2], "--margin from 0 to 1"),
+        (["--explore", -1], "--explore from 0 to 1"),
         (["--control", "headline A"], "a control as the names of a row and a column"),
-        (["--control", "headline A,image 9"], "a control whose column is one of image 1, image 2"),
-        (["--share", 0.2], "a control for the share"),
+        (["--control", "headline A,image 9"], "a control whose level of 'col' is one of image 1, image 2"),
+        (["--control-share", 0.2], "the levels of a control"),
     ):
         refused = command("create", tmp_path / "rankone.db", "homepage", *LINES, *options)
         assert refused.exit_code != 0
@@ -119,14 +124,15 @@ def test_one_tokens_traffic_is_undone(tmp_path):
     assert voided.output == "1 decision of 'homepage' voided.\n"
     excluded = command("exclude", db, "homepage", "--token", "4f1c09ab77d2", "--why", "robots")
     assert excluded.output == "1 outcome of 'homepage' excluded.\n"
-    assert "name a source, a token, a row" in str(command("exclude", db, "homepage").exception)
+    assert "name a source, a token, levels" in str(command("exclude", db, "homepage").exception)
 
 
-def test_tables_are_brought_up_to_date_on_request(tmp_path):
-    db = tmp_path / "rankone.db"
-    with sqlite3.connect(db) as connection:
-        connection.executescript((FOLDER / "release-0.1.0.sqlite.sql").read_text())
-    assert f"schema 1, now {SCHEMA}" in "".join(command("migrate", db).output.splitlines())
+def test_tables_are_brought_up_to_date_on_request(tmp_path, monkeypatch):
+    db, before = tmp_path / "rankone.db", len(schema.MIGRATIONS)
+    assert command("create", db, "homepage", *LINES).exit_code == 0
+    assert "nothing to do" in "".join(command("migrate", db).output.splitlines())
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, MADE_UP))
+    assert f"schema {before}, now {before + 1}" in "".join(command("migrate", db).output.splitlines())
     assert "nothing to do" in "".join(command("migrate", db).output.splitlines())
     assert command("migrate", tmp_path / "no.db").exit_code != 0
     assert not (tmp_path / "no.db").exists()
@@ -139,5 +145,22 @@ def test_slips_of_the_pen_are_refused_and_make_nothing(tmp_path):
     assert command("create", db, "homepage", *LINES).exit_code == 0
     assert "the name of a new experiment" in str(command("create", db, "homepage", *LINES).exception)
     assert "an experiment of this database (homepage)" in str(command("stop", db, "hompage").exception)
-    assert "name the pair" in str(command("stop", db, "homepage").exception)
+    assert "name a level of each factor" in str(command("stop", db, "homepage").exception)
     assert "one that runs" in str(command("resume", db, "homepage").exception)
+
+
+def test_what_is_known_of_visitors_is_declared(tmp_path):
+    db = tmp_path / "rankone.db"
+    options = ["--attribute", "device=phone, desktop", "--attribute", "country", "--per-segment"]
+    made = command("create", db, "homepage", *LINES, *options)
+    assert made.exit_code == 0, made.output
+    assert "declare" not in made.output
+    declared = (("country", None), ("device", ("phone", "desktop")))
+    with Experiment("homepage", db=db) as experiment:
+        assert experiment.look(lambda fold: fold.segments.declared) == declared
+    changed = command("segments", db, "homepage", "--attribute", "device=phone,desktop,tablet")
+    assert changed.output == "segments declared: device (phone, desktop, tablet)\n"
+    assert "levels of 'device' with different names" in str(
+        command("segments", db, "homepage", "--attribute", "device=phone,phone").exception
+    )
+    assert "rankone segments" in command("create", db, "undeclared", *LINES, "--per-segment").output

@@ -22,7 +22,7 @@ def url(tmp_path):
 def test_the_service_takes_factors_and_answers_with_levels(url):
     api = Api(url)
     created = api("POST", "/v1/experiments", {"name": "page", "factors": PAGE, "policy": "test-dice", "seed": 1})
-    assert (created.status, created.json()["factors"], created.json()["rows"]) == (201, PAGE, [])
+    assert (created.status, created.json()["factors"]) == (201, PAGE)
     (decision,) = api.on("page", "POST", "/ask", {}).json()["decisions"]
     assert set(decision) == {"id", "number", "filler", "levels"}
     assert list(decision["levels"]) == list(PAGE)
@@ -34,11 +34,14 @@ def test_the_service_takes_factors_and_answers_with_levels(url):
     assert added["factors"] == PAGE | {"image": ["2", "3", "4"], "badge": ["none", "new"]}
     report = api.on("page", "GET", "/report").json()
     assert [factor["name"] for factor in report["factors"]] == [*PAGE, "badge"]
-    assert (report["interactions"], report["even_clicks"]) == ([], None)
+    assert report["even_clicks"] is None
     view = api.on("page", "GET", "/view").json()
     assert (view["heat"], view["combinations"]["total"], view["combinations"]["n_shown"]) == (None, 24, 1)
-    stopped = api.on("page", "POST", "/stop", {"levels": {"headline": "B"}}).json()
-    assert stopped["shown_levels"]["headline"] == "B"
+    few = api.on("page", "POST", "/stop", {"levels": {"headline": "B"}})
+    assert (few.status, "too few" in few.json()["detail"]) == (422, True)
+    levels = {factor: names[-1] for factor, names in added["factors"].items()} | {"headline": "B"}
+    stopped = api.on("page", "POST", "/stop", {"levels": levels}).json()
+    assert stopped["shown"]["headline"] == "B"
     assert api.on("page", "POST", "/exclude", {"levels": {"headline": decision["levels"]["headline"]}}).json() == {
         "excluded": 1
     }
@@ -47,16 +50,16 @@ def test_the_service_takes_factors_and_answers_with_levels(url):
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        ({}, "rows and cols, or factors, for the new experiment 'page'"),
+        ({}, "factors for the new experiment 'page'"),
         ({"factors": PAGE, "rows": 2}, "rows and cols, or factors"),
         ({"factors": {}}, "factors"),
         ({"factors": {"image": []}}, "factors.image: List should have at least 1 item, not 0"),
         ({"factor": PAGE}, "fields of this request"),
-        ({"factors": PAGE, "control": {}}, "control: "),
+        ({"factors": PAGE, "control": {"levels": {}}}, "control.levels: "),
         ({"factors": {"image": ["1", "1"]}}, "levels of 'image' with different names"),
         ({"factors": {"a": 2000, "b": 2000, "c": 2000}}, "at most"),
         ({"factors": {f"f{number}": 2 for number in range(21)}}, "factors"),
-        ({"factors": PAGE, "control": {"image": "1"}}, "a control with a level of each factor"),
+        ({"factors": PAGE, "control": {"levels": {"image": "1"}}}, "a control with a level of each factor"),
     ],
 )
 def test_bad_factors_are_refused_with_a_sentence(url, settings, expected):
@@ -68,7 +71,10 @@ def test_bad_factors_are_refused_with_a_sentence(url, settings, expected):
 def test_the_client_has_what_the_experiment_has(url):
     with Client(url) as client:
         page = client.create(
-            "page", factors=PAGE, policy="test-dice", control={"image": "2", "headline": "A", "button": "buy"}
+            "page",
+            factors=PAGE,
+            policy="test-dice",
+            control={"levels": {"image": "2", "headline": "A", "button": "buy"}},
         )
         client.create("page", factors=PAGE)  # it is there with these levels
         assert list(page.ask().levels) == list(PAGE)
@@ -76,19 +82,19 @@ def test_the_client_has_what_the_experiment_has(url):
             page.tell(decision, decision.levels["image"] == "2")
         report = page.report()
         assert report.best["image"] == "2"
-        assert report.control_levels == {"headline": "A", "image": "2", "button": "buy"}
+        assert report.control == {"headline": "A", "image": "2", "button": "buy"}
         assert page.add_level("image", "4") == 3
         assert page.retire_level("image", "3") == 2
         shown = next(each for each in page.ask(60) if each.levels["image"] == "1")
         page.retire_level("image", "1")
-        assert page.tell(shown, True).note.startswith("level '1' of 'image' was retired after this was shown")
+        assert page.tell(shown, True).note.startswith("image '1' was retired after this was shown")
         page.add_factor("badge", ["none", "new"])
-        assert page.stop(levels={"badge": "new", "headline": "B", "image": "4", "button": "try"}) == (
-            "B",
-            "4",
-            "try",
-            "new",
-        )
+        assert page.stop({"badge": "new", "headline": "B", "image": "4", "button": "try"}) == {
+            "headline": "B",
+            "image": "4",
+            "button": "try",
+            "badge": "new",
+        }
         page.resume()
         assert page.exclude(levels={"image": "2"}) > 0
         with pytest.raises(InputError, match="one of the factors headline, image, button, badge"):

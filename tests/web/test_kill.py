@@ -18,16 +18,18 @@ import pytest
 
 from rankone.client.client import Client
 from rankone.errors import RankoneError
+from rankone.live import Experiment
+from rankone.live.journal.events import COLUMNS, DECISION, KIND, VALUE, Kind
+from rankone.live.operate.archive import whole_journal
+from rankone.live.operate.backup import backup
+from rankone.live.operate.doctor import examine
+from rankone.live.storage import is_file
 from rankone.numerics.seeds import generator
-from rankone.serving import Experiment
-from rankone.serving.archive import whole_journal
-from rankone.serving.backup import backup
-from rankone.serving.doctor import examine
-from rankone.serving.journal import COLUMNS, DECISION, KIND, VALUE, Kind
-from rankone.serving.storage import is_file
-from tests.serving.helpers import Clock
+from tests.live.helpers import Clock
 
 from .helpers import Api
+
+SECRET = COLUMNS.index("secret")
 
 CLIENTS = 6
 WINDOW = 1.0  # seconds, of the second experiment
@@ -44,7 +46,7 @@ class Crowd:
         for thread in self._threads:
             thread.start()
         with Client(self._urls[0], patience=600, timeout=600) as client:  # a new era, among all the others' requests
-            client.experiment("homepage").add_row("new")
+            client.experiment("homepage").add_level("row", "new")
 
     def _visit(self, number):
         """Ask here, tell there, and tell some outcomes twice."""
@@ -105,7 +107,9 @@ def check_figures(db, crowd, metrics, archives=None):
     told = {row[DECISION]: row[VALUE] for row in rows if row[KIND] == Kind.TELL}
     assert len(told) == sum(row[KIND] == Kind.TELL for row in rows), "learned twice"
     counts = report.outcomes
-    ids = {f"{row[DECISION]}-{bytes(row[8]).hex()}": row[COLUMNS.index("context")] for row in asked}
+    ids = {
+        f"{row[DECISION]}-{bytes(row[COLUMNS.index('secret')]).hex()}": row[COLUMNS.index("context")] for row in asked
+    }
     assert set(crowd.asked) <= set(ids), "an acknowledged decision is lost"
     of_visitor = {id: None if ids[id] is None else json.loads(ids[id]) for id in crowd.asked}
     assert of_visitor == crowd.asked, "what was said of a visitor is lost"
@@ -137,7 +141,7 @@ def check_windows(db, crowd, archives):
     events = {}
     for row in rows:
         events.setdefault(row[DECISION], []).append((Kind(row[KIND]), row[VALUE]))
-    ids = {f"{row[DECISION]}-{bytes(row[8]).hex()}" for row in rows if row[KIND] == Kind.ASK}
+    ids = {f"{row[DECISION]}-{bytes(row[COLUMNS.index('secret')]).hex()}" for row in rows if row[KIND] == Kind.ASK}
     assert crowd.seen <= ids, "an acknowledged decision is lost"
     for id, status in crowd.clicked.items():
         after = [event for event in events[int(id.split("-")[0])] if event[0] != Kind.ASK]
@@ -156,7 +160,7 @@ def test_killed_and_restarted_under_load(request, tmp_path, start_server, kind, 
     """One server on SQLite, or two on PostgreSQL of which one goes on while the other is killed."""
     db = tmp_path / "rankone.db" if kind == "sqlite" else request.getfixturevalue("postgres").new_database()
     for name, window in (("homepage", None), ("windowed", WINDOW)):
-        Experiment(name, 3, 2, "ucb1", db, window=window, seed=1).close()
+        Experiment(name, 3, 2, "ucb1", db, window=window, seed=1, watch={"segments": {"device": None}}).close()
     running = [start_server(db, "--durability", "normal", log_folder=tmp_path) for _ in range(servers)]
     crowd, rng = Crowd(*running), generator(servers, "kills")
     for number, how in enumerate(KILLS if servers > 1 else [*KILLS, signal.SIGTERM]):
@@ -221,7 +225,13 @@ def test_archives_and_backups_under_load_and_kills(request, tmp_path, start_serv
     hours = 200
     for name, window in (("homepage", None), ("windowed", WINDOW)):
         clock = Clock(time.time_ns() // 1000 - hours * 3_600_000_000)
-        settings = {"window": window, "seed": 1, "clock": clock, "durability": "off"}
+        settings = {
+            "window": window,
+            "seed": 1,
+            "clock": clock,
+            "durability": "off",
+            "watch": {"segments": {"device": None}},
+        }
         with Experiment(name, 3, 2, "ucb1", db, **settings) as experiment:
             for number in range(2 * hours):
                 asked = experiment.ask()

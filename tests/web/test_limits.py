@@ -7,21 +7,21 @@ import threading
 
 import pytest
 
-from rankone.serving import Ask, Database, Void
-from rankone.web.server.auth import Authenticator
+from rankone.live import Ask, Database, Void
+from rankone.web.server.access.auth import Authenticator
+from rankone.web.server.access.tokens import create_token, list_tokens
+from rankone.web.server.http.problem_json import Problem
+from rankone.web.server.http.request_body import BodyReader
 from rankone.web.server.limits import Limits
 from rankone.web.server.metrics import Meters
-from rankone.web.server.problem_json import Problem
 from rankone.web.server.request_batching import ServedExperiment
-from rankone.web.server.request_body import BodyReader
 from rankone.web.server.service import Service
 from rankone.web.server.single_flight import SingleFlight
-from rankone.web.server.tokens import create_token, list_tokens
 
 from . import test_connection_limits
 from .helpers import HOMEPAGE, Api, running
 
-SMALL = Limits(body_bytes=2_000, create_body_bytes=400_000, pairs=600, max_open=50, experiments=9, exports=1)
+SMALL = Limits(body_bytes=2_000, create_body_bytes=400_000, combinations=600, max_open=50, experiments=9, exports=1)
 
 
 @pytest.fixture(scope="module")
@@ -155,40 +155,30 @@ def test_name_length(usual):
         assert usual.on("homepage", "POST", "/ask", headers=key).status == status
 
 
-def test_lines(usual):
+def test_levels(usual):
     names = [str(number) for number in range(10_001)]
     assert create(usual, name="many rows", rows=names[:10_000], cols=["1"]).status == 201
     assert create(usual, name="too many rows", rows=names, cols=["1"]).code == "invalid"
     assert create(usual, name="too many", rows=10_001, cols=1).code == "invalid"
 
 
-def test_pairs(small):
-    assert create(small, name="pairs", rows=30, cols=20).status == 201
-    assert create(small, name="more pairs", rows=601, cols=1).code == "invalid"
-    assert small.on("pairs", "POST", "/rows/add", {"name": "one more"}).code == "invalid"
-
-
-def test_all_pairs(tmp_path):
-    with running(tmp_path / "rankone.db", limits=dataclasses.replace(Limits(), all_pairs=10)) as url:
-        api = Api(url)
-        assert create(api).status == 201  # six of them
-        above = create(api, name="too much", rows=5, cols=1)
-        assert (above.status, above.code) == (422, "invalid")
-        assert create(api, name="all", rows=4, cols=1).status == 201
-        assert api.on("homepage", "POST", "/rows/add", {"name": "one more"}).code == "invalid"
+def test_combinations(small):
+    assert create(small, name="combinations", rows=30, cols=20).status == 201
+    assert create(small, name="more combinations", rows=601, cols=1).code == "invalid"
+    assert small.on("combinations", "POST", "/levels/add", {"factor": "row", "name": "one more"}).code == "invalid"
 
 
 def test_max_open(small):
-    assert create(small, name="max open", max_open=50).status == 201
-    assert create(small, name="more open", max_open=51).code == "invalid"
+    assert create(small, name="max open", waiting={"max_open": 50}).status == 201
+    assert create(small, name="more open", waiting={"max_open": 51}).code == "invalid"
 
 
 def test_open_decisions(small):
-    assert create(small, name="few open", max_open=3).status == 201
+    assert create(small, name="few open", waiting={"max_open": 3}).status == 201
     assert small.on("few open", "POST", "/ask", {"count": 3}).status == 200
     above = small.on("few open", "POST", "/ask")
     assert (above.status, above.code, above.headers["Retry-After"]) == (429, "too-many-open", "1")
-    from rankone.serving.settings import MAX_OPEN
+    from rankone.live.settings import MAX_OPEN
 
     assert Limits().open_decisions == MAX_OPEN
 
@@ -350,7 +340,7 @@ def test_export_mebibytes(tmp_path):
     with running(tmp_path / "rankone.db", limits=dataclasses.replace(Limits(), export_mebibytes=16)) as url:
         assert create(Api(url)).status == 201
         above = Api(url).on("homepage", "GET", "/export")
-    assert (above.status, above.code) == (503, "storage")
+    assert (above.status, above.code) == (503, "task-failed")
     assert "`rankone export`" in above.json()["detail"]
 
 
@@ -362,7 +352,7 @@ def test_export_seconds(tmp_path):
 
 
 def test_plans(usual):
-    body = {"rows": 1, "cols": 2, "rate": 0.2, "lift": 1.0, "goal": "decide"}
+    body = {"factors": {"a": 1, "b": 2}, "rate": 0.2, "lift": 1.0, "goal": "decide"}
     answers, barrier = [], threading.Barrier(3)
 
     def plan():
@@ -379,10 +369,10 @@ def test_plans(usual):
     assert {(each.status, each.code, each.headers["Retry-After"]) for each in refused} == {(429, "plans-busy", "5")}
 
 
-def test_plan_lines(usual):
-    above = usual("POST", "/v1/plan", {"rows": 63, "cols": 2, "rate": 0.2, "lift": 1.0})
+def test_plan_levels(usual):
+    above = usual("POST", "/v1/plan", {"factors": {"a": 63, "b": 2}, "rate": 0.2, "lift": 1.0})
     assert (above.status, above.code) == (422, "invalid")
-    assert above.json()["expected"] == "at most 64 rows and columns together"
+    assert above.json()["expected"] == "at most 64 levels together"
 
 
 def test_every_limit_has_its_test():

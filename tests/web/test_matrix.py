@@ -7,9 +7,9 @@ from urllib.parse import quote
 import pytest
 
 from rankone.errors import InputError, StorageError
-from rankone.serving import Database, Experiment
+from rankone.live import Database, Experiment
+from rankone.web.server.access.tokens import SCOPES, create_token, list_tokens, revoke_token
 from rankone.web.server.app import OPERATIONS
-from rankone.web.server.tokens import SCOPES, create_token, list_tokens, revoke_token
 
 from .helpers import HOMEPAGE, Api, running
 
@@ -24,15 +24,12 @@ BODIES = {
     "stop": {},
     "exclude": {"source": "robot"},
     "void_open": {"older_than": 86_400},
-    "add_row": {"name": "new"},
-    "retire_row": {"name": "new"},
-    "add_col": {"name": "new"},
-    "retire_col": {"name": "new"},
     "add_level": {"factor": "row", "name": "newer"},
     "retire_level": {"factor": "row", "name": "newer"},
     "add_factor": {"name": "third", "levels": ["only"]},
     "forbid": {"levels": {"row": "A", "col": "1"}},
     "allow": {"levels": {"row": "A", "col": "1"}},
+    "declare_segments": {"attributes": {"device": ["phone"]}},
     "make_token": {"scopes": ["admin"], "experiment": "homepage"},
 }
 # Written by hand, not taken from the table of operations: what each operation needs.
@@ -59,15 +56,12 @@ NEEDS = {
     "resume": "admin",
     "exclude": "admin",
     "void_open": "admin",
-    "add_row": "admin",
-    "retire_row": "admin",
-    "add_col": "admin",
-    "retire_col": "admin",
     "add_level": "admin",
     "retire_level": "admin",
     "add_factor": "admin",
     "forbid": "admin",
     "allow": "admin",
+    "declare_segments": "admin",
     "metrics": "read",
     "health": None,
     "live": None,
@@ -89,6 +83,7 @@ NEEDS = {
     "page_charts_js": None,
     "page_dom_js": None,
     "chart_library": None,
+    "list_settings": None,
     "snippet": None,
 }
 WHOLE = (

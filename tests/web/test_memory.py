@@ -7,10 +7,11 @@ from contextlib import ExitStack, closing, suppress
 
 import pytest
 
+from rankone.live import Ask, Database, Experiment
 from rankone.web.server.limits import Limits
 from rankone.web.server.serve import allow_files
 
-from .helpers import HOMEPAGE, Api, connected, peak_mebibytes
+from .helpers import HOMEPAGE, Api, connected, copy_experiment, peak_mebibytes
 
 CAP = 512  # MiB
 CREATE = Limits().create_body_bytes
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tell
 @pytest.fixture(scope="module")
 def server(tmp_path_factory, start_server):
     server = start_server(tmp_path_factory.mktemp("memory") / "rankone.db", "--durability", "off")
-    assert Api(server.url)("POST", "/v1/experiments", HOMEPAGE | {"max_open": 30_000}).status == 201
+    assert Api(server.url)("POST", "/v1/experiments", HOMEPAGE | {"waiting": {"max_open": 30_000}}).status == 201
     yield server
     assert server.end() == 0
 
@@ -156,13 +157,35 @@ def test_huge_batches_at_once(server):
     assert 0 < opened == 1000 * statuses.count(200) <= 30_000
 
 
-def test_the_largest_experiment(server):
-    """As many lines as one may have, and as many pairs as all may have together: asked, looked at, and no more."""
-    api, rows, cols = Api(server.url), Limits().lines, Limits().all_pairs // Limits().lines - 1
-    body = {"name": "largest", "rows": rows, "cols": cols, "policy": "ucb1"}
-    assert api("POST", "/v1/experiments", body).status == 201
-    assert api.on("largest", "POST", "/ask", {"count": 1000}).status == 200
+def test_the_largest_experiments(server):
+    """As many lines as one may have, and as many pairs, more than once: asked and looked at."""
+    api, rows, cols = Api(server.url), Limits().levels, Limits().combinations // Limits().levels
+    body = {"rows": rows, "cols": cols, "policy": "ucb1"}
+    for name in ("largest", "as large"):
+        assert api("POST", "/v1/experiments", body | {"name": name}).status == 201
+        assert api.on(name, "POST", "/ask", {"count": 1000}).status == 200
     statuses = at_once(40, lambda: api.on("largest", "GET", "/report").status)
     statuses += at_once(40, lambda: api.on("largest", "GET", "/view").status)
     assert set(statuses) == {200}
-    assert api("POST", "/v1/experiments", body | {"name": "one more", "cols": 1}).code == "invalid"
+
+
+def test_many_experiments_with_many_segments(tmp_path, start_server, monkeypatch):
+    """Each takes 12 MiB of memory while it is used; not so the ones that nobody uses."""
+    db = tmp_path / "rankone.db"
+    with Database(db, durability="off") as database:
+        experiment = Experiment("0", 16, 16, "uts", db=database, seed=1)
+        asks = [Ask(1, segment={"visitor": f"kind {number}"}) for number in range(64)]
+        decisions = [decision for made in experiment.do(asks) for decision in made]
+        experiment.tell_many([(decision, True) for decision in decisions])
+        assert experiment.look(lambda fold: fold.nbytes) > 12 * 2**20
+        copy_experiment(database, 40)
+    monkeypatch.setenv("RANKONE_CACHE_DIR", str(tmp_path / "cache"))  # the first start on a machine compiles
+    server = start_server(db, "--durability", "off")
+    api = Api(server.url)
+    for _ in range(2):
+        assert api("GET", "/metrics").body.decode().count("rankone_decisions_total{") == 41
+        assert len(api("GET", "/v1/experiments").json()["experiments"]) == 41
+    for number in range(41):
+        assert api.on(str(number), "POST", "/ask", {"segment": {"visitor": "kind 3"}}).status == 200
+    assert api.on("7", "GET", "/report").json()["decisions"] == 65
+    assert peak_mebibytes(server) < CAP

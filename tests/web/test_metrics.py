@@ -1,10 +1,21 @@
 """Figures for Prometheus: their names are what people's dashboards and alerts are made of, so they stay."""
 
+import time
+
 from prometheus_client.parser import text_string_to_metric_families
 
 from rankone.errors import Contradiction, UnknownDecision
-from rankone.serving.messages import Outcome
-from rankone.web.server.metrics import Figures, Meters
+from rankone.live import Database, Experiment
+from rankone.live.messages import Outcome
+from rankone.numerics.seeds import generator
+from rankone.web.dashboard_data import DashboardData
+from rankone.web.server import service
+from rankone.web.server.metrics import Figures, Meters, figures
+from rankone.web.server.routes import routes_service
+from tests.levels import row_of
+from tests.live.visits import live, visit
+
+from .helpers import Api, running
 
 HEADS = """\
 # HELP rankone_decisions_total decisions given out
@@ -15,25 +26,23 @@ HEADS = """\
 # TYPE rankone_journal_events_total counter
 # HELP rankone_stage stage of an elimination policy, from 0
 # TYPE rankone_stage gauge
-# HELP rankone_rows_left rows an elimination policy still has
-# TYPE rankone_rows_left gauge
-# HELP rankone_cols_left columns an elimination policy still has
-# TYPE rankone_cols_left gauge
-# HELP rankone_doubt probability at most that the leading pair is not the best
+# HELP rankone_doubt probability at most that what leads is not the best
 # TYPE rankone_doubt gauge
 # HELP rankone_decided 1 if there is a verdict at the experiment's error rate
 # TYPE rankone_decided gauge
 # HELP rankone_exploring share of decisions that explore now
 # TYPE rankone_exploring gauge
-# HELP rankone_sample_ratio_mismatches rows and columns of which fewer outcomes came back than they were chosen
+# HELP rankone_sample_ratio_mismatches levels of which fewer outcomes came back than they were chosen, or more clicks came too late
 # TYPE rankone_sample_ratio_mismatches gauge
 # HELP rankone_outcomes_total outcomes by kind
 # TYPE rankone_outcomes_total counter
+# HELP rankone_levels_left levels an elimination policy still has
+# TYPE rankone_levels_left gauge
 # HELP rankone_open_decisions decisions that wait for an outcome
 # TYPE rankone_open_decisions gauge
 # HELP rankone_held_decisions outcomes that wait for a window's end
 # TYPE rankone_held_decisions gauge
-# HELP rankone_damaged 1 if the journal cannot be read
+# HELP rankone_damaged 1 if the experiment cannot be read
 # TYPE rankone_damaged gauge
 # HELP rankone_http_requests_total requests answered by this server
 # TYPE rankone_http_requests_total counter
@@ -89,6 +98,16 @@ def test_prometheus_reads_what_was_counted():
     assert not any(("experiment", "hidden") in key for key in found), "not for those who may not see it"
 
 
+def test_where_outcomes_do_not_come_back_alike_there_is_no_verdict():
+    rng = generator(4, "broken pages")
+    with live(["A", "B"], ["x"]) as experiment:
+        visit(experiment, [0.8, 0.8], [0.9], 1500, lost=lambda made: row_of(made) == 1 and rng.random() < 0.5)
+        found, report = experiment.look(figures), experiment.report()
+    assert (found["doubt"], found["decided"]) == (1.0, 0)
+    assert found["shortfalls"] == len(report.shortfalls) > 0
+    assert report.decided  # by the outcomes there are
+
+
 def test_histograms_add_up():
     found, ask = samples(), ("operation", "ask")
     up_to = {
@@ -98,3 +117,41 @@ def test_histograms_add_up():
     assert found["rankone_http_request_seconds_bucket", ("le", "+Inf"), ask] == 4
     assert (found["rankone_http_request_seconds_count", ask], found["rankone_commit_requests_sum",]) == (4, 7)
     assert found["rankone_commit_requests_bucket", ("le", "10")] == 1
+
+
+def test_of_experiments_that_rest_nothing_is_looked_at(tmp_path, monkeypatch):
+    """A thousand that nobody uses took a third of a core, and seconds for each look of Prometheus."""
+    made, settled, ticks = [], [], []
+    figures, settle, last_events = routes_service.figures, DashboardData.settle, service.Service.last_events
+    monkeypatch.setattr(routes_service, "figures", lambda fold: made.append(fold.settings.name) or figures(fold))
+    monkeypatch.setattr(DashboardData, "settle", lambda self: settled.append(self) or settle(self))
+    monkeypatch.setattr(service, "_TICK", 0.05)
+
+    async def ticked(self):
+        ticks.append(1)
+        return await last_events(self)
+
+    monkeypatch.setattr(service.Service, "last_events", ticked)
+    db, names = tmp_path / "rankone.db", [f"page {number}" for number in range(5)]
+    with Database(db, durability="off") as database:
+        for name in names:
+            Experiment(name, 2, 2, "ucb1", db=database, window=0.3 if name == "page 1" else None).ask()
+    with running(db) as url:
+        api = Api(url)
+        for _ in range(3):
+            assert api("GET", "/metrics").body.decode().count("rankone_decisions_total{") == 5
+        changed = len(made)
+        assert 5 <= changed <= 7  # the one whose window ends may be seen before, and after
+        while 'rankone_open_decisions{experiment="page 1"} 0.0' not in api("GET", "/metrics").body.decode():
+            time.sleep(0.02)  # a window ends although nobody asks
+        made.clear()
+        api.on("page 3", "POST", "/ask")
+        for _ in range(2):
+            shown = api("GET", "/metrics").body.decode()
+        assert made == ["page 3"]
+        assert 'rankone_decisions_total{experiment="page 3"} 2.0' in shown
+        settled.clear()
+        before = len(ticks)
+        while len(ticks) < before + 10:
+            time.sleep(0.02)
+        assert len(settled) <= 2  # what has just been asked for

@@ -18,14 +18,14 @@ import pytest
 from typer.testing import CliRunner
 
 from rankone.cli import build_app
-from rankone.cli.serve import _PREFIX
+from rankone.cli.service.serve import _PREFIX
 from rankone.errors import InputError
-from rankone.serving import Database
-from rankone.web.server.certificates import check_certificate
+from rankone.live import Database
+from rankone.web.server.access.certificates import check_certificate
+from rankone.web.server.access.tokens import create_token
 from rankone.web.server.listening import listen_at
 from rankone.web.server.logs import RequestLog
 from rankone.web.server.serve import ServerOptions, wait_for
-from rankone.web.server.tokens import create_token
 
 from .helpers import HOMEPAGE, WAIT, Api, running
 

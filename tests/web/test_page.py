@@ -10,10 +10,11 @@ import pytest
 
 from rankone import RankOne
 from rankone.client.client import Client
-from rankone.serving import Database, Experiment
-from rankone.web.server.tokens import create_token
+from rankone.live import Database, Experiment
+from rankone.web.server.access.tokens import create_token
 from rankone.web.traffic import simulate_traffic
-from tests.serving.helpers import Clock, damage, start
+from tests.levels import row_of
+from tests.live.helpers import Clock, damage, start
 
 from .browser import DESKTOP, HOSTILE, PHONE, figure, needs_chromium, shown
 from .helpers import Api, running
@@ -42,7 +43,7 @@ def test_it_shows_what_leads_and_updates_by_itself(alive, open_page):
     shown(page, "homepage")
     report = client.experiment("homepage").report()
     assert page.inner_text("#sentence") == report.sentence
-    assert "'row 1' with 'col 1'" in report.sentence
+    assert "row 'row 1', col 'col 1'" in report.sentence
     assert "all traffic is simulated" in page.inner_text("#labels")
     assert figure(page, "Decisions").startswith("1,500")
     figures = page.locator("#rates-map tbody td").all_inner_texts()
@@ -63,10 +64,12 @@ def test_it_shows_the_stage_and_the_survivors(alive, open_page):
     shown(page, "checkout")
     view = Api(url).on("checkout", "GET", "/view").json()
     assert view["stage"] >= 1
-    assert (view["rows_left"], view["cols_left"]) == (["row 1"], ["col 1"])
-    assert f"stage {view['stage'] + 1}: 1 of 3 rows and 1 of 2 columns survive" in page.inner_text("#race-note")
-    assert page.locator("#rows td", has_text="eliminated").count() == 2
-    assert f"{view['stage'] + 1}\n1 of 3 rows and 1 of 2 columns survive" in page.inner_text("#figures")
+    assert view["left"] == {"row": ["row 1"], "col": ["col 1"]}
+    assert f"stage {view['stage'] + 1}: 1 of 3 levels of row and 1 of 2 levels of col survive" in page.inner_text(
+        "#race-note"
+    )
+    assert page.locator("#factor-0 td", has_text="eliminated").count() == 2
+    assert f"{view['stage'] + 1}\n1 of 3 levels of row and 1 of 2 levels of col survive" in page.inner_text("#figures")
 
 
 def test_it_is_honest_without_data(alive, open_page):
@@ -100,7 +103,7 @@ def test_it_is_honest_without_experiments(tmp_path, open_page):
             done = subprocess.run(
                 ["sh", "-c", request], capture_output=True, text=True, check=False
             )  # as one copies it
-            assert json.loads(done.stdout)["rows"] == ["headline A", "headline B"], done
+            assert json.loads(done.stdout)["factors"]["headline"] == ["A", "B"], done
             shown(page, "homepage")
 
 
@@ -134,12 +137,12 @@ def test_its_figures_mean_what_they_say(tmp_path, open_page):
     with Experiment("shop", 2, 2, "ucb1", tmp_path / "rankone.db", **alone) as shop:
         for count in (330, 200, 200):  # far enough apart to be dots of their own
             decisions = shop.ask(count)
-            shop.tell_many([(decision.id, decision.row == 0) for decision in decisions])
+            shop.tell_many([(decision.id, row_of(decision) == 0) for decision in decisions])
             clock.pass_seconds(10)
         for seconds in (570, 10, 10):  # their windows end one after the other too
             clock.pass_seconds(seconds)
             shop.settle()
-        shop.stop("row 2", "col 1")
+        shop.stop({"row": "row 2", "col": "col 1"})
     with running(tmp_path / "rankone.db") as url:
         page = open_page(url)
         shown(page, "shop")
@@ -147,8 +150,11 @@ def test_its_figures_mean_what_they_say(tmp_path, open_page):
         assert re.search(r"the last one 2\.[4-7] hours ago", figures)
         assert "a second now" not in figures
         assert "after 10 minutes" in page.inner_text("#labels")
-        assert "every visitor now sees 'row 2' with 'col 1'" in page.inner_text("#sentence")
-        assert "though its interval lies below the leader's" in page.inner_text("#race-note")
+        assert "every visitor now sees row 'row 2', col 'col 1'" in page.inner_text("#sentence")
+        assert (
+            "Nobody is called out of the race: too few decisions were drawn at random to compare levels."
+            in page.inner_text("#race-note")
+        )
         assert not re.search(r"\d %", page.inner_text("main"))
         page.wait_for_selector("#rate-chart svg")
         assert re.match(r"Each dot is 200 outcomes or more", page.inner_text("#rate-note"))
@@ -159,13 +165,13 @@ def test_it_plans(alive, open_page):
 
     page = open_page(alive[0])
     page.get_by_text("Plan an experiment").click()
-    for name, value in {"Rows": "2", "Columns": "2", "Click rate, %": "20", "Lift of the best pair, %": "50"}.items():
+    for name, value in {"Levels of each factor": "2, 2", "Click rate, %": "20", "Lift of the best, %": "50"}.items():
         page.get_by_label(name).fill(value)
     page.get_by_role("button", name="Plan", exact=True).click()
     answer = page.locator("#plan-answer")
     expect(answer).to_contain_text("half of such experiments have a verdict within")
     assert answer.locator("tbody tr").count() == 4
-    page.get_by_label("More factors").fill("2")
+    page.get_by_label("Levels of each factor").fill("2, 2, 2")
     page.get_by_role("button", name="Plan", exact=True).click()
     expect(answer).to_contain_text("2 x 2 x 2 = 8 combinations", timeout=120_000)
     page.get_by_label("Click rate, %").fill("90")
@@ -195,8 +201,8 @@ def test_hostile_labels_are_only_text(tmp_path, open_page):
     db = tmp_path / "rankone.db"
     with Experiment(HOSTILE[0], HOSTILE, HOSTILE, "ucb1", db, durability="off") as experiment:
         for decision in experiment.ask(200, source=HOSTILE[1]):
-            experiment.tell(decision.id, decision.row == 1, source=HOSTILE[2])
-        experiment.stop(why=HOSTILE[0])
+            experiment.tell(decision.id, decision["row"] == HOSTILE[1], source=HOSTILE[2])
+        experiment.stop({"row": HOSTILE[1], "col": HOSTILE[0]}, why=HOSTILE[0])
     with running(db) as url:
         page = open_page(url)
         shown(page, HOSTILE[0])
@@ -207,7 +213,7 @@ def test_hostile_labels_are_only_text(tmp_path, open_page):
         assert page.evaluate("window.hacked") is None
         assert page.evaluate("({}).polluted") is None
         assert page.locator("main img, main script, nav img").count() == 0
-        for where in ("#rows", "#cols", "#rates-map thead", "#shares-map tbody"):
+        for where in ("#factor-0", "#factor-1", "#rates-map thead", "#shares-map tbody"):
             text = page.inner_text(where)
             assert [label for label in HOSTILE if label not in text] == []
         assert HOSTILE[0] in page.inner_text("#labels")
@@ -268,12 +274,12 @@ def test_many_experiments_and_many_lines(tmp_path, open_page):
         Experiment(f"number {number}", 30, 24, "ucb1", db=database)
     with running(db) as url:
         page = open_page(f"{url}/#number%204")
-        page.locator("#rows tr", has_text="show all 30").wait_for()
+        page.locator("#factor-0 tr", has_text="show all 30").wait_for()
         assert page.input_value("nav select") == "number 4"
         assert page.locator("#rates-map tbody td").count() == 24 * 24
-        assert page.locator("#rows tbody th").count() == 12
+        assert page.locator("#factor-0 tbody th").count() == 12
         page.get_by_role("button", name="show all 30").click()
-        assert page.locator("#rows tbody th").count() == 30
+        assert page.locator("#factor-0 tbody th").count() == 30
         page.select_option("nav select", "number 7")
         expect(page).to_have_title("number 7 · rankone")
         assert page.url.endswith("#number%207")
@@ -302,15 +308,14 @@ def test_it_shows_three_factors_and_all_their_combinations(tmp_path, open_page, 
         )
         page = open_page(url, size)
         expect(page.locator("#factor-tables table")).to_have_count(3)
-        expect(page.locator("#pairs-section")).to_be_hidden()
+        expect(page.locator("#maps-section")).to_be_hidden()
         expect(page.locator("#combinations-note")).to_contain_text("5 x 4 x 3 = 60 combinations")
         expect(page.locator("#combinations tbody tr")).to_have_count(26)  # and the button that shows all
         page.locator("#combinations-search").fill("try zebra")
         expect(page.locator("#combinations-note")).to_contain_text("4 of those listed fit")
         page.locator("#combinations thead button", has_text="image").click()
         expect(page.locator("#combinations tbody tr td:nth-child(2)")).to_have_text(["1", "2", "3", "4"])
-        assert "clicks by now" in figure(page, "Even test")
-        expect(page.locator("#interactions")).to_contain_text("button buttonless")  # and not "buttonless" alone
+        assert "clicks by now" in figure(page, "Equal split")
         page.locator("#combinations-search").fill("")
         banner.retire_level("image", "4")
         banner.forbid({"headline": "A", "button": "try"})

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from rankone.live import Database, Experiment
 from rankone.numerics.seeds import generator
-from rankone.serving import Database, Experiment
+from tests.levels import numbers
 
 from .browser import DESKTOP, PHONE, figure, needs_chromium, shown
 from .helpers import running
@@ -22,11 +23,11 @@ def alarms(tmp_path_factory):
     headlines, images = ["Off to the sea", "Work less", "Warm and dry"], ["beach", "fireplace"]
     with Database(db, durability="off") as database:
         for name, tables in (("season", (SUMMER, WINTER)), ("match", (MATCH,)), ("quiet", ())):
-            made = Experiment(name, headlines, images, "uniform", db=database, seed=1, on_change="restart")
+            made = Experiment(name, headlines, images, "uniform", db=database, seed=1, watch={"change": "restart"})
             for table in tables:
                 for _ in range(20):
                     asked = made.ask(100)
-                    made.tell_many([(one, bool(rng.random() < table[one.row, one.col])) for one in asked])
+                    made.tell_many([(one, bool(rng.random() < table[numbers(made, one)])) for one in asked])
     with running(db) as url:
         yield url
 

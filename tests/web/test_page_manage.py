@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from rankone.cli import build_app
 from rankone.client.client import Client
-from rankone.serving import Database, Experiment
-from rankone.web.server.tokens import SCOPES, create_token, list_tokens
+from rankone.live import Database, Experiment
+from rankone.web.server.access.tokens import SCOPES, create_token, list_tokens
 
 from .browser import HOSTILE, PHONE, needs_chromium, shown
 from .helpers import HOMEPAGE, Api, running
@@ -80,11 +80,9 @@ def test_an_operator_does_everything_from_the_page(closed, open_page):
     form(page, "Stop").locator("button").last.click()
     page.click("#confirm button.act")
     form(page, "Resume").wait_for()
-    assert experiment.report().shown_row == "B"
-    assert experiment.ask().col_name == "2"
-    page.get_by_text("stopped on row 'B' with column '2': <i>enough</i>").or_(
-        page.get_by_text("<i>enough</i>")
-    ).first.wait_for()
+    assert experiment.report().shown["row"] == "B"
+    assert experiment.ask()["col"] == "2"
+    page.get_by_text("stopped on row 'B', col '2': <i>enough</i>").first.wait_for()
 
     form(page, "Resume").locator("button").last.click()
     page.click("#confirm button.act")
@@ -94,12 +92,12 @@ def test_an_operator_does_everything_from_the_page(closed, open_page):
     form(page, "Add a level").get_by_label("Name").fill("D")
     form(page, "Add a level").locator("button").last.click()
     page.click("#confirm button.act")
-    page.locator("#rows th", has_text="D").wait_for()
+    page.locator("#factor-0 th", has_text="D").wait_for()
     form(page, "Retire a level").get_by_label("Level").select_option(label="row: D")
     form(page, "Retire a level").locator("button").last.click()
     page.click("#confirm button.act")
     page.locator("#changes td", has_text="row 'D' retired").wait_for()
-    assert [row.name for row in experiment.report().rows if not row.live] == ["D"]
+    assert [row.name for row in experiment.report().factors[0].levels if not row.live] == ["D"]
 
     together = form(page, "Never show together")
     together.get_by_label("row").select_option("A")
@@ -146,7 +144,7 @@ def test_experiments_and_tokens_are_made_and_ended(closed, open_page):
     assert "with 6 combinations (3 times 2)" in carry_out(page, "New experiment", "it is there")
     assert "<u>fresh</u>" in database.names()
     with Experiment("<u>fresh</u>", db=database) as fresh:
-        assert [row.name for row in fresh.report().rows][:2] == ["one", "two"]
+        assert [row.name for row in fresh.report().factors[0].levels][:2] == ["one", "two"]
         assert fresh.changes()[0].by == admin.split("_")[1]
 
     make = form(page, "New token")
@@ -188,12 +186,16 @@ def test_a_new_experiment_may_have_any_number_of_factors(closed, open_page, opti
     new.locator("button").last.click()
     new.get_by_text("two are called 'headline'").wait_for()
     new.get_by_label("Its name").nth(3).fill("button")
+    new.get_by_text("More settings").click()
+    new.get_by_label("What is known of visitors").fill("device = phone, desktop\n\ncountry")
     width = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     assert width[0] <= width[1]
     assert "with 12 combinations (2 times 3 times 2 times 1)" in carry_out(page, "New experiment", "it is there")
     with Experiment(name, db=database) as made:
         found = made.report().factors
         assert {factor.name: [level.name for level in factor.levels] for factor in found} == wanted
+        declared = made.look(lambda fold: fold.segments.declared)
+        assert declared == (("country", None), ("device", ("phone", "desktop")))
     assert new.locator("fieldset").count() == 2  # ready for the next one
 
     for _ in range(18):

@@ -2,8 +2,9 @@
 
 import pytest
 
+from rankone.live import Database, Experiment
 from rankone.numerics.seeds import generator
-from rankone.serving import Database, Experiment
+from tests.levels import numbers
 
 from .browser import DESKTOP, PHONE, needs_chromium, shown
 from .helpers import running
@@ -22,8 +23,8 @@ def segments(tmp_path_factory):
         for turn in range(300):
             device = ("phone", "desktop")[turn % 2]
             asked = home.ask(16, segment={"device": device, "country": "DE"})
-            liked = [made.row == turn % 2 for made in asked]
-            rates = [(0.8 if like else 0.3) * (0.9, 0.6)[made.col] for like, made in zip(liked, asked, strict=True)]
+            shown = [numbers(home, made) for made in asked]
+            rates = [(0.8 if row == turn % 2 else 0.3) * (0.9, 0.6)[col] for row, col in shown]
             home.tell_many([(made, bool(rng.random() < rate)) for made, rate in zip(asked, rates, strict=True)])
         Experiment("plain", ["A", "B"], ["x"], db=database, seed=1).ask()
     with running(db) as url:

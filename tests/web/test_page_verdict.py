@@ -4,8 +4,9 @@ import re
 
 import pytest
 
+from rankone.live import Database, Experiment
 from rankone.numerics.seeds import generator
-from rankone.serving import Database, Experiment
+from tests.levels import row_of
 
 from .browser import DESKTOP, PHONE, figure, needs_chromium, shown
 from .helpers import running
@@ -23,17 +24,22 @@ def verdicts(tmp_path_factory):
     def visit(experiment, visitors, lost=lambda made: False):
         for _ in range(0, visitors, 100):
             asked = [made for made in experiment.ask(100) if not lost(made)]
-            told = [(made, rng.random() < clicks[made.row_name] * clicks[made.col_name]) for made in asked]
+            told = [(made, rng.random() < clicks[made["row"]] * clicks[made["col"]]) for made in asked]
             experiment.tell_many([(made, bool(clicked)) for made, clicked in told])
 
     with Database(db, durability="off") as database:
         settings = {"db": database, "goal": "decide", "seed": 1}
-        won = Experiment("decided", rows, cols, control=("Work less", "desk"), **settings)
+        won = Experiment("decided", rows, cols, control={"levels": ("Work less", "desk")}, **settings)
         visit(won, 2500)
-        visit(Experiment("open", rows, cols, margin=0.05, control=("Work less", "desk"), **settings), 300)
+        visit(
+            Experiment(
+                "open", rows, cols, stopping={"margin": 0.05}, control={"levels": ("Work less", "desk")}, **settings
+            ),
+            300,
+        )
         leaky = Experiment("leaky", ["A", "B"], ["x"], "uniform", explore=0, db=database, seed=1)
-        visit(leaky, 1500, lambda made: made.row == 1 and rng.random() < 0.5)
-        visit(Experiment("near tie", ["A", "B"], ["x"], margin=0.4, **settings), 2000)
+        visit(leaky, 1500, lambda made: row_of(made) == 1 and rng.random() < 0.5)
+        visit(Experiment("near tie", ["A", "B"], ["x"], stopping={"margin": 0.4}, **settings), 2000)
     with running(db) as url:
         yield url
 
@@ -43,16 +49,17 @@ def verdicts(tmp_path_factory):
 def test_it_shows_the_verdict(verdicts, open_page, size, scheme):
     page = open_page(verdicts, size, color_scheme=scheme)
     shown(page, "decided")
-    assert page.inner_text("#sentence strong").startswith("'Save time today' with 'beach' has won")
+    assert page.inner_text("#sentence strong").startswith("row 'Save time today', col 'beach' has won")
     assert "however the click rate of the whole site moves" in page.inner_text("#sentence")
     assert figure(page, "Verdict").startswith("decided")
     assert 2.0 < float(re.match(r"([\d.]+) ×", figure(page, "Over the control"))[1]) < 8.0  # 3.6 in truth
     assert re.search("between .+ and ", figure(page, "Over the control"))
     assert page.locator("#traffic-warning").is_hidden()
-    assert "control Work less with desk, 10% of decisions" in page.inner_text("#labels")
-    assert "fewer" in page.locator("#rows tbody tr").nth(1).inner_text()
-    assert page.locator("#rows .whisker .leader").count() == 3
-    out = page.locator("#rows tbody tr", has_text="A calmer week")
+    assert "control Work less, desk, 10% of decisions" in page.inner_text("#labels")
+    assert "fewer" in page.locator("#factor-0 tbody tr").nth(1).inner_text()
+    assert page.locator("#factor-0 .whisker .leader").count() == 2
+    out = page.locator("#factor-0 tbody tr", has_text="A calmer week")
+    assert "beaten by the leader" in out.inner_text()  # with too few clicks for an interval
     assert out.locator("td").last.inner_text() == "no"
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
@@ -65,7 +72,7 @@ def test_it_shows_what_is_not_decided_and_what_is_good_enough(verdicts, open_pag
     assert "good enough within 5%" in page.inner_text("#labels")
     shown(page, "near tie")
     assert figure(page, "Verdict").startswith("good enough\nwithin 40%")
-    assert "no pair has more than 40% more clicks" in page.inner_text("#sentence")
+    assert "no combination has more than 40% more clicks" in page.inner_text("#sentence")
 
 
 def test_it_warns_of_traffic_that_does_not_match(verdicts, open_page):

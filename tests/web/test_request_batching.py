@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from rankone.serving import Ask
+from rankone.live import Ask
 from rankone.web.server import request_batching
 from rankone.web.server.metrics import Meters
 from rankone.web.server.request_batching import ServedExperiment

@@ -69,9 +69,9 @@ def test_what_may_have_been_done_is_not_sent_again(url, status):
     with Client(url) as direct, proxied(url, be_late) as proxy, Client(proxy.url) as client:
         experiment = direct.create(f"late-{status}", **SETTINGS)
         with pytest.raises(StorageError, match=f"status {status}"):
-            client.experiment(experiment.name).add_row("C")
+            client.experiment(experiment.name).add_level("row", "C")
         assert proxy.requests == 1
-        assert len(experiment.report().rows) == 3
+        assert len(experiment.report().factors[0].levels) == 3
 
 
 def test_a_change_waits_for_its_turn(url):
@@ -82,14 +82,14 @@ def test_a_change_waits_for_its_turn(url):
 
     with Client(url) as direct, proxied(url, limit) as proxy, Client(proxy.url) as client:
         direct.create("limited", **SETTINGS)
-        assert client.experiment("limited").add_row("C") == 2
+        assert client.experiment("limited").add_level("row", "C") == 2
         assert proxy.requests == 3
 
 
 def test_too_many_open_is_said_at_once(url, no_waiting):
     """A visitor waits for the answer; retries would only make the page late."""
     with Client(url, patience=30) as client:
-        experiment = client.create("crowded", 2, 2, "ucb1", max_open=1)
+        experiment = client.create("crowded", 2, 2, "ucb1", waiting={"max_open": 1})
         experiment.ask()
         no_waiting()
         with pytest.raises(TooManyOpen, match="at most 1 open"):
@@ -103,7 +103,7 @@ def test_connections_that_were_closed_while_idle(url):
         proxy.wait_until_all_are_closed()
         experiment.ask()
         proxy.wait_until_all_are_closed()
-        experiment.stop("A", "1")
+        experiment.stop({"row": "A", "col": "1"})
         proxy.wait_until_all_are_closed()
         experiment.resume()
 
@@ -127,8 +127,8 @@ def test_a_connection_that_is_closed_as_a_change_is_sent(url):
 
     with proxied(url, answer_once) as proxy, Client(proxy.url) as client:
         experiment = client.create("closing", **SETTINGS)
-        assert experiment.add_row("C") == 2
-        assert experiment.add_row("D") == 3
+        assert experiment.add_level("row", "C") == 2
+        assert experiment.add_level("row", "D") == 3
         assert experiment.ask().number == 0
         assert proxy.requests == 5  # the ask was lost once
 

@@ -5,8 +5,8 @@ from typer.testing import CliRunner
 from rankone import RankOne
 from rankone.cli import build_app
 from rankone.client.client import Client
-from rankone.serving.doctor import examine
-from rankone.web.page.timeline import SIMULATED
+from rankone.live.operate.doctor import examine
+from rankone.web.timeline import SIMULATED
 from rankone.web.traffic import simulate_traffic
 
 from .helpers import HOMEPAGE, running
@@ -37,7 +37,7 @@ def test_simulated_visitors_are_labelled(tmp_path):
         report = client.experiment("demo").report()
         assert visits == report.decisions == 333
         assert clicks == report.outcomes["clicked"]
-        assert (report.best_row, report.best_col) == ("good", "top")
+        assert (report.best["row"], report.best["col"]) == ("good", "top")
         lines = client.experiment("demo").export("csv").decode().splitlines()
         assert sum(f",{SIMULATED}," in line for line in lines[1:]) == 333
         assert client.experiment("demo").exclude(source=SIMULATED) == 333  # and can be taken out again
@@ -55,7 +55,7 @@ def test_the_command_sends_visitors(tmp_path):
         assert "a problem of 3 x 3" in str(wrong.exception)
         client.create("own names", ["good", "bad"], ["top", "side"], "ucb1")
         named = CliRunner().invoke(build_app(), ["simulate-traffic", url, "own names", *words[3:], "--rate", "100000"])
-        assert "does not know: 'good' with 'top'" in " ".join(named.output.split())
+        assert "does not know: row 'good', col 'top'" in " ".join(named.output.split())
 
 
 def test_visitors_of_a_world_that_changes_or_is_no_product(tmp_path):
@@ -66,9 +66,9 @@ def test_visitors_of_a_world_that_changes_or_is_no_product(tmp_path):
         assert changing.exit_code == 0, changing.output
         assert "at first; then it changes" in " ".join(changing.output.split())
         table = send("exception:2x2:low=0,high=0.1,best=1")
-        assert "does not know: 'row 2' with 'col 2', 100.0% clicks." in " ".join(table.output.split())
+        assert "does not know: row 'row 2', col 'col 2', 100% clicks." in " ".join(table.output.split())
         report = client.experiment("exception:2x2:low=0,high=0.1,best=1").report()
-        assert (report.decisions, report.best_row, report.best_col) == (60, "row 2", "col 2")
+        assert (report.decisions, report.best["row"], report.best["col"]) == (60, "row 2", "col 2")
         assert "expected a problem on pairs or combinations" in str(send("cascade:4x2").exception)
 
 

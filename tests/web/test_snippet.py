@@ -6,15 +6,17 @@ import contextlib
 import http.server
 import json
 import re
+import subprocess
 import threading
 import time
 
 import pytest
 
 from rankone.client.client import Client
-from rankone.serving import Database
-from rankone.web.server.routes_snippet import _written
-from rankone.web.server.tokens import create_token
+from rankone.client.signing import sign_visitor
+from rankone.live import Database
+from rankone.web.server.access.tokens import SCOPES, create_token
+from rankone.web.server.routes.routes_snippet import _written
 
 from .browser import needs_chromium
 from .helpers import ROOT, Api, free_port, running, until
@@ -24,7 +26,7 @@ pytestmark = needs_chromium
 DOCS = (ROOT / "docs" / "snippet.md").read_text()
 ROWS, COLS = ["headline A", "headline B"], ["image 1", "image 2"]
 SERVICE = "https://rankone.example"  # as the documentation calls it
-DECISION = {"id": "0-" + "a" * 32, "row_name": "headline B", "col_name": "image 2"}
+DECISION = {"id": "0-" + "a" * 32, "levels": {"row": "headline B", "col": "image 2"}}
 
 
 def block(language):
@@ -139,11 +141,11 @@ def test_it_asks_shows_and_tells_and_a_visitor_sees_the_same_again(visit, servic
         with context.expect_event("response", lambda answer: answer.url.endswith("/visit"), timeout=60_000) as asked:
             page = visit(url, context)
         decision = asked.value.json()["decisions"][0]
-        chosen = [decision["row_name"], decision["col_name"]]
+        chosen = list(decision["levels"].values())
         until(lambda page=page, chosen=chosen: seen(page) == chosen)
         with context.expect_event("response", lambda answer: answer.url.endswith("/visit"), timeout=60_000) as again:
             other = visit(url, context)
-        assert again.value.json()["decisions"][0]["id"] == decision["id"]
+        assert again.value.json()["decisions"][0] == decision | {"id": again.value.json()["decisions"][0]["id"]}
         until(lambda other=other, chosen=chosen: seen(other) == chosen)
         page.click("a")  # leaves the page: the beacon arrives all the same
         until(lambda visitor=visitor: experiment.report().outcomes["held"] == visitor + 1)
@@ -166,6 +168,48 @@ def test_a_token_in_the_page_is_enough(visit, service, tmp_path):
         until(lambda: experiment.report().outcomes["held"] == 1)
     assert Api(url).on("homepage", "POST", "/visit", {"token": "rk_no_no"}).code == "no-valid-token"
     assert Api(url).on("homepage", "POST", "/visit", {"token": other}).code == "forbidden"
+
+
+def test_a_signed_visitor_is_met_by_nobody_else_and_what_a_page_invents_is_ignored(visit, service, tmp_path):
+    url, _ = service
+    with Database(tmp_path / "rankone.db") as database:
+        admin, page_token = create_token(database, SCOPES), create_token(database, ["ask", "tell"], "homepage")
+        signing = create_token(database, ["sign"], "homepage")
+    until(lambda: Api(url)("GET", "/v1/experiments").status == 401)
+    said = 'data-visitor="ann@shop.example" data-segment="device=phone,evil=1" data-wait'
+    anybody = PATIENT.replace("rk_...", page_token).replace("data-wait", said)
+    signature = sign_visitor(signing, "ann@shop.example")
+    signed = anybody.replace("data-segment", f'data-signature="{signature}" data-segment')
+    without_levels = anybody.replace('data-level="', 'data-level="other ')  # so it voids what it alone was given
+    with Client(url, token=admin) as client:
+        experiment = client.experiment("homepage")
+        experiment.declare_segments({"device": ["phone", "desktop"]})
+        page = visit(url, page=signed)
+        until(lambda: experiment.report().decisions == 1)
+        visit(url, page=without_levels)  # an imposter, in another browser
+        until(lambda: experiment.report().outcomes["void"] == 1)
+        other = visit(url, page=signed)  # the visitor herself, in another browser
+        page.wait_for_load_state("networkidle")
+        other.wait_for_load_state("networkidle")
+        assert seen(other) == seen(page)
+        assert experiment.report().decisions == 2
+        other.click("a")
+        until(lambda: experiment.report().outcomes["held"] == 1)
+        segments = experiment.report().segments
+        assert [(each.name, each.decisions) for each in segments.segments] == [("phone", 2)]
+        assert segments.ignored == {"": 2}
+
+
+def test_a_server_in_another_language_signs_as_the_documentation_says():
+    from playwright._impl._driver import compute_driver_executable
+
+    (example,) = re.findall(r"^```js\n(const crypto.*?)^```", DOCS, re.MULTILINE | re.DOTALL)
+    token, visitor = "rk_0123456789ab_se-cr_et", "Zoë, customer 17"
+    names = f"const token = {json.dumps(token)}, visitor = {json.dumps(visitor)};"
+    node, _ = compute_driver_executable()
+    script = f"{names}\n{example}\nprocess.stdout.write(signature)"
+    signed = subprocess.run([node, "-e", script], capture_output=True, text=True, check=True)
+    assert signed.stdout == sign_visitor(token, visitor)
 
 
 def test_levels_that_the_page_does_not_have_leave_it_as_it_is_and_are_voided(visit, service):

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import dataclasses
 import os
+import shutil
 import signal
 import sqlite3
 import threading
@@ -13,18 +14,18 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from rankone.errors import StorageError
-from rankone.serving import Ask, Database, Experiment
-from rankone.serving.doctor import examine
+from rankone.live import Ask, Database, Experiment
+from rankone.live.operate.doctor import examine
 from rankone.web.server import service
-from rankone.web.server.auth import Authenticator
+from rankone.web.server.access.auth import Authenticator
+from rankone.web.server.access.tokens import create_token, list_tokens
 from rankone.web.server.limits import Limits
 from rankone.web.server.metrics import Meters
 from rankone.web.server.request_batching import ServedExperiment
 from rankone.web.server.serve import greeting
-from rankone.web.server.tokens import create_token, list_tokens
-from tests.serving.helpers import start
+from tests.live.helpers import start
 
-from .helpers import HOMEPAGE, Api, running
+from .helpers import HOMEPAGE, Api, running, until
 
 QUICK = dataclasses.replace(Limits(), answer_seconds=0.5)
 STUCK = 60  # seconds after which a service would count as stuck
@@ -188,6 +189,29 @@ def test_an_experiment_that_takes_long_to_open_holds_up_no_other(sqlite_db, monk
         assert asked.result().status == 200
 
 
+def test_one_that_takes_long_to_look_after_holds_up_no_other(sqlite_db, monkeypatch):
+    """An interrupted exclusion is being finished, for example: the windows of others end all the same."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def settle(self, original=Experiment.settle):
+        if self.name == "long":
+            begun.set()
+            go_on.wait()
+        return original(self)
+
+    monkeypatch.setattr(Experiment, "settle", settle)
+    with Database(sqlite_db) as database:
+        start(database, name="long")
+        shop = start(database, name="shop", window=1)
+        with running(sqlite_db):
+            try:
+                assert begun.wait(STUCK)
+                shop.ask()
+                until(lambda: shop.look(lambda fold: fold.expired) == 1)
+            finally:
+                go_on.set()
+
+
 def test_those_who_wait_for_one_experiment_leave_threads_to_others():
     async def crowd():
         go_on = threading.Event()
@@ -220,7 +244,7 @@ def test_ready_writes_and_leaves_nothing(db):
 
 
 def test_ready_is_a_write_to_the_disk(sqlite_db):
-    from rankone.web.server.tokens import write_and_forget
+    from rankone.web.server.access.tokens import write_and_forget
 
     with Database(sqlite_db) as database:
         log = sqlite_db.with_name(f"{sqlite_db.name}-wal")
@@ -241,7 +265,8 @@ def test_strangers_do_not_hear_which_database_it_is(sqlite_db, path):
     assert b"rankone" not in answer.body
 
 
-def test_only_administrators_hear_what_the_database_said(sqlite_db, caplog):
+def test_nobody_hears_where_the_database_is_and_the_log_says_it(sqlite_db, caplog):
+    """Not even administrators: what stands in an answer may be shown on a page, or kept in somebody's log."""
     start(sqlite_db, policy="ucb1").close()
     with Database(sqlite_db) as database:
         asks, administers = (create_token(database, scopes) for scopes in (["ask"], ["ask", "admin"]))
@@ -249,11 +274,29 @@ def test_only_administrators_hear_what_the_database_said(sqlite_db, caplog):
         assert Api(url, asks).on("homepage", "POST", "/ask").status == 200
         with contextlib.closing(sqlite3.connect(sqlite_db)) as other:
             other.execute("ALTER TABLE rankone_journal RENAME TO hidden")
-        stranger, administrator = (Api(url, token).on("homepage", "POST", "/ask") for token in (asks, administers))
-    assert (stranger.code, administrator.code) == ("storage", "storage")
-    assert b"rankone" not in stranger.body
-    assert str(sqlite_db) in administrator.json()["detail"]
+        answers = [Api(url, token).on("homepage", "POST", "/ask") for token in (asks, administers)]
+    for answer in answers:
+        assert (answer.status, answer.code, answer.headers["Retry-After"]) == (503, "storage", "1")
+        assert b"rankone" not in answer.body
     assert f"ask: expected the database {sqlite_db} to answer" in caplog.text
+
+
+@pytest.mark.parametrize("how", ["moved", "replaced"])
+def test_a_file_that_was_moved_is_told_by_health(sqlite_db, how):
+    """What is open goes on being read; nothing that is written there would be found again."""
+    start(sqlite_db, policy="ucb1").close()
+    with running(sqlite_db) as url:
+        assert Api(url)("GET", "/health").status == 200
+        away = sqlite_db.with_name("away.db")
+        sqlite_db.rename(away)
+        if how == "replaced":
+            shutil.copy(away, sqlite_db)
+        answers = [Api(url)("GET", path) for path in ("/health", "/health/ready", "/v1/experiments")]
+        assert [answer.code for answer in answers[:2]] == ["storage"] * 2
+        assert not any(sqlite_db.name.encode() in answer.body for answer in answers)
+        away.replace(sqlite_db)
+        assert Api(url)("GET", "/health").status == 200
+        assert Api(url)("GET", "/health/live").status == 200
 
 
 @pytest.mark.parametrize(

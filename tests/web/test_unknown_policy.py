@@ -3,9 +3,9 @@
 import logging
 import time
 
+from rankone.live.fold import fold_cache
 from rankone.policies import base
-from rankone.serving import fold_cache
-from tests.serving.helpers import damage, start
+from tests.live.helpers import damage, start
 
 from .helpers import Api, running
 

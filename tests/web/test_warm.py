@@ -12,23 +12,24 @@ from typing import Any
 import pytest
 
 from rankone import Experiment
+from rankone.live import Database
+from rankone.live.commit.warm_up import warm_up, warm_up_all
 from rankone.policies import as_policy
-from rankone.serving import Database
-from rankone.serving.warm_up import warm_up, warm_up_all
 from rankone.web.server.serve import compile_ahead
 
 # Prints which policies are compiled at the moment the service greets, or is started by another server.
 PROGRAM = """
 import asyncio, sys
 from rankone.compiling.compiled import compiled
-from rankone.kernels.advance import advance
+from rankone.policies.advance import advance
 from rankone.web.server.app import create_app
 from rankone.web.server.serve import ServerOptions, serve
 
 def ready(said=""):
     if "compiling" not in said:
-        names = ("best", "uniform", "uts")
-        print([name for name in names if compiled(advance, f"rankone.policies.pairs.{name}").signatures])
+        names = ("best", "uniform", "unimodal.uts")
+        modules = {name: f"rankone.policies.factors.{name}" for name in names}
+        print([name for name, module in modules.items() if compiled(advance, module).signatures])
         raise SystemExit
 
 if sys.argv[1] == "serve":
@@ -52,7 +53,7 @@ def test_ready_means_compiled(tmp_path: Path, by: str) -> None:
     db = tmp_path / "test.db"
     Experiment("shop", ["A", "B"], ["1", "2"], "uniform", db).close()
     done = subprocess.run([sys.executable, "-c", PROGRAM, by, str(db)], capture_output=True, text=True, timeout=300)
-    assert done.stdout.splitlines() == ["['uniform', 'uts']"], done.stderr
+    assert done.stdout.splitlines() == ["['uniform', 'unimodal.uts']"], done.stderr
 
 
 @pytest.mark.parametrize("note", ["not JSON", '{"policy": "nobody-knows"}', None, "{}", "[1]", "gone"])
@@ -82,14 +83,14 @@ def test_more_factors_are_compiled_ahead(tmp_path: Path, monkeypatch: pytest.Mon
     with Experiment("shop", ["A", "B"], ["1", "2"], "uniform", db) as experiment:
         experiment.add_factor("button", ["buy", "try"])
         experiment.add_factor("image", ["1", "2"])
-    monkeypatch.setattr("rankone.serving.warm_up.warm_up", lambda policy, n: compiled.append((policy.label, n)))
+    monkeypatch.setattr("rankone.live.commit.warm_up.warm_up", lambda policy, n: compiled.append((policy.label, n)))
     compile_ahead(db, print)
     assert compiled == [("uniform", 3), ("uniform", 4), ("uts:coin=true", 2)]
 
 
 def test_it_says_which_policy_takes_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only of what takes long, and nothing about what was before or will be."""
-    monkeypatch.setattr("rankone.serving.warm_up._PATIENCE", 0.0)
+    monkeypatch.setattr("rankone.live.commit.warm_up._PATIENCE", 0.0)
     db, said = tmp_path / "test.db", threading.Event()
     Experiment("shop", ["A", "B"], ["1", "2"], "uts", db).close()
     words: list[str] = []
@@ -101,7 +102,7 @@ def test_it_says_which_policy_takes_long(tmp_path: Path, monkeypatch: pytest.Mon
     def slowly(policy: object, n_factors: int) -> None:
         assert said.wait(30)
 
-    monkeypatch.setattr("rankone.serving.warm_up.warm_up", slowly)
+    monkeypatch.setattr("rankone.live.commit.warm_up.warm_up", slowly)
     compile_ahead(db, say)
     assert words == ["compiling uts:coin=true ..."]
 
@@ -112,7 +113,7 @@ def test_a_warm_policy_compiles_nothing_more(tmp_path: Path) -> None:
     before = len(kernel.signatures)
     with Experiment("homepage", 3, 4, found, tmp_path / "test.db", durability="off") as experiment:
         experiment.tell(experiment.ask().id, True)
-        experiment.add_row("new")
+        experiment.add_level("row", "new")
     assert len(kernel.signatures) == before >= 1
 
 

@@ -12,20 +12,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankone.analysis.best import Bounded, chosen_contrast, fixed_contrast, level_bounds, whole_rate
-from rankone.analysis.interactions import check_interactions
-from rankone.analysis.intervals import Intervals
-from rankone.analysis.more_data import impressions_needed
-from rankone.analysis.product_fit import Design
+from rankone.analysis.product.best import Bounded, chosen_contrast, fixed_contrast, level_bounds, whole_rate
+from rankone.analysis.product.intervals import Intervals
+from rankone.analysis.product.more_data import impressions_needed
+from rankone.analysis.product.shrinkage import shrink
 from rankone.analysis.result import Analysis, RawWinner
-from rankone.analysis.shrinkage import shrink
-from rankone.clicks.counts.count_arrays import Floats
+from rankone.analysis.split_check import check_split
+from rankone.analysis.what_if.logged_decisions import named_levels
 from rankone.clicks.counts.dispersion import BINOMIAL, Dispersion, given_dispersion
 from rankone.clicks.counts.factor_counts import FactorCounts, as_factor_counts
 from rankone.clicks.counts.table_files import read_table
-from rankone.clicks.rank1_test.check import CheckProgress
-from rankone.clicks.rank1_test.fit import deviances
+from rankone.clicks.rank1_test.check import check_factors
+from rankone.clicks.rank1_test.two_factors import CheckProgress
 from rankone.errors import InputError
+from rankone.numerics.arrays import Floats
+from rankone.numerics.product_fit import deviances
 from rankone.progress import as_progress
 from rankone.specs import did_you_mean, whole_number
 
@@ -39,6 +40,8 @@ def analyse(
     shown: str | None = None,
     clicked: str | None = None,
     slice: str | None = None,
+    all_rows: bool = False,
+    uneven: bool = False,
     control: Mapping[str, str] | str | None = None,
     dispersion: float | None = None,
     confidence: float = 0.95,
@@ -58,8 +61,10 @@ def analyse(
         factors: columns of the factors, any number; by default found by what the columns hold.
         shown: column of the impressions; by default found by usual names. A table without one has a row per impression.
         clicked: column of the clicks, or of the outcome (0/1) of a row.
-        slice: column of the day or week of a row, from which the dispersion is estimated; by default a column with
-            such a name.
+        slice: column of the day or week of a row; by default one with such a name, or of dates. Rates are compared
+            within days, and intervals allow for what clicks, and levels, do on single days.
+        all_rows: count every row but true sums of others, also those that name no level, such as "(not set)".
+        uneven: the split was meant to be uneven, so do not test whether it is even.
         control: the combination to compare with, ``{"headline": "A", "image": "1"}`` or ``"headline=A,image=1"``.
         dispersion: how much more than binomially clicks scatter, such as 1.9; by default estimated where
             combinations come in several rows, and 1 otherwise.
@@ -83,7 +88,10 @@ def analyse(
     whole_number("seed", seed, least=0)
     names = (factors,) if isinstance(factors, str) else tuple(factors)
     read = functools.partial(_experiment_counts, experiment=experiment, archive=archive, rest=rest)
-    counts = _counts(data, experiment, read, names, shown, clicked, slice)
+    named: dict[str, Any] = {"factors": names, "shown": shown, "clicked": clicked, "slice": slice, "all_rows": all_rows}
+    counts = _counts(data, experiment, read, named)
+    if uneven:
+        counts = counts._replace(per_visitor=None)
     if sum(counts.sizes) > _MOST_LEVELS:
         got = f"{sum(counts.sizes):,}"
         raise InputError(f"at most {_MOST_LEVELS:,} levels", got, "name fewer factors; logs are for `rankone fit`")
@@ -96,28 +104,25 @@ def _counts(
     data: Any,
     experiment: str | None,
     read: Callable[[str | os.PathLike[str]], FactorCounts],
-    factors: Sequence[str],
-    shown: str | None,
-    clicked: str | None,
-    slice: str | None,
+    named: Mapping[str, Any],
 ) -> FactorCounts:
     if isinstance(data, str | os.PathLike):
-        from rankone.serving.recognise import is_database
+        from rankone.live.storage.is_database import is_database
 
         if is_database(data):
             return read(data)
         data = read_table(Path(data) if not isinstance(data, str) else data)
     if experiment is not None:
         raise InputError("a database beside experiment=", type(data).__name__, "leave experiment out, or name its file")
-    return as_factor_counts(data, factors=factors, shown=shown, clicked=clicked, slice=slice)
+    return as_factor_counts(data, **named)
 
 
 def _experiment_counts(
     database: str | os.PathLike[str], experiment: str | None, archive: str | os.PathLike[str] | None, rest: bool
 ) -> FactorCounts:
     """The outcomes of a live experiment that count."""
-    from rankone.serving import Database
-    from rankone.serving.export import decisions_table
+    from rankone.live import Database
+    from rankone.live.operate.export import decisions_table
 
     if experiment is None:
         do = "name one behind it (experiment=); `rankone experiments` lists them"
@@ -130,8 +135,7 @@ def _experiment_counts(
 def _control(control: Mapping[str, str] | str, counts: FactorCounts) -> dict[str, str]:
     """Read a control, and find its levels."""
     if isinstance(control, str):
-        parts = [part.partition("=") for part in control.split(",")]
-        control = {name.strip(): value.strip() for name, _, value in parts}
+        control = named_levels(control, "a control")
     usual = ",".join(f"{factor}={names[0]}" for factor, names in zip(counts.factors, counts.levels, strict=True))
     if set(control) != set(counts.factors):
         expected = f"a level of each factor ({', '.join(counts.factors)}) as the control"
@@ -152,29 +156,34 @@ def _answer(
     seed: int,
     progress: CheckProgress,
 ) -> Analysis:
-    doubt = (1.0 - confidence) / max(2, len(counts.factors))  # of a bound; all factors together keep the confidence
-    intervals = Intervals(Design.of(counts.cells, counts.sizes, counts.shown, counts.clicked), scatter)
-    design = intervals.design
-    shrunken = shrink(counts, scatter.value)
-    winner = _winner(counts, shrunken, scatter, (1.0 - confidence) / 2.0)
+    intervals = Intervals.of(counts, scatter)
+    design, days = intervals.design, intervals.days
+    settled = counts if days is None else days.adjusted(counts)
+    shrunken = shrink(settled, scatter.value)
+    winner = _winner(counts, settled, shrunken, intervals, (1.0 - confidence) / 2.0)
     groups = [intervals.groups(factor) for factor in range(len(counts.factors))]
     apart = any(len(each) > 1 for each in groups)
-    bounds = [
-        level_bounds(intervals, factor, doubt, names.index(winner.levels[name]) if len(groups[factor]) > 1 else None)
-        for factor, (name, names) in enumerate(zip(counts.factors, counts.levels, strict=True))
+    tops = [
+        names.index(winner.levels[name]) if len(each) > 1 else None
+        for name, names, each in zip(counts.factors, counts.levels, groups, strict=True)
     ]
+    bounds = level_bounds(intervals, 1.0 - confidence, tops)
+    rates = design.rates(intervals.fitted.x)
     best = design.starts[:-1] + np.array([bound.best for bound in bounds])
     contrast = np.zeros(design.n_levels)
     contrast[best] = 1.0
     rate = winner.rate if apart else chosen_contrast(intervals, contrast, best, (1.0 - confidence) / 2.0)
     fitted = np.concatenate([bound.ratio for bound in bounds]) * rate.value ** (1.0 / len(counts.factors))
+    shown = np.concatenate(
+        [np.bincount(column, counts.shown, size) for column, size in zip(counts.cells.T, counts.sizes, strict=True)]
+    )
     levels = pl.DataFrame(
         {
             "factor": np.repeat(counts.factors, counts.sizes),
             "level": [name for names in counts.levels for name in names],
-            "shown": design.level_shown.astype(np.int64),
+            "shown": shown.astype(np.int64),
             "clicked": design.level_clicks.astype(np.int64),
-            "rate": design.level_clicks / np.maximum(design.level_shown, 1.0),
+            "rate": design.level_clicks / np.maximum(shown, 1.0),
             "fitted": fitted,
             "ratio": np.concatenate([bound.ratio for bound in bounds]),
             "low": np.concatenate([bound.low for bound in bounds]),
@@ -199,17 +208,27 @@ def _answer(
         },
         rate=rate,
         levels=levels,
-        combinations=_combinations(counts, design.rates(intervals.fitted.x), shrunken, scatter),
+        combinations=_combinations(counts, settled, rates, shrunken, scatter),
         winner=winner,
-        check=check_interactions(counts, scatter, simulations, 1.0 - confidence, seed, progress),
+        check=None
+        if len(counts.factors) == 1
+        else check_factors(
+            settled, rates, scatter, simulations=simulations, level=1.0 - confidence, seed=seed, progress=progress
+        ),
         dispersion=scatter,
+        mismatch=check_split(counts),
         control=control,
         against_control=against,
-        needed=math.inf if apart else impressions_needed(intervals, bounds, doubt),
+        needed=math.inf if apart else impressions_needed(intervals, bounds),
         groups={
             factor: [[names[place] for place in group] for group in each]
             for factor, names, each in zip(counts.factors, counts.levels, groups, strict=True)
             if len(each) > 1
+        },
+        day_scatter={
+            factor: each.sd
+            for factor, each in zip(counts.factors, intervals.by_day.scatter if intervals.by_day else (), strict=False)
+            if math.isfinite(each.freedom)
         },
     )
 
@@ -228,11 +247,14 @@ def _ratios(intervals: Intervals, places: Sequence[int], doubt: float) -> dict[s
     return {"control_ratio": value, "control_low": low, "control_high": high}
 
 
-def _combinations(counts: FactorCounts, rates: Floats, shrunken: Floats, scatter: Dispersion) -> pl.DataFrame:
-    """One row per combination that was shown, the highest fitted rate first."""
+def _combinations(
+    counts: FactorCounts, settled: FactorCounts, rates: Floats, shrunken: Floats, scatter: Dispersion
+) -> pl.DataFrame:
+    """One row per combination that was shown, the highest fitted rate first; `settled` has the counts without days."""
     inside = np.clip(rates, 1e-300, 1.0 - 1e-15)
-    own = deviances(counts.shown, counts.clicked, inside) / scatter.value
-    observed = counts.clicked / counts.shown
+    own = deviances(settled.shown, settled.clicked, inside) / scatter.value
+    observed = settled.clicked / settled.shown
+    by_day = {} if counts.slices is None else {"average_day": observed}
     names = {
         factor: [levels[place] for place in column]
         for factor, levels, column in zip(counts.factors, counts.levels, counts.cells.T, strict=True)
@@ -240,21 +262,23 @@ def _combinations(counts: FactorCounts, rates: Floats, shrunken: Floats, scatter
     return pl.DataFrame(
         names
         | {
-            "shown": counts.shown, "clicked": counts.clicked, "rate": observed, "fitted": rates,
-            "shrunken": shrunken, "deviation": np.sign(observed - rates) * np.sqrt(own),
+            "shown": counts.shown, "clicked": counts.clicked, "rate": counts.clicked / counts.shown, **by_day,
+            "fitted": rates, "shrunken": shrunken, "deviation": np.sign(observed - rates) * np.sqrt(own),
         }
     ).sort("fitted", descending=True, maintain_order=True)  # fmt: skip
 
 
-def _winner(counts: FactorCounts, shrunken: Floats, scatter: Dispersion, doubt: float) -> RawWinner:
-    """The highest rate as observed; of equal rates that of the combination that was shown most."""
-    place = int(np.lexsort((counts.shown, counts.clicked / counts.shown))[-1])
+def _winner(
+    counts: FactorCounts, settled: FactorCounts, shrunken: Floats, intervals: Intervals, doubt: float
+) -> RawWinner:
+    """The highest rate as observed, without days; of equal rates that of the combination that was shown most."""
+    place = int(np.lexsort((counts.shown, settled.clicked / settled.shown))[-1])
     levels = {
         factor: names[number]
         for factor, names, number in zip(counts.factors, counts.levels, counts.cells[place], strict=True)
     }
     return RawWinner(
         levels, int(counts.shown[place]), int(counts.clicked[place]),
-        whole_rate(counts.shown, counts.clicked, place, scatter, doubt),
+        whole_rate(settled.shown, settled.clicked, place, intervals.of_combination(place), doubt),
         float(shrunken[place]),
     )  # fmt: skip

@@ -5,11 +5,14 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from rankone.analysis import wording
 from rankone.notebook import html_table
 from rankone.pages.report import report_html
 from rankone.pages.report_sections import Part
-from rankone.simulation.provenance import made_with
+from rankone.simulation.store import made_with
+from rankone.wording.lists import listed
 
 if TYPE_CHECKING:
     from rankone.analysis.result import Analysis
@@ -17,55 +20,77 @@ if TYPE_CHECKING:
 _MOST_COMBINATIONS = 200
 
 
-def analysis_html(found: Analysis) -> str:
+def analysis_html(result: Analysis) -> str:
     """Return the answer as one page that opens without a network."""
-    charts = {"Levels against the best of their factor": {"": found.chart().altair.to_dict()}}
-    tables = {"Levels": wording.level_columns(found)}
-    if found.check is not None and any(check.p_value is not None for check in found.check.checks):
-        charts["How far pairs are from a product"] = {"": found.heatmap().altair.to_dict()}
-    kept = found.combinations.head(_MOST_COMBINATIONS)
-    title = "Combinations" if kept.height == found.combinations.height else f"The best {kept.height} combinations"
+    charts = {"Levels against the best of their factor": {"": result.chart().altair.to_dict()}}
+    tables = {"Levels": wording.level_columns(result)}
+    if result.check is not None and any(check.p_value is not None for check in result.check.checks):
+        charts["How far pairs are from a product"] = {"": result.heatmap().altair.to_dict()}
+    kept = result.combinations.head(_MOST_COMBINATIONS)
+    title = "Combinations" if kept.height == result.combinations.height else f"The best {kept.height} combinations"
     tables[title] = kept
-    told = [*wording.certainty(found), *wording.against_control(found), *wording.winner(found), *wording.rank1(found)]
-    told += [*wording.next_step(found), *wording.conditions(found), *wording.notes(found)]
+    remarks = [*wording.assumed_first(result), *wording.certainty(result), *wording.against_control(result)]
+    remarks += [*wording.after_table(result), *wording.about_table(result), *wording.notes(result)]
     return report_html(
         [
             Part(
-                title=f"The best {' and '.join(found.counts.factors)}",
-                sentence=found.sentence,
-                remarks=told,
+                title=f"The best {listed(result.counts.factors)}",
+                sentence=result.sentence,
+                remarks=remarks,
                 settings={
-                    "impressions": int(found.counts.shown.sum()), "clicks": int(found.counts.clicked.sum()),
-                    "factors": list(found.counts.factors), "confidence": found.confidence,
-                    "dispersion": found.dispersion.value,
+                    "impressions": int(result.counts.shown.sum()), "clicks": int(result.counts.clicked.sum()),
+                    "factors": list(result.counts.factors), "confidence": result.confidence,
+                    "dispersion": result.dispersion.value,
                 },
                 about=made_with(),
                 charts=charts,
                 tables=tables,
-                code={"In Python": _recipe(found)},
-                files={"levels.csv": found.levels.write_csv(), "combinations.csv": found.combinations.write_csv()},
-                warning=" ".join([*wording.adaptive(found), *wording.few_data(found)]),
+                code={"In Python": _recipe(result)},
+                files=_files(result),
+                warning=" ".join([*wording.mismatch(result), *wording.adaptive(result), *wording.few_data(result)]),
             )
         ]
     )  # fmt: skip
 
 
-def _recipe(found: Analysis) -> str:
-    """Python that makes the answer again from the file of combinations."""
-    words = [f"factors={list(found.counts.factors)!r}", f"dispersion={found.dispersion.value!r}"]
-    if found.control is not None:
-        words.append(f"control={found.control!r}")
-    if found.confidence != 0.95:
-        words.append(f"confidence={found.confidence!r}")
-    return f'import rankone\n\nprint(rankone.analyse("combinations.csv", {", ".join(words)}))'
+def _recipe(result: Analysis) -> str:
+    """Python that makes the answer again from the file of counts."""
+    words = [f"factors={list(result.counts.factors)!r}"]
+    if result.counts.slices is not None:
+        words.append('slice="slice"')
+    if result.dispersion.origin != "slices":
+        words.append(f"dispersion={result.dispersion.value!r}")
+    if result.control is not None:
+        words.append(f"control={result.control!r}")
+    if result.confidence != 0.95:
+        words.append(f"confidence={result.confidence!r}")
+    return f'import rankone\n\nprint(rankone.analyse("{_counts_file(result)}", {", ".join(words)}))'
 
 
-def notebook_html(found: Analysis) -> str:
+def _files(result: Analysis) -> dict[str, str]:
+    """The tables as files; where there are days the counts of each, too."""
+    files = {"levels.csv": result.levels.write_csv(), "combinations.csv": result.combinations.write_csv()}
+    counts, slices = result.counts, result.counts.slices
+    if slices is not None:
+        names = {
+            factor: [levels[place] for place in column]
+            for factor, levels, column in zip(counts.factors, counts.levels, counts.cells[slices.cell].T, strict=True)
+        }
+        when = [slices.names[place] for place in slices.when]
+        by_day = pl.DataFrame({**names, "slice": when, "shown": slices.shown, "clicked": slices.clicked})
+        files[_counts_file(result)] = by_day.write_csv()
+    return files
+
+
+def _counts_file(result: Analysis) -> str:
+    return "combinations.csv" if result.counts.slices is None else "days.csv"
+
+
+def notebook_html(result: Analysis) -> str:
     """Return the answer as a notebook shows it."""
-    before = [*wording.adaptive(found), *wording.certainty(found), *wording.against_control(found)]
-    after = [*wording.winner(found), *wording.rank1(found), *wording.next_step(found), *wording.conditions(found)]
-    head, tail = (
-        "<br>".join(map(escape, lines))
-        for lines in ([*before, *wording.few_data(found)], [*after, *wording.notes(found)])
-    )
-    return f"<p><b>{escape(found.sentence)}</b></p><p>{head}</p>{html_table(wording.level_columns(found))}<p>{tail}</p>"
+    before = [*wording.assumed_first(result), *wording.adaptive(result), *wording.before_table(result)]
+    after = [*wording.about_table(result), *wording.after_table(result), *wording.notes(result)]
+    head, tail = ("<br>".join(map(escape, lines)) for lines in (before, after))
+    first = "".join(f"<p>{escape(sentence)}</p>" for sentence in wording.mismatch(result))
+    first += f"<p><b>{escape(result.sentence)}</b></p>"
+    return f"{first}<p>{head}</p>{html_table(wording.level_columns(result))}<p>{tail}</p>"

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from rankone.analysis import wording
-from rankone.analysis.best import Bounded
+from rankone.analysis.product.best import Bounded
+from rankone.analysis.split_check import Mismatch
 from rankone.charts.chart import Chart
 from rankone.clicks.counts.dispersion import Dispersion
 from rankone.clicks.counts.factor_counts import FactorCounts
 from rankone.clicks.rank1_test.report import Rank1Report
 from rankone.errors import InputError
 from rankone.notebook import Shown
+from rankone.wording.numbers import percent
 
 if TYPE_CHECKING:
     from rankone.problems import RankOne
@@ -47,14 +49,16 @@ class Analysis(Shown):
     best: dict[str, str]  # the best level of each factor
     rate: Bounded  # click rate of the best combination, if rates are products
     levels: pl.DataFrame  # factor, level, shown, clicked, rate, fitted, ratio, low, high; with a control its ratios
-    combinations: pl.DataFrame  # the factors, shown, clicked, rate, fitted, shrunken, deviation
+    combinations: pl.DataFrame  # the factors, shown, clicked, rate, fitted, shrunken, deviation; with days average_day
     winner: RawWinner
     check: Rank1Report | None  # of every two factors; None where there is only one
     dispersion: Dispersion
+    mismatch: Mismatch | None  # of the visitors of levels, where the split looks meant to be even
     control: dict[str, str] | None
     against_control: Bounded | None  # rate of the best combination over the control's
     needed: float = math.inf  # impressions, split as before, until all is settled if the fitted rates are true
     groups: dict[str, list[list[str]]] = dataclasses.field(default_factory=dict)  # of levels that cannot be compared
+    day_scatter: dict[str, float] = dataclasses.field(default_factory=dict)  # of a level's log rate from day to day
 
     @property
     def candidates(self) -> dict[str, list[str]]:
@@ -63,9 +67,16 @@ class Analysis(Shown):
         return {name: able.filter(pl.col("factor") == name)["level"].to_list() for name in self.counts.factors}
 
     @property
+    def proves(self) -> bool:
+        """Whether the counts can prove anything: no visitors are missing, no policy chose by clicks what to show."""
+        return self.mismatch is None and not self.counts.adaptive
+
+    @property
     def decided(self) -> bool:
-        """Whether every factor has one level left that may be the best."""
-        return not self.groups and all(len(able) == 1 for able in self.candidates.values())
+        """Whether every factor has one level left that may be the best: one of several, and that is proven."""
+        if self.groups or not self.proves or max(self.counts.sizes) == 1:
+            return False
+        return all(len(able) == 1 for able in self.candidates.values())
 
     @property
     def best_was_shown(self) -> bool:
@@ -124,13 +135,16 @@ class Analysis(Shown):
             "best_to_control": self.against_control and _interval(self.against_control, "ratio"),
             "rank1": self.check and self.check.to_dict(),
             "dispersion": self.dispersion.to_dict(),
+            "split": self.mismatch and self.mismatch.to_dict(),
+            "days": None if counts.slices is None else len(counts.slices.names),
+            "day_scatter": self.day_scatter,
             "confidence": self.confidence,
             "impressions": int(counts.shown.sum()),
             "clicks": int(counts.clicked.sum()),
             "needed_impressions": self.needed if math.isfinite(self.needed) else None,
             "few_data": wording.few_data(self),
             "next": wording.next_step(self),
-            "conditions": [*wording.conditions(self), *wording.adaptive(self)],
+            "conditions": [wording.assumes(self), *wording.conditions(self), *wording.adaptive(self)],
             "columns": None if counts.columns is None else counts.columns.to_dict(),
             "notes": list(counts.notes),
         }  # fmt: skip
@@ -142,7 +156,7 @@ class Analysis(Shown):
         return level_chart(
             self.levels,
             self.sentence.removesuffix("."),
-            f"Bars: {self.confidence:.0%} intervals, whichever level is truly best",
+            f"Bars: {percent(self.confidence)} intervals, whichever level is truly best",
         )
 
     def heatmap(self) -> Chart:

@@ -6,7 +6,7 @@ import contextlib
 import importlib.metadata
 from pathlib import Path
 
-from rankone.compiling.cache import cache_roots
+from rankone.compiling.cache import cache_roots, is_closed, make_folder
 from rankone.errors import StorageError
 from rankone.writing import write_file
 
@@ -16,7 +16,8 @@ LICENCE = Path(__file__).with_name("vega-licence.txt")  # travels with every cop
 
 def bundle_path() -> Path | None:
     """Return where the bundle of the installed vl-convert is kept; None before it is made."""
-    return next((path for path in map(_place, cache_roots()) if path.exists()), None)
+    found = (path for path in map(_place, cache_roots()) if path.exists())
+    return next((path for path in found if is_closed(path) and is_closed(path.parent)), None)
 
 
 def _place(root: Path) -> Path:
@@ -25,14 +26,15 @@ def _place(root: Path) -> Path:
 
 def make_bundle() -> Path:
     """Write the bundle unless it is there, which takes some seconds, once; return where it is kept."""
-    found = bundle_path()
-    if found is not None:
-        return found
+    result = bundle_path()
+    if result is not None:
+        return result
     import vl_convert
 
     bundle = LICENCE.read_text() + vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     for root in cache_roots(make=True):
-        with contextlib.suppress(StorageError):
-            write_file(_place(root), bundle)
+        with contextlib.suppress(OSError, StorageError):
+            make_folder(_place(root).parent)
+            write_file(_place(root), bundle, mode=0o644)
             return _place(root)
     raise StorageError("a directory for the chart library", "none that can be written", "name one in RANKONE_CACHE_DIR")

@@ -16,11 +16,8 @@ MOST_QUERIES = len(COLOURS)
 def click_model_chart(attraction: pl.DataFrame, examination: pl.DataFrame, queries: Sequence[str]) -> Chart:
     """Draw sorted attraction, sorted examination, and examination by position with its intervals.
 
-    Args:
-        attraction: columns query, attraction.
-        examination: columns position, examination, and query (without it, one curve for all queries); with low and high
-            its intervals are drawn.
-        queries: the queries to show, at most eight, a line each; if there are others, the title says so.
+    `attraction` has the columns query and attraction, `examination` position, examination, query (without it, one curve
+    for all queries), and low and high where intervals are drawn. Of more than eight queries the first are shown.
 
     >>> attraction = pl.DataFrame({"query": ["q", "q"], "attraction": [0.3, 0.6]})
     >>> examination = pl.DataFrame({"query": ["q", "q"], "position": [1, 2], "examination": [1.0, 0.4],

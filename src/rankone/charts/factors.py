@@ -8,8 +8,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from rankone.charts.axes import short_axis
-from rankone.charts.chart import COLOURS, SHAPES, Chart
+from rankone.charts.chart import COLOURS, SHAPES, Chart, short_axis
 
 _WIDTH, _LINE, _SHORTEST = 260, 24, 90
 _MOST, _LONGEST, _MOST_TIMES = 7, 90, 50
@@ -23,12 +22,9 @@ _NOTE = (
 def factor_chart(levels: pl.DataFrame, traffic: pl.DataFrame, title: str) -> Chart:
     """Draw a row of panels for each factor: its levels' click rates as shares of the best one's, then who was shown.
 
-    Args:
-        levels: factor, level, ratio (None where the level may not be shown with the best of the others).
-        traffic: policy, factor, level, step (the end of a stretch of decisions) and share (of the stretch).
-        title: what is shown.
-
-    Beyond seven levels of a factor, those that were shown least are drawn as one.
+    `levels` has the columns factor, level, ratio (None where the level may not be shown with the best of the others),
+    `traffic` policy, factor, level, step (the end of a stretch of decisions) and share (of the stretch). Beyond seven
+    levels of a factor, those that were shown least are drawn as one.
 
     >>> levels = pl.DataFrame({"factor": ["headline"] * 2, "level": ["A", "B"], "ratio": [1.0, 0.7]})
     >>> traffic = pl.DataFrame({"policy": ["uts"] * 4, "factor": ["headline"] * 4, "level": ["A", "B"] * 2,
@@ -117,7 +113,7 @@ def _ratios(levels: pl.DataFrame, factor: str, marks: _Marks) -> Any:
 
 def _shares(traffic: pl.DataFrame, policy: str, marks: _Marks) -> Any:
     """Areas on top of each other, the first level on top; a stretch of decisions has one share."""
-    order = {name: place for place, name in enumerate(marks.names)}
+    order = {name: index for index, name in enumerate(marks.names)}
     placed = traffic.with_columns(place=pl.col("level").replace_strict(order)).sort("step", "place")
     below = 1.0 - pl.col("share").cum_sum().over("step")
     areas = placed.with_columns(low=below.clip(0.0), high=(below + pl.col("share")).clip(upper_bound=1.0))

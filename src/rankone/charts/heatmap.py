@@ -1,4 +1,4 @@
-"""A heat map of ratios: a cell per pair of names, coloured on a log scale, its number written in it."""
+"""Heat maps: of ratios on a log scale, and of deviations from a fit, blue below it and orange above."""
 
 from __future__ import annotations
 
@@ -15,13 +15,8 @@ _CELL_WIDTH, _CELL_HEIGHT = 62, 24
 def heatmap(table: pl.DataFrame, x: str, y: str, value: str, order: Sequence[str], title: str) -> Chart:
     """Draw `value` (positive, on a log scale) of each pair of names in the columns `x` and `y`.
 
-    Args:
-        table: a row per cell.
-        x: column of the names across; they stand in the given `order`.
-        y: column of the names down, in the order of the table.
-        value: column of the numbers; a missing one leaves its cell empty.
-        order: names across, from left to right.
-        title: what the numbers are.
+    A row of the table is a cell, which a missing number leaves empty. Names across stand in the given `order`, those
+    down in that of the table.
 
     >>> table = pl.DataFrame({"policy": ["uts", "ucb1"], "problem": ["2x2", "2x2"], "ratio": [1.0, 7.5]})
     >>> chart = heatmap(table, x="policy", y="problem", value="ratio", order=["uts", "ucb1"], title="regret, uts = 1")
@@ -53,3 +48,63 @@ def short_number(value: float) -> str:
     if value >= 999.5:
         return f"{value / 1000:.1f}k" if value < 99_950 else f"{value / 1000:.0f}k"
     return f"{value:.0f}" if value >= 9.95 else f"{value:.2f}" if value < 0.995 else f"{value:.1f}"
+
+
+MOST_LINES = 40
+_DEVIATION_WIDTH, _DEVIATION_HEIGHT, _LEAST_WIDTH = 58, 22, 300
+_STRONG = 4.0  # deviations beyond this have full colour
+
+
+def residual_chart(cells: pl.DataFrame, title: str) -> Chart:
+    """Draw the deviation of each pair from its fitted rate, in standard errors.
+
+    `cells` has the columns row, col, outcomes, clicks, rate, rank_one_rate and deviation.
+
+    >>> cells = pl.DataFrame({"row": ["a", "b"], "col": ["1", "1"], "outcomes": [9, 9], "clicks": [3, 6],
+    ...                       "rate": [0.33, 0.67], "rank_one_rate": [0.4, 0.6], "deviation": [-0.4, 0.4]})
+    >>> chart = residual_chart(cells, "rank 1 against every pair for itself")
+    """
+    size = cells.with_columns(pl.col("deviation").abs().alias("size"))
+    kept = {side: _lines(size, side) for side in ("row", "col")}
+    shown = cells.filter(*(pl.col(side).is_in(names) for side, names in kept.items()))
+    hidden = [
+        f"the {MOST_LINES} {what} that deviate most of {cells[side].n_unique():,}"
+        for side, what in (("row", "rows"), ("col", "columns"))
+        if cells[side].n_unique() > MOST_LINES
+    ]
+    subtitle = ["Standard errors above (orange) or below (blue) the rate that rank 1 fits"]
+    subtitle += [f"Shown: {' and '.join(hidden)}"] if hidden else []
+    # Rounded here: a deviation of -0.04 would be written as "-0.0".
+    rounded = pl.col("deviation").round(1)
+    shown = shown.with_columns(pl.when(rounded == 0.0).then(0.0).otherwise(rounded).alias("written"))
+    base = alt.Chart(alt.InlineData(shown.to_dicts())).encode(
+        x=alt.X("col:N", sort=kept["col"], title=None, axis=alt.Axis(orient="top", labelAngle=-40, labelLimit=200)),
+        y=alt.Y("row:N", sort=kept["row"], title=None, axis=alt.Axis(labelLimit=220)),
+        tooltip=["row:N", "col:N", "outcomes:Q", "clicks:Q", "rate:Q", "rank_one_rate:Q", "deviation:Q"],
+    )
+    scale = alt.Scale(
+        domain=[-_STRONG, 0.0, _STRONG],
+        range=["#0072b2", "#ffffff", "#d55e00"],
+        clamp=True,
+        interpolate="rgb",
+    )
+    rects = base.mark_rect(stroke="#ddd").encode(color=alt.Color("deviation:Q", scale=scale, title="standard errors"))
+    texts = base.mark_text(fontSize=11).encode(
+        text=alt.Text("written:Q", format="+.1f"),
+        color=alt.condition(f"abs(datum.deviation) > {0.75 * _STRONG}", alt.value("white"), alt.value(ON_LIGHT)),
+    )
+    width = max(_LEAST_WIDTH, _DEVIATION_WIDTH * len(kept["col"]))
+    picture = alt.layer(rects, texts).properties(
+        title=alt.TitleParams(title, subtitle=subtitle), width=width, height=_DEVIATION_HEIGHT * len(kept["row"])
+    )
+    return Chart(picture)
+
+
+def _lines(cells: pl.DataFrame, side: str) -> list[str]:
+    """Names of a side in natural order; of too many only those with the largest deviations."""
+    names = cells[side].unique(maintain_order=True)
+    if len(names) > MOST_LINES:
+        names = cells.sort("size", descending=True)[side].unique(maintain_order=True).head(MOST_LINES)
+    digits = names.str.extract(r"(\d+)$").cast(pl.Int64, strict=False).fill_null(-1)
+    order = pl.DataFrame({"name": names, "text": names.str.replace(r"\d+$", ""), "number": digits})
+    return order.sort("text", "number")["name"].to_list()

@@ -19,10 +19,7 @@ _STATES = ("may be the best", "not the best")
 def level_chart(levels: pl.DataFrame, title: str, subtitle: str) -> Chart:
     """Draw the ratio of each level to the best one of its factor.
 
-    Args:
-        levels: columns factor, level, ratio (None where it is not known), low and high.
-        title: what was counted.
-        subtitle: what the bars are.
+    `levels` has the columns factor, level, ratio (None where it is not known), low and high.
 
     >>> levels = pl.DataFrame({"factor": ["headline"] * 2, "level": ["A", "B"], "ratio": [1.0, 0.7],
     ...                        "low": [0.95, 0.5], "high": [1.0, 0.9]})

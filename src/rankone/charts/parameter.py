@@ -7,29 +7,19 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from rankone.charts.axes import log_lines, round_numbers, short_axis
-from rankone.charts.chart import COLOURS, DASHES, SHAPES, Chart
+from rankone.charts.chart import COLOURS, DASHES, SHAPES, Chart, log_lines, round_numbers, short_axis
 
 _TITLES = {
-    "lines": "rows + columns, K + L",
-    "pairs": "pairs, K L",
-    "min_gap": "smallest gap",
-    "horizon": "decisions",
-    "delay": "mean delay (decisions)",
-    "batch": "batch size (decisions)",
-}
+    "lines": "rows + columns, K + L", "pairs": "pairs, K L", "min_gap": "smallest gap", "horizon": "decisions",
+    "delay": "mean delay (decisions)", "batch": "batch size (decisions)",
+}  # fmt: skip
 _MOST_TICKS = 12
 
 
 def parameter_chart(
-    table: pl.DataFrame,
-    x: str,
-    exponents: pl.DataFrame,
-    *,
-    log: bool = True,
-    title: str = "",
+    table: pl.DataFrame, x: str, exponents: pl.DataFrame, *, log: bool = True, title: str = "",
     theory: float | None = None,
-) -> Chart:
+) -> Chart:  # fmt: skip
     """Draw regret_mean with two standard errors against the column x.
 
     Args:
@@ -55,14 +45,11 @@ def parameter_chart(
         labels |= {name: f"{name}: exponent {exponent:.2f} ± {se:.2f}" for name, exponent, se in fitted}
     error = 2 * pl.col("regret_se").fill_null(0.0)
     shown = table.select(
-        "panel",
-        "cut_off",
-        x=pl.col(x).cast(pl.Float64),
-        label=pl.col("policy_text").replace_strict(labels),
+        "panel", "cut_off", x=pl.col(x).cast(pl.Float64), label=pl.col("policy_text").replace_strict(labels),
         mean="regret_mean",
         low=pl.max_horizontal(pl.col("regret_mean") - error, pl.col("regret_mean") * (0.01 if log else 0.0)),
         high=pl.col("regret_mean") + error,
-    ).filter(pl.col("mean") > (0.0 if log else -1.0))
+    ).filter(pl.col("mean") > (0.0 if log else -1.0))  # fmt: skip
     names, promise = list(labels.values()), []
     colours, dashes, shapes = ((values * 9)[: len(names)] for values in (COLOURS, DASHES, SHAPES))
     if powers and theory is not None:

@@ -8,8 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from rankone.charts.axes import log_lines, round_numbers, short_axis
-from rankone.charts.chart import COLOURS, Chart
+from rankone.charts.chart import COLOURS, Chart, log_lines, round_numbers, short_axis
 
 
 def plan_chart(spans: Sequence[Mapping[str, Any]], bound: float, visitors_a_day: float | None, title: str) -> Chart:

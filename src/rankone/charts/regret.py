@@ -1,4 +1,4 @@
-"""Regret against time: a line per policy with its error band, a panel per problem, the lower bound where it applies."""
+"""Regret: against time with its error band and the lower bound, of every run by itself, and between its two bounds."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 import altair as alt
 import polars as pl
 
-from rankone.charts.axes import log_lines, round_numbers, short_axis
-from rankone.charts.chart import COLOURS, DASHES, SHAPES, Chart
+from rankone.charts.chart import COLOURS, DASHES, SHAPES, Chart, log_lines, round_numbers, short_axis
 
 Kind = TypeVar("Kind")
 
@@ -19,14 +18,9 @@ _WORTH_A_LOOK = 1.0  # lost clicks: up to here policies differ by chance alone, 
 
 
 def regret_chart(
-    table: pl.DataFrame,
-    bound_constants: Mapping[str, float],
-    *,
-    log_steps: bool = False,
-    log_regret: bool = False,
-    columns: int = 3,
-    titles: Mapping[str, str] | None = None,
-) -> Chart:
+    table: pl.DataFrame, bound_constants: Mapping[str, float], *, log_steps: bool = False, log_regret: bool = False,
+    columns: int = 3, titles: Mapping[str, str] | None = None,
+) -> Chart:  # fmt: skip
     """Draw a study's long table (problem, policy, run, step, regret).
 
     Args:
@@ -152,3 +146,56 @@ def _log_scale(low: float, high: float) -> tuple[alt.Scale, alt.Axis]:
 
 def _scale(log: bool) -> alt.Scale:
     return alt.Scale(type="log") if log else alt.Scale(zero=True)
+
+
+def bounds_chart(table: pl.DataFrame) -> Chart:
+    """Draw lower_bound, regret_mean and upper_bound of each problem on one line.
+
+    >>> table = pl.DataFrame({"problem": ["2x2"], "lower_bound": [3.0], "regret_mean": [20.0], "upper_bound": [900.0]})
+    >>> chart = bounds_chart(table)
+    """
+    long = table.unpivot(["lower_bound", "regret_mean", "upper_bound"], index="problem").filter(pl.col("value") > 0)
+    names = {"lower_bound": "lower bound", "regret_mean": "measured regret", "upper_bound": "Theorem 1's bound"}
+    long = long.with_columns(what=pl.col("variable").replace_strict(names))
+    order = list(names.values())
+    x = alt.X("value:Q", scale=alt.Scale(type="log"), title="cumulative regret", axis=short_axis())
+    y = alt.Y("problem:N", sort=table["problem"].to_list(), title=None, axis=alt.Axis(labelLimit=260))
+    span = alt.Chart(alt.InlineData(table.filter(pl.col("lower_bound") > 0).to_dicts()))
+    rule = span.mark_rule(color="#bbb").encode(
+        x=alt.X("lower_bound:Q", title="cumulative regret"), x2="upper_bound:Q", y=y
+    )
+    points = alt.Chart(alt.InlineData(long.to_dicts())).mark_point(filled=True, size=90).encode(
+        x=x, y=y,
+        shape=alt.Shape("what:N", title=None, scale=alt.Scale(domain=order, range=SHAPES[:3])),
+        color=alt.Color("what:N", title=None, scale=alt.Scale(domain=order, range=["#009e73", "#000000", "#d55e00"])),
+    )  # fmt: skip
+    return Chart(alt.layer(rule, points).properties(width=460, height=28 * table.height))
+
+
+def spread_chart(table: pl.DataFrame, columns: int = 3, titles: Mapping[str, str] | None = None) -> Chart:
+    """Draw the final regret of every run and, as a diamond, the median.
+
+    `table` has a row per run: problem, policy, run, regret.
+
+    >>> runs = {"problem": ["p"] * 3, "policy": ["a", "a", "b"], "run": [0, 1, 0], "regret": [3.0, 4.0, 7.0]}
+    >>> chart = spread_chart(pl.DataFrame(runs))
+    """
+    policies = table["policy"].unique(maintain_order=True).to_list()
+    x = alt.X("regret:Q", title="cumulative regret of a run", axis=short_axis(tickCount=5))
+    y = alt.Y("policy:N", sort=policies, title=None, axis=alt.Axis(labelLimit=170))
+
+    def panel(name: str) -> Any:
+        here = table.filter(pl.col("problem") == name)
+        runs = alt.Chart(alt.InlineData(here.to_dicts())).mark_tick(thickness=2, opacity=0.55, color=COLOURS[0])
+        middle = here.group_by("policy", maintain_order=True).agg(pl.col("regret").median())
+        median = alt.Chart(alt.InlineData(middle.to_dicts())).mark_point(
+            shape="diamond", filled=True, size=90, color="black", opacity=1
+        )
+        tooltip = ["policy:N", "run:Q", alt.Tooltip("regret:Q", format=",.1f")]
+        layers = alt.layer(runs.encode(x=x, y=y, tooltip=tooltip), median.encode(x=x, y=y))
+        return layers.properties(title=(titles or {}).get(name, name), width=330, height=24 * len(policies))
+
+    problems = table["problem"].unique(maintain_order=True).to_list()
+    about = alt.TitleParams("Marks: one run each. Diamonds: medians.", fontSize=12, fontWeight="normal", color="#444")
+    grid = alt.concat(*(panel(name) for name in problems), columns=columns, title=about)
+    return Chart(grid.resolve_scale(x="independent"))

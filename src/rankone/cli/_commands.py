@@ -1,4 +1,4 @@
-"""Commands by name: a function under `command` in a file of this folder is one."""
+"""Commands by name: a function under `command` in a file of this folder, or of a topic's, is one."""
 
 from __future__ import annotations
 

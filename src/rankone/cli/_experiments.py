@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from rankone.serving import Experiment
-    from rankone.serving.storage.sqlite_backup import Position
+    from rankone.live import Experiment
+    from rankone.live.storage.sqlite_backup import Position
 
 DB = typer.Argument(..., help="SQLite file or postgresql:// address.")
 NAME = typer.Argument(..., help="Name of the experiment.")
 ARCHIVE = typer.Option(None, help="Folder with the archives of the experiment, if it has any.")
 REST = typer.Option(False, "--rest", help="Only what is not archived.")
-LEVEL_HELP = "A level of a factor, where these are not rows and columns, such as image=2; repeatable."
+ATTRIBUTE_HELP = "Something known of visitors, with its levels or with any, such as device=phone,desktop or country"
+LEVEL_HELP = "A level of a factor, such as image=2; repeatable."
 
 
 @contextlib.contextmanager
 def experiment_of(db: str, name: str) -> Iterator[Experiment]:
     """Open an experiment that must be there: a typo must not create a database."""
-    from rankone.serving import Database, Experiment
+    from rankone.live import Database, Experiment
 
     with Database(db, read_only=True) as database:
         database.number(name)
@@ -53,6 +54,19 @@ def levels_of_factors(given: Sequence[str]) -> dict[str, list[str]]:
     for text in given:
         factor, levels = _cut(text, "--factor headline=A,B,C")
         found.setdefault(factor, []).extend(level.strip() for level in levels.split(","))
+    return found
+
+
+def declared_attributes(given: Sequence[str]) -> dict[str, list[str] | None]:
+    """Return attributes of visitors with their levels, if these are named; None: any.
+
+    >>> declared_attributes(["device=phone,desktop", "country"])
+    {'device': ['phone', 'desktop'], 'country': None}
+    """
+    found: dict[str, list[str] | None] = {}
+    for text in given:
+        attribute, equals, levels = text.partition("=")
+        found[attribute.strip()] = [level.strip() for level in levels.split(",")] if equals else None
     return found
 
 

@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rankone.cli._options import format_names
-from rankone.cli._wording import as_format_options, told_as_format_options
+from rankone.cli._wording import as_format_options, told_as
 from rankone.errors import InputError
 
 if TYPE_CHECKING:
+    from rankone.clicks.counts.counts import Counts
     from rankone.clicks.logs.read_report import ReadReport
 
 LOGS = typer.Argument(..., help="The log: a file, several files or a glob; plain, gzip or zstd.")
 FORMAT = typer.Option(
-    None,
-    "--format",
-    "-f",
-    autocompletion=format_names,
+    None, "--format", "-f", autocompletion=format_names,
     help="yandex-rpc, yandex-pwsc, open-bandit, table or list-table; recognised automatically.",
-)
+)  # fmt: skip
 OPTION = typer.Option(
     None,
     "--option",
@@ -66,8 +64,18 @@ def reading_bar() -> Iterator[Callable[[int, int, int], None]]:
             bar.start()
             bar.update(task, completed=done, total=total, rows=rows)
 
-        with told_as_format_options():
+        with told_as(as_format_options):
             yield draw
+
+
+def read_counts(log: list[str], format: str | None, option: list[str] | None, top: int, **more: Any) -> Counts:
+    """Read a log, with a bar, and keep its most frequent queries (0: all)."""
+    from rankone import clicks
+
+    options: dict[str, Any] = format_options(option)
+    with reading_bar() as reading:
+        counts = clicks.read(log, format, progress=reading, **more, **options)
+    return counts.top(top) if top else counts
 
 
 def show_account(report: ReadReport) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -48,15 +48,6 @@ def as_format_options(text: str) -> str:
     return re.sub(r"\b(positions|holdout)=", r"--\1 ", text)  # words of the language too, so `in_options` lets them be
 
 
-@contextmanager
-def told_as_format_options() -> Iterator[None]:
-    """Let errors name options of formats as the command writes them."""
-    try:
-        yield
-    except InputError as error:
-        raise type(error)(as_format_options(error.expected), error.got, as_format_options(error.do)) from None
-
-
 def as_table_options(text: str) -> str:
     """Write what the library calls an argument of `analyse` as the commands on tables write it.
 
@@ -67,10 +58,20 @@ def as_table_options(text: str) -> str:
     return re.sub(r"\b(shown|clicked|slice|dispersion|confidence)=", r"--\1 ", text)
 
 
+def as_plan_options(text: str) -> str:
+    """Write what the library calls an argument of `plan` as the command writes it.
+
+    >>> as_plan_options("try rate=0.03"), as_plan_options("try factors={'headline': 4, 'image': 5}")
+    ('try --rate 0.03', 'try --factor headline=4 --factor image=5')
+    """
+    text = re.sub(r"[{ ]*'(\w+)': (\d+)[,}]?", r" --factor \1=\2", text).replace("factors= ", "")
+    return re.sub(r"\b(rate|lift|error|margin)=", r"--\1 ", text)
+
+
 @contextmanager
-def told_as_table_options() -> Iterator[None]:
-    """Let errors name the arguments of `analyse` as the command writes them."""
+def told_as(options: Callable[[str], str]) -> Iterator[None]:
+    """Let errors name arguments of the library as the command writes them, by one of the functions above."""
     try:
         yield
     except InputError as error:
-        raise type(error)(as_table_options(error.expected), error.got, as_table_options(error.do)) from None
+        raise type(error)(options(error.expected), error.got, options(error.do)) from None

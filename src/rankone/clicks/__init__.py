@@ -1,19 +1,14 @@
 """From a click log to a problem: read or count a log, fit a click model, take a query's problem."""
 
-from typing import TYPE_CHECKING
-
-from rankone.clicks.ab_tests.crossed import CrossedTests, crossed_tests
-from rankone.clicks.ab_tests.upworthy import read_upworthy
+from rankone.clicks.ab_tests.crossed import CrossedTests, crossed_tests, read_upworthy
 from rankone.clicks.counts.counts import Counts
-from rankone.clicks.counts.frame_split import count_split
-from rankone.clicks.counts.frames import count
+from rankone.clicks.counts.frames import count, count_split
 from rankone.clicks.counts.pair_counts import PairCounts, as_pair_counts, read_pair_counts
 from rankone.clicks.examination.curve import ExaminationCurve, examination_curve
 from rankone.clicks.examination.propensities import Propensities, propensities
 from rankone.clicks.examination.swap_plan import SwapPlan, swap_plan
 from rankone.clicks.formats.base import FORMATS, Format
-from rankone.clicks.logs.reading import read, read_lists, read_split
-from rankone.clicks.logs.rows import log_rows
+from rankone.clicks.logs.reading import log_rows, read, read_lists, read_split
 from rankone.clicks.models.base import MODELS, ClickModel, as_model
 from rankone.clicks.models.cascade import Cascade
 from rankone.clicks.models.ccm import CCM
@@ -21,67 +16,19 @@ from rankone.clicks.models.ctr import DocumentCTR, GlobalCTR, RankCTR
 from rankone.clicks.models.dbn import DBN
 from rankone.clicks.models.dcm import DCM
 from rankone.clicks.models.evaluation import Evaluation, compare_models, evaluate
+from rankone.clicks.models.files.saving import load_model
 from rankone.clicks.models.pbm import PBM
-from rankone.clicks.models.saving import load_model
 from rankone.clicks.models.sdbn import SDBN
 from rankone.clicks.models.trust import TrustBias
 from rankone.clicks.models.ubm import UBM
 from rankone.clicks.rank1_test.report import Rank1Check, Rank1Report
 from rankone.clicks.synthetic.generate import GeneratedLog, generate_log
-from rankone.deprecation import old_names
 
 __all__ = [
-    "CCM",
-    "DBN",
-    "DCM",
-    "FORMATS",
-    "MODELS",
-    "PBM",
-    "SDBN",
-    "UBM",
-    "Cascade",
-    "ClickModel",
-    "Counts",
-    "CrossedTests",
-    "DocumentCTR",
-    "Evaluation",
-    "ExaminationCurve",
-    "Format",
-    "GeneratedLog",
-    "GlobalCTR",
-    "PairCounts",
-    "Propensities",
-    "Rank1Check",
-    "Rank1Report",
-    "RankCTR",
-    "SwapPlan",
-    "TrustBias",
-    "as_model",
-    "as_pair_counts",
-    "compare_models",
-    "count",
-    "count_split",
-    "crossed_tests",
-    "evaluate",
-    "examination_curve",
-    "generate_log",
-    "load_model",
-    "log_rows",
-    "propensities",
-    "read",
-    "read_lists",
-    "read_pair_counts",
-    "read_split",
-    "read_upworthy",
+    "CCM", "DBN", "DCM", "FORMATS", "MODELS", "PBM", "SDBN", "UBM", "Cascade", "ClickModel", "Counts", "CrossedTests",
+    "DocumentCTR", "Evaluation", "ExaminationCurve", "Format", "GeneratedLog", "GlobalCTR", "PairCounts",
+    "Propensities", "Rank1Check", "Rank1Report", "RankCTR", "SwapPlan", "TrustBias", "as_model", "as_pair_counts",
+    "compare_models", "count", "count_split", "crossed_tests", "evaluate", "examination_curve", "generate_log",
+    "load_model", "log_rows", "propensities", "read", "read_lists", "read_pair_counts", "read_split", "read_upworthy",
     "swap_plan",
-]
-
-if not TYPE_CHECKING:  # to a type checker there are only the new names
-    __getattr__ = old_names(
-        "rankone.clicks",
-        {
-            "PBMDirect": "rankone.clicks.PBM",
-            "model": "rankone.clicks.as_model",
-            "pair_counts": "rankone.clicks.as_pair_counts",
-        },
-    )
+]  # fmt: skip

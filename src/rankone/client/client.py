@@ -2,21 +2,20 @@
 
 A retry never asks twice (each ask carries a key of its own) and never counts an outcome twice (outcomes are told by
 id), so the client tries again by itself while the service is away, busy or restarting. What else changes an experiment
-(stop, exclude, add_row, ...) might be done twice: it is tried again only where the service cannot have begun with it.
+(stop, exclude, add_level, ...) might be done twice: it is tried again only where the service cannot have begun with it.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 from urllib.parse import quote
 
 from rankone.client.transport import Transport, problem_error
-from rankone.deprecation import old_arguments, old_positions
 from rankone.errors import InputError
-from rankone.serving.level_changes import LevelChanges
-from rankone.serving.messages import (
+from rankone.live.level_changes import LevelChanges
+from rankone.live.messages import (
     Ask,
     Change,
     Decision,
@@ -28,15 +27,17 @@ from rankone.serving.messages import (
     id_of,
     tells,
 )
-from rankone.serving.names import PAIR, checked_factors, checked_levels
-from rankone.serving.report import Report
-from rankone.serving.segment_names import Segment
+from rankone.live.names import checked_combination
+from rankone.live.report.report import Report
+from rankone.live.settings import Wishes, checked_wishes, takes_settings
+from rankone.live.visitor_attributes import Segment, checked_declaration
 
 if TYPE_CHECKING:
     from rankone.policies import Policy
 
 _CREATING = 300.0  # seconds: the first experiment of a policy may have to wait for a compiler
 _PLANNING = 300.0  # and so may the first plan
+_EXCLUDING = 600.0  # a long journal is counted again
 
 
 class Client:
@@ -67,48 +68,30 @@ class Client:
         """Return an experiment that is there; nothing is sent yet."""
         return RemoteExperiment(self.transport, name)
 
+    @takes_settings(Wishes)
     def create(
         self,
         name: str,
         rows: Sequence[str] | int | None = None,
         cols: Sequence[str] | int | None = None,
         policy: str | Policy | None = None,
-        *,
-        window: float | None = None,
-        auto_stop: float | None = None,
-        seed: int | None = None,
-        max_open: int | None = None,
-        max_age: float | None = None,
-        reward_cap: float | None = None,
-        goal: str | None = None,
-        explore: float | None = None,
-        margin: float | None = None,
-        control: Sequence[str] | Mapping[str, str] | None = None,
-        share: float | None = None,
-        factors: Mapping[str, Sequence[str] | int] | None = None,
-        on_change: str | None = None,
-        on_misfit: str | None = None,
-        per_segment: bool = False,
+        **settings: Unpack[Wishes],
     ) -> RemoteExperiment:
         """Create an experiment, or find that it is there with these settings, which `rankone.Experiment` has too."""
-        label = policy if policy is None or isinstance(policy, str) else policy.label
-        settings: dict[str, Any] = {"name": name, **_levels(rows, cols, factors), "policy": label}
-        settings |= {"window": window, "auto_stop": auto_stop, "seed": seed, "max_open": max_open, "max_age": max_age}
-        settings |= {"goal": goal, "explore": explore, "margin": margin, "share": share, "reward_cap": reward_cap}
-        settings |= {"on_change": on_change, "on_misfit": on_misfit, "per_segment": per_segment or None}
-        held: Any = dict(control) if isinstance(control, Mapping) else control
-        given = _given(**settings, control=list(held) if isinstance(held, tuple) else held)
-        self.transport.send("POST", "/v1/experiments", given, timeout=_CREATING)
+        asked = checked_wishes({"rows": rows, "cols": cols, "policy": policy, **settings})
+        if "prior" in asked:
+            do = "begin with them where its database is: rankone create --prior"
+            raise InputError("settings that can be sent to a service", "past counts", do)
+        body = {"name": name, **asked, "factors": dict(asked.get("factors", ()))}
+        self.transport.send("POST", "/v1/experiments", body, timeout=_CREATING)
         return self.experiment(name)
 
     def plan(
         self,
-        rows: int | None = None,
-        cols: int | None = None,
-        rate: float | None = None,
-        lift: float | None = None,
+        factors: Mapping[str, int | Sequence[str]],
+        rate: float,
+        lift: float,
         *,
-        factors: Mapping[str, int | Sequence[str]] | None = None,
         visitors_a_day: float | None = None,
         goal: str | None = None,
         margin: float = 0.0,
@@ -118,8 +101,8 @@ class Client:
 
         ``["sentence"]`` is made for reading, ``["spans"]`` has the visitors until a verdict for each goal.
         """
-        sizes = None if factors is None else {name: _size(levels) for name, levels in factors.items()}
-        wishes = _given(rows=rows, cols=cols, factors=sizes, rate=rate, lift=lift)
+        sizes = {name: levels if isinstance(levels, int) else len(levels) for name, levels in factors.items()}
+        wishes = {"factors": sizes, "rate": rate, "lift": lift}
         wishes |= _given(visitors_a_day=visitors_a_day, goal=goal, margin=margin, error=error)
         return self.transport.send("POST", "/v1/plan", wishes, timeout=_PLANNING)
 
@@ -163,6 +146,7 @@ class RemoteExperiment(LevelChanges):
         key: str | None = None,
         source: str | None = None,
         segment: Segment | Mapping[str, Any] | None = None,
+        visitor: str | None = None,
     ) -> Decision: ...
     @overload
     def ask(
@@ -172,6 +156,7 @@ class RemoteExperiment(LevelChanges):
         key: str | None = None,
         source: str | None = None,
         segment: Segment | Mapping[str, Any] | None = None,
+        visitor: str | None = None,
     ) -> list[Decision]: ...
     def ask(
         self,
@@ -180,23 +165,24 @@ class RemoteExperiment(LevelChanges):
         key: str | None = None,
         source: str | None = None,
         segment: Segment | Mapping[str, Any] | None = None,
+        visitor: str | None = None,
     ) -> Decision | list[Decision]:
         """Return the next decision, or a list of `count` of them.
 
-        `segment` says what is known of the visitor, as in `rankone.Experiment.ask`.
+        `segment` says what is known of the visitor and `visitor` who it is, as in `rankone.Experiment.ask`; a service
+        takes attributes only that are declared.
         `TooManyOpen` is raised at once: a visitor waits for this answer, and waiting rarely makes room.
         """
-        asked = _checked(Ask(1 if count is None else count, key, source, segment=segment))
+        asked = _checked(Ask(1 if count is None else count, key, source, segment=segment, visitor=visitor))
         if key is not None and not key.isascii():
             raise InputError("a key of plain characters, to go into a header", key, "use the characters of ASCII")
-        headers = {"Idempotency-Key": secrets.token_hex(16) if key is None else key}
+        headers = {} if visitor is not None else {"Idempotency-Key": secrets.token_hex(16) if key is None else key}
         said = None if asked.segment is None else dict(zip(asked.segment.attributes, asked.segment.levels, strict=True))
-        body = _given(count=asked.count, source=source, segment=said)
+        body = _given(count=asked.count, source=source, segment=said, visitor=visitor)
         found = self._transport.send("POST", f"{self._path}/ask", body, headers)["decisions"]
-        decisions = [Decision.of_dict(decision) for decision in found]
+        decisions = [Decision(**decision) for decision in found]
         return decisions[0] if count is None else decisions
 
-    @old_arguments(id="decision")
     def tell(
         self,
         decision: str | Decision,
@@ -232,7 +218,6 @@ class RemoteExperiment(LevelChanges):
 
         return each_answered(tells(outcomes, source, rewards), carry_out)
 
-    @old_arguments(id="decision")
     def void(self, decision: str | Decision) -> Outcome:
         """Close a decision that was never shown: nothing is learned from it."""
         closed = _checked(Void(id_of(decision)))
@@ -251,23 +236,12 @@ class RemoteExperiment(LevelChanges):
         """Return all decisions, one row each, as csv, jsonl or parquet."""
         return self._transport.send("GET", f"{self._path}/export?format={quote(format)}", raw=True)
 
-    @old_positions("why")
-    def stop(
-        self,
-        row: str | None = None,
-        col: str | None = None,
-        *,
-        levels: Mapping[str, str] | None = None,
-        why: str = "by hand",
-    ) -> tuple[str, ...]:
+    def stop(self, levels: Mapping[str, str] | None = None, *, why: str = "by hand") -> dict[str, str]:
         """Stop experimenting: from now on every decision is one combination, what leads unless another is named.
 
-        Return the names of its levels: of a pair, the row and the column. `levels` names them by factor.
+        Return its levels by factor.
         """
-        stopped = self._post("stop", _given(row=row, col=col, levels=levels and dict(levels), why=why))
-        if stopped.get("shown_levels") is not None:
-            return tuple(stopped["shown_levels"].values())
-        return stopped["shown_row"], stopped["shown_col"]
+        return self._post("stop", _given(levels=checked_combination(levels) or None, why=why))["shown"]
 
     def resume(self) -> None:
         """Experiment again after a stop, on all that is known."""
@@ -278,8 +252,6 @@ class RemoteExperiment(LevelChanges):
         *,
         source: str | None = None,
         token: str | None = None,
-        row: str | None = None,
-        col: str | None = None,
         levels: Mapping[str, str] | None = None,
         since: float | None = None,
         until: float | None = None,
@@ -291,27 +263,27 @@ class RemoteExperiment(LevelChanges):
         `token` is the id of a token, as `rankone token list` shows it: what it asked and told is undone. `prior`
         also forgets the past counts that the experiment began with.
         """
-        fits = _given(source=source, token=token, row=row, col=col, since=since, until=until, why=why)
-        fits |= {"levels": dict(levels)} if levels else {}
-        fits |= {"prior": True} if prior else {}
-        return self._post("exclude", fits)["excluded"]
+        fits = _given(source=source, token=token, levels=checked_combination(levels) or None)
+        fits |= _given(since=since, until=until, prior=prior or None, why=why)
+        return self._post("exclude", fits, _EXCLUDING)["excluded"]
 
     def void_open(self, older_than: float, *, source: str | None = None, token: str | None = None) -> int:
         """Close all decisions that have been open for so many seconds or longer; return how many."""
         return self._post("void-open", _given(older_than=older_than, source=source, token=token))["voided"]
 
     def _change_levels(self, factor: str, name: str, add: bool) -> int:
-        do = "add" if add else "retire"
-        if factor in PAIR:
-            return self._post(f"{factor}s/{do}", {"name": name})["number"]
-        return self._post(f"levels/{do}", {"factor": factor, "name": name})["number"]
+        return self._post(f"levels/{'add' if add else 'retire'}", {"factor": factor, "name": name})["number"]
 
     def _change_forbidden(self, levels: Mapping[str, str], forbid: bool) -> None:
-        self._post("forbid" if forbid else "allow", {"levels": dict(levels)})
+        self._post("forbid" if forbid else "allow", {"levels": checked_combination(levels)})
 
     def add_factor(self, factor: str, levels: Sequence[str]) -> None:
         """Add a whole factor: all decisions so far had the first of its levels."""
         self._post("factors/add", {"name": factor, "levels": list(levels)})
+
+    def declare_segments(self, segments: Mapping[str, Sequence[Any] | None]) -> None:
+        """Say which attributes of visitors are told apart from now on, as in `rankone.Experiment`."""
+        self._post("segments", {"attributes": dict(checked_declaration(segments))})
 
     def close(self) -> None:
         """Close the connections to the service that are not in use; another call opens one again."""
@@ -323,8 +295,8 @@ class RemoteExperiment(LevelChanges):
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _post(self, path: str, body: Any) -> Any:
-        return self._transport.send("POST", f"{self._path}/{path}", body, again=path == "tell")
+    def _post(self, path: str, body: Any, timeout: float | None = None) -> Any:
+        return self._transport.send("POST", f"{self._path}/{path}", body, again=path == "tell", timeout=timeout)
 
     def _put(self, path: str, body: Any) -> Any:
         return self._transport.send("PUT", f"{self._path}/{path}", body)
@@ -344,18 +316,3 @@ def _checked(request: Any) -> Any:
 
 def _given(**values: Any) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
-
-
-def _levels(rows: Any, cols: Any, factors: Any) -> dict[str, Any]:
-    """Return the levels of a new experiment as the service takes them."""
-    if factors is None:
-        return {"rows": list(checked_levels(rows, "row")), "cols": list(checked_levels(cols, "col"))}
-    rows, cols, named = checked_factors(rows, cols, factors)
-    if named is None:
-        return {"rows": list(rows), "cols": list(cols)}
-    return {"factors": {factor: list(levels) for factor, levels in named}}
-
-
-def _size(levels: int | Sequence[str]) -> int:
-    """Return how many levels a factor has, of which there are the names or the number."""
-    return levels if isinstance(levels, int) else len(levels)

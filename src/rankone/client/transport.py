@@ -169,8 +169,6 @@ def problem_error(problem: dict[str, Any]) -> errors.ExplainedError:
     """Return a problem as the error it stands for. Its code says which, its members what: no text is taken apart."""
     default = StorageError if problem["status"] >= 500 or problem["code"] == "too-many-requests" else InputError
     kind = _ERRORS.get(problem["code"], default)
-    if "expected" not in problem:  # a service of 0.1
-        return kind("another request", problem["detail"], "do as it says: this service is of an older version")
     return kind(problem["expected"], problem["got"], problem["do"])
 
 

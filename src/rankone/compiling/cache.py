@@ -3,6 +3,9 @@
 The directory is $RANKONE_CACHE_DIR, or one in the user's cache directory. Where it cannot be written (a service without
 a home, a container), what is there is still used and what is missing goes to a directory of the user's own below the
 system's temporary one, the same for all processes. Where that cannot be either, nothing is kept.
+
+What is found there is run. So directories and files count only if they belong to this user or to root and nobody else
+can write to them (`is_closed`), and all that is made here is made so, whatever the umask.
 """
 
 from __future__ import annotations
@@ -17,45 +20,79 @@ import shutil
 import stat
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from numba.core import caching
 
 from rankone.compiling.turns import begin_saving, end_turn, take_turn
 
 _KEPT_CACHES = 8
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def cache_roots(make: bool = False) -> Iterator[Path]:
     """Yield the directories to look in, in this order; what is new is kept in the first that can be written.
 
-    With `make`, the one in the temporary directory is made where it is missing.
-
-    What is found there is run, so the one in the temporary directory must be the user's, and closed to all others.
+    With `make`, they are made where they are missing.
     """
+    roots = []
     named = os.environ.get("RANKONE_CACHE_DIR")
     with contextlib.suppress(RuntimeError):  # a user without a home
-        yield Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rankone"
+        roots.append(
+            Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rankone"
+        )
     if hasattr(os, "geteuid"):
         with contextlib.suppress(OSError):
-            spare = Path(tempfile.gettempdir()) / f"rankone-{os.geteuid()}"
-            if make:
-                with contextlib.suppress(FileExistsError):
-                    spare.mkdir(mode=0o700)
-            found = spare.lstat()
-            if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077:
-                yield spare
+            roots.append(Path(tempfile.gettempdir()) / f"rankone-{os.geteuid()}")
+    for root in roots:
+        if make:
+            with contextlib.suppress(OSError):
+                make_folder(root)
+        if is_closed(root):
+            yield root
+        else:
+            do = f"let it belong to this user or to root, empty it, and chmod go-w {root}"
+            warnings.warn(f"{root} is not used: others could put code there that is run; {do}", stacklevel=2)
+
+
+def is_closed(path: Path) -> bool:
+    """Return whether a file or a directory belongs to this user or to root, and nobody else can write to it.
+
+    What is missing is closed. A link must belong to one of the two as well, like what it leads to.
+
+    >>> is_closed(Path(tempfile.mkdtemp()))
+    True
+    """
+    with contextlib.suppress(OSError):
+        if hasattr(os, "geteuid"):
+            link, found = path.lstat(), path.stat()
+            return {link.st_uid, found.st_uid} <= {0, os.geteuid()} and not found.st_mode & _OTHERS_WRITE
+    return True
+
+
+def make_folder(folder: Path) -> None:
+    """Make a directory, and those above it, to which only this user can write."""
+    if not folder.is_dir():
+        make_folder(folder.parent)
+        folder.mkdir(mode=0o755, exist_ok=True)
+
+
+def has_kept(key: str) -> bool:
+    """Tell whether some root has anything that was compiled from these sources."""
+    # The folder alone may have been made by who waited for a turn.
+    return any(any((root / "kernels" / key).glob("*.nbi")) for root in cache_roots())
 
 
 def can_keep(key: str) -> bool:
     """Tell whether what is compiled from these sources can be kept in some root; or some root has such already."""
+    if has_kept(key):
+        return True
     for root in cache_roots(make=True):
-        if any((root / "kernels" / key).glob("*.nbi")):  # the folder alone may have been made by who waited for a turn
-            return True
         with contextlib.suppress(OSError):
-            (root / "kernels").mkdir(parents=True, exist_ok=True)
+            make_folder(root / "kernels")
             tempfile.TemporaryFile(dir=root / "kernels").close()
             return True
     return False
@@ -80,11 +117,18 @@ class KernelCache(caching.NullCache):
         found = self._find(sig, target_context)
         if found is None:
             what = f"{self._entry.__module__}.{self._entry.__qualname__} {spelled(sig)}"
-            if any(take_turn(root / "kernels" / self._key, what) for root in cache_roots(make=True)):
+            if any(self._take_turn(root, what) for root in cache_roots(make=True)):
                 found = self._find(sig, target_context)  # by whoever had the turn before
             if found is not None:
                 end_turn()
         return found
+
+    def _take_turn(self, root: Path, what: str) -> bool:
+        folder = root / "kernels" / self._key
+        with contextlib.suppress(OSError):  # read-only, or full
+            make_folder(folder)
+            return take_turn(folder, what)
+        return False
 
     def _look_in(self, key: str) -> None:
         if key != self._key:
@@ -131,11 +175,37 @@ class _Files(caching.FunctionCache):
     def __init__(self, entry: Callable[..., Any], directory: Path) -> None:
         self._impl_class: Any = functools.partial(_Content, directory)
         super().__init__(entry)  # type: ignore[no-untyped-call]
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file = _ClosedFiles(str(directory), self._impl.filename_base, stamp)  # type: ignore[no-untyped-call]
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         """Return what the index knows a function by: types in words, as an index of all types takes long to read."""
         _, *others = super()._index_key(sig, codegen)  # type: ignore[no-untyped-call]
         return spelled(sig), *others
+
+
+class _ClosedFiles(caching.IndexDataCacheFile):
+    """Files that only this user or root can have written, in directories of which the same is true."""
+
+    def _load_index(self) -> Any:
+        self._check(self._index_path)
+        return super()._load_index()  # type: ignore[no-untyped-call]
+
+    def _load_data(self, name: str) -> Any:
+        self._check(self._data_path(name))  # type: ignore[no-untyped-call]
+        return super()._load_data(name)  # type: ignore[no-untyped-call]
+
+    def _check(self, path: str) -> None:
+        file = Path(path)
+        if not all(map(is_closed, (file, *file.parents[:3]))):  # the key's, "kernels" and the root
+            raise PermissionError(f"others could have written {path}")
+
+    @contextlib.contextmanager
+    def _open_for_write(self, path: str) -> Iterator[IO[bytes]]:
+        with super()._open_for_write(path) as file:
+            if hasattr(os, "geteuid"):
+                os.fchmod(file.fileno(), os.fstat(file.fileno()).st_mode & ~_OTHERS_WRITE)
+            yield file
 
 
 def spelled(sig: Any) -> str:
@@ -161,6 +231,9 @@ class _Place(caching._CacheLocator):
 
     def get_cache_path(self) -> str:
         return str(self._directory)
+
+    def ensure_cache_path(self) -> None:
+        make_folder(self._directory)
 
     def get_source_stamp(self) -> str:
         return hashlib.sha256(Path(self._py_file).read_bytes()).hexdigest()

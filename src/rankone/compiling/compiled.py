@@ -128,7 +128,7 @@ def source_key(*modules: str) -> str:
 @functools.cache
 def _of_the_package() -> Any:
     digest = hashlib.sha256(numba.__version__.encode())
-    rooms = ("compiling", "numerics", "kernels", "problems", "policies", "simulation", "clicks")
+    rooms = ("compiling", "numerics", "kernels", "evidence", "problems", "policies", "simulation", "clicks")
     for file in (file for room in rooms for file in sorted(_PACKAGE.glob(f"{room}/**/*.py"))):
         digest.update(file.read_bytes())
     return digest

@@ -76,7 +76,7 @@ class _LinkedOnly(JITCodeLibrary):
         self._ensure_finalized()  # type: ignore[no-untyped-call]
         if self._shared_module is None:
             whole = self._final_module.clone()
-            for other in _take_in(whole, self):
+            for other in _link_in(whole, self):
                 whole.link_in(other._get_module_for_linking(), preserve=True)
             self._shared_module = whole
         return self._shared_module
@@ -94,7 +94,7 @@ def _behind(library: Any) -> Iterator[Any]:
                     waiting.append(other)
 
 
-def _take_in(module: Any, library: Any) -> list[Any]:
+def _link_in(module: Any, library: Any) -> list[Any]:
     """Link the kernels behind a library into a module; return the other libraries that are to be linked."""
     others = []
     for other in _behind(library):
@@ -115,7 +115,7 @@ class _Whole(JITCodeLibrary):
 
     def finalize(self) -> None:
         """Make machine code."""
-        self._linking_libraries = _take_in(self._final_module, self)
+        self._linking_libraries = _link_in(self._final_module, self)
         super().finalize()  # type: ignore[no-untyped-call]
 
     def get_pointer_to_function(self, name: str) -> int:

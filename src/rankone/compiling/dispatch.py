@@ -5,17 +5,18 @@ does. So a kernel is declared once, each class of state (a NamedTuple of arrays)
 compiled code that calls the kernel gets the implementation of its state's class inlined::
 
     @dispatched
-    def choose(state, rng):
-        "Pick a pair."
+    def settled(state):
+        "Tell whether the choice can never change again."
 
-    @choose.register(UniformState)
-    def _choose(state, rng):
-        return int(rng.random() * state.sizes[0]), int(rng.random() * state.sizes[1]), 0
+    @settled.register(BestState)
+    def _settled(state):
+        return True
 """
 
 from __future__ import annotations
 
 import functools
+from collections import namedtuple
 from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -106,6 +107,11 @@ def _tell_apart(state_class: type) -> None:
         alike.append(state_class)
         if len(alike) > 1:
             state_class.__name__ = f"{state_class.__name__}_{len(alike)}"
+
+
+def with_fields(state_class: Any, *fields: str) -> Any:
+    """Return the base of a class of state with more fields than another one, whose kernels it inherits."""
+    return type(state_class.__name__, (namedtuple("Fields", (*state_class._fields, *fields)), state_class), {})
 
 
 def dispatched(declaration: Callable[Parameters, Result]) -> Dispatched[Parameters, Result]:

@@ -29,7 +29,6 @@ def take_turn(folder: Path, what: str) -> bool:
     if sys.platform == "win32":
         return False
     with contextlib.suppress(OSError):  # read-only, full, or on a file system without locks
-        folder.mkdir(parents=True, exist_ok=True)
         _file = (folder / "turns").open("ab")
         _wait_for(_file, 1 + int.from_bytes(hashlib.sha256(what.encode()).digest()[:6]))
         return True

@@ -20,13 +20,13 @@ from typing import Literal, NamedTuple, Self
 
 from rankone.errors import InputError
 
-Plays = Literal["pair", "combination", "list"]
+DecisionKind = Literal["pair", "combination", "list"]
 Shape = tuple[int, ...]
 
 #: Each kind in the plural, as messages say it.
-KINDS: dict[Plays, str] = {"pair": "pairs", "combination": "combinations", "list": "lists"}
+KINDS: dict[DecisionKind, str] = {"pair": "pairs", "combination": "combinations", "list": "lists"}
 #: What ``start`` of a policy of each kind takes.
-SIZES: dict[Plays, str] = {"pair": "n_rows, n_cols", "combination": "*sizes", "list": "n_items, n_positions"}
+SIZES: dict[DecisionKind, str] = {"pair": "n_rows, n_cols", "combination": "*sizes", "list": "n_items, n_positions"}
 
 
 #: Of factors, and of their combinations.
@@ -51,7 +51,7 @@ class Layout(NamedTuple):
     context: int = 0
 
     @classmethod
-    def of(cls, plays: Plays, shape: Shape, context: int = 0) -> Self:
+    def of(cls, plays: DecisionKind, shape: Shape, context: int = 0) -> Self:
         """Return the lengths for a kind of decision.
 
         >>> Layout.of("pair", (8, 10)), Layout.of("list", (100, 5))
@@ -60,7 +60,7 @@ class Layout(NamedTuple):
         return cls(shape[1], shape[1], context) if plays == "list" else cls(len(shape), 1, context)
 
 
-def same_kind(plays: Plays, asked: Plays, shape: Shape) -> bool:
+def same_kind(plays: DecisionKind, asked: DecisionKind, shape: Shape) -> bool:
     """Tell whether a policy that plays one kind can play what is asked for.
 
     >>> same_kind("list", "pair", (2, 3)), same_kind("combination", "pair", (2, 3))

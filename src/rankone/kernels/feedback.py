@@ -10,15 +10,12 @@ import math
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from rankone.compiling.compiled import inlined, noalloc
 from rankone.kernels.decision import Layout
 from rankone.kernels.policy import learn, withdraw
-from rankone.numerics.heap import Records, drop_first, enter_last
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.structures.heap import drop_first, enter_last
 
 # Where a run is: the step, the checkpoint, how many decisions came after news, how many are open; the step to pause at.
 RUN_STEP, RUN_PLACE, RUN_NEWS, RUN_OPEN, RUN_PAUSE = range(5)
@@ -30,14 +27,14 @@ class Scratch(NamedTuple):
     shown: Ints
     outcome: Ints
     context: Floats
-    clock: Ints  # (5,) where the run is
+    counters: Ints  # (5,) where the run is
     regret: Floats  # (1,) so far
 
     @classmethod
     def new(cls, layout: Layout) -> Self:
         """Return the arrays before the first decision, for decisions laid out so."""
-        shown, outcome, clock = (np.zeros(size, np.int64) for size in (layout.shown, layout.outcome, 5))
-        return cls(shown, outcome, np.zeros(layout.context), clock, np.zeros(1))
+        shown, outcome, counters = (np.zeros(size, np.int64) for size in (layout.shown, layout.outcome, 5))
+        return cls(shown, outcome, np.zeros(layout.context), counters, np.zeros(1))
 
 
 # Fields of an open decision: when it is due, which comes first of those due together, its tag, whether its outcome is
@@ -54,7 +51,7 @@ class Late(NamedTuple):
     timing: Ints  # (2,) steps, size
     mean: Floats  # (1,)
     schedule: Ints  # (decisions, 2), or none
-    waiting: Records  # open decisions, the first due on top
+    waiting: Ints  # open decisions, the first due on top
 
     @classmethod
     def new(
@@ -73,18 +70,18 @@ class Late(NamedTuple):
 @inlined
 def deliver(feedback: Late, state: Any, step: int, scratch: Any) -> bool:
     """Tell the policy every outcome that is due before this step; False if no other decision can be filed."""
-    clock, waiting = scratch.clock, feedback.waiting
-    if clock[RUN_OPEN] == len(waiting):
+    counters, waiting = scratch.counters, feedback.waiting
+    if counters[RUN_OPEN] == len(waiting):
         return False
-    if clock[RUN_OPEN] > 0 and waiting[0, LATE_DUE] < step:
-        clock[RUN_NEWS] += 1
-        while clock[RUN_OPEN] > 0 and waiting[0, LATE_DUE] < step:
-            take_in(state, waiting, scratch)
+    if counters[RUN_OPEN] > 0 and waiting[0, LATE_DUE] < step:
+        counters[RUN_NEWS] += 1
+        while counters[RUN_OPEN] > 0 and waiting[0, LATE_DUE] < step:
+            deliver_first(state, waiting, scratch)
     return True
 
 
 @noalloc
-def take_in(state: Any, waiting: Records, scratch: Any) -> None:
+def deliver_first(state: Any, waiting: Ints, scratch: Any) -> None:
     """Tell the policy the outcome on top."""
     shown, outcome = scratch.shown, scratch.outcome
     for place in range(len(shown)):
@@ -95,8 +92,8 @@ def take_in(state: Any, waiting: Records, scratch: Any) -> None:
         learn(state, shown, waiting[0, LATE_TAG], outcome)
     else:
         withdraw(state, shown, waiting[0, LATE_TAG])
-    drop_first(waiting, scratch.clock[RUN_OPEN])
-    scratch.clock[RUN_OPEN] -= 1
+    drop_first(waiting, scratch.counters[RUN_OPEN])
+    scratch.counters[RUN_OPEN] -= 1
 
 
 @inlined
@@ -114,9 +111,9 @@ def file(feedback: Late, step: int, tag: int, seen: bool, rng: Any, scratch: Any
 
 
 @noalloc
-def note(waiting: Records, scratch: Any, due: int, order: int, tag: int, seen: bool) -> None:
+def note(waiting: Ints, scratch: Any, due: int, order: int, tag: int, seen: bool) -> None:
     """Enter an open decision."""
-    place, n_shown = scratch.clock[RUN_OPEN], len(scratch.shown)
+    place, n_shown = scratch.counters[RUN_OPEN], len(scratch.shown)
     waiting[place, LATE_DUE], waiting[place, LATE_ORDER] = due, order
     waiting[place, LATE_TAG], waiting[place, LATE_SEEN] = tag, seen
     for part in range(n_shown):
@@ -124,4 +121,4 @@ def note(waiting: Records, scratch: Any, due: int, order: int, tag: int, seen: b
     for part in range(len(scratch.outcome)):
         waiting[place, LATE_SHOWN + n_shown + part] = scratch.outcome[part]
     enter_last(waiting, place)
-    scratch.clock[RUN_OPEN] += 1
+    scratch.counters[RUN_OPEN] += 1

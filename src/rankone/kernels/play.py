@@ -11,21 +11,10 @@ from typing import Any
 import numpy as np
 
 from rankone.compiling.compiled import compiled
-from rankone.kernels.feedback import (
-    RUN_NEWS,
-    RUN_OPEN,
-    RUN_PAUSE,
-    RUN_PLACE,
-    RUN_STEP,
-    Floats,
-    Ints,
-    Late,
-    Scratch,
-    deliver,
-    file,
-)
+from rankone.kernels.feedback import RUN_NEWS, RUN_OPEN, RUN_PAUSE, RUN_PLACE, RUN_STEP, Late, Scratch, deliver, file
 from rankone.kernels.policy import decide, learn, room, settled, with_room, withdraw
 from rankone.kernels.world import loss, move, observe, respond, steady
+from rankone.numerics.arrays import Floats, Ints
 
 _FIRST_STRETCH = 10_000  # steps before Python has a say for the first time
 _SPARE_ROOM = 512  # outcomes that a state that grows can take in besides those open
@@ -43,16 +32,16 @@ def play(
     `late` is None where outcomes come at once, `moving` where the world is steady: what only the others need is then
     not even compiled. Once a policy is settled in a steady world, its remaining regret is arithmetic.
     """
-    shown, clock = scratch.shown, scratch.clock
-    step, regret = clock[RUN_STEP], scratch.regret[0]
-    for place in range(clock[RUN_PLACE], len(checkpoints)):
-        stop = min(checkpoints[place], clock[RUN_PAUSE])
-        spare = room(state) - clock[RUN_OPEN]  # each step takes in one outcome at the most, but for those now open
+    shown, counters = scratch.shown, scratch.counters
+    step, regret = counters[RUN_STEP], scratch.regret[0]
+    for place in range(counters[RUN_PLACE], len(checkpoints)):
+        stop = min(checkpoints[place], counters[RUN_PAUSE])
+        spare = room(state) - counters[RUN_OPEN]  # each step takes in one outcome at the most, but for those now open
         if spare < stop - step:
             stop = step + spare
         while step < stop:
             if late is not None and not deliver(late, state, step, scratch):
-                clock[RUN_STEP], clock[RUN_PLACE], scratch.regret[0] = step, place, regret
+                counters[RUN_STEP], counters[RUN_PLACE], scratch.regret[0] = step, place, regret
                 return False
             if moving is not None:
                 move(world, step, rng)
@@ -73,7 +62,7 @@ def play(
                 withdraw(state, shown, tag)
             step += 1
         if step < checkpoints[place]:
-            clock[RUN_STEP], clock[RUN_PLACE], scratch.regret[0] = step, place, regret
+            counters[RUN_STEP], counters[RUN_PLACE], scratch.regret[0] = step, place, regret
             return False
         regrets[place] = regret
     return True
@@ -88,16 +77,16 @@ def play_through(
     """
     loop = compiled(play, type(state).__module__, type(world).__module__)
     regrets, moving = np.empty(len(checkpoints)), None if steady(world) else True
-    stretch, clock = _FIRST_STRETCH, scratch.clock
-    clock[RUN_PAUSE], begin = stretch, time.perf_counter()
+    stretch, counters = _FIRST_STRETCH, scratch.counters
+    counters[RUN_PAUSE], begin = stretch, time.perf_counter()
     while not loop(state, world, late, moving, rng, checkpoints, regrets, scratch):
-        if late is not None and clock[RUN_OPEN] == len(late.waiting):
+        if late is not None and counters[RUN_OPEN] == len(late.waiting):
             late = late.with_room()
-        state = with_room(state, int(clock[RUN_OPEN]) + _SPARE_ROOM)
-        if clock[RUN_STEP] >= clock[RUN_PAUSE]:  # beyond it: a settled policy goes from checkpoint to checkpoint
+        state = with_room(state, int(counters[RUN_OPEN]) + _SPARE_ROOM)
+        if counters[RUN_STEP] >= counters[RUN_PAUSE]:  # beyond it: a settled policy goes from checkpoint to checkpoint
             taken = time.perf_counter() - begin
             stretch = max(1, int(stretch * min(10.0, _STRETCH_SECONDS / max(taken, 1e-6))))
-            clock[RUN_PAUSE], begin = clock[RUN_STEP] + stretch, time.perf_counter()
+            counters[RUN_PAUSE], begin = counters[RUN_STEP] + stretch, time.perf_counter()
     if late is None:  # every decision but the first comes after a new outcome
         return regrets, int(checkpoints[-1]) - 1
-    return regrets, int(scratch.clock[RUN_NEWS])
+    return regrets, int(scratch.counters[RUN_NEWS])

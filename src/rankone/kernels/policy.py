@@ -1,25 +1,21 @@
 """What a policy must answer: the whole contract, dispatched on the type of its state.
 
-A policy is a frozen dataclass of parameters (`rankone.policies.base.Policy`) that says what it ``plays``: "pair" (the
-default), "combination" or "list". ``policy.start(*shape)`` returns its state, a NamedTuple of arrays; the shape is
-``n_rows, n_cols`` for pairs (`rankone.kernels.decision` has the others).
+A policy is a frozen dataclass of parameters (`rankone.policies.base.Policy`) that says which `decision_kind` it makes:
+"pair" (the default), "combination" or "list". ``policy.start(*shape)`` returns its state, a NamedTuple of arrays; the
+shape is ``n_rows, n_cols`` for pairs (`rankone.kernels.decision` has the others).
 
-The kernels are plain functions registered for the class of the state (``@choose.register(MyState)``). Compiled code
+The kernels are plain functions registered for the class of the state (``@decide.register(MyState)``). Compiled code
 that calls one gets the implementation for its state inlined, which is what lets one compiled loop play every policy and
 still be cached on disk.
 
-**To decide and to learn**, a policy on pairs registers `choose` and `update`::
+**To decide and to learn.** What is shown and what came of it are small arrays of whole numbers: of a pair ``shown[0]``
+is the row, ``shown[1]`` the column and ``outcome[0]`` whether it was clicked::
 
-    choose(state, rng) -> (row, col, tag)           pick a pair; the tag files its outcome, however late it comes
-    update(state, row, col, tag, reward)            learn an outcome; in any order
-    void(state, row, col, tag)                      the decision will never have an outcome (default: nothing happens)
+    decide(state, context, rng, shown) -> tag       fill in what to show; the tag files its outcome, however late
+    learn(state, shown, tag, outcome)               learn an outcome; in any order
+    withdraw(state, shown, tag)                     there will be no outcome (default: nothing happens)
 
-Any other kind of decision, a combination or a list, registers the general form instead, on small arrays of whole
-numbers; so does a policy on pairs that looks at the context, an array of numbers known before the decision::
-
-    decide(state, context, rng, shown) -> tag       fill in what to show (default: `choose`)
-    learn(state, shown, tag, outcome)               learn what came of it (default: `update`)
-    withdraw(state, shown, tag)                     there will be no outcome (default: `void`)
+The context is an array of numbers known before the decision. A policy that looks at it says ``uses_context = True``.
 
 **What studies may ask of it**::
 
@@ -35,7 +31,7 @@ numbers; so does a policy on pairs that looks at the context, an array of number
 **In a live experiment** verdicts rest on the probabilities of decisions, so a policy may say them::
 
     chance(state, shown) -> float                   the probability that the last decision was `shown`, any at all
-    chances(state, shown, found) -> bool            fill in, for each level of each factor (rows, then columns), the
+    chances(state, shown, cross) -> bool            fill in, for each level of each factor (rows, then columns), the
                                                     probability of `shown` with that level instead; False: it cannot say
                                                     (default: `chance` of each, if the state has a field `sizes`, an
                                                     array of the factors' sizes; else False)
@@ -46,11 +42,9 @@ bit for bit. An order that was drawn ahead counts as known only as far as it has
 
 There, too, the policy starts afresh when rows or columns come and go, on what is known::
 
-    prepare(state, rng)                             lay the state out, where the first `choose` would (default: nothing)
-    recall(state, row, col, pulls, clicks)          outcomes of a pair known from before (default: `update`, if that
-                                                    does not tell tags apart: tags are not known by then)
-    relearn(state, shown, pulls, clicks)            the general form (default: `recall`)
-    recognise(state, context)                       whose outcomes `relearn` brings next, where the policy looks at the
+    prepare(state, rng)                             lay the state out, where the first `decide` would (default: nothing)
+    relearn(state, shown, pulls, clicks)            outcomes known from before; their tags are not known any more
+    set_context(state, context)                     whose outcomes `relearn` brings next, where the policy looks at the
                                                     context (default: nothing)
     defeats(state, n_levels) -> levels              for each level the level that eliminated it (default: itself)
     adopt(state, defeated_by)                       start with these levels eliminated (where `defeats` is registered)
@@ -72,68 +66,27 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rankone.compiling.dispatch import derived, dispatched, optional
 from rankone.errors import InputError
-from rankone.kernels.inspection import FILLER as FILLER
-from rankone.kernels.inspection import looks_at, tells_tags_apart
+from rankone.numerics.arrays import Floats, Ints, Mask
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
+FILLER = -1  # the tag of a decision that teaches nothing
 ANY_NUMBER = np.iinfo(np.int64).max
 
 
 @dispatched
-def choose(state: Any, rng: Any) -> tuple[int, int, int]:
-    """Pick a pair."""
-    raise NotImplementedError
-
-
-@dispatched
-def update(state: Any, row: int, col: int, tag: int, reward: int) -> None:
-    """Learn the outcome of a decision."""
-
-
-@optional
-def void(state: Any, row: int, col: int, tag: int) -> None:
-    """Note that a decision will never have an outcome."""
-
-
-def _decide_pair(state: Any, context: Any, rng: Any, shown: Any) -> int:
-    shown[0], shown[1], tag = choose(state, rng)
-    return tag
-
-
-def _default_of_decide(state_class: type) -> Callable[[Any, Any, Any, Any], int] | None:
-    return _decide_pair if choose.has(state_class) or not learn.has(state_class) else None
-
-
-@derived(_default_of_decide)
 def decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     """Fill in what to show; return the tag."""
     raise NotImplementedError
 
 
-def _learn_pair(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    update(state, shown[0], shown[1], tag, outcome[0])
-
-
-@derived(lambda state: _learn_pair if update.has(state) or not decide.has(state) else None)
+@dispatched
 def learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
     """Learn what came of a decision."""
 
 
-def _withdraw_pair(state: Any, shown: Any, tag: int) -> None:
-    void(state, shown[0], shown[1], tag)
-
-
-def _withdraw_nothing(state: Any, shown: Any, tag: int) -> None:
-    pass
-
-
-@derived(lambda state: _withdraw_pair if void.has(state) else _withdraw_nothing)
+@optional
 def withdraw(state: Any, shown: Any, tag: int) -> None:
     """Note that what was shown will never have an outcome."""
 
@@ -173,44 +126,21 @@ def prepare(state: Any, rng: Any) -> None:
 
 
 @optional
-def recall(state: Any, row: int, col: int, pulls: int, clicks: int) -> None:
-    """Take in outcomes of a pair that are known from before the policy (re)started."""
-    for place in range(pulls):
-        update(state, row, col, 0, 1 if place < clicks else 0)
-
-
-def _relearn_pair(state: Any, shown: Any, pulls: int, clicks: int) -> None:
-    recall(state, shown[0], shown[1], pulls, clicks)
-
-
-def _cannot_relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
+def relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
+    """Take in outcomes of what was shown before the policy (re)started."""
     raise NotImplementedError  # `check_relearns` is asked first
 
 
-@derived(lambda state: _relearn_pair if recall.has(state) or update.has(state) else _cannot_relearn)
-def relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
-    """Take in outcomes of what was shown before the policy (re)started."""
-
-
 @optional
-def recognise(state: Any, context: Any) -> None:
+def set_context(state: Any, context: Any) -> None:
     """Note whose outcomes `relearn` is about to bring: the context of their decisions."""
 
 
 def check_relearns(state_class: type) -> None:
-    """Refuse a state that cannot start afresh on what is known, as in a live experiment whose rows come and go.
-
-    What is known by then are counts, not tags. So the default of `recall` is right for an `update` that does the same
-    for every tag but a filler's, and for no other.
-    """
-    if relearn.has(state_class) or recall.has(state_class):
-        return
-    kind, kernel, why = state_class.__name__, "recall", "none, and its 'update' tells tags apart"
-    if not update.has(state_class):
-        kernel, why = "relearn", "none"
-    elif not tells_tags_apart(update.of(state_class)):
-        return
-    raise InputError(f"a kernel '{kernel}' for the state {kind}", why, f"register one: @{kernel}.register({kind})")
+    """Refuse a state that cannot start afresh on what is known, as in a live experiment whose levels come and go."""
+    if not relearn.has(state_class):
+        kind = state_class.__name__
+        raise InputError(f"a kernel 'relearn' for the state {kind}", "none", f"register one: @relearn.register({kind})")
 
 
 @dispatched
@@ -219,19 +149,19 @@ def chance(state: Any, shown: Any) -> float:
     raise NotImplementedError
 
 
-def _chance_of_each(state: Any, shown: Any, found: Any) -> bool:
+def _chance_of_each(state: Any, shown: Any, cross: Any) -> bool:
     first = 0
     for factor in range(len(shown)):
         own = shown[factor]
         for level in range(state.sizes[factor]):
             shown[factor] = level
-            found[first + level] = chance(state, shown)
+            cross[first + level] = chance(state, shown)
         shown[factor] = own
         first += state.sizes[factor]
     return True
 
 
-def _no_chances(state: Any, shown: Any, found: Any) -> bool:
+def _no_chances(state: Any, shown: Any, cross: Any) -> bool:
     return False
 
 
@@ -241,7 +171,7 @@ def _default_of_chances(state_class: type) -> Callable[[Any, Any, Any], bool]:
 
 
 @derived(_default_of_chances)
-def chances(state: Any, shown: Any, found: Any) -> bool:
+def chances(state: Any, shown: Any, cross: Any) -> bool:
     """Fill in the probability of what is shown with each level of each factor instead; False: the policy cannot say."""
     return False
 
@@ -254,18 +184,6 @@ def has_chances(state_class: type) -> bool:
     (True, False)
     """
     return chances.has(state_class) or _default_of_chances(state_class) is not _no_chances
-
-
-def needs_context(state_class: type) -> bool:
-    """Tell whether a policy with such a state looks at the context when it decides."""
-    return decide.has(state_class) and looks_at(decide.of(state_class), 1)
-
-
-def check_context(state_class: type, n_context: int, whose: str) -> None:
-    """Refuse a policy that decides by a context where there is none: compiled code would read beyond its end."""
-    if n_context == 0 and needs_context(state_class):
-        got = f"none, and 'decide' for the state {state_class.__name__} looks at it"
-        raise InputError(f"a context from {whose}", got, "choose another policy, or say n_context where there is one")
 
 
 @optional

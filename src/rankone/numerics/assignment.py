@@ -10,18 +10,32 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rankone.compiling.compiled import noalloc
+from rankone.numerics.arrays import Floats, Ints
 
 # Lines of the scratch space.
 ROW_PRICE, COL_PRICE, NEAREST = range(3)
 OWNER, PATH_BEFORE, SEEN = range(3)
 
 
-def start_assignment(n_cols: int, n_rows: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+def start_assignment(n_cols: int, n_rows: int) -> tuple[Floats, Ints]:
     """Return scratch space for so many columns and rows; at most as many columns as rows."""
     return np.zeros((3, n_rows + 1)), np.zeros((3, n_rows + 1), np.int64)
+
+
+@noalloc
+def _look_from(values: Any, duals: Any, pairs: Any, here: int) -> tuple[float, int]:
+    """Look for shorter paths over a row that is taken; return how far the nearest free row is, and which it is."""
+    its, step, nearest = pairs[OWNER, here], math.inf, 0
+    for row in range(len(values)):
+        if pairs[SEEN, row] == 0:
+            cost = -values[row, its] - duals[COL_PRICE, its] - duals[ROW_PRICE, row]
+            if cost < duals[NEAREST, row]:
+                duals[NEAREST, row], pairs[PATH_BEFORE, row] = cost, here
+            if duals[NEAREST, row] < step:
+                step, nearest = duals[NEAREST, row], row
+    return step, nearest
 
 
 @noalloc
@@ -38,14 +52,7 @@ def assign(values: Any, duals: Any, pairs: Any, chosen: Any) -> None:
         pairs[OWNER, here] = col
         while pairs[OWNER, here] >= 0:
             pairs[SEEN, here] = 1
-            its, step, nearest = pairs[OWNER, here], math.inf, 0
-            for row in range(n_rows):
-                if pairs[SEEN, row] == 0:
-                    cost = -values[row, its] - duals[COL_PRICE, its] - duals[ROW_PRICE, row]
-                    if cost < duals[NEAREST, row]:
-                        duals[NEAREST, row], pairs[PATH_BEFORE, row] = cost, here
-                    if duals[NEAREST, row] < step:
-                        step, nearest = duals[NEAREST, row], row
+            step, nearest = _look_from(values, duals, pairs, here)
             for row in range(n_rows + 1):
                 if pairs[SEEN, row]:
                     duals[COL_PRICE, pairs[OWNER, row]] += step

@@ -23,13 +23,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from rankone.compiling.compiled import noalloc
+from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.kl import bernoulli_kl
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 BUCKET_PULLS, BUCKET_CLICKS = range(2)  # columns of a bucket
 BUCKET = 8  # outcomes of the smallest bucket

@@ -6,39 +6,34 @@ often it was clicked. Moments lie ever further apart; a change of the leader and
 
 from __future__ import annotations
 
-import base64
-import shlex
 from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from rankone.charts.chart import Chart
 from rankone.charts.factors import factor_chart
-from rankone.charts.page import filled, whole_page
 from rankone.compiling.compiled import compiled
 from rankone.kernels.policy import race
 from rankone.kernels.world import loss, respond
-from rankone.notebook import Shown
+from rankone.numerics.arrays import Ints, Mask, starts_of
 from rankone.numerics.seeds import generator
+from rankone.pages.explain import Explanation, made_again
 from rankone.policies import Agent, Policy
 from rankone.policies.engines.unimodal import LeaderState, leader_of
 from rankone.problems import Product
 from rankone.simulation.traffic import level_ratios
 from rankone.specs import amount
-from rankone.writing import write_file
+from rankone.wording.combinations import combination_text
+from rankone.wording.numbers import percent
 
-Ints = npt.NDArray[np.int64]
 Combination = tuple[int, ...]
 
 _MOMENTS, _STRETCHES = 6, 40  # told; drawn
 _MOST_LEVELS, _MOST_EVENTS = 12, 12  # of a factor in a table; changes of the leader that are told
-_TEMPLATE = Path(__file__).with_name("explain_factors.html")
 
 
 @dataclass(frozen=True)
@@ -52,24 +47,15 @@ class FactorMoment:
     clicks: Ints
     regret: float
     leader: Combination | None  # by the policy's own word; None: it names none
-    left: npt.NDArray[np.bool_] | None  # levels not eliminated; None: it eliminates nothing
+    left: Mask | None  # levels not eliminated; None: it eliminates nothing
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class FactorExplanation(Shown):
-    """One run of a policy on any number of factors, ready to be looked at: `save` writes the page and the chart."""
+class FactorExplanation(Explanation):
+    """One run of a policy on any number of factors."""
 
-    policy: Policy
-    problem: Product
-    horizon: int
-    seed: int
     frames: list[FactorMoment]
     traffic: pl.DataFrame
-    again: str
-
-    def _sentence(self) -> str:
-        played = f"{amount(self.horizon, 'decision')} of {self.policy} on {self.problem.name}, seed {self.seed}"
-        return f"{played}; save(directory) writes the page, chart() draws who was shown when."
 
     def _tables(self) -> dict[str, Any]:
         story = {"decision": [frame.step for frame in self.frames], "what": [frame.text for frame in self.frames]}
@@ -77,28 +63,16 @@ class FactorExplanation(Shown):
 
     def chart(self) -> Chart:
         """Return the picture: of each factor how good its levels are, and who was shown when."""
-        title = f"{self.policy.label} on {self.problem.name}, seed {self.seed}"
-        return factor_chart(level_ratios(self.problem), self.traffic, title)
+        return factor_chart(level_ratios(self.problem), self.traffic, self._title)
 
     def html(self) -> str:
         """Return the page: one file, offline."""
-        title = f"{self.policy.name}, factor by factor"
-        picture = base64.b64encode(self.chart()._render(".png", 2.0)).decode()
         told = [frame for frame in self.frames if frame.kind in ("stretch", "end")]
         tables = [self._table(frame, before) for before, frame in pairwise([self.frames[0], *told])]
-        body = filled(
-            _TEMPLATE, title=title, about=(type(self.policy).__doc__ or "").strip().partition("\n")[0],
-            run=f"{self.problem.name}: {_sizes(self.problem)} · {amount(self.horizon, 'decision')} · seed {self.seed}",
-            story=[frame.text for frame in self.frames], picture=f"data:image/png;base64,{picture}", tables=tables,
-            some=self._some(), again=self.again,
+        return self._static_page(
+            "explain_factors.html", f"{self.policy.name}, factor by factor", _sizes(self.problem),
+            story=[frame.text for frame in self.frames], tables=tables, some=self._some(),
         )  # fmt: skip
-        return whole_page(title, body, "table { border-collapse: collapse } td, th { padding: 0 0.8em }", [], {})
-
-    def save(self, directory: str | Path) -> list[Path]:
-        """Write ``explain.html`` (the page) and ``explain.png`` and ``explain.svg`` (the chart); return their paths."""
-        page = Path(directory) / "explain.html"
-        write_file(page, self.html())
-        return [page, *(self.chart().save(page.with_suffix(suffix)) for suffix in (".png", ".svg"))]
 
     def _some(self) -> str:
         """Say where the page shows only some of the levels."""
@@ -110,15 +84,15 @@ class FactorExplanation(Shown):
     def _table(self, frame: FactorMoment, before: FactorMoment) -> dict[str, Any]:
         """Return what is known of levels, factor by factor, and their shares since the moment before."""
         rows, first, fresh = [], 0, frame.shown - before.shown
-        for place, (factor, names) in enumerate(self.problem.level_names.items()):
+        for index, (factor, names) in enumerate(self.problem.level_names.items()):
             own = slice(first, first + len(names))
             for level in sorted(np.argsort(-frame.shown[own], kind="stable")[:_MOST_LEVELS].tolist()):
                 at = first + level
                 shown, clicks = int(frame.shown[at]), int(frame.clicks[at])
-                notes = ["leads"] if frame.leader is not None and frame.leader[place] == level else []
+                notes = ["leads"] if frame.leader is not None and frame.leader[index] == level else []
                 notes += ["eliminated"] if frame.left is not None and not frame.left[at] else []
                 rate = f"{clicks / shown:.3g}" if shown else ""
-                share = f"{fresh[at] / max(1, fresh[own].sum()):.1%}"
+                share = percent(fresh[at] / max(1, fresh[own].sum()), 2)
                 rows.append([factor, names[level], share, f"{shown:,}", f"{clicks:,}", rate, ", ".join(notes)])
             first += len(names)
         heads = ["factor", "level", "share since then", "shown", "clicks", "click rate, all partners", ""]
@@ -127,18 +101,12 @@ class FactorExplanation(Shown):
 
 def explain_factors(policy: Policy, problem: Product, horizon: int, seed: int, text: str | None) -> FactorExplanation:
     """Play one run of a policy on a problem of any number of factors; `text` is how the problem was named."""
-    policy.check_plays(problem.asks_for, problem.shape, "an explanation")
+    policy.check_kind(problem.decision_kind, problem.shape, "an explanation")
     recorder = _Recorder(policy.with_horizon(horizon).for_problem(*problem.best_decision()), problem, horizon, seed)
     recorder.play()
-    if text is not None:
-        words = ["rankone", "explain", "--policy", policy.label, "--problem", text, "--horizon", str(horizon)]
-        again = shlex.join([*words, "--seed", str(seed), "--out", "explain"])
-    else:
-        again = f"import rankone\n\nproblem = rankone.Product(**{problem.to_dict()!r})\n"
-        again += f'rankone.explain({policy.label!r}, problem, horizon={horizon}, seed={seed}).save("explain")'
     return FactorExplanation(
-        policy=policy, problem=problem, horizon=horizon, seed=seed, frames=recorder.frames,
-        traffic=recorder.traffic(), again=again,
+        policy=policy, problem=problem, horizon=horizon, seed=seed, frames=recorder.frames, traffic=recorder.traffic(),
+        again=made_again(policy, problem, horizon, seed, None if text is None else ["--problem", text]),
     )  # fmt: skip
 
 
@@ -155,7 +123,7 @@ class _Recorder:
         self.agent = Agent(policy, *problem.shape, seed=seed, forbidden=problem.forbidden)
         self.frames: list[FactorMoment] = []
         self._rng = generator(seed, "explain", problem.digest, policy.label)
-        self._first = np.cumsum([0, *problem.shape])
+        self._first = starts_of(problem.shape)
         self._shown, self._clicks = np.zeros((2, self._first[-1]), np.int64)
         self._recent: Counter[Combination] = Counter()
         self._drawn: list[tuple[int, Ints]] = []
@@ -219,7 +187,7 @@ class _Recorder:
         number = int(state.keys[slot]) if len(state.keys) else slot  # beyond a million, numbers have slots
         return tuple(int(level) for level in np.unravel_index(number, self.problem.shape))
 
-    def _left(self) -> npt.NDArray[np.bool_] | None:
+    def _left(self) -> Mask | None:
         standing = race(self.agent.state)
         return None if standing is None else np.concatenate(standing.left)
 
@@ -248,7 +216,7 @@ class _Recorder:
             said += f" ({', '.join(changed)})"
         return said + ("; later changes are not told." if last else ".")
 
-    def _eliminated(self, was: npt.NDArray[np.bool_], now: npt.NDArray[np.bool_]) -> str:
+    def _eliminated(self, was: Mask, now: Mask) -> str:
         names = [f"{factor} '{name}'" for factor, own in self.problem.level_names.items() for name in own]
         gone = [names[place] for place in np.flatnonzero(was & ~now)]
         left = [
@@ -261,7 +229,9 @@ class _Recorder:
     def _stretch(self) -> str:
         since = next((frame.step for frame in reversed(self.frames) if frame.kind in ("start", "stretch")), 0)
         total = sum(self._recent.values())
-        most = [f"{_named(self.problem, shown)} {count / total:.0%}" for shown, count in self._recent.most_common(2)]
+        most = [
+            f"{_named(self.problem, shown)} {percent(count / total, 2)}" for shown, count in self._recent.most_common(2)
+        ]
         tried = amount(len(self._recent), "combination")
         self._recent.clear()
         said = f"Decisions {since + 1:,} to {self._step:,}: {tried} shown, most often {', then '.join(most)}."
@@ -281,4 +251,5 @@ def _sizes(problem: Product) -> str:
 
 
 def _named(problem: Product, levels: Combination) -> str:
-    return " + ".join(f"'{names[level]}'" for names, level in zip(problem.level_names.values(), levels, strict=True))
+    named = zip(problem.level_names.items(), levels, strict=True)
+    return combination_text({factor: names[level] for (factor, names), level in named})

@@ -6,33 +6,27 @@ and what the policy goes by (an index, a draw), where it says so (`rankone.kerne
 
 from __future__ import annotations
 
-import base64
 import math
-import shlex
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from rankone.charts.chart import Chart
-from rankone.charts.page import filled, whole_page
 from rankone.charts.strip import strip_chart
 from rankone.compiling.compiled import compiled
 from rankone.errors import InputError
 from rankone.kernels.policy import View, view
 from rankone.kernels.world import respond, steady
-from rankone.notebook import Shown
+from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.seeds import generator
+from rankone.pages.explain import Explanation, made_again
 from rankone.policies import Policy
 from rankone.problems import Problem
 from rankone.specs import amount
-from rankone.writing import write_file
 
 MOST_ITEMS, MOMENTS = 16, 5
-_TEMPLATE = Path(__file__).with_name("explain_list.html")
 
 
 @dataclass(frozen=True)
@@ -40,10 +34,10 @@ class Moment:
     """What is known after some lists."""
 
     step: int
-    shown: npt.NDArray[np.int64]  # (L, K) how often each item was shown at each position
-    clicks: npt.NDArray[np.int64]  # (L, K)
+    shown: Ints  # (L, K) how often each item was shown at each position
+    clicks: Ints  # (L, K)
     belief: View | None
-    examination: npt.NDArray[np.float64] | None  # of each position, where the policy learns it
+    examination: Floats | None  # of each position, where the policy learns it
 
     @property
     def text(self) -> str:
@@ -53,19 +47,13 @@ class Moment:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class ListExplanation(Shown):
-    """One run of a policy on lists, ready to be looked at: `save` writes the page and the strip."""
+class ListExplanation(Explanation):
+    """One run of a policy on lists."""
 
-    policy: Policy
-    problem: Any
-    horizon: int
-    seed: int
+    unit: ClassVar[str] = "list"
+    draws: ClassVar[str] = "the page, chart() draws the strip"
+
     frames: list[Moment]
-    again: str
-
-    def _sentence(self) -> str:
-        played = f"{amount(self.horizon, 'list')} of {self.policy} on {self.problem.name}, seed {self.seed}"
-        return f"{played}; save(directory) writes the page, chart() draws the strip."
 
     def _tables(self) -> dict[str, Any]:
         return {"items": self._items(self.frames[-1])}
@@ -91,11 +79,11 @@ class ListExplanation(Shown):
         levels: list[dict[str, Any]] = []
         before = np.zeros_like(self.frames[0].shown)
         last = 0
-        positions = [f"position {place + 1}" for place in range(self.problem.n_positions)]
-        for place, moment in enumerate(self.frames):
+        positions = [f"position {index + 1}" for index in range(self.problem.n_positions)]
+        for index, moment in enumerate(self.frames):
             fresh = moment.shown - before
             when = f"lists {last + 1:,} to {moment.step:,}"
-            at = {"moment": place, "when": when}
+            at = {"moment": index, "when": when}
             for item, name in enumerate(self.problem.item_names):
                 for position, title in enumerate(positions):
                     share = float(fresh[item, position] / max(1, fresh[:, position].sum()))
@@ -111,44 +99,25 @@ class ListExplanation(Shown):
         by = f"click rate of each item and {belief.scored_by}" if belief is not None else "click rate of each item"
         of = "click rate" if self.frames[-1].examination is None else "examination, as drawn,"
         note = f"Above: who was shown where, as a share of these lists. Below: {by}, then {of} of each position."
-        title = f"{self.policy.label} on {self.problem.name}, seed {self.seed}"
-        return strip_chart(pl.DataFrame(cells), pl.DataFrame(levels, infer_schema_length=None), title, note)
+        return strip_chart(pl.DataFrame(cells), pl.DataFrame(levels, infer_schema_length=None), self._title, note)
 
     def html(self) -> str:
         """Return the page: one file, offline."""
-        title = f"{self.policy.name}, list by list"
-        picture = base64.b64encode(self.chart()._render(".png", 2.0)).decode()
         moments = []
         for moment in self.frames:
             items = self._items(moment)
             rows = [[_short(cell) for cell in row] for row in zip(*items.values(), strict=True)]
-            moments.append(
-                {
-                    "when": f"After {amount(moment.step, 'list')}",
-                    "text": moment.text,
-                    "heads": list(items),
-                    "rows": rows,
-                }
-            )
-        body = filled(
-            _TEMPLATE, title=title, about=(type(self.policy).__doc__ or "").strip().partition("\n")[0],
-            run=f"{self.problem.name}: {self.problem.n_items} items, {amount(self.problem.n_positions, 'position')} · "
-            f"{amount(self.horizon, 'list')} · seed {self.seed}",
-            idea=f"What counts: {self.problem.reward}.", picture=f"data:image/png;base64,{picture}", moments=moments,
-            again=self.again,
-        )  # fmt: skip
-        return whole_page(title, body, "table { border-collapse: collapse } td, th { padding: 0 0.8em }", [], {})
-
-    def save(self, directory: str | Path) -> list[Path]:
-        """Write ``explain.html`` (the page) and ``explain.png`` and ``explain.svg`` (the strip); return their paths."""
-        page = Path(directory) / "explain.html"
-        write_file(page, self.html())
-        return [page, *(self.chart().save(page.with_suffix(suffix)) for suffix in (".png", ".svg"))]
+            when = f"After {amount(moment.step, 'list')}"
+            moments.append({"when": when, "text": moment.text, "heads": list(items), "rows": rows})
+        sizes = f"{self.problem.n_items} items, {amount(self.problem.n_positions, 'position')}"
+        idea = f"What counts: {self.problem.reward}."
+        title = f"{self.policy.name}, list by list"
+        return self._static_page("explain_list.html", title, sizes, idea=idea, moments=moments)
 
 
 def explain_lists(policy: Policy, problem: Problem, horizon: int, seed: int) -> ListExplanation:
     """Play one run of a policy on a small problem of lists."""
-    policy.check_plays(problem.asks_for, problem.shape, "an explanation of lists")
+    policy.check_kind(problem.decision_kind, problem.shape, "an explanation of lists")
     if problem.shape[0] > MOST_ITEMS or not steady(problem.start()):
         got = f"{problem.shape[0]} items"
         raise InputError(f"at most {MOST_ITEMS} items to explain", got, "choose a smaller problem")
@@ -163,16 +132,15 @@ def explain_lists(policy: Policy, problem: Problem, horizon: int, seed: int) -> 
     for step in range(1, horizon + 1):
         decision = agent.ask()
         answer(world, np.array(decision.shown), outcome, rng)
-        for place, item in enumerate(decision.shown):
-            shown[item, place] += 1
-            clicks[item, place] += outcome[place]
+        for index, item in enumerate(decision.shown):
+            shown[item, index] += 1
+            clicks[item, index] += outcome[index]
         agent.tell(decision, outcome.tolist() if len(outcome) > 1 else int(outcome[0]))
         if step in stops:
             exams = getattr(agent.state, "examination", None)
             learned = exams.copy() if exams is not None and not hasattr(policy, "examination") else None
             frames.append(Moment(step, shown.copy(), clicks.copy(), view(agent.state), learned))
-    words = ["rankone", "explain", "--policy", policy.label, "--problem", problem.name, "--horizon", str(horizon)]
-    again = shlex.join([*words, "--seed", str(seed), "--out", "explain"])
+    again = made_again(policy, problem, horizon, seed, ["--problem", problem.name])
     return ListExplanation(policy=policy, problem=problem, horizon=horizon, seed=seed, frames=frames, again=again)
 
 

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankone.kernels.policy import Mask, Race, View
+from rankone.kernels.policy import Race, View
+from rankone.numerics.arrays import Mask
 from rankone.policies import AgentDecision, Policy
 from rankone.problems import RankOne
 from rankone.specs import amount
+from rankone.wording.combinations import combination_text
+from rankone.wording.lists import listed, quoted
+from rankone.wording.numbers import percent
 
 if TYPE_CHECKING:
     from rankone.pages.recording import Frame
@@ -34,8 +38,7 @@ class Gone:
 
     def names(self, problem: RankOne) -> list[str]:
         """Return the names of the levels that left, and how many pairs besides."""
-        levels = [_quoted(problem.row_names[row]) for row in self.rows]
-        levels += [_quoted(problem.col_names[col]) for col in self.cols]
+        levels = quoted([problem.row_names[row] for row in self.rows] + [problem.col_names[col] for col in self.cols])
         pairs = amount(self.pairs, "more pair" if levels else "pair")
         return [*levels, pairs] if self.pairs else levels
 
@@ -57,8 +60,8 @@ def swept(problem: RankOne, decision: AgentDecision, side: int, sweep: int, clic
     if side == 1:
         level, partner = partner, level
     return (
-        f"Sweep {sweep:,} over the {rows}s: {_quoted(partner)} is the {cols} drawn for all of them. "
-        f"Now {_quoted(level)} is shown with it: {_outcome(clicked)}."
+        f"Sweep {sweep:,} over the {rows}s: '{partner}' is the {cols} drawn for all of them. "
+        f"Now '{level}' is shown with it: {_outcome(clicked)}."
     )
 
 
@@ -80,9 +83,9 @@ def stretch(problem: RankOne, before: Frame, step: int, shown: Any) -> str:
     fresh = shown - before.shown
     total, order = int(fresh.sum()), np.argsort(-fresh, axis=None, kind="stable")[:3]
     most = [divmod(int(place), problem.n_cols) for place in order if fresh.flat[place] >= _SHOWN * total]
-    shares = [f"{_pair(problem, pair)} {fresh[pair] / total:.0%}" for pair in most]
+    shares = [f"{_pair(problem, pair)} {percent(fresh[pair] / total, 2)}" for pair in most]
     others = 1.0 - sum(fresh[pair] for pair in most) / total
-    rest = f", all others {others:.0%}" if others >= _SHOWN else ""
+    rest = f", all others {percent(others, 2)}" if others >= _SHOWN else ""
     many = f"Decisions {before.step + 1:,} to {step:,}" if total > 1 else f"Decision {step:,}"
     return f"{many}: {', '.join(shares)}{rest}."
 
@@ -95,7 +98,7 @@ def swept_on(problem: RankOne, stage: int, seen: View) -> str:
         mean = np.where(seen.left[span], seen.clicks[span] / np.maximum(1, seen.pulls[span]), -1.0)
         best = int(mean.argmax())
         bounds = f"{max(0.0, seen.low[first + best]):.2f} to {min(1.0, seen.high[first + best]):.2f}"
-        leads.append(f"{side} {_quoted(names[best])} leads with {mean[best]:.2f} (interval {bounds})")
+        leads.append(f"{side} '{names[best]}' leads with {mean[best]:.2f} (interval {bounds})")
     return f"Stage {stage + 1} sweeps on, and the intervals shrink: {leads[0]}, {leads[1]}."
 
 
@@ -115,19 +118,19 @@ def stage_ends(problem: RankOne, stage: int, seen: View | None, gone: Gone) -> s
             low = np.where(seen.left[span], seen.low[span], -np.inf)
             names = problem.row_names if side == "row" else problem.col_names
             if seen.left[span].sum() > 1:
-                best.append(f"the best {side} is {_quoted(names[int(low.argmax())])}, at least {low.max():.2f}")
+                best.append(f"the best {side} is '{names[int(low.argmax())]}', at least {low.max():.2f}")
     else:
         low = np.where(seen.left, seen.low, -np.inf)
         best.append(f"the best pair is {_pair(problem, divmod(int(low.argmax()), problem.n_cols))}")
     out = gone.names(problem)
-    verdict = f"{_listed(out)} cannot reach that." if out else "Everybody's interval still reaches that."
+    verdict = f"{listed(out)} cannot reach that." if out else "Everybody's interval still reaches that."
     return f"{begin} By its lower bound {', '.join(best)}. {verdict}"
 
 
 def eliminates(problem: RankOne, now: Race, gone: Gone, pairs: Mask) -> str:
     """Who is left after an elimination."""
     who = (
-        f"{_listed(gone.names(problem))} {'is' if len(gone) == 1 else 'are'} eliminated"
+        f"{listed(gone.names(problem))} {'is' if len(gone) == 1 else 'are'} eliminated"
         if gone
         else "Nobody is eliminated"
     )
@@ -180,7 +183,8 @@ def preferred(problem: RankOne, shown: Any) -> str:
     """The result of a policy that eliminates nobody: where its decisions went."""
     pair = divmod(int(shown.argmax()), problem.n_cols)
     which = "the best pair" if pair in problem.best_pairs else f"not {_pair(problem, problem.best_pairs[0])}, the best"
-    return f"Shown most, {shown.max() / shown.sum():.0%} of the time: {_pair(problem, pair)}, {which}. Learning that"
+    share = percent(shown.max() / shown.sum(), 2)
+    return f"Shown most, {share} of the time: {_pair(problem, pair)}, {which}. Learning that"
 
 
 def sizes(problem: RankOne, between: str) -> str:
@@ -189,21 +193,40 @@ def sizes(problem: RankOne, between: str) -> str:
 
 
 def _pair(problem: RankOne, pair: Pair | Sequence[int]) -> str:
-    return f"{_quoted(problem.row_names[pair[0]])} with {_quoted(problem.col_names[pair[1]])}"
-
-
-def _quoted(name: str) -> str:
-    return f"'{name}'"
+    return combination_text({"row": problem.row_names[pair[0]], "col": problem.col_names[pair[1]]})
 
 
 def _outcome(clicked: bool) -> str:
     return "a click" if clicked else "no click"
 
 
-def _listed(names: Sequence[str]) -> str:
-    """Join names as people do.
+_OF_LEVELS = {
+    "Sweeps": "A column is drawn, and every row still in the race is shown with it; then a row is drawn for the "
+    "columns. So all rows meet the same columns, and their click rates can be compared.",
+    "Intervals": "The more sweeps, the narrower the interval in which the click rate of a row or column almost surely "
+    "lies. It is the rate with the partners drawn so far, so it rises when bad partners leave.",
+    "Eliminations": "When a stage ends, every row and column whose interval ends below the best lower bound is out. "
+    "From then on a winner plays in its place.",
+}
+_OF_PAIRS = {
+    "Rounds": "Every pair still in the race is shown equally often.",
+    "Intervals": "The more outcomes, the narrower the interval in which a pair's click rate almost surely lies.",
+    "Eliminations": "When a stage ends, every pair whose interval ends below the best lower bound is out.",
+}
+_OF_CHOICES = {
+    "Choices": "The policy chooses the next pair from the outcomes so far. The more often a pair was shown, the surer "
+    "is what is known of it.",
+    "Leader": "The pair that looks best. A good policy moves the traffic to it, and looks at others just often enough "
+    "to notice a mistake.",
+}
+_OF_ALL = {"Regret": "The clicks lost against always showing the best pair. Where its curve is flat, nothing is lost."}
 
-    >>> _listed(["a", "b", "c"])
-    'a, b and c'
+
+def idea(eliminates: bool, about_levels: bool) -> dict[str, str]:
+    """Return how such a policy works, term by term.
+
+    >>> list(idea(eliminates=True, about_levels=True))
+    ['Sweeps', 'Intervals', 'Eliminations', 'Regret']
     """
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    ideas = _OF_LEVELS if about_levels else _OF_PAIRS if eliminates else _OF_CHOICES
+    return ideas | _OF_ALL

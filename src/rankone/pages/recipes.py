@@ -16,11 +16,11 @@ from rankone.simulation.simulate import checkpoint_steps
 PROBLEM_FILE = "problems.json"
 
 
-def speaks_for_itself(world: Problem) -> bool:
+def is_named_problem(world: Problem) -> bool:
     """Tell whether a problem's name, such as needle:8x8, is all that is needed to make it again.
 
     >>> import rankone
-    >>> speaks_for_itself(rankone.needle(8, 8)), speaks_for_itself(rankone.RankOne([0.5], [0.5], name="mine"))
+    >>> is_named_problem(rankone.needle(8, 8)), is_named_problem(rankone.RankOne([0.5], [0.5], name="mine"))
     (True, False)
     """
     if is_problem_file(world.name):

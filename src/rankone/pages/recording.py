@@ -10,18 +10,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from rankone.kernels.advance import is_settled
-from rankone.kernels.policy import Mask, Race, View, race, view
+from rankone.kernels.policy import Race, View, race, view
 from rankone.kernels.world import loss, respond
+from rankone.numerics.arrays import Floats, Ints, Mask
 from rankone.numerics.seeds import generator
 from rankone.pages import narration
 from rankone.policies import Agent, AgentDecision, Policy
+from rankone.policies.advance import is_settled
 from rankone.policies.engines.unimodal import LeaderState, leader_of
 from rankone.problems import RankOne
-
-Ints = npt.NDArray[np.int64]
 
 _STRETCHES = 60  # frames of a run besides its first decisions and its events
 _LEADER_CHANGES = 20  # told at the most
@@ -107,7 +105,7 @@ class Recorder:
 
     def _see(self, decision: AgentDecision) -> None:
         """Let the world answer, and count."""
-        row, col, _, tag = decision
+        (row, col), tag = decision.shown, decision.tag
         outcome = [0]
         respond(self._world, (row, col), outcome, self._outcomes)
         clicked = bool(outcome[0])
@@ -252,7 +250,7 @@ def view_of_counts(shown: Ints, clicks: Ints) -> View:
 
 
 def _estimate(seen: View, place: int, truth: float | None) -> Estimate:
-    def number(values: npt.NDArray[np.float64] | None, low: float, high: float) -> float | None:
+    def number(values: Floats | None, low: float, high: float) -> float | None:
         if values is None or np.isnan(values[place]):
             return None
         return float(np.clip(values[place], low, high))

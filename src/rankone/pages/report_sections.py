@@ -12,13 +12,12 @@ from typing import Any
 import polars as pl
 
 from rankone.charts.chart import Chart
-from rankone.charts.spread import spread_chart
+from rankone.charts.regret import spread_chart
 from rankone.errors import InputError
 from rankone.pages import recipes
-from rankone.problems import Product
+from rankone.problems import Product, RankOne
 from rankone.simulation.arena import Arena
-from rankone.simulation.provenance import read_about
-from rankone.simulation.store import finished_runs
+from rankone.simulation.store import finished_runs, read_about
 from rankone.simulation.study import TITLES, Study
 from rankone.simulation.sweep import Sweep
 from rankone.specs import amount
@@ -34,7 +33,7 @@ class Part:
     title: str
     sentence: str
     settings: Mapping[str, Any]
-    about: Mapping[str, Any]  # versions and machine, where they were recorded
+    about: Mapping[str, Any]  # versions and machine, too
     charts: dict[str, dict[str, Any]] = field(default_factory=dict)  # by caption: Vega-Lite by the name of its axes
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)  # by caption
     code: dict[str, str] = field(default_factory=dict)  # by what it is
@@ -49,7 +48,7 @@ def study_part(directory: Path) -> Part:
     wanted = len(study.problems) * len(study.policies) * about["runs"]
     if not study.runs:
         raise InputError(f"finished runs in {directory}", "none yet", "let the study run, then ask again")
-    named = all(recipes.speaks_for_itself(world) for world in study.problems)
+    named = all(recipes.is_named_problem(world) for world in study.problems)
     summary = study.summary()
     code = {"In Python": recipes.study_python(about, study.problems, named)}
     command = recipes.study_command(about, study.problems, named)
@@ -96,7 +95,9 @@ def study_part(directory: Path) -> Part:
 def _factor_charts(study: Study) -> tuple[dict[str, Any], list[str]]:
     """Draw the factors of each problem that has some, a chart for each policy, as far as that takes no long time."""
     charts: dict[str, Any] = {}
-    problems = [problem for problem in study.problems if isinstance(problem, Product)]
+    problems = [
+        problem for problem in study.problems if isinstance(problem, Product) and not isinstance(problem, RankOne)
+    ]
     if not problems or study.seed is None:
         return charts, []
     seconds = sum(run.seconds for run in study.runs if run.run == 0)

@@ -17,8 +17,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rankone.paper.claims import Claim, Reproduction, in_a_row
-from rankone.paper.published import Cell, compare, judge_tables
+from rankone.paper.claims import Cell, Claim, Reproduction, compare, in_a_row, judge_tables
 from rankone.problems.lists import DCM, PBM
 from rankone.progress import Progress
 from rankone.simulation import Study, simulate
@@ -81,36 +80,30 @@ def published() -> list[Cell]:
     cells = []
     for problem, figures in _lines(KVETON):
         policies = (UCB1, KL, UPSIDE_DOWN[UCB1], UPSIDE_DOWN[KL])
-        for place, (policy, table) in enumerate(zip(policies, "1122", strict=True)):
-            cells.append(Cell(table, problem, policy, figures[2 * place], figures[2 * place + 1]))
+        for index, (policy, table) in enumerate(zip(policies, "1122", strict=True)):
+            cells.append(Cell(table, problem, policy, figures[2 * index], figures[2 * index + 1]))
     for problem, figures in _lines(CHEUNG):
-        for place, policy in enumerate((GAUSS, KL, UCB1)):
-            cells.append(Cell("3", problem, policy, figures[2 * place], figures[2 * place + 1] / math.sqrt(RUNS)))
+        for index, policy in enumerate((GAUSS, KL, UCB1)):
+            cells.append(Cell("3", problem, policy, figures[2 * index], figures[2 * index + 1] / math.sqrt(RUNS)))
     return sorted(cells, key=lambda cell: cell.table)
 
 
 def _lines(text: str) -> list[tuple[str, list[float]]]:
-    found = []
+    result = []
     for line in text.strip().splitlines():
         items, positions, gap, *figures = line.split()
         settings = "" if float(gap) == 0.15 else f":gap={value_text(float(gap))}"
-        found.append((f"cascade:{items}x{positions}{settings}", [float(figure) for figure in figures]))
-    return found
+        result.append((f"cascade:{items}x{positions}{settings}", [float(figure) for figure in figures]))
+    return result
 
 
 def reproduce(
-    out: Path | None = None,
-    quick: bool = False,
-    workers: int | None = None,
-    progress: Progress | None = None,
-) -> Reproduction:
+    out: Path | None = None, quick: bool = False, workers: int | None = None, progress: Progress | None = None,
+) -> Reproduction:  # fmt: skip
     """Play every cell of the tables and judge it.
 
-    Args:
-        out: directory that keeps finished runs (a stopped reproduction continues there).
-        quick: 4 runs of problems with up to 32 items, for a first look; the horizon stays that of the papers.
-        workers: processes to use.
-        progress: called with (finished runs, all runs).
+    `out` keeps finished runs: a stopped reproduction continues there.
+    `quick`: 4 runs of problems with up to 32 items, for a first look; the horizon stays that of the papers.
     """
     cells = published()
     if quick:

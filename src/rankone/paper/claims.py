@@ -1,7 +1,8 @@
-"""A claim of the paper with the figure that judges it, and the result of reproducing one figure of the paper."""
+"""A claim of a paper with the figure that judges it, cells of published tables, and the result of reproducing one."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,8 @@ import polars as pl
 
 from rankone.charts.chart import Chart
 from rankone.notebook import Shown
-from rankone.simulation.provenance import write_about
+from rankone.simulation import Study
+from rankone.simulation.store import write_about
 from rankone.writing import write_table, writing_under
 
 
@@ -75,3 +77,61 @@ class Reproduction(Shown):
             for name, chart in self.charts.items():
                 for suffix in (".png", ".svg", ".html", ".json"):
                     chart.save(directory / f"{name}{suffix}")
+
+
+AS_PRINTED = "as printed (c = 3)"
+READINGS = {"rank1elim-kl": AS_PRINTED, "rank1elim-kl:c=0": "level log n (c = 0)"}
+BASELINES = ("rank1elim", "ucb1-elim", "ucb1")
+POLICIES = (*READINGS, *BASELINES, "kl-ucb")
+
+
+#: Standard errors, of both figures together, within which two figures agree.
+AGREE = 3.0
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure of a published table: which problem and policy it is about, and the mean ± standard error printed."""
+
+    table: str
+    problem: str
+    policy: str
+    mean: float
+    se: float
+
+
+def compare(cells: Sequence[Cell], studies: Sequence[Study]) -> pl.DataFrame:
+    """Return a row per cell: printed, measured, their difference in combined standard errors, and the verdict."""
+    measured = {
+        (row["problem"], row["policy"]): row for study in studies for row in study.summary().iter_rows(named=True)
+    }
+    rows = []
+    for cell in cells:
+        found = measured[cell.problem, cell.policy]
+        both = math.hypot(cell.se, found["regret_se"] or 0.0)
+        apart = (found["regret_mean"] - cell.mean) / both
+        rows.append(
+            {
+                "table": cell.table, "problem": cell.problem, "policy": cell.policy, "published": cell.mean,
+                "its se": cell.se, "measured": found["regret_mean"], "± se": found["regret_se"],
+                "ratio": found["regret_mean"] / cell.mean, "standard errors": apart,
+                "verdict": "agrees" if abs(apart) <= AGREE else "differs",
+            }
+        )  # fmt: skip
+    return pl.DataFrame(rows)
+
+
+def judge_tables(compared: pl.DataFrame, titles: Mapping[str, str]) -> list[Claim]:
+    """Judge each table as a whole, policy by policy: do all of its figures agree?"""
+    claims = []
+    for (table, policy), cells in compared.group_by("table", "policy", maintain_order=True):
+        agree = cells.filter(pl.col("verdict") == "agrees").height
+        ratios = sorted(cells["ratio"].to_list())
+        spread = f"measured / published {ratios[0]:.2f} to {ratios[-1]:.2f}"
+        claims.append(
+            Claim(
+                f"{titles[str(table)]}: {policy}", f"every figure within {AGREE:g} combined standard errors",
+                f"{agree} of {cells.height} agree; {spread}", agree == cells.height,
+            )
+        )  # fmt: skip
+    return claims

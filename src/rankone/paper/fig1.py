@@ -14,8 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rankone.paper.claims import Claim, Reproduction, in_a_row
-from rankone.paper.readings import BASELINES, POLICIES, READINGS
+from rankone.paper.claims import BASELINES, POLICIES, READINGS, Claim, Reproduction, in_a_row
 from rankone.problems import needle
 from rankone.progress import Progress
 from rankone.simulation import Study, simulate
@@ -26,13 +25,9 @@ FLAT = 0.01
 
 
 def reproduce(
-    out: Path | None = None,
-    quick: bool = False,
-    workers: int | None = None,
-    progress: Progress | None = None,
-    sizes: Sequence[int] = (32, 64, 128),
-    today: bool = False,
-) -> Reproduction:
+    out: Path | None = None, quick: bool = False, workers: int | None = None, progress: Progress | None = None,
+    sizes: Sequence[int] = (32, 64, 128), today: bool = False,
+) -> Reproduction:  # fmt: skip
     """Simulate Figure 1, judge the paper's sentences about it, and draw it.
 
     Args:
@@ -44,16 +39,9 @@ def reproduce(
         today: add the policies of today and the lower bound, in a second chart on a log scale.
     """
     study = simulate(
-        [needle(size, size, p=0.25, gap=0.5) for size in sizes],
-        TODAY if today else POLICIES,
-        horizon=2_000_000,
-        runs=5 if quick else 20,
-        seed=1,
-        workers=workers,
-        out=out,
-        progress=progress,
-        on_stop="raise",
-    )
+        [needle(size, size, p=0.25, gap=0.5) for size in sizes], TODAY if today else POLICIES, horizon=2_000_000,
+        runs=5 if quick else 20, seed=1, workers=workers, out=out, progress=progress, on_stop="raise",
+    )  # fmt: skip
     claims = [claim for policy, reading in READINGS.items() for claim in judge(study, policy, reading)]
     charts = {"fig1": study.only(POLICIES).chart()}
     if today:

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from rankone.errors import InputError
-from rankone.paper.claims import Claim, Reproduction, in_a_row
-from rankone.paper.readings import BASELINES, READINGS
+from rankone.paper.claims import BASELINES, READINGS, Claim, Reproduction, in_a_row
 from rankone.paper.yandex import Models, Protocol, labelled, models, ratio, shown, studies
 from rankone.problems import RankOne
 from rankone.simulation import Study

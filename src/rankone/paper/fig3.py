@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 
 from rankone.charts.regret import regret_chart
-from rankone.paper.claims import Claim, Reproduction
-from rankone.paper.readings import BASELINES, READINGS
+from rankone.paper.claims import BASELINES, READINGS, Claim, Reproduction
 from rankone.paper.yandex import Protocol, labelled, models, ratio, shown, studies
 from rankone.simulation import Study
 

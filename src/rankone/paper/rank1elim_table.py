@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rankone.paper.claims import Claim, Reproduction, in_a_row
-from rankone.paper.published import Cell, compare, judge_tables
+from rankone.paper.claims import Cell, Claim, Reproduction, compare, in_a_row, judge_tables
 from rankone.problems import RankOne, needle
 from rankone.progress import Progress
 from rankone.simulation import simulate
@@ -52,28 +51,22 @@ TABLE = """
 def published() -> tuple[list[Cell], list[RankOne]]:
     """Return the figures of the table, and the problems they are about."""
     cells, problems = [], {}
-    for place, line in enumerate(TABLE.strip().splitlines()):
+    for index, line in enumerate(TABLE.strip().splitlines()):
         rows, cols, *numbers = line.split()
         p_rows, p_cols, gap_rows, gap_cols, mean, se = map(float, numbers)
         problem = needle(int(rows), int(cols), p=(p_rows, p_cols), gap=(gap_rows, gap_cols))
         problems[problem.name] = problem
-        cells.append(Cell(list(TITLES)[place // 9], problem.name, POLICY, mean, se))
+        cells.append(Cell(list(TITLES)[index // 9], problem.name, POLICY, mean, se))
     return cells, list(problems.values())
 
 
 def reproduce(
-    out: Path | None = None,
-    quick: bool = False,
-    workers: int | None = None,
-    progress: Progress | None = None,
-) -> Reproduction:
+    out: Path | None = None, quick: bool = False, workers: int | None = None, progress: Progress | None = None,
+) -> Reproduction:  # fmt: skip
     """Play every cell of the table and judge it.
 
-    Args:
-        out: directory that keeps finished runs (a stopped reproduction continues there).
-        quick: 4 runs, for a first look; the horizon stays the paper's.
-        workers: processes to use.
-        progress: called with (finished runs, all runs).
+    `out` keeps finished runs: a stopped reproduction continues there.
+    `quick`: 4 runs, for a first look; the horizon stays the paper's.
     """
     cells, problems = published()
     study = simulate(

@@ -24,7 +24,7 @@ from rankone.policies.engines.elimination import (
     SWEEP_STAGE,
     SWEEP_TO_GO,
 )
-from rankone.policies.pairs.rank1elim_kl import Rank1ElimKL
+from rankone.policies.factors.elimination.rank1elim_kl import Rank1ElimKL
 from rankone.problems import RankOne
 
 
@@ -41,7 +41,7 @@ class StageLog:
 def finish_stage(state: Any, world: Any, limit: int, rng: Any, scratch: Any) -> int:
     """Play until every outcome of the current stage is in, or `limit` decisions; return the decisions played."""
     steps = 0
-    while steps < limit and (steps == 0 or state.clock[SWEEP_TO_GO] > 0 or state.clock[SWEEP_OPEN] > 0):
+    while steps < limit and (steps == 0 or state.counters[SWEEP_TO_GO] > 0 or state.counters[SWEEP_OPEN] > 0):
         tag = decide(state, scratch.context, rng, scratch.shown)
         if settled(state):  # one pair is left: no stage will end again
             return limit
@@ -57,7 +57,7 @@ def play_stages(problem: RankOne, policy: Rank1ElimKL, seed: int, run: int) -> S
     state = policy.start(problem.n_rows, problem.n_cols)
     rng = generator(seed, "stages", problem.digest, policy.label, run)
     play, scratch = compiled(finish_stage, type(policy).__module__), Scratch.new(problem.layout)
-    clock, log, sides = state.clock, StageLog(), _Sides(problem)
+    clock, log, sides = state.counters, StageLog(), _Sides(problem)
     while horizon > 0 and state.left.sum() > 2:
         remaining = _remaining(state)
         stage_before = int(clock[SWEEP_STAGE])
@@ -89,7 +89,7 @@ class _Sides:
         for level in _remaining(state):
             side = int(level >= n_rows)
             mean = self._weighted[side] / sweeps * self._means[level]
-            estimate, radius = state.clicks[level] / sweeps, state.level[SWEEP_CONFIDENCE] / sweeps
+            estimate, radius = state.clicks[level] / sweeps, state.constants[SWEEP_CONFIDENCE] / sweeps
             if not kl_lower(estimate, radius) <= mean <= kl_upper(estimate, radius):
                 missed.add(side)
         return len(missed)

@@ -9,14 +9,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from rankone.charts.bounds import bounds_chart
 from rankone.charts.chart import Chart
 from rankone.charts.parameter import parameter_chart
+from rankone.charts.regret import bounds_chart
 from rankone.numerics.power_law import PowerLaw, fit_power_law
-from rankone.paper.claims import Claim, Reproduction
-from rankone.paper.readings import AS_PRINTED
+from rankone.paper.claims import AS_PRINTED, Claim, Reproduction
 from rankone.paper.stages import play_stages, promised_stage
-from rankone.policies.pairs.rank1elim_kl import Rank1ElimKL
+from rankone.policies.factors.elimination.rank1elim_kl import Rank1ElimKL
 from rankone.problems import RankOne, lower_bound, needle, random_problem, upper_bound
 from rankone.progress import Progress
 from rankone.simulation import simulate
@@ -30,11 +29,7 @@ def reproduce(
 ) -> Reproduction:
     """Measure what the theory speaks of; return tables, verdicts and pictures.
 
-    Args:
-        out: directory that keeps finished runs of the simulations.
-        quick: fewer runs.
-        workers: processes to use.
-        progress: called with (finished parts, all parts).
+    `out` keeps finished runs of the simulations; `progress` is called with (finished parts, all parts).
     """
     runs = 5 if quick else 20
     report = progress or (lambda finished, total: None)

@@ -16,7 +16,7 @@ import polars as pl
 from rankone import clicks
 from rankone.charts.chart import Chart
 from rankone.errors import InputError
-from rankone.paper.readings import POLICIES
+from rankone.paper.claims import POLICIES
 from rankone.problems import RankOne
 from rankone.progress import Progress
 from rankone.simulation import Study, simulate

@@ -1,12 +1,11 @@
 """Who chooses. One algorithm is one file; defining the policy's class registers its name.
 
 Every policy of the package is here by the name of its class (``rankone.policies.KLUCB``), found when it is first used:
-a new file needs no line here.
+`python -m tests.test_public_api` writes the lines for type checkers.
 """
 
 from typing import TYPE_CHECKING, Any
 
-from rankone.deprecation import old_names
 from rankone.policies.agent import Agent as Agent
 from rankone.policies.agent import AgentDecision as AgentDecision
 from rankone.policies.base import Policy as Policy
@@ -14,58 +13,62 @@ from rankone.policies.base import as_policy as as_policy
 from rankone.policies.base import known_policies as known_policies
 
 if TYPE_CHECKING:  # what type checkers and editors see
+    from rankone.policies.factors.best import Best as Best
+    from rankone.policies.factors.changing.cusum_ucb import CusumUCB as CusumUCB
+    from rankone.policies.factors.changing.d_ts import DTS as DTS
+    from rankone.policies.factors.changing.discounted_uts import DiscountedUTS as DiscountedUTS
+    from rankone.policies.factors.changing.glr_kl_ucb import GLRKLUCB as GLRKLUCB
+    from rankone.policies.factors.changing.glr_uts import GLRUTS as GLRUTS
+    from rankone.policies.factors.changing.m_ucb import MUCB as MUCB
+    from rankone.policies.factors.changing.restarting_uts import RestartingUTS as RestartingUTS
+    from rankone.policies.factors.changing.sliding_uts import SlidingUTS as SlidingUTS
+    from rankone.policies.factors.changing.sw_ts import SWTS as SWTS
+    from rankone.policies.factors.elimination.rank1elim import Rank1Elim as Rank1Elim
+    from rankone.policies.factors.elimination.rank1elim_kl import Rank1ElimKL as Rank1ElimKL
+    from rankone.policies.factors.elimination.rank1elim_kl_anytime import Rank1ElimKLAnytime as Rank1ElimKLAnytime
+    from rankone.policies.factors.elimination.ucb1_elim import UCB1Elim as UCB1Elim
+    from rankone.policies.factors.glm_thompson import GLMThompson as GLMThompson
+    from rankone.policies.factors.kl_ucb import KLUCB as KLUCB
+    from rankone.policies.factors.mvt import MVT as MVT
+    from rankone.policies.factors.per_factor import PerFactor as PerFactor
+    from rankone.policies.factors.pooled import Pooled as Pooled
+    from rankone.policies.factors.thompson import Thompson as Thompson
+    from rankone.policies.factors.ucb1 import UCB1 as UCB1
+    from rankone.policies.factors.uniform import Uniform as Uniform
+    from rankone.policies.factors.unimodal.challengers import Challengers as Challengers
+    from rankone.policies.factors.unimodal.imed_ub import IMEDUB as IMEDUB
+    from rankone.policies.factors.unimodal.insured_uts import InsuredUTS as InsuredUTS
+    from rankone.policies.factors.unimodal.klucb_ub import KLUCBUB as KLUCBUB
+    from rankone.policies.factors.unimodal.osub import OSUB as OSUB
+    from rankone.policies.factors.unimodal.segmented_uts import SegmentedUTS as SegmentedUTS
+    from rankone.policies.factors.unimodal.top_two import TopTwo as TopTwo
+    from rankone.policies.factors.unimodal.uts import UTS as UTS
     from rankone.policies.lists.batchrank import BatchRank as BatchRank
-    from rankone.policies.lists.bc_ts import BCTS as BCTS
     from rankone.policies.lists.best_list import BestList as BestList
     from rankone.policies.lists.blind_ts import BlindTS as BlindTS
-    from rankone.policies.lists.cascade_kl_ucb import CascadeKLUCB as CascadeKLUCB
-    from rankone.policies.lists.cascade_ts import CascadeTS as CascadeTS
-    from rankone.policies.lists.cascade_ts_gauss import CascadeTSGauss as CascadeTSGauss
-    from rankone.policies.lists.cascade_ucb1 import CascadeUCB1 as CascadeUCB1
-    from rankone.policies.lists.comb_cascade import CombCascade as CombCascade
-    from rankone.policies.lists.dcm_kl_ucb import DCMKLUCB as DCMKLUCB
-    from rankone.policies.lists.dcm_ts import DCMTS as DCMTS
+    from rankone.policies.lists.cascades.cascade_kl_ucb import CascadeKLUCB as CascadeKLUCB
+    from rankone.policies.lists.cascades.cascade_ts import CascadeTS as CascadeTS
+    from rankone.policies.lists.cascades.cascade_ts_gauss import CascadeTSGauss as CascadeTSGauss
+    from rankone.policies.lists.cascades.cascade_ucb1 import CascadeUCB1 as CascadeUCB1
+    from rankone.policies.lists.cascades.comb_cascade import CombCascade as CombCascade
+    from rankone.policies.lists.cascades.dcm_kl_ucb import DCMKLUCB as DCMKLUCB
+    from rankone.policies.lists.cascades.dcm_ts import DCMTS as DCMTS
+    from rankone.policies.lists.cascades.pie_l import PIEL as PIEL
     from rankone.policies.lists.epsilon_greedy_list import EpsilonGreedyList as EpsilonGreedyList
-    from rankone.policies.lists.gibbs_ts import GibbsTS as GibbsTS
-    from rankone.policies.lists.grab import Grab as Grab
-    from rankone.policies.lists.pb_mhb import PBMHB as PBMHB
-    from rankone.policies.lists.pbm_pie import PBMPIE as PBMPIE
-    from rankone.policies.lists.pbm_ts import PBMTS as PBMTS
-    from rankone.policies.lists.pbm_ucb import PBMUCB as PBMUCB
-    from rankone.policies.lists.pie_l import PIEL as PIEL
+    from rankone.policies.lists.positions.bc_ts import BCTS as BCTS
+    from rankone.policies.lists.positions.gibbs_ts import GibbsTS as GibbsTS
+    from rankone.policies.lists.positions.grab import Grab as Grab
+    from rankone.policies.lists.positions.pb_mhb import PBMHB as PBMHB
+    from rankone.policies.lists.positions.pbm_pie import PBMPIE as PBMPIE
+    from rankone.policies.lists.positions.pbm_ts import PBMTS as PBMTS
+    from rankone.policies.lists.positions.pbm_ucb import PBMUCB as PBMUCB
     from rankone.policies.lists.random_list import RandomList as RandomList
     from rankone.policies.lists.ranked_ts import RankedTS as RankedTS
     from rankone.policies.lists.swap_neighbours import SwapNeighbours as SwapNeighbours
     from rankone.policies.lists.toprank import TopRank as TopRank
     from rankone.policies.lists.unirank import UniRank as UniRank
-    from rankone.policies.pairs.best import Best as Best
-    from rankone.policies.pairs.challengers import Challengers as Challengers
-    from rankone.policies.pairs.cusum_ucb import CusumUCB as CusumUCB
-    from rankone.policies.pairs.d_ts import DTS as DTS
-    from rankone.policies.pairs.discounted_uts import DiscountedUTS as DiscountedUTS
-    from rankone.policies.pairs.glr_kl_ucb import GLRKLUCB as GLRKLUCB
-    from rankone.policies.pairs.glr_uts import GLRUTS as GLRUTS
-    from rankone.policies.pairs.imed_ub import IMEDUB as IMEDUB
-    from rankone.policies.pairs.insured_uts import InsuredUTS as InsuredUTS
-    from rankone.policies.pairs.kl_ucb import KLUCB as KLUCB
-    from rankone.policies.pairs.klucb_ub import KLUCBUB as KLUCBUB
-    from rankone.policies.pairs.m_ucb import MUCB as MUCB
-    from rankone.policies.pairs.osub import OSUB as OSUB
-    from rankone.policies.pairs.rank1elim import Rank1Elim as Rank1Elim
-    from rankone.policies.pairs.rank1elim_kl import Rank1ElimKL as Rank1ElimKL
-    from rankone.policies.pairs.rank1elim_kl_anytime import Rank1ElimKLAnytime as Rank1ElimKLAnytime
-    from rankone.policies.pairs.restarting_uts import RestartingUTS as RestartingUTS
-    from rankone.policies.pairs.sliding_uts import SlidingUTS as SlidingUTS
-    from rankone.policies.pairs.sw_ts import SWTS as SWTS
-    from rankone.policies.pairs.thompson import Thompson as Thompson
-    from rankone.policies.pairs.top_two import TopTwo as TopTwo
-    from rankone.policies.pairs.ucb1 import UCB1 as UCB1
-    from rankone.policies.pairs.ucb1_elim import UCB1Elim as UCB1Elim
-    from rankone.policies.pairs.uniform import Uniform as Uniform
-    from rankone.policies.pairs.uts import UTS as UTS
 
 _CONTRACT = [Agent, AgentDecision, Policy, as_policy, known_policies]
-_OLD = {"Decision": "rankone.policies.AgentDecision", "policy": "rankone.policies.as_policy"}
 
 
 def _of_the_package() -> dict[str, type[Policy]]:
@@ -80,7 +83,7 @@ if not TYPE_CHECKING:
         if name[0].isupper() and name in _of_the_package():  # other names may be files that are being imported
             globals()[name] = _of_the_package()[name]
             return globals()[name]
-        return old_names(__name__, _OLD)(name)
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:

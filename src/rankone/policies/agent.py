@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankone.compiling.compiled import compile_errors_explained, compiled
-from rankone.deprecation import old_arguments, warn
 from rankone.errors import DecisionError, InputError
-from rankone.kernels.advance import ASK, LEARN, VOID, Stretch, advance
 from rankone.kernels.decision import Layout, Shape, same_kind
-from rankone.kernels.policy import check_context, view, with_room
+from rankone.kernels.policy import view, with_room
 from rankone.notebook import Shown
 from rankone.numerics.seeds import generator
+from rankone.policies.advance import ASK, LEARN, VOID, Stretch, advance
 from rankone.policies.base import Policy, as_policy
 from rankone.policies.combination_policy import checked_sizes
 from rankone.specs import amount, as_seed
@@ -25,34 +24,25 @@ _MOST_SHOWN = 1_000  # pairs of a table of what was learned
 
 
 class AgentDecision(NamedTuple):
-    """A pair to show, as an agent chose it. Its number and tag let the outcome come at any time and in any order."""
-
-    row: int
-    col: int
-    number: int
-    tag: int
-
-    @property
-    def shown(self) -> tuple[int, ...]:
-        """What to show: row and column."""
-        return self[:2]
-
-    @property
-    def filler(self) -> bool:
-        """True if the policy will not learn from the outcome (it waits for earlier ones)."""
-        return self.tag < 0
-
-
-class AgentChoice(NamedTuple):
-    """What to show where that is no pair: a combination, or a list from its first position to its last."""
+    """What to show: a level of each factor, or a list. Its number and tag let the outcome come at any time."""
 
     shown: tuple[int, ...]
     number: int
     tag: int
 
     @property
+    def row(self) -> int:
+        """Of a pair: the level of the first factor."""
+        return self.shown[0]
+
+    @property
+    def col(self) -> int:
+        """Of a pair: the level of the second factor."""
+        return self.shown[1]
+
+    @property
     def filler(self) -> bool:
-        """True if the policy will not learn from the outcome."""
+        """True if the policy will not learn from the outcome (it waits for earlier ones)."""
         return self.tag < 0
 
 
@@ -84,21 +74,18 @@ class Agent(Shown):
         **sizes: int,
     ) -> None:
         self.policy = as_policy(policy)
-        if self.policy.plays == "pair" and len(shape) == 3:
-            warn("a seed after n_rows and n_cols", "seed=")
-            *shape, seed = shape  # type: ignore[assignment]
         self.shape = _sizes(self.policy, shape, sizes)
-        if len(forbidden) and not self.policy.leaves_out:
+        if len(forbidden) and not self.policy.supports_forbidden:
             raise InputError("a policy that can leave combinations out", self.policy.label, "choose 'uts'")
         rules = {"forbidden": forbidden} if len(forbidden) else {}
         self.state = self.policy.start(*self.shape, **rules)
-        check_context(type(self.state), n_context, "whoever asks the agent")
+        self.policy.check_context(n_context, "whoever asks the agent")
         self.seed = as_seed(seed)
         self.rng = generator(self.seed, "agent", self.policy.label)
         self._asked = 0
-        self._open: dict[int, AgentDecision | AgentChoice] = {}
-        self._event = Stretch.room(Layout.of(self.policy.plays, self.shape, n_context), size=1)
-        self._pairs = same_kind(self.policy.plays, "pair", self.shape)
+        self._open: dict[int, AgentDecision] = {}
+        self._event = Stretch.room(Layout.of(self.policy.decision_kind, self.shape, n_context), size=1)
+        self._pairs = same_kind(self.policy.decision_kind, "pair", self.shape)
 
     def _sentence(self) -> str:
         sizes = " x ".join(map(str, self.shape))
@@ -124,30 +111,23 @@ class Agent(Shown):
     def _shown(self) -> Any:
         return super()._shown() if math.prod(self.shape) <= _MOST_SHOWN else {}
 
-    def ask(self, context: Sequence[float] = ()) -> Any:
-        """Return the next decision; any number may be open at a time.
-
-        Returns:
-            An `AgentDecision` with row and column, or the `AgentChoice` of a policy that does not play pairs.
-        """
+    def ask(self, context: Sequence[float] = ()) -> AgentDecision:
+        """Return the next decision; any number may be open at a time."""
         self._event.context[0] = self._checked_context(context)
         self._advance(ASK, -1)
         shown, tag = tuple(self._event.shown[0].tolist()), int(self._event.tags[0])
-        decision: AgentDecision | AgentChoice = AgentChoice(shown, self._asked, tag)
-        if self._pairs:
-            decision = AgentDecision(shown[0], shown[1], self._asked, tag)
+        decision = AgentDecision(shown, self._asked, tag)
         self._asked += 1
         self._open[decision.number] = decision
         return decision
 
-    @old_arguments(reward="clicked")
-    def tell(self, decision: AgentDecision | AgentChoice, clicked: Any) -> None:
+    def tell(self, decision: AgentDecision, clicked: Any) -> None:
         """Learn the outcome of a decision: was it clicked? Of a list, one answer a position. Once, in any order."""
         outcome = _clicks(clicked, self._event.outcomes.shape[1])
         self._close(decision)
         self._advance(LEARN, decision.shown, decision.tag, outcome)
 
-    def void(self, decision: AgentDecision | AgentChoice) -> None:
+    def void(self, decision: AgentDecision) -> None:
         """Close a decision that was never shown: nothing is learned from it."""
         self._close(decision)
         self._advance(VOID, decision.shown, decision.tag)
@@ -165,8 +145,8 @@ class Agent(Shown):
             raise InputError(f"{amount(wanted, 'number')} of context", len(context), "pass what n_context says")
         return context
 
-    def _close(self, decision: AgentDecision | AgentChoice) -> None:
-        if not isinstance(decision, (AgentDecision, AgentChoice)):
+    def _close(self, decision: AgentDecision) -> None:
+        if not isinstance(decision, AgentDecision):
             raise DecisionError("a decision that ask() returned", decision, "keep what ask() returns and tell that")
         asked = self._open.get(decision.number)
         if asked is None and 0 <= decision.number < self._asked:
@@ -180,7 +160,7 @@ class Agent(Shown):
 
 def _sizes(policy: Policy, shape: Sequence[int], named: dict[str, int]) -> Shape:
     """Return the sizes in the order of ``policy.start``, whether they were given in that order or by name."""
-    if policy.plays == "combination" and named:
+    if policy.decision_kind == "combination" and named:
         return checked_sizes(shape, named)
     signature = inspect.signature(policy.start)
     try:

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rankone.errors import InputError
-from rankone.kernels.decision import KINDS, SIZES, Plays, Shape, same_kind
+from rankone.kernels.decision import KINDS, SIZES, DecisionKind, Shape, same_kind
+from rankone.kernels.policy import learn, relearn, syncs
 from rankone.registry import Registry
 from rankone.specs import is_number, parse_settings, value_text, whole_number
 
@@ -24,21 +25,26 @@ _POLICIES: Registry[type[Policy]] = Registry("policy", "policies", "rankone.poli
 class Policy:
     """Base of all policies: a frozen dataclass of parameters.
 
-    A subclass states its `name`, says what it `suits` and what it `plays`, implements `start`, and registers kernels
-    for the state that `start` returns (see `rankone.kernels.policy`). Defining the subclass is all the registration
-    there is.
+    A subclass states its `name`, when to use it (`use_when`) and which `decision_kind` it makes, implements `start`,
+    and registers kernels for the state that `start` returns (see `rankone.kernels.policy`). Defining the subclass is
+    all the registration there is.
     """
 
     name: ClassVar[str]
-    suits: ClassVar[str] = ""  # when to use it, in a few words
-    plays: ClassVar[Plays] = "pair"  # the kind of decision it makes
-    by_segment: ClassVar[bool] = False  # it looks at a context of one number: the segment of the visitor
-    leaves_out: ClassVar[bool] = False  # can do without combinations that are forbidden
+    use_when: ClassVar[str] = ""  # when to use it, in a few words
+    decision_kind: ClassVar[DecisionKind] = "pair"  # the kind of decision it makes
+    uses_context: ClassVar[bool] = False  # it looks at what is known before a decision
+    by_segment: ClassVar[bool] = False  # and that is one number: the segment of the visitor
+    supports_forbidden: ClassVar[bool] = False  # can do without combinations that are forbidden
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        if cls.plays not in KINDS:
-            raise InputError(f"{cls.__name__}.plays as one of {', '.join(KINDS)}", cls.plays, "say what it decides on")
+        if cls.decision_kind not in KINDS:
+            raise InputError(
+                f"{cls.__name__}.decision_kind as one of {', '.join(KINDS)}",
+                cls.decision_kind,
+                "say what it decides on",
+            )
         if "name" in cls.__dict__:
             _POLICIES.add(cls.name, cls)
 
@@ -50,14 +56,23 @@ class Policy:
         """
         kind = type(self).__name__
         do = "return the state before the first decision"
-        raise InputError(f"a method start({SIZES[self.plays]}) of {kind}", "none", do)
+        raise InputError(f"a method start({SIZES[self.decision_kind]}) of {kind}", "none", do)
 
-    def check_plays(self, asked: Plays, shape: Shape, whose: str) -> None:
+    def check_kind(self, asked: DecisionKind, shape: Shape, whose: str) -> None:
         """Refuse to play another kind of decision than is asked for, before anything is played."""
-        if not same_kind(self.plays, asked, shape):
-            got = f"{self.label}, which plays {KINDS[self.plays]}"
+        if not same_kind(self.decision_kind, asked, shape):
+            got = f"{self.label}, which plays {KINDS[self.decision_kind]}"
             do = "choose another policy" if asked == "list" else "choose another policy, such as 'uts'"
             raise InputError(f"a policy that plays {KINDS[asked]}, as {whose} asks for", got, do)
+
+    def check_context(self, n_context: int, whose: str) -> None:
+        """Refuse to decide by a context where there is none: compiled code would read beyond its end."""
+        if n_context == 0 and self.uses_context:
+            got, do = (
+                f"none, and {self.label} looks at it",
+                "choose another policy, or say n_context where there is one",
+            )
+            raise InputError(f"a context from {whose}", got, do)
 
     @functools.cached_property  # asked for at every live decision
     def label(self) -> str:
@@ -101,6 +116,22 @@ class Policy:
         return self.label
 
 
+class ListPolicy(Policy):
+    """Base of policies that show lists. A subclass implements `_begin`."""
+
+    decision_kind: ClassVar[DecisionKind] = "list"
+
+    def start(self, n_items: int, n_positions: int) -> Any:
+        """Return the state before the first list."""
+        check_list_sizes(n_items, n_positions)
+        return self._begin(n_items, n_positions)
+
+    def _begin(self, n_items: int, n_positions: int) -> Any:
+        """Return the state before the first list; the sizes are right."""
+        do = "return the state before the first list"
+        raise InputError(f"a method _begin(n_items, n_positions) of {type(self).__name__}", "none", do)
+
+
 def known_policies() -> Mapping[str, type[Policy]]:
     """Every policy by name: those of the package and those the user's own modules define."""
     return _POLICIES.known()
@@ -135,6 +166,25 @@ def check_list_sizes(n_items: int, n_positions: int) -> None:
     if whole_number("n_positions", n_positions, example=1) > n_items:
         got = f"{n_positions} positions for {n_items} items"
         raise InputError("at most as many positions as items", got, "show each item once, in a shorter list")
+
+
+def _ignore(state: Any, shown: Any, tag: int, outcome: Any) -> None:
+    pass
+
+
+def _ignore_known(state: Any, shown: Any, pulls: int, clicks: int) -> None:
+    pass
+
+
+def _never(state: Any) -> int:
+    return 0
+
+
+def learns_nothing(state_class: type) -> None:
+    """Register what a yardstick does with outcomes: nothing."""
+    learn.register(state_class)(_ignore)
+    relearn.register(state_class)(_ignore_known)
+    syncs.register(state_class)(_never)
 
 
 def check_c(c: float) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from rankone.kernels.policy import Floats, View
+from rankone.kernels.policy import View
+from rankone.numerics.arrays import Floats
 from rankone.policies.combination_policy import allowed_mask
 
 

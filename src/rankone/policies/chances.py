@@ -13,7 +13,8 @@ import numpy as np
 from rankone.compiling.compiled import compile_errors_explained, compiled
 from rankone.errors import InputError
 from rankone.kernels.decision import same_kind
-from rankone.kernels.policy import Floats, chances, has_chances
+from rankone.kernels.policy import chances, has_chances
+from rankone.numerics.arrays import Floats
 from rankone.numerics.seeds import generator
 from rankone.policies.agent import Agent
 from rankone.policies.base import Policy
@@ -89,7 +90,7 @@ def check_chances(policy: Policy, n_rows: int, n_cols: int) -> None:
     >>> from rankone import as_policy
     >>> check_chances(as_policy("uniform"), n_rows=2, n_cols=5)
     """
-    if same_kind(policy.plays, "pair", (n_rows, n_cols)) and not type(policy).__module__.startswith("rankone."):
+    if same_kind(policy.decision_kind, "pair", (n_rows, n_cols)) and not type(policy).__module__.startswith("rankone."):
         agent = policy.with_horizon(1_000).for_problem(0, 0).agent(n_rows, n_cols)
         for _ in watch(agent, _DECISIONS, np.full((n_rows, n_cols), 0.3), seed=0):
             pass

@@ -7,15 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from rankone.errors import InputError
-from rankone.kernels.decision import Plays, check_combinations
+from rankone.kernels.decision import DecisionKind, check_combinations
+from rankone.numerics.arrays import Ints, Mask
 from rankone.policies.base import Policy
 from rankone.policies.engines.combinations import ANY
 from rankone.specs import whole_number
 
-Ints = npt.NDArray[np.int64]
 _MOST_KEPT, _MOST_PAIRS_KEPT = 10**6, 10**7
 _MOST_NAMED = 10**7  # combinations of the factors that rules name
 _NAMES = ("n_rows", "n_cols")
@@ -24,11 +23,11 @@ _NAMES = ("n_rows", "n_cols")
 class CombinationPolicy(Policy):
     """Base of policies that play combinations of any number of factors; pairs are combinations of two.
 
-    A subclass implements `begin`.
+    A subclass implements `_begin`.
     """
 
-    plays: ClassVar[Plays] = "combination"
-    leaves_out: ClassVar[bool] = True
+    decision_kind: ClassVar[DecisionKind] = "combination"
+    supports_forbidden: ClassVar[bool] = True
 
     def start(self, *sizes: int, forbidden: Any = (), **named: int) -> Any:
         """Return the state before the first decision.
@@ -39,15 +38,15 @@ class CombinationPolicy(Policy):
             named: see `sizes`.
         """
         shape = checked_sizes(sizes, named)
-        if len(forbidden) and not self.leaves_out:
+        if len(forbidden) and not self.supports_forbidden:
             got = f"{self.label}, which shows all levels of a factor with the same partners"
             raise InputError("a policy that can leave combinations out", got, "choose 'uts'")
-        return self.begin(np.array(shape, np.int64), checked_rules(forbidden, shape))
+        return self._begin(np.array(shape, np.int64), checked_rules(forbidden, shape))
 
-    def begin(self, sizes: Ints, forbidden: Ints) -> Any:
+    def _begin(self, sizes: Ints, forbidden: Ints) -> Any:
         """Return the state before the first decision; sizes and rules are right."""
         do = "return the state before the first decision"
-        raise InputError(f"a method begin(sizes, forbidden) of {type(self).__name__}", "none", do)
+        raise InputError(f"a method _begin(sizes, forbidden) of {type(self).__name__}", "none", do)
 
 
 def checked_sizes(sizes: Sequence[int], named: Mapping[str, int] | None = None) -> tuple[int, ...]:
@@ -83,7 +82,7 @@ def checked_rules(forbidden: Any, sizes: Sequence[int]) -> Ints:
     return np.ascontiguousarray(rules)
 
 
-def _allowed_of_named(sizes: Ints, rules: Ints) -> npt.NDArray[np.bool_]:
+def _allowed_of_named(sizes: Ints, rules: Ints) -> Mask:
     """Return whether a combination is allowed, by its levels; of factors that no rule names, by the first level."""
     shape = [size if named else 1 for size, named in zip(sizes.tolist(), (rules != ANY).any(axis=0), strict=True)]
     if math.prod(shape) > _MOST_NAMED:
@@ -115,7 +114,7 @@ def n_allowed(sizes: Ints, rules: Ints) -> int:
     return int(found.sum()) * (math.prod(sizes.tolist()) // found.size)
 
 
-def allowed_mask(sizes: Ints, rules: Ints) -> npt.NDArray[np.bool_]:
+def allowed_mask(sizes: Ints, rules: Ints) -> Mask:
     """Return for each combination, by number, whether no rule forbids it.
 
     >>> allowed_mask(np.array([2, 2]), np.array([[0, 1]])).tolist()

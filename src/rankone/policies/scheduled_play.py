@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankone.kernels.advance import ASK, LEARN
 from rankone.kernels.decision import Layout
 from rankone.kernels.feedback import Late, Scratch
 from rankone.kernels.play import play_through
-from rankone.kernels.policy import Floats, Ints
 from rankone.kernels.world import loss, move, respond
+from rankone.numerics.arrays import Floats, Ints
+from rankone.policies.advance import ASK, LEARN
 from rankone.policies.base import Policy
 
 _NEVER = 2**62
@@ -55,7 +55,7 @@ class Schedule(NamedTuple):
         return due, learned
 
 
-class CountingWorld(NamedTuple):
+class TableWorld(NamedTuple):
     """Visitors who click by a table of rates; what was shown and clicked is counted, the way it will be observed."""
 
     rates: Floats  # (K, L)
@@ -66,13 +66,13 @@ class CountingWorld(NamedTuple):
     number: Ints  # (1,) of this decision
 
 
-@move.register(CountingWorld)
-def _move(world: CountingWorld, step: int, rng: Any) -> None:
+@move.register(TableWorld)
+def _move(world: TableWorld, step: int, rng: Any) -> None:
     world.number[0] = step
 
 
-@respond.register(CountingWorld)
-def _respond(world: CountingWorld, shown: Any, outcome: Any, rng: Any) -> bool:
+@respond.register(TableWorld)
+def _respond(world: TableWorld, shown: Any, outcome: Any, rng: Any) -> bool:
     row, col, number = shown[0], shown[1], world.number[0]
     world.asked[row, col] += 1
     if not world.learned[number]:
@@ -83,26 +83,28 @@ def _respond(world: CountingWorld, shown: Any, outcome: Any, rng: Any) -> bool:
     return True
 
 
-@loss.register(CountingWorld)
-def _loss(world: CountingWorld, shown: Any) -> float:
+@loss.register(TableWorld)
+def _loss(world: TableWorld, shown: Any) -> float:
     return 0.0
 
 
-def rehearse(policy: Policy, rates: Floats, schedule: Schedule, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
+def replay_schedule(
+    policy: Policy, rates: Floats, schedule: Schedule, rng: np.random.Generator
+) -> tuple[Ints, Ints, Ints]:
     """Play a policy where pair (i, j) is clicked with probability ``rates[i, j]``.
 
     Returns decisions, outcomes and clicks of every pair, (K, L) arrays each.
 
-    >>> from rankone.policies.pairs.uts import UTS
+    >>> from rankone.policies.factors.unimodal.uts import UTS
     >>> rates = np.array([[0.9, 0.1], [0.1, 0.2]])
-    >>> asked, pulls, clicks = rehearse(UTS(), rates, Schedule.at_once(500), np.random.default_rng(1))
+    >>> asked, pulls, clicks = replay_schedule(UTS(), rates, Schedule.at_once(500), np.random.default_rng(1))
     >>> int(asked.sum()), bool((pulls == asked).all()), tuple(np.argwhere(asked == asked.max())[0].tolist())
     (500, True, (0, 0))
     """
-    policy.check_plays("pair", rates.shape, "a table of click rates")
+    policy.check_kind("pair", rates.shape, "a table of click rates")
     due, learned = schedule.due()
     asked, pulls, clicks = (np.zeros(rates.shape, np.int64) for _ in range(3))
-    world = CountingWorld(np.ascontiguousarray(rates), learned, asked, pulls, clicks, np.zeros(1, np.int64))
+    world = TableWorld(np.ascontiguousarray(rates), learned, asked, pulls, clicks, np.zeros(1, np.int64))
     if len(due):
         scratch = Scratch.new(Layout.of("pair", rates.shape))
         late, end = Late.new(scratch, schedule=due), np.array([len(due)])

@@ -1,7 +1,7 @@
 """What a problem is: a world to play in, under a name that tables use and with a digest that seeds use.
 
 Studies, sweeps, reports and charts ask a problem what they need and know no class of problems. A new kind is a subclass
-of `Problem` that states its `kind`, says what it `asks_for`, and returns a world from `start` (`rankone.kernels.world`
+of `Problem` that states its `kind` and its `decision_kind` and returns a world from `start` (`rankone.kernels.world`
 has the contract of worlds). What theory knows of it is optional: where a method returns None, nothing is said.
 """
 
@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from rankone.errors import InputError
-from rankone.kernels.decision import Layout, Plays, Shape
+from rankone.kernels.decision import DecisionKind, Layout, Shape
+from rankone.numerics.arrays import Floats, Ints
 from rankone.registry import Registry
 from rankone.specs import in_words
 
@@ -27,7 +27,7 @@ class Problem:
     """Base of all problems. A subclass with a `kind` of its own is known by it; stored studies are read again by it."""
 
     kind: ClassVar[str]
-    asks_for: ClassVar[Plays] = "pair"  # what a policy has to play
+    decision_kind: ClassVar[DecisionKind] = "pair"  # what a policy has to play
     n_context: int = 0  # numbers that a policy knows before each decision
     name: str  # what tables and charts call it
 
@@ -63,7 +63,7 @@ class Problem:
     @property
     def layout(self) -> Layout:
         """Lengths of the arrays of a decision."""
-        return Layout.of(self.asks_for, self.shape, self.n_context)
+        return Layout.of(self.decision_kind, self.shape, self.n_context)
 
     @property
     def digest(self) -> str:
@@ -78,7 +78,7 @@ class Problem:
         return None
 
     @property
-    def forbidden(self) -> npt.NDArray[np.int64]:
+    def forbidden(self) -> Ints:
         """Return what a policy must never show: rules of one level per factor, -1 where any level will do."""
         return np.empty((0, len(self.shape)), np.int64)
 
@@ -89,7 +89,7 @@ class Problem:
         """
         return {}
 
-    def earned(self, clicks: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    def earned(self, clicks: Ints) -> Floats:
         """Return what outcomes are worth on average, ``(visitors, outcomes)`` to ``(visitors,)``: their clicks."""
         return clicks.sum(axis=1).astype(np.float64)
 
@@ -107,7 +107,7 @@ class Problem:
 
     def description(self) -> dict[str, Any]:
         """Return what a report says of the problem, by the title of the column."""
-        return {"asks for": self.asks_for, "sizes": " x ".join(map(str, self.shape))}
+        return {"asks for": self.decision_kind, "sizes": " x ".join(map(str, self.shape))}
 
     def __eq__(self, other: object) -> bool:
         """Problems are equal that are the same world under the same names."""

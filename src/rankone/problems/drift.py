@@ -11,14 +11,12 @@ import typing
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from rankone.errors import InputError
+from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.seeds import generator
-from rankone.specs import Wholes, is_number, parse_settings, value_text, whole_number
+from rankone.specs import Wholes, number_in, parse_settings, value_text, whole_number
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 _DAYS_A_WEEK = 7
 _LATEST = 10**15  # decision at which a period may begin
 _CHANGING = ("changes", "at", "drift", "daily", "weekly", "wear")  # settings that change something
@@ -61,11 +59,8 @@ class Drift:
         for name, least in (("changes", 0), ("drift", 0), ("day", 1), ("span", 1), ("seed", 0)):
             whole_number(name, getattr(self, name), least=least)
         for name in ("daily", "weekly"):
-            swing = getattr(self, name)
-            if not is_number(swing) or not 0.0 <= swing < 1.0:  # written so that NaN is wrong too
-                raise InputError(f"{name} as a share from 0 up to but not 1", swing, f"try {name}=0.6")
-        if not is_number(self.wear) or not 0.0 <= self.wear < float("inf"):
-            raise InputError("wear as a number of times shown, or 0", self.wear, "try wear=5000")
+            number_in(name, getattr(self, name), "[0, 1)", example=0.6)
+        number_in("wear", self.wear, "[0, inf)", example=5_000)
         if self.drift and (self.changes or self.at):
             got = f"both ({self.label})"
             raise InputError("changes at once or drift, whose schedules would overlap", got, "leave one out")
@@ -133,10 +128,10 @@ def _another_order(size: int, best: int, rng: np.random.Generator) -> Ints:
 
 def check_starts(starts: Sequence[int]) -> None:
     """Refuse periods that overlap, or do not begin at the first decision."""
-    for place, start in enumerate(starts):
+    for index, start in enumerate(starts):
         whole_number("the decision at which a period begins", start, least=0, most=_LATEST, example=25_000)
-        if place == 0 and start != 0:
+        if index == 0 and start != 0:
             raise InputError("a first period that begins at decision 0", start, "say how the world is at first")
-        if place and start <= starts[place - 1]:
-            got = f"{start:,} after {starts[place - 1]:,}"
+        if index and start <= starts[index - 1]:
+            got = f"{start:,} after {starts[index - 1]:,}"
             raise InputError("periods that begin one after the other and do not overlap", got, "put them in order")

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rankone.compiling.compiled import inlined, noalloc
 from rankone.errors import InputError
 from rankone.kernels.decision import Shape
 from rankone.kernels.world import loss, move, respond
+from rankone.numerics.arrays import Floats, Ints, starts_of
 from rankone.problems.base import Problem, problem_from_dict, problem_to_dict
-from rankone.problems.drift import Drift, Floats, Ints, check_starts
+from rankone.problems.drift import Drift, check_starts
 from rankone.specs import amount, in_words
 
 _GLIDE = 50  # decisions between two steps of a slow drift
@@ -139,7 +139,7 @@ class Drifting(Problem):
     """
 
     kind: ClassVar[str] = "drifting"
-    asks_for: ClassVar = "combination"
+    decision_kind: ClassVar = "combination"
 
     def __init__(
         self,
@@ -182,7 +182,7 @@ class Drifting(Problem):
         return f"{in_words(base)}; {label.replace('=', ' = ').replace(',', ', ')}" if mark else self.name
 
     @property
-    def forbidden(self) -> npt.NDArray[np.int64]:
+    def forbidden(self) -> Ints:
         """Return what a policy must never show."""
         return self.problem.forbidden
 
@@ -201,7 +201,7 @@ class Drifting(Problem):
     def start(self) -> DriftingWorld:
         """Return the world before the first decision."""
         rates, sizes = self.tables(), np.array(self.shape, np.int64)
-        first = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+        first = starts_of(sizes)[:-1]
         level = np.array([1.0, rates[0].max(), self.drift.wear])
         clock = np.array([0, int(self.glides or self.drift.drift > 0)])
         cycles = self.drift.cycles()
@@ -233,13 +233,13 @@ class Drifting(Problem):
 
 def _pairs(schedule: Any) -> list[tuple[int, Any]]:
     try:
-        found = [(start, each) for start, each in schedule]
+        result = [(start, each) for start, each in schedule]
     except (TypeError, ValueError):
-        found = []
-    if not found:
+        result = []
+    if not result:
         expected = "a schedule as a text, a Drift, or (first decision, problem) of each period"
         raise InputError(expected, schedule, "try 'changes=3'")
-    return found
+    return result
 
 
 def _means(problem: Problem) -> Floats:
@@ -248,8 +248,8 @@ def _means(problem: Problem) -> Floats:
 
 def _steady(problem: Any) -> Problem:
     """Return a problem on pairs or combinations whose rates are a table; refuse another."""
-    found = problem_from_dict(problem) if isinstance(problem, Mapping) else problem
-    if not isinstance(found, Problem) or isinstance(found, Drifting) or not hasattr(found, "means"):
+    result = problem_from_dict(problem) if isinstance(problem, Mapping) else problem
+    if not isinstance(result, Problem) or isinstance(result, Drifting) or not hasattr(result, "means"):
         do = "pass rankone.RankOne, rankone.Product or rankone.Means, or rankone.as_problem('needle:8x8')"
-        raise InputError("a problem on pairs or combinations that does not change by itself", repr(found), do)
-    return found
+        raise InputError("a problem on pairs or combinations that does not change by itself", repr(result), do)
+    return result

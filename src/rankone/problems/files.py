@@ -24,11 +24,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rankone.deprecation import old_order, old_positions
+import numpy as np
+
 from rankone.errors import InputError
 from rankone.problems.base import Problem, kind_of, problem_from_dict, problem_to_dict
+from rankone.problems.drifting import Drifting
+from rankone.problems.means import Means
 from rankone.problems.product import Product
-from rankone.problems.rank_one import RankOne, check_distinct
+from rankone.problems.product_input import check_distinct
+from rankone.problems.rank_one import RankOne
 from rankone.writing import write_file
 
 FORMAT, VERSION = "rankone-problems", 1
@@ -86,22 +90,15 @@ def save_problem(problem: Problem, path: str | Path) -> None:
         return
     out = io.StringIO(newline="")
     table = csv.writer(out, lineterminator="\n")
-    if isinstance(problem, Product) and problem.is_plain:
-        table.writerow(_FACTOR_COLUMNS)
-        for factor, parts in problem.factors.items():
-            levels = zip(problem.level_names[factor], parts.tolist(), strict=True)
-            table.writerows((factor, level, repr(part)) for level, part in levels)
-        write_file(path, out.getvalue())
-        return
-    found = _checked_kind(problem)
-    table.writerow(_COLUMNS)
-    for side, names, values in (("row", found.row_names, found.rows), ("col", found.col_names, found.cols)):
-        table.writerows((side, name, repr(float(value))) for name, value in zip(names, values, strict=True))
+    if not isinstance(problem, Product) or not problem.is_plain:
+        raise InputError("a rank-1 problem or a plain product in a CSV file", problem, "write a .json file")
+    table.writerow(_COLUMNS if isinstance(problem, RankOne) else _FACTOR_COLUMNS)
+    for factor, parts in problem.factors.items():
+        levels = zip(problem.level_names[factor], parts.tolist(), strict=True)
+        table.writerows((factor, level, repr(part)) for level, part in levels)
     write_file(path, out.getvalue())
 
 
-@old_positions("extra", "each")
-@old_order("path", "problems", when=lambda first, *more: isinstance(first, (str, Path)))
 def save_problems(
     problems: Iterable[Problem],
     path: str | Path,
@@ -128,13 +125,6 @@ def save_problems(
         )
     entries = [dict(keys) | problem_to_dict(problem) for keys, problem in zip(more, found, strict=True)]
     _write_json(path, {"format": FORMAT, "version": VERSION} | dict(extra or {}) | {"problems": entries})
-
-
-def _checked_kind(problem: Problem) -> RankOne:
-    """Refuse what has no rows and columns to write."""
-    if not isinstance(problem, RankOne):
-        raise InputError("a rank-1 problem or a plain product in a CSV file", problem, "write a .json file")
-    return problem
 
 
 def _split(spec: str | Path) -> tuple[Path, str | None]:
@@ -180,7 +170,7 @@ def _from_csv(text: str, path: Path) -> Problem:
     table = csv.DictReader(io.StringIO(text))
     named = set(table.fieldnames or ())
     if "decision" in named or ("rate" in named and not named & {"side", "factor"}):
-        from rankone.problems.drift_files import drifting_from_csv
+        from rankone.problems.files import drifting_from_csv
 
         return drifting_from_csv(table, path)
     if {"factor", "level"} <= named:
@@ -221,9 +211,9 @@ def _from_collection(content: dict[str, Any], path: Path) -> list[Any]:
     entries = content["problems"]
     if not isinstance(entries, list) or not entries:
         raise InputError(f"a list of at least one problem in {path}", entries, "see `rankone problems` for the format")
-    found = [_from_values(entry, None, f"problem {place + 1} of {path}") for place, entry in enumerate(entries)]
-    check_distinct(f"problem names in {path}", [problem.name for problem in found])
-    return found
+    result = [_from_values(entry, None, f"problem {index + 1} of {path}") for index, entry in enumerate(entries)]
+    check_distinct(f"problem names in {path}", [problem.name for problem in result])
+    return result
 
 
 def _from_values(values: Any, default_name: str | None, where: str) -> Any:
@@ -266,3 +256,60 @@ def _some(names: list[str]) -> str:
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:
     write_file(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+COLUMNS = ("decision", "row", "col", "rate")
+
+
+def drifting_from_csv(table: csv.DictReader[str], path: Path) -> Drifting | Means:
+    """Return the problem of a file; a table of means where nothing ever changes."""
+    missing = [column for column in COLUMNS if column not in (table.fieldnames or ())]
+    if missing:
+        got = f"none called {', '.join(missing)}"
+        raise InputError(f"columns {', '.join(COLUMNS)} in {path}", got, "name them in the first line")
+    found: dict[int, dict[tuple[str, str], float]] = {}
+    for line in table:
+        where = f"in line {table.line_num} of {path}"
+        if None in line:
+            got = f"{len(line) - 1 + len(line[None])}"
+            raise InputError(f"{len(line) - 1} values {where}, as in the first line", got, "put names in quotes")
+        decision, row, col, rate = ((line[column] or "").strip() for column in COLUMNS)
+        if not (decision.isascii() and decision.isdigit()):
+            raise InputError(f"a decision as a whole number from 0 on {where}", f"'{decision}'", "try 5000")
+        if found and int(decision) < max(found):
+            expected = f"a decision that is not before that of the line above, {where}"
+            raise InputError(expected, f"'{decision}'", "sort the lines by decision")
+        if not row or not col:
+            raise InputError(f"a name of the row and of the column {where}", f"'{row}' and '{col}'", "fill it in")
+        segment, pair = found.setdefault(int(decision), {}), (row, col)
+        if pair in segment:
+            got = f"two, for {row} + {col} from decision {decision} on"
+            raise InputError(f"one rate of a pair at a time, {where}", got, "take one of them away")
+        segment[pair] = _rate(rate, where)
+    return _problem(found, path)
+
+
+def _rate(text: str, where: str) -> float:
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = float("nan")
+    if not 0.0 <= rate <= 1.0:  # written so that NaN is wrong too
+        raise InputError(f"a click rate in [0, 1] {where}", f"'{text}'", "try 0.25")
+    return rate
+
+
+def _problem(found: dict[int, dict[tuple[str, str], float]], path: Path) -> Drifting | Means:
+    pairs = [pair for segment in found.values() for pair in segment]
+    rows, cols = (list(dict.fromkeys(pair[side] for pair in pairs)) for side in (0, 1))
+    first = min(found, default=-1)
+    absent = [f"{row} + {col}" for row in rows for col in cols if (row, col) not in found.get(0, {})]
+    if first != 0 or absent:
+        got = f"none for {absent[0]}" if absent and first == 0 else "no line for decision 0"
+        raise InputError(f"a rate of every pair from decision 0 on in {path}", got, "add a line for it")
+    rates, made = np.zeros((len(rows), len(cols))), []
+    for decision, segment in found.items():
+        for (row, col), rate in segment.items():
+            rates[rows.index(row), cols.index(col)] = rate
+        made.append((decision, Means(rates, row_names=rows, col_names=cols, name=path.stem)))
+    return Drifting(made[0][1], made[1:], name=path.stem) if len(made) > 1 else made[0][1]

@@ -12,15 +12,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from rankone.errors import InputError
 from rankone.kernels.world import loss, respond
 from rankone.notebook import Shown, index_names
+from rankone.numerics.arrays import Floats
 from rankone.numerics.seeds import generator
 from rankone.problems.base import Problem
-from rankone.problems.rank_one import Vector, level_names
-from rankone.specs import as_whole_number, is_number, whole_number
+from rankone.problems.product_input import checked_name, level_names
+from rankone.specs import as_whole_number, is_number, number_in, whole_number
 
 Reward = Callable[[int, int, np.random.Generator], float]
 _MOST_SHOWN = 30  # rows or columns
@@ -29,8 +29,8 @@ _MOST_SHOWN = 30  # rows or columns
 class MeansWorld(NamedTuple):
     """What the visitors of a table of click rates do."""
 
-    means: Vector  # (K, L)
-    best: Vector  # (1,)
+    means: Floats  # (K, L)
+    best: Floats  # (1,)
 
 
 @respond.register(MeansWorld)
@@ -74,24 +74,14 @@ class Means(Problem, Shown):
         self.means = _rates(means)
         self.row_names = level_names(row_names, self.shape[0], "row")
         self.col_names = level_names(col_names, self.shape[1], "col")
-        if not isinstance(name, str | None):
-            raise InputError("the name as a text", name, "try name='shoes'")
-        sizes = "x".join(map(str, self.shape))
-        self.name = name if name is not None else f"{self.kind}:{sizes}:{self.digest[:6]}"
-        self.rounding_cost: Vector | None = None  # see `of_rewards`
+        self.name = checked_name(name, lambda: f"{self.kind}:{'x'.join(map(str, self.shape))}:{self.digest[:6]}")
+        self.rounding_cost: Floats | None = None  # see `of_rewards`
 
     @classmethod
     def of_rewards(
-        cls,
-        reward: Reward,
-        n_rows: int,
-        n_cols: int,
-        *,
-        cap: float = 1.0,
-        draws: int = 1_000,
-        seed: int = 0,
+        cls, reward: Reward, n_rows: int, n_cols: int, *, cap: float = 1.0, draws: int = 1_000, seed: int = 0,
         **more: Any,
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         """Return the problem of a reward that is drawn by a function, rounded to clicks.
 
         The means are estimated from draws; the simulated world has exactly the estimated ones.
@@ -122,10 +112,10 @@ class Means(Problem, Shown):
             for col in range(n_cols):
                 rng = generator(whole_number("seed", seed, least=0), "rewards", row, col)
                 drawn[row, col] = [as_share(reward(row, col, rng), cap) for _ in range(draws)]
-        found = cls(drawn.mean(axis=2), **more)
+        result = cls(drawn.mean(axis=2), **more)
         with np.errstate(divide="ignore", invalid="ignore"):
-            found.rounding_cost = found.means * (1.0 - found.means) / drawn.var(axis=2)
-        return found
+            result.rounding_cost = result.means * (1.0 - result.means) / drawn.var(axis=2)
+        return result
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -184,28 +174,26 @@ class Means(Problem, Shown):
         return f"<Means {self.name}: {self.shape[0]} x {self.shape[1]}, best {self.means.max():.4g}>"
 
 
-def _rates(means: Any) -> npt.NDArray[np.float64]:
+def _rates(means: Any) -> Floats:
     try:
-        found = np.array(means, dtype=np.float64)
+        result = np.array(means, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError("means as a table of numbers", means, "try means=[[0.3, 0.1], [0.1, 0.4]]") from None
-    if found.ndim != 2 or not found.size:
-        got = f"shape {found.shape}"
+    if result.ndim != 2 or not result.size:
+        got = f"shape {result.shape}"
         raise InputError("means as a table of rows and columns", got, "try means=[[0.3, 0.1], [0.1, 0.4]]")
-    wrong = np.argwhere(~((found >= 0.0) & (found <= 1.0)))  # written so that NaN is wrong too
+    wrong = np.argwhere(~((result >= 0.0) & (result <= 1.0)))  # written so that NaN is wrong too
     if len(wrong):
         row, col = wrong[0].tolist()
-        got = f"{found[row, col]} for 'row {row + 1}' with 'col {col + 1}'"
+        got = f"{result[row, col]} for 'row {row + 1}' with 'col {col + 1}'"
         raise InputError("click rates in [0, 1]", got, "divide rewards by the largest there can be")
-    found.flags.writeable = False
-    return found
+    result.flags.writeable = False
+    return result
 
 
 def checked_cap(cap: Any) -> float:
     """Refuse what cannot be the largest reward."""
-    if not is_number(cap) or not 0.0 < cap < float("inf"):
-        raise InputError("a cap above 0, the largest reward there can be", cap, "try 100.0")
-    return float(cap)
+    return number_in("cap", cap, "(0, inf)", example=100)
 
 
 def as_share(reward: Any, cap: float) -> float:

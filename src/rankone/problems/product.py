@@ -1,6 +1,6 @@
 """A problem of any number of factors: a combination is clicked with the product of one probability per factor.
 
-`RankOne` is the product of two factors: such a `Product` is the same world, has the same digest and is equal to it.
+`RankOne` is the product of two factors: any such `Product` is the same world, has the same digest and is equal to it.
 """
 
 from __future__ import annotations
@@ -8,24 +8,41 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from rankone.errors import InputError
-from rankone.kernels.decision import Plays
+from rankone.kernels.decision import DecisionKind
 from rankone.notebook import Shown
+from rankone.numerics.arrays import Floats, Ints, Mask, starts_of
 from rankone.problems.base import Problem
-from rankone.problems.factor_rules import by_factors, forbidden_rules, shared_parts
-from rankone.problems.product_input import Names, checked_parts, checked_scale, names_of_levels
-from rankone.problems.product_world import SCALES, ProductWorld, Scale
-from rankone.problems.rank_one import RankOne, Vector
+from rankone.problems.product_input import (
+    Names,
+    by_factors,
+    checked_name,
+    checked_parts,
+    checked_scale,
+    forbidden_rules,
+    names_of_levels,
+    shared_parts,
+)
+from rankone.problems.product_world import SCALES, ProductWorld, RankOneWorld, Scale
 from rankone.specs import in_words
 
+if TYPE_CHECKING:
+    from rankone.problems.rank_one import RankOne
+
 _MOST_TABLE, _MOST_LOOKED_AT = 10**6, 10**7  # combinations
+RANK_ONE = "rank-one"  # the kind of two factors, rows and columns
+
+
+def rank_one_digest(rows: Floats, cols: Floats) -> str:
+    """Return the digest of the world of rows and columns."""
+    data = np.concatenate([[len(rows)], rows, cols]).astype("<f8").tobytes()
+    return hashlib.sha256(data).hexdigest()[:16]
 
 
 class Product(Problem, Shown):
@@ -47,11 +64,11 @@ class Product(Problem, Shown):
     """
 
     kind: ClassVar[str] = "product"
-    asks_for: ClassVar[Plays] = "combination"
+    decision_kind: ClassVar[DecisionKind] = "combination"
 
     def __init__(
         self,
-        factors: Mapping[str, Sequence[float] | Vector],
+        factors: Mapping[str, Sequence[float] | Floats],
         *,
         level_names: Names | None = None,
         interactions: Mapping[Any, Mapping[Any, float]] | None = None,
@@ -67,11 +84,8 @@ class Product(Problem, Shown):
         self._together = shared_parts(self.interactions, self.level_names, self.scale)
         self.rules = forbidden_rules(forbidden, self.level_names)
         self._looked_at()
-        if not isinstance(name, str | None):
-            raise InputError("the name as a text", name, "try name='page'")
-        kind = RankOne.kind if self.is_rank_one else self.kind
-        self._unnamed = f"{kind}:{'x'.join(map(str, self.shape))}:"
-        self.name = name if name is not None else self._unnamed + self.digest[:6]
+        self._unnamed = f"{self._kind}:{'x'.join(map(str, self.shape))}:"
+        self.name = checked_name(name, lambda: self._unnamed + self.digest[:6])
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -79,7 +93,7 @@ class Product(Problem, Shown):
         return tuple(len(values) for values in self.factors.values())
 
     @property
-    def forbidden(self) -> npt.NDArray[np.int64]:
+    def forbidden(self) -> Ints:
         """Rules of one level per factor, -1 where any level will do: what a policy must never show."""
         return self.rules
 
@@ -98,8 +112,15 @@ class Product(Problem, Shown):
         """Whether this is the world of a `RankOne`."""
         return self.is_plain and len(self.factors) == 2
 
+    @property
+    def _kind(self) -> str:
+        """The kind by which the world goes: that of two factors without more has one, whatever they are called."""
+        return RANK_ONE if self.is_rank_one and self.kind == Product.kind else self.kind
+
     def as_rank_one(self) -> RankOne:
         """Return the same problem of two factors as rows and columns."""
+        from rankone.problems.rank_one import RankOne
+
         if not self.is_rank_one:
             raise InputError("a product of two factors, without more", f"{self!r}", "leave the others out")
         (rows, cols), (row_names, col_names) = self.factors.values(), self.level_names.values()
@@ -107,34 +128,33 @@ class Product(Problem, Shown):
 
     def start(self) -> Any:
         """Return the world before the first decision."""
-        return RankOne(*self.factors.values()).start() if self.is_rank_one else self.world()
+        if not self.is_rank_one:
+            return self.world()
+        rows, cols = self.factors.values()
+        return RankOneWorld(rows, cols, np.array([self.best_mean]))
 
     def world(self) -> ProductWorld:
         """Return the same world as parts of any number of factors, also where there are two."""
         places, tables = np.empty((len(self._together), 4), np.int64), [np.empty(0)]
-        for place, ((one, other), table) in enumerate(self._together.items()):
-            places[place] = one, other, sum(map(len, tables)), table.shape[1]
+        for index, ((one, other), table) in enumerate(self._together.items()):
+            places[index] = one, other, sum(map(len, tables)), table.shape[1]
             tables.append(table.ravel())
         return ProductWorld(
-            np.concatenate(list(self.factors.values())),
-            np.cumsum([0, *self.shape[:-1]]),
-            places,
-            np.concatenate(tables),
-            np.array([self._start, self.best_mean]),
-            np.array([SCALES.index(self.scale)]),
-        )
+            np.concatenate(list(self.factors.values())), starts_of(self.shape)[:-1], places, np.concatenate(tables),
+            np.array([self._start, self.best_mean]), np.array([SCALES.index(self.scale)]),
+        )  # fmt: skip
 
     @property
     def digest(self) -> str:
         """Hash of the world: problems with the same digest are the same world, whatever they are called."""
-        if self.is_rank_one:
-            return RankOne(*self.factors.values()).digest
+        if self._kind == RANK_ONE:  # a subclass may have another world
+            return rank_one_digest(*self.factors.values())
         if not len(self.rules):
             return super().digest
         return hashlib.sha256(super().digest.encode() + self.rules.astype("<i8").tobytes()).hexdigest()[:16]
 
     @functools.cached_property
-    def means(self) -> Vector:
+    def means(self) -> Floats:
         """Click rate of each combination, an array with a dimension for each factor."""
         if self.n_combinations > _MOST_TABLE:
             got = f"{self.n_combinations:,}"
@@ -159,16 +179,14 @@ class Product(Problem, Shown):
         """What a combination has on its scale without any part."""
         return math.log(self.base / (1.0 - self.base)) if self.scale == "logit" else self.base
 
-    def _rates(
-        self, kept: Sequence[int], others: Callable[[Vector], float] = np.max
-    ) -> tuple[Vector, npt.NDArray[np.bool_]]:
+    def _rates(self, kept: Sequence[int], others: Callable[[Floats], float] = np.max) -> tuple[Floats, Mask]:
         """Return rates over all levels of the factors `kept`, each other one at its best level (or at its worst, or its
         mean, where that is right), and which of them may be shown."""
         multiply = self.scale == "product"
         found = np.full([1] * len(self.shape), self._start)
-        for place, values in enumerate(self.factors.values()):
-            part = values if place in kept else np.array([others(values)])
-            part = part.reshape([-1 if each == place else 1 for each in range(len(self.shape))])
+        for index, values in enumerate(self.factors.values()):
+            part = values if index in kept else np.array([others(values)])
+            part = part.reshape([-1 if each == index else 1 for each in range(len(self.shape))])
             found = found * part if multiply else found + part
         for (one, other), table in self._together.items():
             sizes = {one: len(table), other: table.shape[1]}
@@ -228,6 +246,14 @@ class Product(Problem, Shown):
             all(own in (-1, level) for own, level in zip(rule, levels, strict=True)) for rule in self.rules.tolist()
         )
 
+    def rates_with_each_level(self) -> Iterator[tuple[str, str, float | None]]:
+        """Yield factor, level, and the click rate of the best combination with it instead; None: that is forbidden."""
+        best = self.best_decision()
+        for index, (factor, names) in enumerate(self.level_names.items()):
+            for level, name in enumerate(names):
+                changed = (*best[:index], level, *best[index + 1 :])
+                yield factor, name, self.rate(*changed) if self.allows(changed) else None
+
     @functools.cached_property
     def peaks(self) -> int | None:
         """Combinations that no single change makes better; of more than one, local policies may miss the best.
@@ -264,7 +290,7 @@ class Product(Problem, Shown):
 
     def lower_bound_constant(self) -> float | None:
         """Return C: no policy that is good on every product has less regret than about C log n."""
-        from rankone.problems.bounds import lower_bound_constant
+        from rankone.problems.theory.bounds import lower_bound_constant
 
         return lower_bound_constant(self) if self.is_plain else None
 
@@ -276,7 +302,7 @@ class Product(Problem, Shown):
     def description(self) -> dict[str, Any]:
         """Return sizes, the best combination, and whether single changes lead there."""
         names = self.level_names.values()
-        found = {
+        result = {
             "factors": " x ".join(f"{name} ({len(values)})" for name, values in self.factors.items()),
             "combinations": self.n_combinations,
             "best combination": " + ".join(each[level] for each, level in zip(names, self._best, strict=True)),
@@ -284,27 +310,27 @@ class Product(Problem, Shown):
         }
         alone = [name for name, values in self.factors.items() if len(values) == 1]
         if alone:
-            found["factors with one level, nothing to find out"] = ", ".join(alone)
+            result["factors with one level, nothing to find out"] = ", ".join(alone)
         if len(self.rules):
-            found["never shown together"] = "; ".join(" + ".join(rule.values()) for rule in self._named_rules())
+            result["never shown together"] = "; ".join(" + ".join(rule.values()) for rule in self._named_rules())
         if self.peaks != 1:
             several = "several are possible" if self.peaks is None else self.peaks
-            found["combinations that no single change makes better"] = several
-        return found
+            result["combinations that no single change makes better"] = several
+        return result
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that ``Product(**values)`` turns back into the same problem."""
-        found: dict[str, Any] = {"name": self.name, "level_names": self.level_names}
-        found["factors"] = {name: values.tolist() for name, values in self.factors.items()}
+        result: dict[str, Any] = {"name": self.name, "level_names": self.level_names}
+        result["factors"] = {name: values.tolist() for name, values in self.factors.items()}
         if self.interactions:
-            found["interactions"] = [
+            result["interactions"] = [
                 [*pair, *levels, part] for pair, parts in self.interactions.items() for levels, part in parts.items()
             ]
         if len(self.rules):
-            found["forbidden"] = self._named_rules()
+            result["forbidden"] = self._named_rules()
         if self.scale != "product":
-            found |= {"scale": self.scale, "base": self.base}
-        return found
+            result |= {"scale": self.scale, "base": self.base}
+        return result
 
     def save(self, path: str | Path) -> None:
         """Write the problem to a ``.json`` file, or a plain product to ``.csv``, that `rankone.as_problem` reads."""
@@ -346,12 +372,12 @@ class Product(Problem, Shown):
 
     def __eq__(self, other: object) -> bool:
         """Problems are equal that are the same world under the same names; rows and columns are two factors."""
-        if isinstance(other, RankOne) and self.is_rank_one:
-            return type(other) is RankOne and self.as_rank_one() == other
+        if isinstance(other, Product) and self.kind != other.kind and self._kind == other._kind == RANK_ONE:
+            return self.as_rank_one().to_dict() == other.as_rank_one().to_dict()
         return super().__eq__(other)
 
     def __hash__(self) -> int:
-        return hash(self.as_rank_one()) if self.is_rank_one else super().__hash__()
+        return hash((self._kind, self.name, self.shape))
 
     def __repr__(self) -> str:
-        return f"<Product {self.name}: {' x '.join(map(str, self.shape))}, best {self.best_mean:.4g}>"
+        return f"<{type(self).__name__} {self.name}: {' x '.join(map(str, self.shape))}, best {self.best_mean:.4g}>"

@@ -9,16 +9,12 @@ from __future__ import annotations
 import math
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
 from rankone.compiling.compiled import inlined
 from rankone.kernels.world import loss, respond
+from rankone.numerics.arrays import Floats, Ints
 
 Scale = Literal["product", "additive", "logit"]
 SCALES: tuple[Scale, ...] = ("product", "additive", "logit")
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class ProductWorld(NamedTuple):
@@ -56,3 +52,23 @@ def _respond(world: ProductWorld, shown: Any, outcome: Any, rng: Any) -> bool:
 @loss.register(ProductWorld)
 def _loss(world: ProductWorld, shown: Any) -> float:
     return world.base[1] - rate_of(world, shown)
+
+
+class RankOneWorld(NamedTuple):
+    """The same of two factors, rows and columns, whose probabilities are multiplied: what the paper plays on."""
+
+    rows: Floats  # (K,)
+    cols: Floats  # (L,)
+    best: Floats  # (1,) click probability of the best pair
+
+
+@respond.register(RankOneWorld)
+def _respond_to_pair(world: RankOneWorld, shown: Any, outcome: Any, rng: Any) -> bool:
+    rate = world.rows[shown[0]] * world.cols[shown[1]]  # before the draw, which the compiler takes to change anything
+    outcome[0] = 1 if rng.random() < rate else 0
+    return True
+
+
+@loss.register(RankOneWorld)
+def _loss_of_pair(world: RankOneWorld, shown: Any) -> float:
+    return world.best[0] - world.rows[shown[0]] * world.cols[shown[1]]

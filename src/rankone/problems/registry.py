@@ -3,7 +3,7 @@
 A family is one file with one function from sizes and parameters to probabilities; its decorator registers it::
 
     @family("steps")
-    def steps(n_rows: int, n_cols: int, drop: float = 0.1) -> tuple[Vector, Vector]:
+    def steps(n_rows: int, n_cols: int, drop: float = 0.1) -> tuple[Floats, Floats]:
         \"\"\"Probabilities fall by `drop` from one level to the next.\"\"\"
         ...
 
@@ -26,17 +26,18 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 from rankone.errors import InputError
 from rankone.kernels.decision import check_combinations
+from rankone.numerics.arrays import Floats
 from rankone.problems.base import Problem
 from rankone.problems.files import is_problem_file, load_problem
 from rankone.problems.product import Product
-from rankone.problems.rank_one import RankOne, Vector
+from rankone.problems.rank_one import RankOne
 from rankone.registry import Registry
 from rankone.specs import did_you_mean, parse_settings, parse_whole_number, value_text, whole_number
 
 _FAMILIES: Registry[Family] = Registry("family", "families", "rankone.problems")
 _P = ParamSpec("_P")
 Some = TypeVar("Some", bound=Problem)
-Factors = Callable[..., Sequence[Vector]]
+Factors = Callable[..., Sequence[Floats]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Family:
 @overload
 def family(
     name: str, *, factors: Factors | None = None
-) -> Callable[[Callable[_P, tuple[Vector, Vector]]], Callable[_P, RankOne]]: ...
+) -> Callable[[Callable[_P, tuple[Floats, Floats]]], Callable[_P, RankOne]]: ...
 @overload
 def family(name: str, kind: type[Some]) -> Callable[[Callable[_P, Some]], Callable[_P, Some]]: ...
 def family(name: str, kind: type[Problem] = RankOne, *, factors: Factors | None = None) -> Any:
@@ -162,10 +163,10 @@ def is_table(given: Any) -> bool:
 
 def as_rank_one(spec: str | Path | Problem, why: str) -> RankOne:
     """Turn a text into a rank-1 problem; refuse another kind, in words that end in `why`."""
-    found = as_problem(spec)
-    if not isinstance(found, RankOne):
-        raise InputError(f"a rank-1 problem, {why}", f"{found!r}", "try rankone.RankOne(rows, cols) or needle:8x8")
-    return found
+    result = as_problem(spec)
+    if not isinstance(result, RankOne):
+        raise InputError(f"a rank-1 problem, {why}", f"{result!r}", "try rankone.RankOne(rows, cols) or needle:8x8")
+    return result
 
 
 def _member(found: Family, spec: str, rest: str) -> Problem:

@@ -10,16 +10,13 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rankone.compiling.compiled import inlined
 from rankone.errors import InputError
-from rankone.kernels.decision import Plays, Shape
+from rankone.kernels.decision import DecisionKind, Shape
 from rankone.kernels.world import loss, observe, respond
+from rankone.numerics.arrays import Floats, Ints, starts_of
 from rankone.problems.base import Problem
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class SegmentedWorld(NamedTuple):
@@ -45,7 +42,7 @@ class Segmented(Problem):
     """
 
     kind: ClassVar[str] = "segmented"
-    asks_for: ClassVar[Plays] = "combination"
+    decision_kind: ClassVar[DecisionKind] = "combination"
     n_context = 1
 
     def __init__(
@@ -72,7 +69,7 @@ class Segmented(Problem):
 
     def start(self) -> SegmentedWorld:
         """Return the world before the first visitor."""
-        first = np.concatenate([[0], np.cumsum(self._sizes)[:-1]]).astype(np.int64)
+        first = starts_of(self._sizes)[:-1]
         best = np.prod(np.maximum.reduceat(self._parts, first, axis=1), axis=1)
         upto = np.cumsum(self._shares) / self._shares.sum()
         return SegmentedWorld(self._parts.copy(), first, best, upto, np.zeros(1, np.int64))

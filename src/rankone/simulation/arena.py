@@ -20,28 +20,33 @@ from typing import Any
 import polars as pl
 
 from rankone.charts.chart import Chart
-from rankone.deprecation import old_order, old_positions
 from rankone.errors import InputError
-from rankone.kernels.decision import Plays, Shape, same_kind
-from rankone.kernels.policy import needs_context
+from rankone.kernels.decision import DecisionKind, Shape, same_kind
 from rankone.notebook import Shown
 from rankone.policies import Policy, as_policy, known_policies
 from rankone.problems import Problem, as_problem, load_problems
 from rankone.progress import Progress, as_progress
-from rankone.simulation.arena_drifting import DRIFTING_PROBLEMS
-from rankone.simulation.arena_factors import FACTOR_PROBLEMS
-from rankone.simulation.arena_lists import LIST_PROBLEMS, WORLDS, random_loss, told_wrongly
-from rankone.simulation.arena_problems import PROBLEMS, ArenaProblem, Half
+from rankone.simulation.arena_problems import (
+    DRIFTING_PROBLEMS,
+    FACTOR_PROBLEMS,
+    LIST_PROBLEMS,
+    PROBLEMS,
+    WORLDS,
+    ArenaProblem,
+    Half,
+    assumed_examination,
+    random_loss,
+)
 from rankone.simulation.executors import local_pool, worker_count
 from rankone.simulation.feedback import Feedback, as_feedback
-from rankone.simulation.provenance import read_about, write_about
 from rankone.simulation.simulate import listed, simulate
-from rankone.specs import amount, as_seed, did_you_mean, whole_number
+from rankone.simulation.store import read_about, write_about
+from rankone.specs import amount, as_seed, did_you_mean, one_of, whole_number
 from rankone.writing import write_table, writing_under
 
 REFERENCE, LIST_REFERENCE = "uts", "gibbs-ts"
 _MODEL_HORIZON = 100_000
-_SHAPES: dict[Plays, Shape] = {"pair": (2, 2), "list": (2, 2), "combination": (2, 2, 2)}  # the smallest
+_SHAPES: dict[DecisionKind, Shape] = {"pair": (2, 2), "list": (2, 2), "combination": (2, 2, 2)}  # the smallest
 _QUICK_SHARE = 10  # a quick arena plays a tenth of each horizon
 # Without regret there is nothing to compare; comb-cascade wants lists of which every item is good, and segmented-uts
 # visitors who can be told apart.
@@ -124,8 +129,8 @@ class Arena(Shown):
         found = self.ratios().join(worlds, on=["problem", "policy"]).group_by("policy", "world").agg(
             against_mean=pl.col("mean_ratio").log().mean().exp(), lost=pl.col("lost").max()
         )  # fmt: skip
-        policies = pl.col("policy").replace_strict({name: place for place, name in enumerate(self.scores()["policy"])})
-        return found.sort(policies, pl.col("world").replace_strict({name: place for place, name in enumerate(WORLDS)}))
+        policies = pl.col("policy").replace_strict({name: index for index, name in enumerate(self.scores()["policy"])})
+        return found.sort(policies, pl.col("world").replace_strict({name: index for index, name in enumerate(WORLDS)}))
 
     def chart(self) -> Chart:
         """Return the heat map: problems down, policies across (best first), multiples of the lower bound.
@@ -157,26 +162,6 @@ class Arena(Shown):
                 self.chart().save(directory / f"arena{suffix}")
 
 
-def _policies_first(first: Any, second: Any = None, *more: Any) -> bool:
-    """Whether arguments are in the order of 0.1: no policy is called like a problem of the arena."""
-    return _name_policies(first) or (first is None and _name_problems(second))
-
-
-def _name_policies(given: Any) -> bool:
-    items = [given] if isinstance(given, (str, Policy)) else given if isinstance(given, Sequence) else []
-    return any(isinstance(item, Policy) or str(item).partition(":")[0] in known_policies() for item in items)
-
-
-def _name_problems(given: Any) -> bool:
-    names = {entry.name for entry in PROBLEMS}
-    items = [given] if isinstance(given, str) else given if isinstance(given, Sequence) else []
-    return any(item in names for item in items)
-
-
-@old_positions(
-    "half", "models", "runs", "seed", "stretch", "quick", "against", "workers", "out", "progress", "feedback"
-)  # fmt: skip
-@old_order("policies", "problems", when=_policies_first)
 def arena(
     problems: str | Sequence[str] | None = None,
     policies: Policy | str | Sequence[Policy | str] | None = None,
@@ -239,12 +224,16 @@ def arena(
     workers = worker_count(workers)
     tables, tell = [], as_progress(progress)
     with local_pool(workers) if executor is None and workers > 1 else contextlib.nullcontext(executor) as pool:
-        for place, (entry, world, horizon) in enumerate(worlds):
+        for index, (entry, world, horizon) in enumerate(worlds):
 
-            def report(finished: int, total: int, before: int = place * each) -> None:
+            def report(finished: int, total: int, before: int = index * each) -> None:
                 tell(before + finished, each * len(worlds))
 
-            told = [player.with_known(told_wrongly(world) | world.known()) for player in players] if lists else players
+            told = (
+                [player.with_known(assumed_examination(world) | world.known()) for player in players]
+                if lists
+                else players
+            )
             study = simulate(
                 world, told, horizon, runs=runs, seed=seed, workers=workers, checkpoints=[horizon], executor=pool,
                 out=None if out is None else Path(out) / "runs" / _folder(world, horizon, late), progress=report,
@@ -283,13 +272,10 @@ def _rows(summary: pl.DataFrame, entry: ArenaProblem, world: Problem, horizon: i
 
 
 def _chosen(
-    names: Sequence[str] | None,
-    half: Half | None,
-    models: str | Path | None,
-    field: Sequence[ArenaProblem] = PROBLEMS,
-) -> list[ArenaProblem]:
-    if half not in (None, *typing.get_args(Half)):
-        raise InputError("half 'tune', 'report' or 'headlines'", half, "leave it out for both halves")
+    names: Sequence[str] | None, half: Half | None, models: str | Path | None, field: Sequence[ArenaProblem] = PROBLEMS,
+) -> list[ArenaProblem]:  # fmt: skip
+    if half is not None:
+        one_of("half", half, typing.get_args(Half))
     known = [entry.name for entry in field]
     for name in names or ():
         if name not in known:
@@ -311,7 +297,7 @@ def _chosen(
 
 
 def _players(
-    policies: Policy | str | Sequence[Policy | str] | None, against: str, plays: Plays, drifting: bool = False
+    policies: Policy | str | Sequence[Policy | str] | None, against: str, plays: DecisionKind, drifting: bool = False
 ) -> list[Policy]:
     if policies is None:
         left_out = _LEFT_OUT if drifting else (*_LEFT_OUT, *_FOR_CHANGES)
@@ -321,16 +307,13 @@ def _players(
     reference = as_policy(against)
     players = given if reference in given else [reference, *given]
     for player in players:
-        player.check_plays(plays, _SHAPES[plays], "the arena")
+        player.check_kind(plays, _SHAPES[plays], "the arena")
     return players
 
 
-def _can_play(policy: Policy, plays: Plays) -> bool:
+def _can_play(policy: Policy, plays: DecisionKind) -> bool:
     """Tell whether a policy can play the arena's problems, which say nothing of a visitor beforehand."""
-    if not same_kind(policy.plays, plays, _SHAPES[plays]):
-        return False
-    told = policy.with_horizon(1_000).with_known({"examination": (1.0, 1.0)})
-    return not needs_context(type(told.start(*_SHAPES[plays])))
+    return same_kind(policy.decision_kind, plays, _SHAPES[plays]) and not policy.uses_context
 
 
 def _horizon(entry: ArenaProblem, stretch: int, quick: bool) -> int:

@@ -3,19 +3,31 @@
 They come in two fixed halves of the same kinds: a policy is tuned on one half and reported on the other. A *trap* is a
 problem on which a policy can stay with a wrong row or column for long; there the tail of the regret matters. A third
 part, as large as a half, is like real tests of headlines and images: many clicks are needed there to learn a little.
+
+* Lists (``rankone arena --lists``): each belongs to a *world*, how visitors read and click; a policy made for one world
+  plays in all of them. In the two traps the first position is not the one at which an item is worth most.
+* Two to eight factors (``--factors``): best click rates of 1 % to 81 %; in some, two levels are better together than
+  their product says, in others effects are added. Traps are hard to get to by single changes, or mislead pooling.
+* Worlds that change (``--drifting``): sudden changes, slow drift, days and weeks of the whole site, levels that wear
+  out, published rates. In a trap there is no reason to restart or to forget. Changes and drift are spread over the
+  horizon that is played, also a quick or a stretched one; days are as long as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from rankone.numerics.seeds import generator
-from rankone.problems import Problem, RankOne, as_problem
+from rankone.problems import Problem, Product, RankOne, as_problem
+from rankone.problems.lists import DCM, PBM
+from rankone.problems.lists.base import ListProblem, low_rates
+from rankone.problems.lists.pbm import examined
 
 Half = Literal["tune", "report", "headlines"]
 
@@ -42,7 +54,7 @@ def _spec(text: str) -> Callable[[], RankOne]:
     return lambda: as_problem(text)
 
 
-def _lines(rows: npt.ArrayLike, cols: npt.ArrayLike) -> Callable[[], RankOne]:
+def _rows_and_cols(rows: npt.ArrayLike, cols: npt.ArrayLike) -> Callable[[], RankOne]:
     return lambda: RankOne(np.asarray(rows, np.float64), np.asarray(cols, np.float64))
 
 
@@ -63,20 +75,26 @@ PROBLEMS: tuple[ArenaProblem, ...] = (
     ArenaProblem("needle-high", 50_000, "report", _spec("needle:16x16:p=0.7,gap=0.2")),
     ArenaProblem("extreme-needle-8", 20_000, "tune", _spec("needle:8x8:p=0,gap=0.7")),
     ArenaProblem("extreme-needle-16", 50_000, "report", _spec("needle:16x16:p=0,gap=0.5")),
-    ArenaProblem("near-tie-8", 100_000, "tune", _lines([0.6, 0.57] + [0.3] * 6, [0.6, 0.57] + [0.3] * 6)),
-    ArenaProblem("near-tie-16", 100_000, "report", _lines(np.linspace(0.5, 0.35, 16), np.linspace(0.5, 0.35, 16))),
-    ArenaProblem("trap-6", 20_000, "tune", _lines([0.9, 0.8] + [0.1] * 4, [0.9] + [0.05] * 5), trap=True),
-    ArenaProblem("trap-10", 50_000, "report", _lines([0.9, 0.85] + [0.1] * 8, [0.8, 0.7] + [0.05] * 8), trap=True),
-    ArenaProblem("trap-16", 50_000, "tune", _lines([0.9, 0.8] + [0.1] * 14, [0.9] + [0.05] * 15), trap=True),
-    ArenaProblem("trap-12-dim", 50_000, "report", _lines([0.9] + [0.3] * 11, [0.3, 0.25] + [0.02] * 10), trap=True),
-    ArenaProblem("one-row-20", 50_000, "tune", _lines([0.5], np.linspace(0.8, 0.2, 20)), trap=True),
-    ArenaProblem("one-column-50", 50_000, "report", _lines(np.linspace(0.9, 0.1, 50), [0.4]), trap=True),
-    ArenaProblem("tiny-8", 200_000, "tune", _lines(np.linspace(0.1, 0.02, 8), np.linspace(0.1, 0.02, 8))),
+    ArenaProblem("near-tie-8", 100_000, "tune", _rows_and_cols([0.6, 0.57] + [0.3] * 6, [0.6, 0.57] + [0.3] * 6)),
+    ArenaProblem(
+        "near-tie-16", 100_000, "report", _rows_and_cols(np.linspace(0.5, 0.35, 16), np.linspace(0.5, 0.35, 16))
+    ),
+    ArenaProblem("trap-6", 20_000, "tune", _rows_and_cols([0.9, 0.8] + [0.1] * 4, [0.9] + [0.05] * 5), trap=True),
+    ArenaProblem(
+        "trap-10", 50_000, "report", _rows_and_cols([0.9, 0.85] + [0.1] * 8, [0.8, 0.7] + [0.05] * 8), trap=True
+    ),
+    ArenaProblem("trap-16", 50_000, "tune", _rows_and_cols([0.9, 0.8] + [0.1] * 14, [0.9] + [0.05] * 15), trap=True),
+    ArenaProblem(
+        "trap-12-dim", 50_000, "report", _rows_and_cols([0.9] + [0.3] * 11, [0.3, 0.25] + [0.02] * 10), trap=True
+    ),
+    ArenaProblem("one-row-20", 50_000, "tune", _rows_and_cols([0.5], np.linspace(0.8, 0.2, 20)), trap=True),
+    ArenaProblem("one-column-50", 50_000, "report", _rows_and_cols(np.linspace(0.9, 0.1, 50), [0.4]), trap=True),
+    ArenaProblem("tiny-8", 200_000, "tune", _rows_and_cols(np.linspace(0.1, 0.02, 8), np.linspace(0.1, 0.02, 8))),
     ArenaProblem("tiny-needle-16", 200_000, "report", _spec("needle:16x16:p=0.02,gap=0.06")),
     ArenaProblem("ranking-800", 100_000, "tune", _ranking(800, attraction=0.2, decay=0.3)),
     ArenaProblem("ranking-800-rare", 200_000, "report", _ranking(800, attraction=0.02, decay=0.5)),
-    ArenaProblem("two-by-two", 10_000, "tune", _lines([0.7, 0.5], [0.6, 0.5])),
-    ArenaProblem("two-by-two-close", 20_000, "report", _lines([0.5, 0.48], [0.9, 0.85])),
+    ArenaProblem("two-by-two", 10_000, "tune", _rows_and_cols([0.7, 0.5], [0.6, 0.5])),
+    ArenaProblem("two-by-two-close", 20_000, "report", _rows_and_cols([0.5, 0.48], [0.9, 0.85])),
     ArenaProblem("uniform-16", 50_000, "tune", _spec("random:16x16:seed=1")),
     ArenaProblem("uniform-4x64", 50_000, "report", _spec("random:4x64:seed=2")),
     ArenaProblem("headlines-2x2", 200_000, "headlines", _spec("headlines:2x2:seed=1")),
@@ -90,4 +108,156 @@ PROBLEMS: tuple[ArenaProblem, ...] = (
     ArenaProblem("headlines-6x6", 300_000, "headlines", _spec("headlines:6x6:seed=9")),
     ArenaProblem("headlines-8x4", 300_000, "headlines", _spec("headlines:8x4:seed=10")),
     ArenaProblem("headlines-12x12", 500_000, "headlines", _spec("headlines:12x12:seed=11")),
+)
+
+
+#: The worlds, by the name that tables use, and what is special about each.
+WORLDS = {
+    "cascade": "read from the top, up to the first click",
+    "pbm": "positions examined less and less",
+    "pbm, any order": "positions examined in another order than from the top",
+    "dcm": "several clicks; after each some leave",
+    "dcm, rising": "several clicks; further down more leave",
+}
+STANDARD = (0.3, 0.2, 0.15, 0.15, 0.15, 0.1, 0.05, 0.05, 0.01, 0.01)  # with ties, on purpose
+
+
+def _low_rates(kind: type[PBM] | type[DCM], n_items: int, positions: Sequence[float], mean: float) -> Problem:
+    return kind(low_rates(n_items, len(positions), mean, seed=1), positions)
+
+
+def _of_lists(name: str, world: str, half: Half, horizon: int, make: Callable[[], Problem]) -> ArenaProblem:
+    return ArenaProblem(name, horizon, half, make, trap=world in ("pbm, any order", "dcm, rising"), world=world)
+
+
+_CAROUSEL = (0.5, 0.9, 0.9, 0.5, 1.0, 1.0, 0.4, 0.6, 0.6, 0.4)  # two lines of a grid: the middle is seen most
+_RISING_10 = tuple(np.linspace(0.1, 0.9, 10).round(2).tolist())
+
+LIST_PROBLEMS: tuple[ArenaProblem, ...] = (
+    _of_lists("cascade-10x5", "cascade", "tune", 20_000, partial(as_problem, "cascade-low:10x5")),
+    _of_lists("cascade-10x3-close", "cascade", "report", 20_000, partial(as_problem, "cascade:10x3:p=0.2,gap=0.05")),
+    _of_lists("cascade-100x5", "cascade", "report", 20_000, partial(as_problem, "cascade-low:100x5")),
+    _of_lists("cascade-1000x10", "cascade", "tune", 10_000, partial(as_problem, "cascade-low:1000x10:mean=0.03")),
+    _of_lists("pbm-10x5", "pbm", "report", 20_000, partial(as_problem, "pbm-low:10x5")),
+    _of_lists("pbm-10x5-ties", "pbm", "tune", 20_000, lambda: PBM(STANDARD, (1.0, 0.75, 0.6, 0.3, 0.1))),
+    _of_lists("pbm-10x3-steep", "pbm", "report", 20_000, lambda: PBM(np.linspace(0.5, 0.14, 10), (1.0, 0.2, 0.1))),
+    _of_lists("pbm-100x5", "pbm", "tune", 20_000, partial(as_problem, "pbm-low:100x5")),
+    _of_lists("pbm-1000x10-rare", "pbm", "report", 10_000, partial(as_problem, "pbm-low:1000x10:mean=0.02")),
+    _of_lists(
+        "pbm-10x5-middle", "pbm, any order", "tune", 20_000, partial(_low_rates, PBM, 10, (0.3, 0.6, 1, 0.6, 0.3), 0.06)
+    ),
+    _of_lists("pbm-10x3-last", "pbm, any order", "report", 20_000, partial(_low_rates, PBM, 10, (0.3, 0.6, 1.0), 0.1)),
+    _of_lists("pbm-100x10-grid", "pbm, any order", "tune", 20_000, partial(_low_rates, PBM, 100, _CAROUSEL, 0.06)),
+    _of_lists("dcm-10x5", "dcm", "tune", 20_000, partial(as_problem, "dcm-low:10x5")),
+    _of_lists("dcm-100x3", "dcm", "report", 20_000, partial(as_problem, "dcm-low:100x3")),
+    _of_lists(
+        "dcm-10x5-rising", "dcm, rising", "report", 20_000,
+        partial(_low_rates, DCM, 10, (0.2, 0.35, 0.5, 0.65, 0.8), 0.1),
+    ),
+    _of_lists("dcm-100x10-rising", "dcm, rising", "tune", 20_000, partial(_low_rates, DCM, 100, _RISING_10, 0.06)),
+)  # fmt: skip
+
+
+def random_loss(problem: Problem) -> float:
+    """Return what a random list loses on average: the mean of 4,000, as not every world has a formula for it."""
+    assert isinstance(problem, ListProblem)
+    rng = generator(0, "arena lists", problem.digest)
+    lists = (rng.permutation(problem.n_items)[: problem.n_positions].tolist() for _ in range(4_000))
+    return problem.best_value - float(np.mean([problem.value(shown) for shown in lists]))
+
+
+def assumed_examination(problem: Problem) -> dict[str, tuple[float, ...]]:
+    """Return what policies that have to be told something are told in a world that has no such thing.
+
+    >>> assumed_examination(as_problem("cascade:4x2"))
+    {'examination': (1.0, 0.96)}
+    """
+    assert isinstance(problem, ListProblem)
+    return {"examination": tuple(examined(problem.n_positions))}
+
+
+def effects(sizes: Sequence[int], seed: int, rate: float = 0.05, spread: float = 0.3) -> Product:
+    """Return a problem of random log effects whose best combination is clicked at a given rate.
+
+    >>> effects([4, 5, 3], seed=1).shape
+    (4, 5, 3)
+    """
+    drawn = [np.exp(spread * generator(seed, "practical", index).standard_normal(n)) for index, n in enumerate(sizes)]
+    parts: dict[str, Any] = {f"factor {index + 1}": values / values.max() for index, values in enumerate(drawn)}
+    parts["factor 1"] = rate * parts["factor 1"]
+    return Product(parts)
+
+
+def second_best_together(times: float) -> Product:
+    """Return a problem where two levels, each second best, are clicked so many times more often together."""
+    parts = {name: [0.6, 0.5, 0.3, 0.2] for name in "abc"}
+    return Product(parts, interactions={("a", "b"): {("a 2", "b 2"): times}})
+
+
+def added(sizes: Sequence[int], base: float, step: float) -> Product:
+    """Return a problem where each level adds to the click rate, the first one most."""
+    parts = {f"factor {index + 1}": step * np.linspace(1.0, 0.0, size) for index, size in enumerate(sizes)}
+    return Product(parts, scale="additive", base=base)
+
+
+def _of_factors(
+    name: str, half: Half, make: Callable[[], Problem], horizon: int = 20_000, trap: bool = False
+) -> ArenaProblem:
+    return ArenaProblem(name, horizon, half, make, trap=trap)
+
+
+_TRAP = {"a": [0.9, 0.8] + [0.1] * 6, "b": [0.9] + [0.05] * 7, "c": [1.0] + [0.3] * 7}
+_DIM_TRAP = {"a": [0.9] + [0.3] * 5, "b": [0.5, 0.45] + [0.05] * 4, "c": [0.8, 0.7] + [0.1] * 4}
+
+FACTOR_PROBLEMS: tuple[ArenaProblem, ...] = (
+    _of_factors("needle-4x4x4", "tune", partial(as_problem, "needle:4x4x4")),
+    _of_factors("needle-10x10x10", "report", partial(as_problem, "needle:10x10x10")),
+    _of_factors("effects-4x5x3", "tune", partial(effects, [4, 5, 3], 1)),
+    _of_factors("effects-4x4x4x4", "report", partial(effects, [4, 4, 4, 4], 2)),
+    _of_factors("product-6x6x6", "tune", partial(as_problem, "product:6x6x6:seed=1")),
+    _of_factors("effects-10x10x10-often", "report", partial(effects, [10, 10, 10], 3, rate=0.3)),
+    _of_factors("effects-2^8", "tune", partial(effects, [2] * 8, 1)),
+    _of_factors("needle-2^8", "report", partial(as_problem, "needle:2x2x2x2x2x2x2x2")),
+    _of_factors("effects-5x5x5-high", "tune", partial(effects, [5, 5, 5], 5, rate=0.7)),
+    _of_factors("effects-3^5-rare", "report", partial(effects, [3] * 5, 4, rate=0.01), horizon=50_000),
+    _of_factors("together-1.2", "tune", partial(second_best_together, 1.2), trap=True),
+    _of_factors("together-1.5", "report", partial(second_best_together, 1.5), trap=True),
+    _of_factors("added-4x4x4", "tune", partial(added, [4, 4, 4], base=0.02, step=0.01), horizon=50_000),
+    _of_factors("added-3x3x3x3-high", "report", partial(added, [3] * 4, base=0.2, step=0.1)),
+    _of_factors("random-16x16", "tune", partial(as_problem, "random:16x16:seed=5")),
+    _of_factors("product-8x8", "report", partial(as_problem, "product:8x8:seed=2")),
+    _of_factors("trap-8x8x8", "tune", partial(Product, _TRAP), trap=True),
+    _of_factors("trap-6x6x6-dim", "report", partial(Product, _DIM_TRAP), trap=True),
+)
+
+
+_DRIFTING_HORIZON = 100_000
+
+
+def _world(spec: str, span: int) -> Problem:
+    return as_problem(spec.format(span=span))
+
+
+def _drifting(name: str, half: Half, spec: str, trap: bool = False) -> ArenaProblem:
+    spread = partial(_world, spec)
+    return ArenaProblem(name, _DRIFTING_HORIZON, half, partial(spread, _DRIFTING_HORIZON), trap=trap, spread=spread)
+
+
+DRIFTING_PROBLEMS: tuple[ArenaProblem, ...] = (
+    _drifting("changes-8", "tune", "random:8x8:low=0.3,seed=1|changes=3,span={span}"),
+    _drifting("changes-8-other", "report", "random:8x8:low=0.3,seed=2|changes=3,span={span},seed=1"),
+    _drifting("needle-moves-8", "tune", "needle:8x8|changes=3,span={span}"),
+    _drifting("needle-moves-16", "report", "needle:16x16|changes=2,span={span}"),
+    _drifting("changes-rare-clicks", "tune", "headlines:4x4:rate=0.05,spread=0.5|changes=2,span={span}"),
+    _drifting("changes-rare-clicks-6", "report", "headlines:6x6:rate=0.05,spread=0.5|changes=2,span={span}"),
+    _drifting("drift-6", "tune", "random:6x6:low=0.3,seed=3|drift=3,span={span}"),
+    _drifting("drift-8", "report", "random:8x8:low=0.3,seed=4|drift=2,span={span}"),
+    _drifting("yahoo-slow", "tune", "yahoo-slow:5x3:span={span}"),
+    _drifting("yahoo-abrupt", "report", "yahoo-abrupt:6x3:span={span}"),
+    _drifting("wears-out-6", "tune", "random:6x6:low=0.3,seed=5|wear=20000"),
+    _drifting("wears-out-8", "report", "random:8x8:low=0.3,seed=6|wear=30000"),
+    _drifting("steady-8", "tune", "random:8x8:low=0.3,seed=7", trap=True),
+    _drifting("steady-needle-8", "report", "needle:8x8", trap=True),
+    _drifting("days-8", "tune", "random:8x8:low=0.3,seed=8|daily=0.6", trap=True),
+    _drifting("days-and-weeks-8", "report", "random:8x8:low=0.3,seed=9|daily=0.6,weekly=0.3", trap=True),
 )

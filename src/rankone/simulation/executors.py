@@ -1,4 +1,5 @@
-"""Carrying out units of work: in this process, in local processes, or on any `concurrent.futures.Executor`."""
+"""Carrying out units of work: in this process, in local processes, or on any `concurrent.futures.Executor` (a Dask
+cluster)."""
 
 from __future__ import annotations
 
@@ -10,13 +11,14 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from multiprocessing import resource_tracker
 from typing import Any, cast
 
 import cloudpickle
 
-from rankone.errors import InputError, RankoneError, WorkerError
-from rankone.simulation.scheduling import Units
-from rankone.simulation.work_unit import Run, Unit, do
+from rankone.child_processes import SAFE_PATH, safe_path
+from rankone.errors import InputError, MissingExtra, RankoneError, WorkerError
+from rankone.simulation.work_unit import Run, Unit, Units, do
 from rankone.specs import whole_number
 
 _PATIENCE = 1.0  # seconds: a signal that another thread took is heard when a wait ends
@@ -136,7 +138,10 @@ def local_pool(workers: int) -> Iterator[Executor]:
     """Local processes. Loky's start without importing the user's script again, so a script needs no main guard."""
     from loky import ProcessPoolExecutor
 
-    pool = ProcessPoolExecutor(max_workers=workers, initializer=_end_with, initargs=(os.getpid(),))
+    with safe_path():  # the workers take it from `env`; what cleans up after them is started here
+        pool = ProcessPoolExecutor(max_workers=workers, initializer=_end_with, initargs=(os.getpid(),), env=SAFE_PATH)
+        if os.name == "posix":
+            resource_tracker.ensure_running()
     try:
         yield pool
     except BaseException:  # Ctrl-C included: runs in progress are given up, finished ones are kept
@@ -158,3 +163,42 @@ def _end_with(parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+_SECONDS_TO_ANSWER = 10
+
+
+@contextlib.contextmanager
+def cluster(address: str, timeout: float = _SECONDS_TO_ANSWER) -> Iterator[Executor]:
+    """Connect to the scheduler at ``tcp://host:port`` and yield an executor for `rankone.simulate`.
+
+    Args:
+        address: where the scheduler listens.
+        timeout: seconds that it has to answer.
+    """
+    try:
+        import distributed
+        from distributed.comm import addressing, registry
+    except ImportError:
+        raise MissingExtra("a study on a cluster", "cluster") from None
+    dask: Any = distributed
+    try:  # a client that is given such an address is half made, and takes a while to go
+        scheme, place = addressing.parse_address(address)
+        registry.get_backend(scheme)
+        addressing.parse_host_port(place)
+    except ValueError as error:
+        raise InputError(
+            "an address like tcp://host:port", f"{address} ({error})", "ask the scheduler for it"
+        ) from None
+    try:
+        client = dask.Client(address, timeout=timeout, set_as_default=False)
+    except OSError as error:
+        raise WorkerError(
+            f"a Dask scheduler at {address}",
+            f"no answer within {timeout:g} s",
+            "start one with `dask scheduler`, or check the address",
+        ) from error
+    try:
+        yield client.get_executor()
+    finally:
+        client.close()

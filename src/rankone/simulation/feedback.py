@@ -8,21 +8,18 @@ the batch in which it is due; it is told before the first decision after that. S
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 from typing import get_type_hints
 
-from rankone.deprecation import old_positions
 from rankone.errors import InputError
 from rankone.kernels.feedback import Late, Scratch
-from rankone.specs import is_number, parse_settings, value_text, whole_number
+from rankone.specs import number_in, parse_settings, value_text, whole_number
 
 IMMEDIATE = "immediate"
 # Which parameters each word of the language takes.
 _WORDS = {IMMEDIATE: (), "delay": ("steps", "mean"), "batch": ("size",)}
 
 
-@old_positions()
 @dataclass(frozen=True, kw_only=True)
 class Feedback:
     """When outcomes come back.
@@ -43,8 +40,7 @@ class Feedback:
     def __post_init__(self) -> None:
         whole_number("steps of delay", self.steps, least=0)
         whole_number("a batch size", self.size)
-        if not is_number(self.mean) or not 0 <= self.mean < math.inf:
-            raise InputError("a mean delay of at least 0", self.mean, "try delay:mean=100")
+        number_in("delay:mean", self.mean, "[0, inf)", example=100)
 
     @property
     def is_immediate(self) -> bool:

@@ -42,7 +42,7 @@ class Point(NamedTuple):
         return {**self.values, **facts, **self.values}
 
 
-class Plan(NamedTuple):
+class Points(NamedTuple):
     """The points of a sweep, what is known of them before they are played, and what to draw against."""
 
     points: list[Point]
@@ -50,14 +50,14 @@ class Plan(NamedTuple):
     x: str
 
 
-def plan(
+def lay_out(
     problems: Problem | str | Path | Sequence[Problem | str | Path],
     policies: Policy | str | Sequence[Policy | str],
     horizon: int | str | Sequence[int | str],
     grid: Grid,
     feedback: Feedback | str | Sequence[Feedback | str] = IMMEDIATE,
     x: str | None = None,
-) -> Plan:
+) -> Points:
     """Lay out a sweep and refuse what cannot be played or drawn, before anything is played."""
     if not isinstance(grid, Mapping) or not grid:
         raise InputError("a grid of at least one name with values", grid, "try grid={'k': [8, 16, 32]}")
@@ -66,7 +66,7 @@ def plan(
     if x is None:
         varied = [name for name in numbers(facts) if facts[name].n_unique() > 1]
         x = next(iter(varied), "horizon")
-    return Plan(found, facts, checked_x(x, facts))
+    return Points(found, facts, checked_x(x, facts))
 
 
 def numbers(facts: pl.DataFrame) -> list[str]:
@@ -87,12 +87,9 @@ def several(given: Any) -> list[Any]:
 
 
 def points(
-    grid: Grid,
-    problems: Iterable[Problem | str | Path],
-    policies: Iterable[Policy | str],
-    horizons: Iterable[int | str],
-    feedbacks: Iterable[Feedback | str],
-) -> Iterator[Point]:
+    grid: Grid, problems: Iterable[Problem | str | Path], policies: Iterable[Policy | str],
+    horizons: Iterable[int | str], feedbacks: Iterable[Feedback | str],
+) -> Iterator[Point]:  # fmt: skip
     """Yield every point of the grid."""
     combined = list(itertools.product(problems, policies, horizons, feedbacks))
     check_grid(grid, {text for entry in combined for text in entry if isinstance(text, str)})
@@ -110,16 +107,12 @@ def points(
         values = dict(zip(grid, chosen, strict=True))
         for world_text, player_text, horizon, late in combined:
             world, player = made(as_problem, world_text, values), made(as_policy, player_text, values)
-            player.check_plays(world.asks_for, world.shape, f"the problem {world.name}")
+            player.check_kind(world.decision_kind, world.shape, f"the problem {world.name}")
             yield Point(
-                values,
-                world,
-                player,
-                made(_horizon, horizon, values),
-                made(as_feedback, late, values),
+                values, world, player, made(_horizon, horizon, values), made(as_feedback, late, values),
                 world_text if isinstance(world_text, str) else world.name,
                 player_text if isinstance(player_text, str) else player.label,
-            )
+            )  # fmt: skip
 
 
 def check_grid(grid: Grid, texts: Iterable[str]) -> None:

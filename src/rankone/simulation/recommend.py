@@ -3,16 +3,67 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
 
 from rankone.clicks.models.base import ClickModel
-from rankone.deprecation import old_arguments
 from rankone.errors import InputError
 from rankone.notebook import Shown
 from rankone.policies import Policy, as_policy
 from rankone.policies.engines.insurance import MOST_INSURED
 from rankone.simulation.feedback import Feedback, as_feedback
-from rankone.simulation.recommend_lists import advice_for
-from rankone.specs import as_whole_number
+from rankone.specs import as_whole_number, one_of
+from rankone.wording.numbers import percent
+
+FeedbackModel = Literal["cascade", "dcm", "pbm", "unknown"]
+
+
+class ListAdvice(NamedTuple):
+    """What to play, and why; with a proven bound, and without."""
+
+    least: str
+    why: str
+    proven: str
+    why_proven: str
+
+
+#: Where the arena has shown it. With 100 displays an item all Thompson samplers still try everything.
+_ENOUGH = "where every item can be shown 600 times or more"
+_PROVEN_PBM = "its bound on regret needs no knowledge of positions, not even their order; outcomes at once"
+#: By feedback model: what had the least regret in that world of the arena, and what has a bound.
+ADVICE: dict[FeedbackModel, ListAdvice] = {
+    "cascade": ListAdvice(
+        "cascade-ts", f"reads each list down to its first click: the least regret in the arena's cascades {_ENOUGH}",
+        "cascade-kl-ucb", "bounds its regret where lists are read down to the first click; outcomes at once",
+    ),
+    "dcm": ListAdvice(
+        "dcm-ts", f"learns from each list down to its last click: the least regret in the arena {_ENOUGH}; say from "
+        "which positions most leave satisfied",
+        "dcm-kl-ucb", "bounds its regret where clicks depend on each other as in the model; outcomes at once",
+    ),
+    "pbm": ListAdvice(
+        "gibbs-ts", "learns attraction and examination together, in any order of positions: the least regret in the "
+        f"arena {_ENOUGH}; no bound is proven",
+        "grab", _PROVEN_PBM,
+    ),
+    "unknown": ListAdvice(
+        "gibbs-ts", f"did well in every world of the arena {_ENOUGH}, also if its model is wrong, unless visitors "
+        "leave more often further down; no bound is proven",
+        "toprank", "its bound holds in any model in which better items and higher positions are never clicked less",
+    ),
+}  # fmt: skip
+
+
+def advice_for(feedback_model: str, guarantee: bool) -> tuple[str, str]:
+    """Return the policy for a way in which lists are read, and why.
+
+    >>> advice_for("pbm", guarantee=False)[0]
+    'gibbs-ts'
+    """
+    known = list(get_args(FeedbackModel))
+    one_of("feedback_model", feedback_model, known)
+    advice = ADVICE[feedback_model]  # type: ignore[index]
+    return (advice.proven, advice.why_proven) if guarantee else (advice.least, advice.why)
+
 
 # Figures of the table in docs/which-policy.md, against which a test holds them: the regret of uts as a share of
 # rank1elim-kl's, and what late outcomes add to thompson's.
@@ -32,7 +83,6 @@ class Recommendation(Shown):
         return f"{self.policy}: {self.why}"
 
 
-@old_arguments(rank_one="rank1")
 def recommend(
     model: ClickModel | None = None,
     *,
@@ -89,17 +139,8 @@ def recommend(
     late = not as_feedback(feedback).is_immediate
     if rank1 not in (True, False, None):
         raise InputError("rank1 as True, False or None", rank1, "say None if nobody knows")
-    if changes and stages_only:
-        raise InputError("changes or stages_only", "both", "leave one out: a fixed plan cannot follow a change")
-    if changes and rank1 is False:
-        why = (
-            "needs no structure; starts anew when it notices that the rate of a pair has changed, be it with all others"
-        )
-        return _horizon_filled("glr-kl-ucb", why, horizon)
     if changes:  # no bound that holds while nothing changes is of use then
-        return _advice(
-            "glr-uts", "notices when another pair becomes the best and starts anew; no policy here has a bound"
-        )
+        return _for_changes(rank1, stages_only, horizon)
     if rank1 is None and not (guarantee or stages_only):
         return _insured(combinations)
     if rank1 and (guarantee or stages_only) and horizon is not None:
@@ -108,17 +149,34 @@ def recommend(
         return _advice("rank1elim-kl-anytime", "fixed stages that need no horizon")
     if guarantee and not late:
         return _advice("kl-ucb", "bounds its regret pair by pair, without a horizon and for pairs of any structure")
-    unproven = "; no policy here has a bound for late outcomes and no horizon" if guarantee else ""
+    return _steady(bool(rank1), late, "; no policy here has a bound for late outcomes and no horizon" * guarantee)
+
+
+def _for_changes(rank1: bool | None, stages_only: bool, horizon: int | None) -> Recommendation:
+    """Recommend a policy for worlds that change."""
+    if stages_only:
+        raise InputError("changes or stages_only", "both", "leave one out: a fixed plan cannot follow a change")
+    if rank1 is not False:
+        why = "notices when another pair becomes the best and starts anew; no policy here has a bound"
+        return _advice("glr-uts", why)
+    why = "needs no structure; starts anew when it notices that the rate of a pair has changed, be it with all others"
+    return _horizon_filled("glr-kl-ucb", why, horizon)
+
+
+def _steady(rank1: bool, late: bool, unproven: str) -> Recommendation:
+    """Recommend what has the least regret where nothing changes."""
     if not rank1:
-        cost = f"; outcomes 1,000 decisions late added {THOMPSON_LATE:.0%} to its regret in the arena" if late else ""
-        return _advice("thompson", f"needs no structure and no horizon{cost}{unproven}")
-    if late:
-        experience = (
-            f"in the arena it had {LATE_SHARE:.2f} of rank1elim-kl's regret where outcomes came 1,000 decisions late, "
-            f"and {BATCHES_SHARE:.2f} of it in batches of 10,000"
+        cost = (
+            f"; outcomes 1,000 decisions late added {percent(THOMPSON_LATE)} to its regret in the arena" if late else ""
         )
-        return _advice("uts", f"spreads its choices while it waits: {experience}{unproven}")
-    return _advice("uts", "least regret of the proven policies in the arena, with or without a horizon")
+        return _advice("thompson", f"needs no structure and no horizon{cost}{unproven}")
+    if not late:
+        return _advice("uts", "least regret of the proven policies in the arena, with or without a horizon")
+    experience = (
+        f"in the arena it had {LATE_SHARE:.2f} of rank1elim-kl's regret where outcomes came 1,000 decisions late, "
+        f"and {BATCHES_SHARE:.2f} of it in batches of 10,000"
+    )
+    return _advice("uts", f"spreads its choices while it waits: {experience}{unproven}")
 
 
 def _insured(combinations: int | None) -> Recommendation:

@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from rankone.compiling.compiled import source_key
-from rankone.deprecation import old_positions
 from rankone.errors import InputError
-from rankone.kernels.policy import check_context
+from rankone.numerics.arrays import Ints
 from rankone.policies import Policy, as_policy
 from rankone.problems import Problem, as_problem
 from rankone.problems.base import problem_to_dict
@@ -24,19 +22,16 @@ from rankone.problems.registry import is_table
 from rankone.progress import Progress, as_progress
 from rankone.simulation.executors import as_executor, carry_out, worker_count
 from rankone.simulation.feedback import Feedback, as_feedback
-from rankone.simulation.provenance import made_with, read_about
-from rankone.simulation.scheduling import Units
-from rankone.simulation.store import RunStore
+from rankone.simulation.store import RunStore, made_with, read_about
 from rankone.simulation.study import Study
-from rankone.simulation.work_unit import Run, modules_of, ready_for, start_on
-from rankone.specs import as_seed, as_whole_number, whole_number
+from rankone.simulation.work_unit import Run, Units, modules_of, ready_for, start_on
+from rankone.specs import as_seed, as_whole_number, one_of, whole_number
 
 OnStop = Literal["return", "raise"]
 
 MOST_STEPS = 10**15  # step numbers stay exact as floats
 
 
-@old_positions("runs", "seed", "workers", "checkpoints", "out", "executor", "progress", "feedback")
 def simulate(
     problems: Problem | str | Path | Sequence[Problem | str | Path],
     policies: Policy | str | Sequence[Policy | str],
@@ -78,8 +73,7 @@ def simulate(
     >>> study.summary()["runs"].to_list()
     [2]
     """
-    if on_stop not in typing.get_args(OnStop):
-        raise InputError("on_stop as 'return' or 'raise'", on_stop, "leave it out for 'return'")
+    one_of("on_stop", on_stop, typing.get_args(OnStop))
     worlds = _problems(problems)
     players = _policies(policies)
     late = as_feedback(feedback)
@@ -91,28 +85,24 @@ def simulate(
     for world in worlds:
         for player in players:  # bad parameters are refused here, not by a worker half-way
             try:
-                state = start_on(ready_for(player, world, horizon), world)
+                start_on(ready_for(player, world, horizon), world)
             except MemoryError as error:
                 do = "take fewer rows and columns, or a policy that keeps less"
                 raise InputError(
                     f"a problem that {player.label} can keep in memory", f"{world.name} ({error})", do
                 ) from None
-            check_context(type(state), world.n_context, f"the problem {world.name}")
+            player.check_context(world.n_context, f"the problem {world.name}")
     done: dict[tuple[str, str, int], Run] = {}
     wanted = len(worlds) * len(players) * runs
     with contextlib.ExitStack() as stack:
         store = None
         if out is not None:
             description = {
-                "horizon": int(steps[-1]),
-                "seed": seed,
-                "checkpoints": steps.tolist(),
+                "horizon": int(steps[-1]), "seed": seed, "checkpoints": steps.tolist(),
                 "problems": [problem_to_dict(world) for world in worlds],
-                "policies": [player.label for player in players],
-                "runs": runs,
-                **({} if late.is_immediate else {"feedback": late.label}),
-                **made_with(),
-            }
+                "policies": [player.label for player in players], "runs": runs,
+                **({} if late.is_immediate else {"feedback": late.label}), **made_with(),
+            }  # fmt: skip
             code = {
                 (world.digest, player.label): source_key(*modules_of(player, world))
                 for world in worlds
@@ -175,27 +165,27 @@ def listed(given: Any, one: tuple[type, ...], what: str, example: str) -> list[A
 
 
 def _problems(given: Problem | str | Path | Sequence[Problem | str | Path]) -> list[Problem]:
-    found = [as_problem(item) for item in listed(given, (Problem, str, Path), "problems", "needle:8x8")]
-    if not found:
+    result = [as_problem(item) for item in listed(given, (Problem, str, Path), "problems", "needle:8x8")]
+    if not result:
         raise InputError("at least one problem", "none", "try rankone.needle(32, 32)")
-    if len({world.name for world in found}) < len(found):
-        raise InputError("problems with distinct names", [world.name for world in found], "give each a name=")
-    if len({world.digest for world in found}) < len(found):
-        raise InputError("distinct problems", [world.name for world in found], "name each problem once")
-    return found
+    if len({world.name for world in result}) < len(result):
+        raise InputError("problems with distinct names", [world.name for world in result], "give each a name=")
+    if len({world.digest for world in result}) < len(result):
+        raise InputError("distinct problems", [world.name for world in result], "name each problem once")
+    return result
 
 
 def _policies(given: Policy | str | Sequence[Policy | str]) -> list[Policy]:
-    found = [as_policy(item) for item in listed(given, (Policy, str), "policies", "ucb1")]
-    if not found:
+    result = [as_policy(item) for item in listed(given, (Policy, str), "policies", "ucb1")]
+    if not result:
         raise InputError("at least one policy", "none", "try ['rank1elim-kl', 'ucb1']")
-    labels = [player.label for player in found]
+    labels = [player.label for player in result]
     if len(set(labels)) < len(labels):
         raise InputError("distinct policies", labels, "name each policy once")
-    return found
+    return result
 
 
-def checkpoint_steps(checkpoints: int | str | Sequence[int], horizon: int) -> npt.NDArray[np.int64]:
+def checkpoint_steps(checkpoints: int | str | Sequence[int], horizon: int) -> Ints:
     """Return the steps at which regret is recorded."""
     if isinstance(checkpoints, str):
         if checkpoints == "log":

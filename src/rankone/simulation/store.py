@@ -1,9 +1,10 @@
-"""Finished runs on disk, one line of JSON each, appended as they finish: a killed study loses only runs in progress."""
+"""Results on disk: finished runs, a line of JSON each, appended as they finish; and what made them, beside them."""
 
 from __future__ import annotations
 
 import json
 import os
+import platform
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -14,8 +15,7 @@ import numpy as np
 from rankone._version import __version__
 from rankone.errors import InputError
 from rankone.problems.base import problem_from_dict
-from rankone.simulation.earlier_releases import plays_alike
-from rankone.simulation.work_unit import Run
+from rankone.simulation.work_unit import Run, versions
 from rankone.writing import write_file, writing_under
 
 _FORMAT = "rankone-study-1"
@@ -103,8 +103,7 @@ class RunStore:
 def finished_runs(directory: Path, code: Mapping[tuple[str, str], str] | None = None) -> Iterator[tuple[str, str, Run]]:
     """Yield every finished run with the digest of its problem and the key of the sources that played it.
 
-    With `code`, the sources behind each problem and policy, only runs of these, or of an earlier release that plays
-    alike. Runs written before it was kept are left out.
+    With `code`, the sources behind each problem and policy, only runs of these.
     """
     path = directory / _RUNS
     if not path.exists():
@@ -114,11 +113,9 @@ def finished_runs(directory: Path, code: Mapping[tuple[str, str], str] | None = 
             if not line.endswith("\n"):  # a process was killed while it wrote
                 continue
             entry = _read(line, f"{path}, line {number}")
-            key = entry.pop("code", None)
-            if key is None:
-                continue
             try:
-                if code is not None and not plays_alike(key, code.get((entry["digest"], entry["policy"]))):
+                key = entry.pop("code")
+                if code is not None and key != code.get((entry["digest"], entry["policy"])):
                     continue
                 digest, regret = entry.pop("digest"), np.array(entry.pop("regret"))
                 run = Run(**entry, regret=regret)
@@ -149,3 +146,50 @@ def _names(problems: list[dict[str, Any]]) -> str:
 def _short(value: Any) -> str:
     text = f"{value:,}" if isinstance(value, int) else json.dumps(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def made_with() -> dict[str, dict[str, str]]:
+    """Return the versions behind a result and the machine it is made on; nothing that names a person or a host.
+
+    >>> sorted(made_with())
+    ['machine', 'versions']
+    """
+    machine = {
+        "Python": f"{platform.python_implementation()} {platform.python_version()}",
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "cores": str(os.cpu_count() or 1),
+    }
+    return {"versions": dict(versions()), "machine": machine}
+
+
+def write_about(directory: Path, kind: str, content: dict[str, Any]) -> None:
+    """Write ``KIND.json`` into a directory of results: what they are and where they come from."""
+    about = {"format": f"rankone-{kind}-1", **content, **made_with()}
+    write_file(directory / f"{kind}.json", json.dumps(about, indent=1, default=lambda number: number.item()))
+
+
+def read_about(directory: Path, kind: str) -> dict[str, Any]:
+    """Return what ``KIND.json`` of a directory says."""
+    path = directory / f"{kind}.json"
+    try:
+        about = dict(json.loads(path.read_text()))
+    except FileNotFoundError:
+        wanted = f"{'an' if kind == 'arena' else 'a'} {kind} in {directory}"
+        raise InputError(wanted, f"no {path.name} there", "name the directory that was given as out=") from None
+    except (OSError, ValueError, TypeError):
+        raise InputError(f"JSON in {path}", "a damaged text", f"make the {kind} again") from None
+    if about.get("format") != f"rankone-{kind}-1":
+        got = f"format {about.get('format')!r}"
+        raise InputError(f"format 'rankone-{kind}-1' in {path}", got, "use the version that wrote it")
+    return about
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or "unknown"

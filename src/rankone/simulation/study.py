@@ -14,18 +14,18 @@ import polars as pl
 from rankone.charts.chart import Chart
 from rankone.errors import InputError
 from rankone.notebook import Shown
+from rankone.numerics.arrays import Ints
 from rankone.policies import as_policy
 from rankone.problems import Problem
 from rankone.problems.base import problem_from_dict
 from rankone.simulation.feedback import AT_ONCE, Feedback, as_feedback
-from rankone.simulation.provenance import read_about
-from rankone.simulation.store import finished_runs
+from rankone.simulation.store import finished_runs, read_about
 from rankone.simulation.work_unit import Run
 from rankone.specs import amount
 from rankone.writing import write_file, write_table, writing_under
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    pass
 
 
 # What of a summary people look for, and under which names.
@@ -53,7 +53,7 @@ class Study(Shown):
         self,
         problems: Sequence[Problem],
         policies: Sequence[str],
-        checkpoints: npt.NDArray[np.int64],
+        checkpoints: Ints,
         runs: Sequence[Run],
         feedback: Feedback = AT_ONCE,
         *,
@@ -81,7 +81,7 @@ class Study(Shown):
         }
         steps = np.array(about["checkpoints"], dtype=np.int64)
         late, wanted = as_feedback(about.get("feedback")), len(problems) * len(about["policies"]) * about["runs"]
-        return cls(problems, about["policies"], steps, list(runs.values()), late, seed=about.get("seed"), wanted=wanted)
+        return cls(problems, about["policies"], steps, list(runs.values()), late, seed=about["seed"], wanted=wanted)
 
     def _sentence(self) -> str:
         when = "" if self.feedback.is_immediate else f", feedback {self.feedback}"
@@ -124,13 +124,10 @@ class Study(Shown):
                 "regret": [run.regret for run in self.runs],
             },
             schema={
-                "problem": pl.String,
-                "policy": pl.String,
-                "run": pl.Int64,
-                "step": pl.List(pl.Int64),
+                "problem": pl.String, "policy": pl.String, "run": pl.Int64, "step": pl.List(pl.Int64),
                 "regret": pl.List(pl.Float64),
             },
-        )
+        )  # fmt: skip
         return self._with_feedback(per_run.explode("step", "regret"))
 
     def _with_feedback(self, table: pl.DataFrame) -> pl.DataFrame:
@@ -155,17 +152,12 @@ class Study(Shown):
         )
         regret, seconds = pl.col("regret"), pl.col("seconds")
         table = final.group_by("problem", "policy", maintain_order=True).agg(
-            runs=pl.len(),
-            horizon=pl.lit(self.horizon),
-            regret_mean=regret.mean(),
-            regret_se=regret.std() / pl.len().sqrt(),
-            regret_median=regret.median(),
-            regret_p95=regret.quantile(0.95, "linear"),
-            regret_p99=regret.quantile(0.99, "linear"),
-            sync_points=pl.col("sync_points").mean(),
-            seconds=seconds.mean(),
+            runs=pl.len(), horizon=pl.lit(self.horizon), regret_mean=regret.mean(),
+            regret_se=regret.std() / pl.len().sqrt(), regret_median=regret.median(),
+            regret_p95=regret.quantile(0.95, "linear"), regret_p99=regret.quantile(0.99, "linear"),
+            sync_points=pl.col("sync_points").mean(), seconds=seconds.mean(),
             steps_per_second=self.horizon / seconds.mean(),
-        )
+        )  # fmt: skip
         return self._with_feedback(table)
 
     def only(self, policies: Sequence[str]) -> Study:
@@ -179,14 +171,9 @@ class Study(Shown):
         return Study(self.problems, policies, self.checkpoints, kept, self.feedback, seed=self.seed)
 
     def chart(
-        self,
-        of: Literal["regret", "factors"] = "regret",
-        *,
-        problem: str | None = None,
-        log_steps: bool = False,
-        log_regret: bool = False,
-        lower_bound: bool = True,
-    ) -> Chart:
+        self, of: Literal["regret", "factors"] = "regret", *, problem: str | None = None, log_steps: bool = False,
+        log_regret: bool = False, lower_bound: bool = True,
+    ) -> Chart:  # fmt: skip
         """Return the picture.
 
         Args:

@@ -13,7 +13,6 @@ from typing import Any
 import polars as pl
 
 from rankone.charts.chart import Chart
-from rankone.deprecation import old_positions
 from rankone.errors import InputError
 from rankone.notebook import Shown
 from rankone.numerics.power_law import fit_power_law
@@ -23,9 +22,9 @@ from rankone.problems.base import problem_to_dict
 from rankone.progress import Progress, as_progress
 from rankone.simulation.executors import local_pool, worker_count
 from rankone.simulation.feedback import Feedback
-from rankone.simulation.grid import Grid, Point, checked_x, plan, several
-from rankone.simulation.provenance import read_about, write_about
+from rankone.simulation.grid import Grid, Point, checked_x, lay_out, several
 from rankone.simulation.simulate import simulate
+from rankone.simulation.store import read_about, write_about
 from rankone.specs import amount, as_seed, as_whole_number
 from rankone.writing import write_table, writing_under
 
@@ -133,7 +132,6 @@ class Sweep(Shown):
             self.chart(title=title, theory=theory).save(directory / "sweep.png")
 
 
-@old_positions("runs", "seed", "feedback", "x", "workers", "out", "executor", "progress")
 def sweep(
     problems: Problem | str | Path | Sequence[Problem | str | Path],
     policies: Policy | str | Sequence[Policy | str],
@@ -174,7 +172,7 @@ def sweep(
     >>> result.table.select("k", "lines", "policy", "runs").rows()
     [(2, 4, 'uts', 4), (4, 8, 'uts', 4), (8, 16, 'uts', 4)]
     """
-    found, _, x = plan(problems, policies, horizon, grid, feedback, x)
+    found, _, x = lay_out(problems, policies, horizon, grid, feedback, x)
     runs, seed = as_whole_number("runs", runs), as_seed(seed)
     workers = worker_count(workers)
     parts = _studies(found)

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from rankone.errors import InputError, MissingExtra
-from rankone.simulation.grid import plan
+from rankone.simulation.grid import lay_out
 from rankone.specs import did_you_mean, is_number, parse_whole_number
 
 _NEEDED = ("problems", "policies", "horizon", "grid")
@@ -108,7 +108,9 @@ def _checked(name: str, settings: dict[str, Any], where: Path) -> WrittenSweep:
     for key in ("horizon", "runs"):  # 1e6 is a float in TOML, and a text in YAML
         if isinstance(values.get(key), float):
             values[key] = parse_whole_number(key, str(values[key]))
-    plan(**{key: value for key, value in values.items() if key not in ("runs", "seed")})  # before any sweep is played
+    lay_out(
+        **{key: value for key, value in values.items() if key not in ("runs", "seed")}
+    )  # before any sweep is played
     return WrittenSweep(name, values, str(settings.get("title", name)), _exponent(name, settings.get("exponent")))
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from rankone.compiling.compiled import compile_errors_explained
@@ -14,14 +13,12 @@ from rankone.errors import InputError
 from rankone.kernels.feedback import Scratch
 from rankone.kernels.play import play_through
 from rankone.kernels.world import loss, respond, steady
+from rankone.numerics.arrays import Floats, Ints, starts_of
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy
 from rankone.problems import Problem, Product, RankOne
 from rankone.simulation.feedback import AT_ONCE, Feedback
 from rankone.simulation.work_unit import ready_for, run_name, start_on
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 class CountingWorld(NamedTuple):
@@ -58,10 +55,10 @@ def count_traffic(
     Levels are counted factor by factor: rows, then columns.
     """
     world = problem.start()
-    if problem.asks_for == "list" or not steady(world):
+    if problem.decision_kind == "list" or not steady(world):
         raise InputError("a problem of factors that does not change", problem.name, "choose a Product or a RankOne")
     state = start_on(ready_for(policy, problem, int(checkpoints[-1])), problem)
-    first = np.cumsum([0, *problem.shape])
+    first = starts_of(problem.shape)
     counts = np.zeros((len(checkpoints), first[-1]), np.int64)
     counting = CountingWorld(world, counts, first[:-1], checkpoints, np.zeros(2, np.int64))
     scratch, rng = Scratch.new(problem.layout), generator(*run_name(seed, problem, policy, run, feedback))
@@ -75,10 +72,10 @@ def count_traffic(
 
 def as_product(problem: Problem) -> Product:
     """Return a problem of rows and columns as one of factors; refuse what has none."""
-    if isinstance(problem, Product):
-        return problem
-    if type(problem) is not RankOne:
+    if not isinstance(problem, Product) or (isinstance(problem, RankOne) and type(problem) is not RankOne):
         raise InputError("a problem of factors", problem.name, "choose a Product or a RankOne")
+    if not isinstance(problem, RankOne):
+        return problem
     names = {"rows": problem.row_names, "columns": problem.col_names}
     return Product({"rows": problem.rows, "columns": problem.cols}, level_names=names, name=problem.name)
 
@@ -89,13 +86,12 @@ def level_ratios(problem: Problem) -> pl.DataFrame:
     >>> level_ratios(RankOne([0.5, 0.4], [0.5]))["ratio"].to_list()
     [1.0, 0.8, 1.0]
     """
-    product, rows = as_product(problem), []
-    best = product.best_decision()
-    for place, (factor, names) in enumerate(product.level_names.items()):
-        for level, name in enumerate(names):
-            changed = (*best[:place], level, *best[place + 1 :])
-            ratio = product.rate(*changed) / product.best_mean if product.best_mean > 0.0 else 1.0
-            rows.append((factor, name, ratio if product.allows(changed) else None))
+    product = as_product(problem)
+    best = product.best_mean
+    rows = [
+        (factor, name, None if rate is None else rate / best if best > 0.0 else 1.0)
+        for factor, name, rate in product.rates_with_each_level()
+    ]
     return pl.DataFrame(rows, {"factor": pl.String, "level": pl.String, "ratio": pl.Float64}, orient="row")
 
 

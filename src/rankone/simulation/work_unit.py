@@ -1,16 +1,15 @@
-"""One unit of work: some runs of one policy on one problem. It runs here, in a worker process or on a cluster."""
+"""Units of work, some runs of one policy on one problem each: what they do, and how long they should be."""
 
 from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
 from rankone._version import __version__
 from rankone.compiling.compiled import compile_errors_explained, source_key
@@ -18,6 +17,7 @@ from rankone.errors import InputError, WorkerError
 from rankone.kernels.feedback import Scratch
 from rankone.kernels.play import play_through
 from rankone.kernels.policy import syncs
+from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy
 from rankone.problems import Problem
@@ -30,7 +30,7 @@ def versions(*modules: str) -> Mapping[str, str]:
     A policy or problem of a user's module depends on its sources too; one of a script or notebook travels with the
     unit.
     """
-    found = {
+    result = {
         "rankone": __version__,
         "Numba": numba.__version__,
         "NumPy": np.__version__,
@@ -38,8 +38,8 @@ def versions(*modules: str) -> Mapping[str, str]:
     }
     for module in modules:
         if module.partition(".")[0] not in ("rankone", "__main__"):
-            found[f"{module} sources"] = source_key(module)
-    return found
+            result[f"{module} sources"] = source_key(module)
+    return result
 
 
 def modules_of(policy: Policy, problem: Problem) -> tuple[str, str]:
@@ -53,7 +53,7 @@ class Unit:
 
     problem: Problem
     policy: Policy
-    checkpoints: npt.NDArray[np.int64]
+    checkpoints: Ints
     seed: int
     runs: range
     feedback: Feedback = AT_ONCE
@@ -67,7 +67,7 @@ class Run(NamedTuple):
     policy: str
     run: int
     seconds: float
-    regret: npt.NDArray[np.float64]
+    regret: Floats
     sync_points: int | None = None  # unknown in studies written before they were counted
 
 
@@ -77,8 +77,8 @@ def ready_for(policy: Policy, problem: Problem, horizon: int) -> Policy:
 
     Refuses a policy that does not play what the problem asks for.
     """
-    policy.check_plays(problem.asks_for, problem.shape, f"the problem {problem.name}")
-    if len(problem.forbidden) and not policy.leaves_out:
+    policy.check_kind(problem.decision_kind, problem.shape, f"the problem {problem.name}")
+    if len(problem.forbidden) and not policy.supports_forbidden:
         expected = f"a policy that can leave out what {problem.name} forbids"
         raise InputError(expected, policy.label, "choose 'uts'")
     ready, best = policy.with_horizon(horizon).with_known(problem.known()), problem.best_decision()
@@ -92,12 +92,8 @@ def start_on(policy: Policy, problem: Problem) -> Any:
 
 
 def play_run(
-    state: Any,
-    problem: Problem,
-    checkpoints: npt.NDArray[np.int64],
-    rng: np.random.Generator,
-    late: Feedback = AT_ONCE,
-) -> tuple[npt.NDArray[np.float64], int]:
+    state: Any, problem: Problem, checkpoints: Ints, rng: np.random.Generator, late: Feedback = AT_ONCE,
+) -> tuple[Floats, int]:  # fmt: skip
     """Play a policy's state on a problem; return the regret at each checkpoint, and how often it heard of outcomes."""
     scratch = Scratch.new(problem.layout)
     return play_through(state, problem.start(), late.start(scratch), rng, checkpoints, scratch)
@@ -109,9 +105,7 @@ def do(unit: Unit) -> list[Run]:
     problem, policy, checkpoints, late = unit.problem, unit.policy, unit.checkpoints, unit.feedback
     ready = ready_for(policy, problem, int(checkpoints[-1]))
 
-    def timed(
-        checkpoints: npt.NDArray[np.int64], rng: np.random.Generator
-    ) -> tuple[float, npt.NDArray[np.float64], int]:
+    def timed(checkpoints: Ints, rng: np.random.Generator) -> tuple[float, Floats, int]:
         state = start_on(ready, problem)
         begin = time.perf_counter()
         regret, with_news = play_run(state, problem, checkpoints, rng, late)
@@ -148,3 +142,77 @@ def _check_versions(unit: Unit) -> None:
                 f"{name} {here.get(name)} on {platform.node()}",
                 "install the same versions everywhere; what was finished is kept",
             )
+
+
+# A unit of work should take about this long.
+_UNIT_SECONDS = 1.0
+
+
+class Units:
+    """Deals out units of work, each about `_UNIT_SECONDS` long by what earlier runs of its kind took.
+
+    Args:
+        problems: the problems to play on.
+        policies: the policies that play.
+        steps: steps at which regret is recorded.
+        feedback: when outcomes come.
+        seed: root of the seed tree.
+        missing: runs still to do, in increasing order, by names of problem and policy.
+    """
+
+    def __init__(
+        self,
+        problems: Sequence[Problem],
+        policies: Sequence[Policy],
+        steps: Ints,
+        feedback: Feedback,
+        seed: int,
+        missing: dict[tuple[str, str], list[int]],
+    ) -> None:
+        self._kinds = [
+            (world, player) for world in problems for player in policies if missing[world.name, player.label]
+        ]
+        alike: dict[tuple[type, type], tuple[Problem, Policy]] = {}
+        for world, player in self._kinds:
+            alike.setdefault((type(world), type(player)), (world, player))
+        self._to_compile = list(alike.values())
+        self._missing = missing
+        self._steps, self._feedback, self._seed = steps, feedback, seed
+        self._taken: dict[tuple[str, str], tuple[int, float]] = {}  # runs done and their seconds
+
+    def next(self, parallel: int) -> Unit | None:
+        """Return the next unit, None when every run is dealt out; `parallel` workers should all get a share."""
+        kind = self._next_kind(parallel)
+        if kind is None:
+            return None
+        world, player = kind
+        left = self._missing[world.name, player.label]
+        done, seconds = self._taken.get((world.name, player.label), (0, 0.0))
+        size = int(_UNIT_SECONDS * done / max(1e-6 * done, seconds)) if done else 1
+        size = max(1, min(size, -(-len(left) // parallel)))
+        first, count = left[0], 1
+        while count < min(size, len(left)) and left[count] == first + count:  # a stored study may have holes
+            count += 1
+        del left[:count]
+        code = versions(*modules_of(player, world))
+        return Unit(world, player, self._steps, self._seed, range(first, first + count), self._feedback, code)
+
+    def _next_kind(self, parallel: int) -> tuple[Problem, Policy] | None:
+        """Return whose turn it is; with many workers first one of each that is compiled for itself, so that they do not
+        all wait for the same."""
+        while parallel > 1 and self._to_compile:
+            world, player = self._to_compile.pop(0)
+            if self._missing[world.name, player.label]:
+                return world, player
+        while self._kinds:
+            world, player = self._kinds[0]
+            if self._missing[world.name, player.label]:
+                return world, player
+            self._kinds.pop(0)
+        return None
+
+    def learn(self, results: Sequence[Run]) -> None:
+        """Note how long runs of this kind take."""
+        for result in results:
+            done, seconds = self._taken.get((result.problem, result.policy), (0, 0.0))
+            self._taken[result.problem, result.policy] = done + 1, seconds + result.seconds

@@ -105,7 +105,7 @@ class FormatSuite(Suite):
                 expect(kept[1] == "2", f"{row} set aside as line 2", f"line {kept[1]}", _ACCOUNT)
                 expect(list(report.reasons) == kept[2:3], "one reason, in the report too", report.reasons, _ACCOUNT)
                 expect_refusal(lambda: read(path, strict=True), f"{row}, in strict reading,", "line 2 of log")
-                expect_refusal(lambda: read(path), f"{row} among so few", "at most 1.0% rows")
+                expect_refusal(lambda: read(path), f"{row} among so few", "at most 1% rows")
 
     def test_cut_and_damaged_files_are_counted(self) -> None:
         """What can be read of a compressed file is read, and the report says that it was cut."""

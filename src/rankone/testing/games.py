@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from rankone.kernels.advance import ASK, LEARN, VOID
-from rankone.kernels.decision import Layout, Plays
+from rankone.kernels.decision import DecisionKind, Layout
+from rankone.numerics.arrays import Floats
 from rankone.numerics.seeds import generator
 from rankone.policies import Agent
+from rankone.policies.advance import ASK, LEARN, VOID
 from rankone.problems import Problem, RankOne
 from rankone.problems.lists import PBM
 from rankone.testing.suite import expect
 
-Rates = npt.NDArray[np.float64]
+Rates = Floats
 Shown = tuple[int, ...]
 
 
@@ -29,7 +29,7 @@ Shown = tuple[int, ...]
 class Game:
     """Tables for one kind of decision."""
 
-    plays: Plays
+    decision_kind: DecisionKind
     certain: Rates  # one cell (or one item) is always clicked, the others never
     mixed: Rates
     small: tuple[tuple[int, int], ...]  # shapes that are easily forgotten
@@ -39,21 +39,21 @@ class Game:
     @property
     def layout(self) -> Layout:
         """Lengths of the arrays of a decision."""
-        return Layout.of(self.plays, self.certain.shape)
+        return Layout.of(self.decision_kind, self.certain.shape)
 
     def known(self, n_positions: int) -> dict[str, tuple[float, ...]]:
         """Return what a policy may be told beforehand in a game of so many positions."""
-        if self.plays != "list":
+        if self.decision_kind != "list":
             return {}
         return {name: tuple(0.9**place for place in range(n_positions)) for name in ("examination", "termination")}
 
     def check(self, shown: Shown, shape: Sequence[int]) -> None:
         """Refuse a decision that cannot be shown."""
-        if self.plays != "list":
+        if self.decision_kind != "list":
             within = len(shown) == len(shape) and all(0 <= level < n for level, n in zip(shown, shape, strict=False))
             expect(
                 within, f"a level of each factor, from 0 on and below {', '.join(map(str, shape))}", shown,
-                "see what `choose` returns (row, column, tag), or `decide` fills in",
+                "see what `decide` fills in",
             )  # fmt: skip
             return
         right = len(set(shown)) == len(shown) == shape[1] and all(0 <= item < shape[0] for item in shown)
@@ -64,7 +64,7 @@ class Game:
 
     def outcome(self, rates: Rates, shown: Shown, rng: np.random.Generator) -> list[int]:
         """Draw what is clicked."""
-        cells = [shown] if self.plays != "list" else [(item, place) for place, item in enumerate(shown)]
+        cells = [shown] if self.decision_kind != "list" else [(item, place) for place, item in enumerate(shown)]
         return [int(rng.random() < rates[cell]) for cell in cells]
 
     def told(self, outcome: list[int]) -> Any:
@@ -74,12 +74,12 @@ class Game:
     def is_found(self, shown: Shown) -> bool:
         """Tell whether a decision shows what alone is clicked."""
         cell = tuple(np.argwhere(self.certain)[0].tolist())
-        return shown == cell if self.plays != "list" else cell[0] in shown
+        return shown == cell if self.decision_kind != "list" else cell[0] in shown
 
     def needle(self) -> str:
         """Say what alone is clicked."""
         cell = tuple(np.argwhere(self.certain)[0].tolist())
-        return f"the pair {cell}" if self.plays != "list" else f"item {cell[0]}"
+        return f"the pair {cell}" if self.decision_kind != "list" else f"item {cell[0]}"
 
 
 def _in_list(attraction: Sequence[float], examination: Sequence[float]) -> Rates:
@@ -101,7 +101,7 @@ _GAMES = {
 }  # fmt: skip
 
 
-def game_of(plays: Plays) -> Game:
+def game_of(plays: DecisionKind) -> Game:
     """Return the game for policies that play this; those that play combinations play pairs, too."""
     return _GAMES["list" if plays == "list" else "pair"]
 

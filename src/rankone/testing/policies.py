@@ -16,10 +16,10 @@ import numpy as np
 
 from rankone.compiling.compiled import compile_errors_explained, compiled
 from rankone.errors import InputError
-from rankone.kernels.advance import LEARN, Stretch, advance, is_settled
 from rankone.kernels.policy import check_relearns, race, view
 from rankone.numerics.seeds import generator
 from rankone.policies import Agent, Policy, as_policy, known_policies
+from rankone.policies.advance import LEARN, Stretch, advance, is_settled
 from rankone.policies.chances import watch
 from rankone.problems.segmented import Segmented
 from rankone.simulation import simulate
@@ -48,12 +48,12 @@ class PolicySuite(Suite):
     @property
     def game(self) -> Game:
         """What the policy is tested in."""
-        return game_of(self.policy.plays)
+        return game_of(self.policy.decision_kind)
 
     def ready(self, shape: tuple[Any, Any], horizon: int = 500) -> Policy:
         """Return the policy with all that it cannot start without."""
         game, positions = self.game, max(1, int(shape[1]))
-        best = (0, 0) if game.plays == "pair" else tuple(range(positions))
+        best = (0, 0) if game.decision_kind == "pair" else tuple(range(positions))
         return self.policy.with_horizon(horizon).with_known(game.known(positions)).for_problem(*best)
 
     def agent(self, *shape: int, seed: int = 0, horizon: int = 500) -> Agent:
@@ -89,7 +89,7 @@ class PolicySuite(Suite):
             values = dataclasses.asdict(policy)
             expect(json.loads(json.dumps(values)) == values, f"parameters of {policy!r} that JSON keeps", values, do)
 
-    def test_says_what_it_is_and_what_it_suits(self) -> None:
+    def test_says_what_it_is_and_when_to_use_it(self) -> None:
         """Tables and the reference show both."""
         kind = type(self.policy)
         first = (kind.__doc__ or "").strip().partition("\n")[0]
@@ -97,7 +97,7 @@ class PolicySuite(Suite):
             first.endswith(".") and not first.startswith(f"{kind.__name__}("),  # what dataclass writes if nobody does
             f"a docstring of {kind.__name__} that begins with a whole sentence", first or "none", "say what it does",
         )  # fmt: skip
-        expect(kind.suits, f"a text {kind.__name__}.suits", kind.suits, "say in a few words when to use it")
+        expect(kind.use_when, f"a text {kind.__name__}.use_when", kind.use_when, "say in a few words when to use it")
 
     def test_the_state_is_plain_arrays(self) -> None:
         """So it can be stored, and compiled code can work on it; nothing of it belongs to another run."""
@@ -105,7 +105,7 @@ class PolicySuite(Suite):
         expect_plain_arrays(state, other, "state")
         for field, array, its in zip(state._fields, state, other, strict=True):
             same = array.dtype == its.dtype and np.array_equal(array, its, equal_nan=array.dtype.kind == "f")
-            expect(same, f"the same {field} at every start()", its, "draw random numbers in `choose`, from rng")
+            expect(same, f"the same {field} at every start()", its, "draw random numbers in `decide`, from rng")
 
     def test_playing_changes_no_parameter(self) -> None:
         """A study plays the same object many times; whatever changes belongs into the state."""
@@ -152,7 +152,7 @@ class PolicySuite(Suite):
         """Outcomes come at once."""
         if self.learns:
             pairs = self.play(self.agent(horizon=self.horizon), self.horizon, self.game.certain, 4)
-            self._expect_found(pairs, "does `update` (or `learn`) take the outcome in?")
+            self._expect_found(pairs, "does `learn` take the outcome in?")
 
     def test_finds_it_when_outcomes_are_late_or_missing(self) -> None:
         """Outcomes come in any order, after other decisions, and some never."""
@@ -169,7 +169,7 @@ class PolicySuite(Suite):
         same = [self._after(agent, one, other) == self._after(agent, other, one) for one, other in others]
         expect(
             not self.learns or not same or not all(same), "the state to show which of two open decisions was clicked",
-            "the same state", "let `update` go by its row, column and tag, not by the last decision",
+            "the same state", "let `learn` go by what was shown and its tag, not by the last decision",
         )  # fmt: skip
 
     def test_the_first_choice_is_not_always_the_same(self) -> None:
@@ -178,9 +178,18 @@ class PolicySuite(Suite):
             firsts = {self.agent(seed=seed).ask().shown for seed in range(20)}
             expect(len(firsts) > 1, "ties broken at random", f"{firsts} first, with 20 seeds", "draw among equals")
 
+    def test_says_whether_it_looks_at_the_context(self) -> None:
+        """Where there is none, compiled code would read beyond its end."""
+        if not self.policy.uses_context:
+            shape = self.game.certain.shape
+            players = [self.ready(shape).agent(*shape, n_context=1) for _ in range(2)]
+            shown = [[player.ask([float(number)]).shown for _ in range(20)] for number, player in enumerate(players)]
+            do = "write uses_context: ClassVar[bool] = True"
+            expect(shown[0] == shown[1], "the same decisions whatever the context is", "others", do)
+
     def test_starts_afresh_on_what_is_known(self) -> None:
         """A live experiment does so when rows or columns come and go; what is known then are counts, not tags."""
-        if self.game.plays != "pair":  # live experiments show no lists
+        if self.game.decision_kind != "pair":  # live experiments show no lists
             return
         agent = self.agent(horizon=self.horizon)
         check_relearns(type(agent.state))
@@ -194,7 +203,7 @@ class PolicySuite(Suite):
             compiled(advance, module)(agent.state, None, agent.rng, known)
         if self.learns:
             pairs = self.play(agent, self.horizon, self.game.certain, 11)
-            self._expect_found(pairs, "see that `recall` files outcomes under their row and column")
+            self._expect_found(pairs, "see that `relearn` files outcomes under what was shown")
 
     def test_says_how_probable_its_decisions_are(self) -> None:
         """If it says so at all (`chances`): live verdicts rest on it.
@@ -202,7 +211,7 @@ class PolicySuite(Suite):
         What is shown less its probability sums to 0 but for chance, over any decisions, with any weights that are known
         before: here each pair by itself, and all pairs weighted by their probability.
         """
-        if self.game.plays != "pair":
+        if self.game.decision_kind != "pair":
             return
         rates = self.game.mixed
         off, spread = np.zeros((2, *rates.shape, 2))  # for each pair; in the last column of a sum, weighted
@@ -226,7 +235,7 @@ class PolicySuite(Suite):
     def test_plays_any_number_of_factors(self) -> None:
         """A policy that plays combinations finds the one that is clicked, of 1, 3 and 4 factors, and says how probable
         each was; what is forbidden is never shown."""
-        if self.policy.plays != "combination":
+        if self.policy.decision_kind != "combination":
             return
         for shape in ((1,), (5,), (2, 3, 2), (2, 1, 2, 2)):
             certain = np.zeros(shape)
@@ -240,7 +249,7 @@ class PolicySuite(Suite):
             expect(not self.learns or share > 0.5, f"mostly {best} of {shape}", f"{share:.0%} of decisions", _FACTORS)
             for shown, table in watch(agent_of(policy, *shape), 40, np.full(shape, 0.3), 1):
                 expect(table.shape == shape and len(shown) == len(shape), f"a table of {shape}", table.shape, _FACTORS)
-        if not self.learns or not self.policy.leaves_out:
+        if not self.learns or not self.policy.supports_forbidden:
             return
         agent = agent_of(self.policy.with_horizon(500), 2, 3, 2, forbidden=[(0, 1, -1), (-1, -1, 1)])
         for shown in play(self.game, agent, 300, np.full((2, 3, 2), 0.5), 5, late=3):
@@ -261,7 +270,9 @@ class PolicySuite(Suite):
         agent = self.agent()
         shape = self.game.certain.shape
         sizes = (
-            {"items": shape[0]} if self.policy.plays == "list" else {"levels": sum(shape), "pairs": math.prod(shape)}
+            {"items": shape[0]}
+            if self.policy.decision_kind == "list"
+            else {"levels": sum(shape), "pairs": math.prod(shape)}
         )
         for _ in range(2):
             seen, left = view(agent.state), race(agent.state)
@@ -278,7 +289,7 @@ class PolicySuite(Suite):
 
     def test_sizes_that_cannot_be_are_refused(self) -> None:
         """In words, before anything is played."""
-        what = "rows and columns" if self.game.plays == "pair" else "items and positions"
+        what = "rows and columns" if self.game.decision_kind == "pair" else "items and positions"
         for sizes in self.game.wrong:
             policy = self.ready(sizes, 10)
             expect_refusal(functools.partial(policy.start, *sizes), f"{sizes[0]} x {sizes[1]} {what}")
@@ -297,7 +308,7 @@ class PolicySuite(Suite):
                 kept = (
                     bool((np.diff(regret) >= -1e-9).all()) and regret[-1] <= horizon * self.game.layout.outcome + 1e-9
                 )
-                expect(kept, "regret that never falls", run.regret, "see that `choose` returns row, column, tag")
+                expect(kept, "regret that never falls", run.regret, "see that `decide` fills in what is shown")
 
     def _expect_found(self, decisions: list[Shown], do: str) -> None:
         last = decisions[-self.horizon // 10 :]

@@ -15,8 +15,8 @@ import numpy as np
 from rankone.compiling.compiled import compile_errors_explained, compiled
 from rankone.kernels.feedback import Scratch
 from rankone.kernels.play import play_through
-from rankone.kernels.policy import Ints
 from rankone.kernels.world import loss, move, observe, respond, steady
+from rankone.numerics.arrays import Ints
 from rankone.numerics.seeds import generator
 from rankone.policies import Policy, as_policy
 from rankone.problems import Problem, as_problem, known_families
@@ -43,7 +43,7 @@ class ProblemSuite(Suite):
     def decisions(self) -> list[tuple[int, ...]]:
         """Return what may be shown, or a sample of it."""
         sizes, rng = self.problem.shape, generator(0, "decisions")
-        if self.problem.asks_for == "list":
+        if self.problem.decision_kind == "list":
             lists = itertools.islice(itertools.permutations(rng.permutation(sizes[0]).tolist(), sizes[1]), _LOOKED_AT)
             return list(lists)
         chosen = rng.permutation(math.prod(sizes))[:_LOOKED_AT]
@@ -117,7 +117,7 @@ class ProblemSuite(Suite):
     def test_a_policy_plays_in_it(self) -> None:
         """Compiled, and with a regret that never falls."""
         policy, problem = as_policy(self.policy), self.problem
-        policy.check_plays(problem.asks_for, problem.shape, problem.name)
+        policy.check_kind(problem.decision_kind, problem.shape, problem.name)
         state = policy.start(*problem.shape)
         checkpoints = np.array([10, 100, 1_000])
         run = generator(4, "conformance"), checkpoints, Scratch.new(problem.layout)
@@ -176,7 +176,7 @@ class FamilySuite(Suite):
     @property
     def of_lists(self) -> bool:
         """Whether its problems ask for lists, which have no more positions than items."""
-        return known_families()[self.family].make(1, 1).asks_for == "list"
+        return known_families()[self.family].make(1, 1).decision_kind == "list"
 
     def test_is_known_and_says_what_it_is(self) -> None:
         """`rankone problems` and the reference list it."""

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from rankone.errors import ConformanceError, RankoneError, StorageError
+from rankone.live import Experiment
+from rankone.live.journal.events import COLUMNS, Kind
+from rankone.live.storage import Storage, open_storage
 from rankone.numerics.seeds import generator
-from rankone.serving import Experiment
-from rankone.serving.journal import COLUMNS, Kind
-from rankone.serving.storage import Storage, open_storage
 from rankone.testing.suite import Suite, expect, expect_refusal
 
-_EVENT: dict[str, Any] = {"kind": int(Kind.ASK), "row": 1, "col": 2, "tag": 2**62, "value": -1}
+_EVENT: dict[str, Any] = {"kind": int(Kind.ASK), "tag": 2**62, "value": -1}
 _EVENT |= {"secret": b"\0\xff'\"?%", "source": "é?%{}"}  # what drivers may take for something else
 _EVENT |= {"shown": b"\0{}", "context": '{"a": "%s"}', "chance": 1 / 3, "token": "?"}
 _SHORT = 0.2  # seconds of patience, where somebody waits for a lock in vain
@@ -152,14 +152,14 @@ class StorageSuite(Suite):
         found = self._decisions(self.db)
         expect(found == expected, f"the decisions {expected[-3:]} at the end", found[-3:], "keep events in their order")
 
-    def _decisions(self, db: str | Path) -> list[tuple[int, int]]:
+    def _decisions(self, db: str | Path) -> list[dict[str, str]]:
         """Ask, tell and void, opened three times; return what was decided."""
         name, rng, found = _new_name(), generator(1, "conformance"), []
         for _ in range(3):
             with Experiment(name, rows=3, cols=2, policy="ucb1", db=db, seed=7, durability="off") as experiment:
                 for _ in range(20):
                     decision = experiment.ask()
-                    found.append((decision.row, decision.col))
+                    found.append(decision.levels)
                     if rng.random() < 0.1:
                         experiment.void(decision.id)
                     else:

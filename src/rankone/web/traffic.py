@@ -11,12 +11,13 @@ import numpy as np
 from rankone.client.client import Client, RemoteExperiment
 from rankone.errors import InputError
 from rankone.kernels.world import respond
+from rankone.live.names import combination_text
+from rankone.live.visitor_attributes import Segment, checked_segment
 from rankone.numerics.seeds import generator
 from rankone.problems import Drifting, Means, Problem, Product, RankOne
 from rankone.problems.drifting import rate_at
-from rankone.serving.names import combination_text
-from rankone.serving.segment_names import Segment
-from rankone.web.page.timeline import SIMULATED
+from rankone.web.timeline import SIMULATED
+from rankone.wording.numbers import percent
 
 
 def names_of(problem: Problem) -> dict[str, list[str]]:
@@ -27,7 +28,7 @@ def names_of(problem: Problem) -> dict[str, list[str]]:
     {'row': ['row 1', 'row 2'], 'col': ['col 1']}
     """
     found = _at_first(problem)
-    if isinstance(found, Product):
+    if isinstance(found, Product) and not isinstance(found, RankOne):
         return {factor: list(names) for factor, names in found.level_names.items()}
     return {"row": list(found.row_names), "col": list(found.col_names)}
 
@@ -39,7 +40,7 @@ def truth_of(problem: Problem, named: Mapping[str, Sequence[str]]) -> str:
     rate = float(found.means.max()) if isinstance(found, Means) else found.best_mean
     levels = {factor: names[level] for (factor, names), level in zip(named.items(), best, strict=True)}
     then = " at first; then it changes" if isinstance(problem, Drifting) else ""
-    return f"{combination_text(levels)}, {rate:.1%} clicks{then}"
+    return f"{combination_text(levels)}, {percent(rate)} clicks{then}"
 
 
 def _at_first(problem: Problem) -> RankOne | Product | Means:
@@ -81,11 +82,8 @@ def simulate_traffic(
     """
     names = [found["name"] for found in client.experiments()]
     if name not in names:
-        named = names_of(problem)
-        if list(named) == ["row", "col"]:
-            client.create(name, named["row"], named["col"], policy)
-        else:
-            client.create(name, policy=policy, factors=named)
+        segments = None if segment is None else dict.fromkeys(checked_segment(segment).attributes)
+        client.create(name, policy=policy, factors=names_of(problem), watch={"segments": segments})
     experiment = client.experiment(name)
     if isinstance(problem, Product) and name not in names:
         for rule in problem.to_dict().get("forbidden", ()):
@@ -165,7 +163,7 @@ class _Audience:
     def _clicks(self, levels: Iterable[str], rng: np.random.Generator) -> bool:
         """Return whether a visitor clicks what is shown."""
         shown = tuple(places[name] for places, name in zip(self._places, levels, strict=True))
-        if isinstance(self._problem, Product):  # whose kernels are for compiled code alone
+        if type(self._problem) is Product:  # whose kernels are for compiled code alone
             return bool(rng.random() < self._problem.rate(*shown))
         if isinstance(self._problem, Means):
             return bool(rng.random() < self._problem.means[shown])

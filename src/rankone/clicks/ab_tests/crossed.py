@@ -1,26 +1,143 @@
 """Does a click need both? What past tests say that crossed two elements, such as headlines and images.
 
 A test is used where exactly two of its recorded elements vary and packages cross them far enough to leave degrees of
-freedom for interactions: pairs less free effects. G2 is then the lack of fit of a product, of a sum and of a logit
-(`rankone.clicks.ab_tests.links`). Under a model that is true and clicks that are binomial G2 is about the degrees of
-freedom. Real clicks scatter more: packages recorded as identical within a test tell by how much.
+freedom for interactions: pairs less free effects. G2 is then the lack of fit of a product, of a sum and of a logit.
+Under a model that is true and clicks that are binomial G2 is about the degrees of freedom. Real clicks scatter more:
+packages recorded as identical within a test tell by how much.
+
+The archive: Matias, Munger, Aubin Le Quere, Ebersole, "The Upworthy Research Archive, a time series of 32,487
+experiments in U.S. media", Scientific Data 8:195, 2021; CC BY 4.0. It has one row per package: what visitors of one arm
+of a test saw. Its authors know of trouble with the randomisation of tests from 25 June 2013 to 10 January 2014.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from rankone.clicks.ab_tests.links import LINKS, lack_of_fit
-from rankone.clicks.ab_tests.upworthy import ELEMENTS, read_upworthy
-from rankone.clicks.counts.count_arrays import Ints
 from rankone.errors import InputError
 from rankone.notebook import Shown
+from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.product_fit import deviances
+
+ELEMENTS = ("headline", "image", "excerpt", "lede")
+#: Columns of the archive, and what they are called here.
+COLUMNS = {
+    "clickability_test_id": "test", "headline": "headline", "eyecatcher_id": "image", "excerpt": "excerpt",
+    "lede": "lede", "impressions": "shown", "clicks": "clicked", "test_week": "week",
+}  # fmt: skip
+_TROUBLE = (201325, 201401)  # weeks, year and number, in which tests were not randomised as they should have been
+_GET_IT = "name a .csv or .parquet file of the archive, from https://upworthy.natematias.com"
+
+
+def read_upworthy(path: str | Path) -> pl.DataFrame:
+    """Read packages of the archive: test, headline, image, excerpt, lede, shown, clicked and troubled.
+
+    An element that a package lacks is an empty text; `troubled` marks the weeks of known trouble.
+
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "packages.csv")
+    >>> _ = file.write_text(",".join(COLUMNS) + "\\nt1,Ten facts,i1,,It is so,3000,40,201446\\n")
+    >>> read_upworthy(file).row(0)
+    ('t1', 'Ten facts', 'i1', '', 'It is so', 3000, 40, False)
+    """
+    path = Path(path)
+    try:
+        found = pl.read_parquet(path) if path.suffix == ".parquet" else pl.read_csv(path, infer_schema=False)
+    except (OSError, UnicodeDecodeError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"packages of the archive at {path}", str(error).partition("\n")[0], _GET_IT) from None
+    lacking = [name for name in COLUMNS if name not in found.columns]
+    if lacking:
+        got = f"no {', '.join(lacking)} in {path.name}, which has {', '.join(found.columns[:12])}"
+        raise InputError("the columns of the Upworthy Research Archive", got, _GET_IT)
+    table = found.select(pl.col(name).alias(ours) for name, ours in COLUMNS.items()).with_columns(
+        pl.col("test", *ELEMENTS).cast(pl.String).fill_null(""),
+        pl.col("shown", "clicked", "week").cast(pl.Float64, strict=False).cast(pl.Int64, strict=False),
+    )
+    wrong = table.filter(~((pl.col("clicked") >= 0) & (pl.col("clicked") <= pl.col("shown"))).fill_null(False))
+    if wrong.height:
+        got = f"{wrong['clicked'][0]} of {wrong['shown'][0]} in test {wrong['test'][0]}"
+        raise InputError("whole numbers with 0 <= clicks <= impressions", got, "correct or leave out such rows")
+    table = table.filter(pl.col("shown") > 0)
+    if table.is_empty():
+        raise InputError("packages that were shown", f"none in {path.name}", _GET_IT)
+    troubled = pl.col("week").is_between(*_TROUBLE).fill_null(False)
+    return table.with_columns(troubled=troubled).drop("week")
+
+
+_ITERATIONS, _TOLERANCE, _SMALLEST_STEP = 200, 1e-8, 1e-9
+
+
+class Link(NamedTuple):
+    """From a click rate to the scale on which effects add up, and back; `slope` is that of the way back."""
+
+    to_scale: Callable[[Floats], Floats]
+    to_rate: Callable[[Floats], Floats]
+    slope: Callable[[Floats], Floats]  # of the rate, at a rate
+
+
+LINKS: dict[str, Link] = {
+    "product": Link(np.log, np.exp, lambda rate: rate),
+    "additive": Link(lambda rate: rate, lambda scale: scale, np.ones_like),
+    "logit": Link(
+        lambda rate: np.log(rate / (1.0 - rate)),
+        lambda scale: 1.0 / (1.0 + np.exp(-scale)),
+        lambda rate: rate * (1.0 - rate),
+    ),
+}
+
+
+def lack_of_fit(rows: Ints, cols: Ints, shown: Ints, clicked: Ints, link: Link) -> float:
+    """Return G2, twice the log-likelihood that pairs gain by rates of their own over rates that two effects make.
+
+    Fitted by Fisher scoring (McCullagh, Nelder, "Generalized linear models", 2nd edition, section 2.5), each step
+    halved until the fit gets better. The pairs are given one by one: numbers of their row and column, how often they
+    were shown and clicked.
+
+    >>> pairs = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    >>> shown, clicked = np.full(4, 1000), np.array([400, 100, 200, 50])
+    >>> round(lack_of_fit(*pairs, shown, clicked, LINKS["product"]), 3)
+    0.0
+    >>> round(lack_of_fit(*pairs, shown, clicked, LINKS["additive"]), 1)
+    40.6
+    """
+    if not clicked.any() or (clicked == shown).all():
+        return 0.0
+    place, n_rows = np.arange(len(rows)), int(rows.max()) + 1
+    design = np.zeros((len(rows), n_rows + int(cols.max()) + 1))
+    design[place, rows] = design[place, n_rows + cols] = 1.0
+    average = np.full(len(rows), clicked.sum() / shown.sum())
+    effects = np.linalg.lstsq(design, link.to_scale(average), rcond=None)[0]
+    result = _lack(shown, clicked, average)
+    for _ in range(_ITERATIONS):
+        rates = link.to_rate(design @ effects)
+        slope = link.slope(rates)
+        weight = np.sqrt(shown / (rates * (1.0 - rates))) * slope
+        wanted = weight * (clicked / shown - rates) / slope
+        step = np.linalg.lstsq(design * weight[:, None], wanted, rcond=None)[0]
+        size, better = 1.0, result
+        while size > _SMALLEST_STEP:
+            better = _lack(shown, clicked, link.to_rate(design @ (effects + size * step)))
+            if better < result:
+                break
+            size /= 2.0
+        if not result - better > _TOLERANCE:
+            break
+        effects, result = effects + size * step, better
+    return result
+
+
+def _lack(shown: Ints, clicked: Ints, rates: Floats) -> float:
+    if not ((rates > 0.0) & (rates < 1.0)).all():
+        return float("inf")
+    return float(deviances(shown, clicked, rates).sum())
+
 
 _FITS = list(LINKS)
 
@@ -59,11 +176,11 @@ class CrossedTests(Shown):
         found = self.summary().filter(pl.col("elements") == "all").row(0, named=True)
         used = f"{found['tests']} of {self.all_tests:,} tests cross two elements"
         g2 = ", ".join(f"{name} {found[name]:.1f}" for name in _FITS)
-        told = [f"{used} and leave {found['dof']} degrees of freedom. Lack of fit G2: {g2}."]
+        sentences = [f"{used} and leave {found['dof']} degrees of freedom. Lack of fit G2: {g2}."]
         if self.dispersion is not None:
             scatter = f"identical packages scatter by {self.dispersion:.2f} ({self.repeats:,})"
-            told.append(f"The product is off by {found['product_per_dof']:.2f} a degree of freedom; {scatter}.")
-        return "\n".join(told)
+            sentences.append(f"The product is off by {found['product_per_dof']:.2f} a degree of freedom; {scatter}.")
+        return "\n".join(sentences)
 
 
 def crossed_tests(data: str | Path | pl.DataFrame, elements: Sequence[str] = ELEMENTS) -> CrossedTests:

@@ -7,19 +7,37 @@ import re
 import polars as pl
 
 _TRUTHS = {"true": "1", "t": "1", "yes": "1", "y": "1", "false": "0", "f": "0", "no": "0", "n": "0"}
-_SPACES = "[\\s\u00a0\u202f']"  # between thousands: 12 000, and in Switzerland 12'000
+_SPACES = "[\\s\u00a0\u202f'\u2019]"  # between thousands: 12 000, and in Switzerland 12'000
 _COMMAS = r"^[1-9]\d{0,2}(,\d{3})+$"
 _POINTS = r"^[1-9]\d{0,2}(\.\d{3})+$"
 _SHORT = r"^\d{1,3}$"
-_DAYS = (
-    r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2})([T ].*)?$",
-    r"^(\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d{2}))( .*)?$",
-    r"^(\d{1,2}\.?[ -][A-Za-z]{3,9}\.?[ -]\d{2,4})( .*)?$",
-    r"^([A-Za-z]{3,9}\.? \d{1,2},? \d{4})( .*)?$",
-    r"^(\d{4}-(W?\d{1,2}|Q\d))$",
+_MONTHS = """january february march april may june july august september october november december
+    januar jänner februar märz mai juni juli oktober dezember mrz mär okt dez sept
+    janvier février mars avril juin juillet août septembre octobre novembre décembre janv févr avr juil déc
+    enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre ene abr ago dic
+    gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre gen mag giu lug ott
+    januari februari maart mei augustus janeiro fevereiro março maio junho julho setembro outubro novembro dezembro
+    jan feb mar apr jun jul aug sep oct nov dec"""  # English, German, French, Spanish, Italian, Dutch, Portuguese
+_MONTH = rf"(?:{'|'.join(sorted(_MONTHS.split(), key=len, reverse=True))})\.?"
+_WEEKDAY = r"(?:\p{L}{2,10}\.?,? )?"
+_DAYS = tuple(
+    "(?i)" + shape
+    for shape in (
+        r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2})([T ].*)?$",
+        r"^(\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d{2}))( .*)?$",
+        rf"^{_WEEKDAY}(\d{{1,2}}\.?[ -](?:de )?{_MONTH}[ -](?:de )?\d{{2,4}})( .*)?$",
+        rf"^{_WEEKDAY}({_MONTH} \d{{1,2}},? \d{{4}})( .*)?$",
+        rf"^{_WEEKDAY}({_MONTH} \d{{1,2}}|\d{{1,2}}\.? {_MONTH}|{_MONTH}[ -]\d{{4}})$",
+        r"^(\d{4}-?(W|KW|Q)\d{1,2}|\d{4}-\d{1,2}|(0?[1-9]|1[0-2])[/.]20\d\d|\d{1,2}\.\d{1,2}\.|Q[1-4][ /-]20\d\d)$",
+        r"^((kw|week|woche|semaine|semana|settimana) ?\d{1,2}([ ,/-]+\d{4})?)$",
+        r"^(20\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01]))(\d\d)?$",
+    )
 )  # a day, or a week, month or quarter of a year; behind it perhaps the time of day
+BLANK = ("", "-", "--", "\u2013", "\u2014")  # cells without contents
+_MEASURE = r"^[<>~]?\s*[-+\u2212]?\s*[$€£¥]?\s*\d[\d.,'\s]*([%$€£¥]|EUR|USD|GBP|CHF)?(\s*±.*)?$"
 _TIMES = re.compile("time|_at$|date|ts$|epoch", re.IGNORECASE)
 _SECONDS = 86_400.0
+_FIRST = 50  # cells that tell what most columns do not hold
 
 
 def whole_numbers(column: pl.Series) -> pl.Series | None:
@@ -89,18 +107,28 @@ def is_outcome(column: pl.Series) -> bool:
 
 
 def is_measure(column: pl.Series) -> bool:
-    """Numbers some of which have a fraction, or that all come with a sign of percent or money."""
+    """Numbers some of which have a fraction, or that all come with a sign of percent or money; cells may be blank.
+
+    >>> is_measure(pl.Series(["1.095,50 €", "7,00 €"])), is_measure(pl.Series(["7.79% ± 0.26%", "--"]))
+    (True, True)
+    """
     if column.dtype != pl.String:
         return column.dtype.is_float() or column.dtype.is_decimal()
-    plain = column.str.strip_chars()
-    numbers = plain.str.strip_chars(" %$€£").str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
-    if numbers.null_count():
+    texts = filled(column)
+    if texts.is_empty() or not texts.str.contains(_MEASURE).all():
         return False
-    return bool((numbers != numbers.floor()).any()) or bool(plain.str.contains("[%$€£]").all())
+    numbers = texts.str.strip_chars(" %$€£").str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+    return bool((numbers != numbers.floor()).any()) or bool(texts.str.contains("[%$€£¥]").all())
+
+
+def filled(column: pl.Series) -> pl.Series:
+    """Return the texts of a column without those that are blank."""
+    texts = column.str.strip_chars()
+    return texts.filter(~texts.is_in(BLANK).fill_null(True))
 
 
 def days_of(column: pl.Series) -> pl.Series | None:
-    """Return the day (or the week, the month) of each row, None if the column holds no dates.
+    """Return the day (or the week, the month) of each row, null where a cell is blank; None of what holds no dates.
 
     >>> days_of(pl.Series(["2026-11-17 10:30", "2026-11-18T00:01Z"])).to_list()
     ['2026-11-17', '2026-11-18']
@@ -108,12 +136,13 @@ def days_of(column: pl.Series) -> pl.Series | None:
     if column.dtype in (pl.Date, pl.Datetime):
         return column.dt.date().cast(pl.String)
     if column.dtype != pl.String:
-        return _days_of_seconds(column)
+        return days_of(column.cast(pl.String)) if column.dtype.is_integer() else _days_of_seconds(column)
     texts = column.str.strip_chars()
-    if texts.is_empty() or re.match("[0-9A-Za-z]", texts[0] or "") is None:
+    known = filled(column)
+    if known.is_empty() or re.match("\\w", known[0]) is None:
         return None
     for shape in _DAYS:
-        if texts.str.contains(shape).all() and texts.null_count() == 0:
+        if known.head(_FIRST).str.contains(shape).all() and known.str.contains(shape).all():
             return texts.str.extract(shape, 1)
     return _days_of_seconds(texts.cast(pl.Float64, strict=False))
 

@@ -6,24 +6,22 @@ import dataclasses
 import functools
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from rankone.clicks.counts.counts import LIST_NUMBERS, Counts, shown_often
 from rankone.clicks.logs.read_report import ReadReport
 from rankone.errors import InputError
-from rankone.specs import amount
+from rankone.numerics.arrays import Floats, Ints, Mask
+from rankone.specs import amount, number_in
+from rankone.wording.numbers import percent
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 #: Share of the lists that may have gaps where a model needs whole lists.
 MOST_GAPS = 0.01
 
 
 def summed(groups: Ints, numbers: Floats, size: int) -> Floats:
     """Sum numbers over the groups 0 to size - 1 that they belong to."""
-    totals: Floats = np.bincount(groups, numbers, size).astype(np.float64, copy=False)
-    return totals
+    return np.bincount(groups, numbers, size).astype(np.float64, copy=False)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +76,7 @@ def _check_gaps(report: ReadReport) -> None:
     gaps, lists = report["lists with gaps"], report["lists"]
     if gaps > MOST_GAPS * lists:
         raise InputError(
-            f"at most {MOST_GAPS:.0%} of the lists with gaps, as this model follows visitors from place to place",
+            f"at most {percent(MOST_GAPS)} of the lists with gaps, as this model follows visitors from place to place",
             f"{gaps:,} of {amount(lists, 'list')} in which a place above the last has no row",
             "log every place that was shown, or fit pbm, which takes each place for itself",
         )
@@ -86,8 +84,7 @@ def _check_gaps(report: ReadReport) -> None:
 
 def cells_of(counts: Counts, min_impressions: int, by_previous: bool) -> Cells:
     """Number the queries and items of counts; items with few impressions are left out."""
-    if min_impressions < 0:
-        raise InputError("min_impressions of at least 0", min_impressions, "try min_impressions=20")
+    number_in("min_impressions", min_impressions, "[0, inf)", example=20)
     if by_previous and not counts.has_lists:
         raise InputError(
             "counts of whole result lists", "counts of single impressions", "name the column of the lists: list='...'"
@@ -115,19 +112,15 @@ def cells_of(counts: Counts, min_impressions: int, by_previous: bool) -> Cells:
         **{name: pl.Series(total) for name, total in totals.items()}
     )
     return Cells(
-        queries=table["query"].gather(np.flatnonzero(new_query)).to_list(),
-        items=names,
-        query_items=np.append(np.flatnonzero(new_query[starts]), len(starts)),
-        item_cells=np.append(starts, len(table)),
-        item=item,
-        position=table["position"].to_numpy().astype(np.int64) - 1,
+        queries=table["query"].gather(np.flatnonzero(new_query)).to_list(), items=names,
+        query_items=np.append(np.flatnonzero(new_query[starts]), len(starts)), item_cells=np.append(starts, len(table)),
+        item=item, position=table["position"].to_numpy().astype(np.int64) - 1,
         previous=table["previous"].to_numpy().astype(np.int64) if by_previous else np.zeros(0, np.int64),
         dropped_items=counts.n_items - len(starts),
-        dropped_impressions=counts.impressions - int(numbers["impressions"].sum()),
-        **numbers,
-    )
+        dropped_impressions=counts.impressions - int(numbers["impressions"].sum()), **numbers,
+    )  # fmt: skip
 
 
-def _changes(values: pl.Series) -> npt.NDArray[np.bool_]:
+def _changes(values: pl.Series) -> Mask:
     """Mark the places where a sorted column takes a new value."""
     return (values != values.shift(1)).fill_null(True).to_numpy()

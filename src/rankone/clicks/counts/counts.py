@@ -11,7 +11,7 @@ import polars as pl
 from rankone.clicks.logs.read_report import ReadReport
 from rankone.errors import InputError
 from rankone.notebook import Shown
-from rankone.specs import amount
+from rankone.specs import amount, whole_number
 
 CELL = ["query", "item", "position"]
 CELL_NUMBERS = ["impressions", "clicks"]
@@ -33,7 +33,7 @@ class Counts(Shown):
         report: what was read and what was set aside.
         position_names: what positions 1, 2, ... are called, where they have names of their own; a table whose positions
             are texts names them itself, in the order of the alphabet.
-        tails: what stood below the last click of lists (`rankone.clicks.counts.tails`), where they were counted; the
+        tails: what stood below the last click of lists (`rankone.clicks.counts.counter`), where they were counted; the
             likelihoods of DCM, SDBN, DBN and CCM need them.
 
     >>> counts = Counts(pl.DataFrame({"query": ["q"] * 2, "item": ["a", "b"], "position": [1, 2],
@@ -69,12 +69,9 @@ class Counts(Shown):
         table = _checked(table, numbers)
         self.report.add("cells without impressions", table.select((pl.col("impressions") == 0).sum()).item())
         table = table.select(
-            "query",
-            "item",
-            pl.col("position").cast(pl.UInt8),
-            *(pl.col(key).cast(pl.UInt8) for key in keys[3:]),
+            "query", "item", pl.col("position").cast(pl.UInt8), *(pl.col(key).cast(pl.UInt8) for key in keys[3:]),
             *(pl.col(number).cast(pl.Int64) for number in numbers),
-        ).filter(pl.col("impressions") > 0)
+        ).filter(pl.col("impressions") > 0)  # fmt: skip
         if table.is_empty():
             raise InputError("at least one impression", "none", "check that the log holds result lists")
         self.report.add("cells clamped", table.select((pl.col("clicks") > pl.col("impressions")).sum()).item())
@@ -122,9 +119,8 @@ class Counts(Shown):
 
     def top(self, number: int) -> Counts:
         """Keep the `number` most frequent queries."""
-        if number < 1:
-            raise InputError("at least 1 query to keep", number, "try top=20")
-        return self.only(self.queries["query"].head(number).to_list())
+        kept = whole_number("top", number, example=20)
+        return self.only(self.queries["query"].head(kept).to_list())
 
     def only(self, queries: Iterable[str]) -> Counts:
         """Keep the queries named."""

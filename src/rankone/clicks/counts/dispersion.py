@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankone.clicks.counts.count_arrays import Floats, Ints
-from rankone.errors import InputError
-from rankone.specs import is_number
+from rankone.numerics.arrays import Floats, Ints
+from rankone.specs import number_in
 
 LEAST_REPEATS = 5  # degrees of freedom below which an estimate says nothing
 _ROUNDS = 50
@@ -32,18 +31,12 @@ class Dispersion(NamedTuple):
     def sentence(self) -> str:
         """What is said of it to a person."""
         if self.origin == "none":
-            return (
-                "Intervals and p-values are as if clicks scattered binomially; real ones often scatter more "
-                "(pass a dispersion, or counts by day)"
-            )
+            return "Real traffic is often noisier than this assumes: pass counts by day, or a dispersion"
         if self.origin == "given":
             return f"Clicks are taken to scatter {self.value:.3g} times as much as binomial ones (as given)"
         where = "repeated rows" if self.origin == "repeats" else "slices of time"
-        least = " (less than 1 was found, and 1 is used)" if self.value == 1.0 else ""
-        return (
-            f"Clicks scatter {self.value:.3g} times as much as binomial ones{least}: estimated from {where}, "
-            f"{self.freedom:.0f} degrees of freedom"
-        )
+        more = "no more than chance" if self.value == 1.0 else f"{self.value:.3g} times as much as chance alone makes"
+        return f"Clicks scatter {more}: estimated from {where}, {self.freedom:.0f} degrees of freedom"
 
     def to_dict(self) -> dict[str, float | str | None]:
         """Return plain values; a dispersion that was not estimated has no degrees of freedom."""
@@ -60,9 +53,7 @@ def given_dispersion(value: float) -> Dispersion:
     >>> given_dispersion(1.9).sentence
     'Clicks are taken to scatter 1.9 times as much as binomial ones (as given)'
     """
-    if not is_number(value) or not 1.0 <= value < math.inf:
-        raise InputError("a dispersion of at least 1", value, "try dispersion=1.9; 1 is binomial")
-    return Dispersion(float(value), math.inf, "given")
+    return Dispersion(number_in("dispersion", value, "[1, inf)", example=1.9), math.inf, "given")
 
 
 def estimated_dispersion(combination: Ints, when: Ints | None, shown: Floats, clicked: Floats) -> Dispersion | None:

@@ -1,31 +1,27 @@
 """Which columns of a table hold the factors, how often was shown and how often clicked: as named, or by themselves.
 
-A column is recognised by its name if that is a usual one, and else by what it holds: outcomes are 0 and 1, clicks are
-never more than what was shown, levels come again and again (`rankone.clicks.counts.factor_choice`).
+What a column is, its name and contents say (`rankone.clicks.counts.column_kinds`). Counts with unusual names are found
+by comparing columns: clicks are never more than what was shown; which columns of levels are factors,
+`rankone.clicks.counts.factor_choice` tells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from rankone.clicks.counts.column_values import days_of, is_outcome, mostly_numbers, whole_numbers
+from rankone.clicks.counts.column_kinds import CLICKED, SHOWN, WHEN, Kind, kind_of, nearest, words_of
+from rankone.clicks.counts.column_values import days_of, is_outcome, whole_numbers
 from rankone.clicks.counts.factor_choice import choose_factors
 from rankone.errors import InputError
 from rankone.specs import did_you_mean
 
-SHOWN = (
-    "shown", "impressions", "views", "n", "outcomes", "trials", "visitors", "visits", "sessions", "users", "exposures",
-    "sent", "delivered", "pulls", "total", "shows", "displays", "impr",
-)  # fmt: skip
-CLICKED = (
-    "clicked", "clicks", "click", "conversions", "converted", "conversion", "successes", "success", "k", "hits",
-    "opens", "opened", "orders", "signups", "purchases", "reward", "outcome",
-)  # fmt: skip
-SLICE = ("day", "date", "week", "hour", "month", "slice", "period", "time")
-_OTHERWISE = "To read it otherwise name every factor (--factor, in Python factors=[...])."
+_OTHERWISE = (
+    "To read it otherwise name every factor (--factor, in Python factors=[...]), the counts with --shown and --clicked."
+)
 
 
 class FactorColumns(NamedTuple):
@@ -38,6 +34,8 @@ class FactorColumns(NamedTuple):
     notes: tuple[str, ...]
     unused: tuple[str, ...] = ()  # columns that hold levels too and were not named as factors
     by_day: bool = False  # the slice is the day of a time
+    visitor: tuple[str, ...] = ()  # columns that describe visitors and were not named as factors
+    who: str | None = None  # column that tells visitors apart
 
     @property
     def sentence(self) -> str:
@@ -54,12 +52,9 @@ class FactorColumns(NamedTuple):
 
 
 def find_factor_columns(
-    table: pl.DataFrame,
-    factors: Sequence[str] = (),
-    shown: str | None = None,
-    clicked: str | None = None,
+    table: pl.DataFrame, factors: Sequence[str] = (), shown: str | None = None, clicked: str | None = None,
     slice: str | None = None,
-) -> FactorColumns:
+) -> FactorColumns:  # fmt: skip
     """Find the columns; those that are named are taken as named.
 
     >>> levels = {"headline": ["A", "A", "B", "B"], "image": [1, 2, 1, 2]}
@@ -72,48 +67,70 @@ def find_factor_columns(
     twice = [name for name in exact if list(exact.values()).count(exact[name]) > 1 or named.count(name) > 1]
     if twice:
         raise InputError("each column for one thing", f"'{twice[0]}' twice", "name another column, or leave one out")
-    free = [name for name in table.columns if name not in exact.values()]
+    kinds = {name: kind_of(table[name]) for name in table.columns if name not in exact.values()}
     found_shown, found_clicked = _counts(
-        table, free, exact[shown] if shown is not None else None, exact[clicked] if clicked is not None else None
+        table, kinds, exact[shown] if shown is not None else None, exact[clicked] if clicked is not None else None
     )
-    free = [name for name in free if name not in (found_shown, found_clicked)]
-    found_slice, told = (exact[slice], ()) if slice is not None else _slice(table, free)
-    free = [name for name in free if name != found_slice]
+    found_slice = exact[slice] if slice is not None else _slice(table, kinds)
+    kinds = {name: kind for name, kind in kinds.items() if name not in (found_shown, found_clicked, found_slice)}
+    who = next((name for name, kind in kinds.items() if kind.what == "who"), None)
     by_day = found_slice is not None and _by_day(table[found_slice])
-    picked, left = choose_factors(table, free, found_shown is None, (*SHOWN, *CLICKED), one_table=not factors)
+    picked, left = choose_factors(table, kinds, found_shown is None, one_table=not factors)
+    of_visitors = [name for name, kind in kinds.items() if kind.what in ("visitor", "audience")]
+    visitor = tuple(name for name in of_visitors if factors or name not in picked)
     if factors:
-        chosen, unused = tuple(exact[name] for name in factors), [name for name in picked if table[name].n_unique() > 1]
-        return FactorColumns(chosen, found_shown, found_clicked, found_slice, (), tuple(unused), by_day)
+        unused = tuple(name for name in picked if name not in visitor and table[name].n_unique() > 1)
+        rest = ", ".join(f"'{name}'" for name in kinds if name not in (*unused, *visitor))
+        return FactorColumns(
+            tuple(exact[name] for name in factors), found_shown, found_clicked, found_slice,
+            (f"Not used: {rest}.",) if rest else (), unused, by_day, visitor, who,
+        )  # fmt: skip
     if not picked:
+        left = ({} if found_slice is None else {found_slice: "it says when, not what was shown"}) | left
         whys = "; ".join(f"'{name}': {why}" for name, why in left.items())
         got = f"{_there(table)} ({whys})" if whys else _there(table)
-        raise InputError("at least one column of levels", got, "name it: factors=['headline'], for example")
-    notes = [*told, *(f"The column '{name}' was left out: {why}." for name, why in left.items())]
+        able = next(iter(left), "headline")
+        raise InputError("at least one column of levels", got, f"name it: factors=['{able}'], for example")
+    notes = [f"The column '{name}' was left out: {why}{_averaged(name, visitor)}." for name, why in left.items()]
     if left:
         notes.append(_OTHERWISE)
-    return FactorColumns(tuple(picked), found_shown, found_clicked, found_slice, tuple(notes), (), by_day)
+    told = () if slice is not None or found_slice is None else _unusual_times(table[found_slice])
+    return FactorColumns(
+        tuple(picked), found_shown, found_clicked, found_slice, (*told, *notes), (), by_day, visitor, who
+    )  # fmt: skip
+
+
+def _averaged(name: str, visitor: Sequence[str]) -> str:
+    return ", so the answer is an average over the visitors there were" if name in visitor else ""
 
 
 def _by_day(column: pl.Series) -> bool:
     """Whether a column holds times, of which only the day is used."""
-    days = days_of(column)
-    return days is not None and days.n_unique() < column.n_unique()
+    times = column.unique()
+    days = days_of(times)
+    return days is not None and days.n_unique() < len(times)
 
 
-def _counts(table: pl.DataFrame, free: Sequence[str], shown: str | None, clicked: str | None) -> tuple[str | None, str]:
+def _counts(
+    table: pl.DataFrame, kinds: Mapping[str, Kind], shown: str | None, clicked: str | None
+) -> tuple[str | None, str]:
     """Return the columns of impressions and of clicks."""
-    able = [name for name in free if mostly_numbers(table[name])]
-    shown = shown or _usual(able, SHOWN)
+    shown = shown or nearest([name for name, kind in kinds.items() if kind.what == "shown"], SHOWN)
+    free = [name for name, kind in kinds.items() if kind.what == "levels"]
     if clicked is None:
-        clicked = _usual([name for name in able if name != shown], CLICKED) or _clicks_by_contents(table, free, shown)
+        clicked = nearest([name for name, kind in kinds.items() if kind.what == "clicked"], CLICKED)
+        clicked = clicked or _clicks_by_contents(table, free, shown)
     if clicked is None:
+        if (unread := nearest(list(kinds), CLICKED)) is not None:
+            some = ", ".join(f"'{text}'" for text in table[unread].head(3))
+            raise InputError(f"numbers in column '{unread}'", some, "keep one table in the file, or name clicked='...'")
         raise InputError(
             f"a column of clicks (such as {', '.join(CLICKED[:4])}; or one of 0 and 1, with one row per impression)",
             _there(table),
             "name it: clicked='...'",
         )
     if shown is None and not is_outcome(table[clicked]):
-        shown = _shown_by_contents(table, free, clicked)
+        shown = _only_counts(table, free, clicked, operator.ge)
         if shown is None:
             raise InputError(
                 f"a column of impressions (such as {', '.join(SHOWN[:4])}), as '{clicked}' holds counts",
@@ -123,17 +140,29 @@ def _counts(table: pl.DataFrame, free: Sequence[str], shown: str | None, clicked
     return shown, clicked
 
 
-def _slice(table: pl.DataFrame, free: Sequence[str]) -> tuple[str | None, tuple[str, ...]]:
-    """Return the column that says when, and what is said of it: by its name, or the first one of dates."""
-    found = _usual(free, SLICE)
-    if found is None:
-        dated = ((name, days_of(table[name])) for name in free)
-        found = next((name for name, days in dated if days is not None and days.n_unique() > 1), None)
-    if found is None or days_of(table[found]) is not None or whole_numbers(table[found]) is not None:
-        return found, ()
-    some = ", ".join(map(str, table[found].unique(maintain_order=True).head(3)))
-    return found, (
-        f"The column '{found}' ({some}, ...) was taken for when a row was counted, not for a factor. If it is a "
+def _slice(table: pl.DataFrame, kinds: Mapping[str, Kind]) -> str | None:
+    """Return the column that says when, of several the one with the most usual name."""
+
+    def changes(name: str) -> bool:
+        times = table[name].unique()
+        days = days_of(times)
+        return (times if days is None else days).drop_nulls().n_unique() > 1
+
+    def unusual(name: str) -> int:
+        return min((WHEN.index(word) for word in words_of(name) if word in WHEN), default=len(WHEN))
+
+    able = [name for name, kind in kinds.items() if kind.what == "time" and changes(name)]
+    return min(able, key=unusual, default=None)
+
+
+def _unusual_times(column: pl.Series) -> tuple[str, ...]:
+    """Say what was taken for a time by its name alone."""
+    times = column.unique(maintain_order=True)
+    if days_of(times) is not None or whole_numbers(times) is not None:
+        return ()
+    some = ", ".join(map(str, times.head(3)))
+    return (
+        f"The column '{column.name}' ({some}, ...) was taken for when a row was counted, not for a factor. If it is a "
         "factor, name every factor (--factor, in Python factors=[...]).",
     )
 
@@ -153,42 +182,24 @@ def _named(table: pl.DataFrame, name: str) -> str:
     return alike[0]
 
 
-def _usual(columns: Sequence[str], names: Sequence[str]) -> str | None:
-    """Return the column with a usual name; the more usual one of several."""
-    known = {column.strip(" .#").casefold(): column for column in reversed(columns)}
-    return next((known[name] for name in names if name in known), None)
-
-
 def _clicks_by_contents(table: pl.DataFrame, free: Sequence[str], shown: str | None) -> str | None:
     """Return the one column that can only be the clicks."""
     if shown is None:
         outcomes = [name for name in free if is_outcome(table[name]) and table[name].n_unique() == 2]
         return outcomes[0] if len(outcomes) == 1 else None
-    most = whole_numbers(table[shown])
-    if most is None:
-        return None
-    able = [
-        name
-        for name in free
-        if name != shown and (numbers := whole_numbers(table[name])) is not None and (numbers <= most).all()
-        and not _looks_like_levels(table, name)
-    ]  # fmt: skip
+    return _only_counts(table, free, shown, operator.le)
+
+
+def _only_counts(
+    table: pl.DataFrame, free: Sequence[str], other: str, compare: Callable[[pl.Series, pl.Series], pl.Series]
+) -> str | None:
+    """Return the one column of counts that compares so with another one, and does not look like levels."""
+    limit, able = whole_numbers(table[other]), []
+    for name in free:
+        numbers = whole_numbers(table[name]) if limit is not None and name != other else None
+        levels = (
+            table.height >= 4 and table[name].n_unique() <= table.height / 2
+        )  # few values that come again and again
+        if limit is not None and numbers is not None and not levels and compare(numbers, limit).all():
+            able.append(name)
     return able[0] if len(able) == 1 else None
-
-
-def _shown_by_contents(table: pl.DataFrame, free: Sequence[str], clicked: str) -> str | None:
-    least = whole_numbers(table[clicked])
-    if least is None:
-        return None
-    able = [
-        name
-        for name in free
-        if name != clicked and (numbers := whole_numbers(table[name])) is not None and (numbers >= least).all()
-        and not _looks_like_levels(table, name)
-    ]  # fmt: skip
-    return able[0] if len(able) == 1 else None
-
-
-def _looks_like_levels(table: pl.DataFrame, name: str) -> bool:
-    """Few different values that come again and again."""
-    return table.height >= 4 and table[name].n_unique() <= table.height / 2

@@ -8,20 +8,34 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Floats, Ints
+from rankone.clicks.counts.column_kinds import IMPRESSIONS, PEOPLE, PERIODS, words_of
 from rankone.clicks.counts.counts import Counts
 from rankone.clicks.counts.dispersion import Dispersion, estimated_dispersion
 from rankone.clicks.counts.factor_columns import FactorColumns, find_factor_columns
-from rankone.clicks.counts.factor_rows import check_rows, level_names, read_rows, without_totals
+from rankone.clicks.counts.factor_rows import check_rows, countable_rows, level_names, read_rows, total_words
 from rankone.clicks.counts.frames import known_frame, to_polars
 from rankone.clicks.counts.pair_counts import PairCounts, as_pair_counts
 from rankone.clicks.counts.table_files import header_of
 from rankone.errors import InputError
 from rankone.notebook import index_names
+from rankone.numerics.arrays import Floats, Ints
+from rankone.wording.lists import listed
 
 #: What `rankone export` writes of a decision, as far as it is counted, besides what was shown.
 _EXPORT = {"clicked", "learned", "outcome"}
 _QUOTED = r"""((?:^|;)[" ]*)'([=+\-@\t\r])"""  # what `rankone export` puts in front of formulas
+
+_COME_AGAIN = 3.0  # scatter of sessions and the like: visitors who come twice on average, some of them more often
+
+
+class Slices(NamedTuple):
+    """Counts by slices of time, such as days: an entry for each combination and slice that it was shown in."""
+
+    names: tuple[str, ...]
+    cell: Ints  # number of the combination
+    when: Ints  # number of the slice
+    shown: Ints
+    clicked: Ints
 
 
 class FactorCounts(NamedTuple):
@@ -36,28 +50,36 @@ class FactorCounts(NamedTuple):
     adaptive: bool = False  # a policy chose what was shown by what had been clicked
     notes: tuple[str, ...] = ()
     columns: FactorColumns | None = None  # of the table they were read from
+    slices: Slices | None = None  # where every row says when it was counted, and there are at least two slices
+    per_visitor: float | None = None  # how much more than single visitors `shown` may scatter; None: it is no split
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """Number of levels of each factor."""
         return tuple(len(names) for names in self.levels)
 
-    def pair(self, name: str) -> PairCounts:
-        """Two factors as a table of pairs."""
-        pulls, clicks = np.zeros((2, *self.sizes), np.int64)
-        pulls[tuple(self.cells.T)], clicks[tuple(self.cells.T)] = self.shown, self.clicked
-        return PairCounts(name, self.levels[0], self.levels[1], pulls, clicks, self.repeats)
+    @property
+    def period(self) -> str:
+        """What a slice of time is called: a day, unless its column says otherwise."""
+        if self.columns is None or self.columns.slice is None or self.columns.by_day or self.slices is None:
+            return "day"
+        words = {*words_of(self.columns.slice), *words_of(self.slices.names[0])}
+        return next((word for word, names in PERIODS.items() if words & names), "day")
+
+    @property
+    def taken(self) -> list[str]:
+        """What was read as what, and what was left out."""
+        return [*([] if self.columns is None else [self.columns.sentence]), *self.notes]
 
 
 def as_factor_counts(
-    data: Any,
-    *,
-    factors: Sequence[str] = (),
-    shown: str | None = None,
-    clicked: str | None = None,
-    slice: str | None = None,
-) -> FactorCounts:
+    data: Any, *, factors: Sequence[str] = (), shown: str | None = None, clicked: str | None = None,
+    slice: str | None = None, all_rows: bool = False,
+) -> FactorCounts:  # fmt: skip
     """Return the counts in a dataframe, a pair of arrays (shown, clicked), or what other functions counted.
+
+    With `all_rows`, rows called a total and rows that name no level, such as "(not set)", are counted as levels, too;
+    true sums of other rows are not.
 
     >>> counts = as_factor_counts(([[10, 20], [30, 40]], [[1, 2], [3, 4]]))
     >>> counts.factors, counts.levels[0], counts.clicked.tolist()
@@ -70,22 +92,32 @@ def as_factor_counts(
             data.pulls.astype(np.float64), data.clicks.astype(np.float64), [data.row_names, data.col_names]
         )
     if isinstance(data, Counts):
-        return _of_frame(_one_query(data), ("item", "position"), "impressions", "clicks", None)
+        named = ("item", "position"), "impressions", "clicks", None
+        return _of_frame(_one_query(data), *named, every=True)._replace(per_visitor=None)
     if isinstance(data, tuple | list) and len(data) == 2 and not isinstance(data[0], str):
         return _of_pair(data[0], data[1], factors)
     table = data if isinstance(data, pl.DataFrame) else to_polars(known_frame(data))
-    return _of_frame(table, factors, shown, clicked, slice)
+    return _of_frame(table, factors, shown, clicked, slice, all_rows)
 
 
 def holds_factors(path: str) -> bool:
     """Whether a file is a table of factors rather than a log of items at positions."""
     names = {name.casefold() for name in header_of(path)}
-    return bool(names) and not {"item", "position"} & names
+    return bool(names) and not {"item", "position"} <= names
 
 
-def counts_of_arrays(pulls: Ints, clicks: Ints, levels: Mapping[str, Sequence[str]]) -> FactorCounts:
-    """Return the counts of arrays with an axis for each factor; `levels` are its names of levels, by its name."""
-    return _of_arrays(pulls.astype(np.float64), clicks.astype(np.float64), list(levels.values()), tuple(levels))
+def counts_of_arrays(
+    pulls: Ints, clicks: Ints, levels: Mapping[str, Sequence[str]], every: bool = False
+) -> FactorCounts:
+    """Return the counts of arrays with an axis for each factor; `levels` are its names of levels, by its name.
+
+    Levels without outcomes are kept, and with `every` so are combinations.
+    """
+    if not pulls.any():
+        raise InputError("at least one outcome", "none", "wait for some")
+    cells = np.argwhere((pulls > 0) | every)
+    where, names = tuple(cells.T), tuple(tuple(map(str, side)) for side in levels.values())
+    return FactorCounts(tuple(levels), names, cells, pulls[where], clicks[where])
 
 
 def _one_query(counts: Counts) -> pl.DataFrame:
@@ -111,10 +143,10 @@ def _of_pair(shown: Any, clicked: Any, factors: Sequence[str]) -> FactorCounts:
     if len(titles) != pulls.ndim:
         raise InputError(f"{pulls.ndim} names of factors", f"{len(titles)}", "name each side of the arrays once")
     names = [
-        (named[place] if place < 2 else None) or [f"{title} {number + 1}" for number in range(size)]
-        for place, (title, size) in enumerate(zip(titles, pulls.shape, strict=True))
+        (named[index] if index < 2 else None) or [f"{title} {number + 1}" for number in range(size)]
+        for index, (title, size) in enumerate(zip(titles, pulls.shape, strict=True))
     ]
-    return _of_arrays(pulls, clicks, names, titles)
+    return _of_arrays(pulls, clicks, names, titles)._replace(per_visitor=_COME_AGAIN)
 
 
 def _of_arrays(
@@ -137,16 +169,23 @@ def _whole(numbers: Any) -> Ints:
 
 
 def _of_frame(
-    table: pl.DataFrame, factors: Sequence[str], shown: str | None, clicked: str | None, slice: str | None
+    table: pl.DataFrame,
+    factors: Sequence[str],
+    shown: str | None,
+    clicked: str | None,
+    slice: str | None,
+    all_rows: bool = False,
+    every: bool = False,  # there are no totals in it
 ) -> FactorCounts:
     adaptive = False
     notes: tuple[str, ...] = ()
-    exported = _exported_levels(table.columns)
+    exported = _exported_factors(table.columns)
     if not factors and clicked is None and exported:
         table, notes = _of_export(table, exported)
-        factors, shown, clicked, slice, adaptive = tuple(exported), None, "clicked", None, True
-    found = find_factor_columns(table, factors, shown, clicked, slice)
-    rows, told = without_totals(read_rows(table, found), found)
+        factors, shown, clicked, slice, adaptive, every = exported, None, "clicked", None, True, True
+    totals = total_words(table)
+    found = find_factor_columns(table.filter(totals.is_null()), factors, shown, clicked, slice)
+    rows, told = (read_rows(table, found), ()) if every else countable_rows(table, found, totals, all_rows)
     check_rows(rows, table, found)
     names = level_names(found)
     levels = [rows[name].unique(maintain_order=True) for name in names]
@@ -156,51 +195,77 @@ def _of_frame(
     )
     cells = numbered.group_by(names, maintain_order=True).agg(pl.col("shown", "clicked").sum())
     slices = numbered  # one row per impression repeats nothing unless it says when: then each slice is counted first
-    if found.shown is None:
+    if found.shown is None or (found.visitor and not found.unused):  # kinds of visitors are no repeats of one another
         slices = numbered.group_by([*names, "slice"], maintain_order=True).agg(pl.col("shown", "clicked").sum())
     repeats = None if found.shown is None and found.slice is None else _repeats(slices, names)
     return _checked(
         FactorCounts(
             found.factors, tuple(tuple(known.to_list()) for known in levels), cells.select(names).to_numpy(),
             _whole(cells["shown"].to_numpy()), _whole(cells["clicked"].to_numpy()),
-            repeats, adaptive, (*notes, *told, *found.notes, *_repeated(table, found, repeats)), found,
+            repeats, adaptive, (*notes, *told, *(_unnamed(found, repeats) if factors else ()), *found.notes), found,
+            _slices(numbered, cells.select(names)),
+            per_visitor=None if adaptive else _per_visitor(table, found),
         )
     )  # fmt: skip
 
 
-def _repeated(table: pl.DataFrame, found: FactorColumns, repeats: Dispersion | None) -> tuple[str, ...]:
-    """Name the columns that make rows of one combination differ, where these rows tell the dispersion."""
-    if not found.unused or (repeats is None and found.shown is not None):
-        return ()
-    names = " and ".join(f"'{name}'" for name in found.unused)
-    what = "were not named as factors" if len(found.unused) > 1 else "was not named as a factor"
-    if repeats is None:
-        return (f"{names} {what}: the answer is an average over the visitors there were.",)
-    return (f"{names} {what}: rows that differ in it count as repeats, and what it changes as scatter.",)
+def _per_visitor(table: pl.DataFrame, found: FactorColumns) -> float | None:
+    """Say how much more numbers shown scatter than those of visitors who come once: by how often they come.
 
-
-def _exported_levels(columns: Sequence[str]) -> dict[str, str]:
-    """Return the columns with names of levels, by factor, of what `rankone export` wrote; none if it did not.
-
-    >>> _exported_levels(["id", "number", "headline", "image", "filler", "outcome", "clicked", "learned"])
-    {'headline': 'headline', 'image': 'image'}
+    That is an average over visits, not over visitors. None of impressions: ad platforms hand them out as they like.
     """
-    if not set(columns) >= _EXPORT:
-        return {}
-    if {"row_name", "col_name"} <= set(columns):
-        return {"row": "row_name", "col": "col_name"}
-    ours = list(columns[:2]) == ["id", "number"] and "filler" in columns
-    return {name: name for name in columns[2 : columns.index("filler")]} if ours else {}
+    if found.shown is None and found.who is not None:
+        visits = table[found.who].value_counts()["count"].to_numpy().astype(np.float64)
+        return float((visits**2).sum() / visits.sum())
+    words = set(words_of(found.shown or ""))
+    if words & IMPRESSIONS:
+        return None
+    return 1.0 if words & PEOPLE and found.slice is None else _COME_AGAIN
 
 
-def _of_export(table: pl.DataFrame, levels: Mapping[str, str]) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def _slices(rows: pl.DataFrame, cells: pl.DataFrame) -> Slices | None:
+    """Count each combination in each slice; None where there is nothing to tell apart."""
+    rows = rows.filter(pl.col("shown") > 0)
+    if rows["slice"].null_count() or rows["slice"].n_unique() < 2:
+        return None
+    names = sorted(rows["slice"].unique().to_list())
+    sums = rows.group_by([*cells.columns, "slice"], maintain_order=True).agg(pl.col("shown", "clicked").sum())
+    numbered = sums.join(cells.with_row_index("cell"), on=cells.columns, maintain_order="left").with_columns(
+        when=pl.col("slice").replace_strict(names, np.arange(len(names)), return_dtype=pl.Int64)
+    )
+    return Slices(
+        tuple(names), *(numbered[name].to_numpy().astype(np.int64) for name in ("cell", "when", "shown", "clicked"))
+    )
+
+
+def _unnamed(found: FactorColumns, repeats: Dispersion | None) -> tuple[str, ...]:
+    """Name the columns that make rows of one combination differ and were not named as factors."""
+    scatter = "rows that differ in it count as repeats, and what it changes as scatter"
+    added = "its rows were added up" if repeats is None else scatter
+    average = "the answer is an average over the visitors there were"
+    return tuple(
+        f"{listed(list(map(repr, names)))} {'were' if len(names) > 1 else 'was'} not named as "
+        f"{'factors' if len(names) > 1 else 'a factor'}: {then}."
+        for names, then in ((found.unused, added), (found.visitor, average))
+        if names
+    )
+
+
+def _exported_factors(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the factors of what `rankone export` wrote; none if it did not.
+
+    >>> _exported_factors(["id", "number", "headline", "image", "filler", "outcome", "clicked", "learned"])
+    ('headline', 'image')
+    """
+    ours = list(columns[:2]) == ["id", "number"] and "filler" in columns and set(columns) >= _EXPORT
+    return tuple(columns[2 : columns.index("filler")]) if ours else ()
+
+
+def _of_export(table: pl.DataFrame, factors: Sequence[str]) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """The decisions of an exported experiment whose outcome counts, with the names of their levels."""
     learned = table["learned"].cast(pl.String).str.to_lowercase() == "true"
     kept = table.filter(learned).select(
-        *(
-            pl.col(column).cast(pl.String).str.replace_all(_QUOTED, "$1$2").alias(name)
-            for name, column in levels.items()
-        ),
+        *(pl.col(name).cast(pl.String).str.replace_all(_QUOTED, "$1$2") for name in factors),
         "clicked",
     )
     if kept.is_empty():
@@ -230,18 +295,21 @@ def _checked(counts: FactorCounts) -> FactorCounts:
     if not counts.clicked.any():
         got = f"none in {int(counts.shown.sum()):,} impressions"
         raise InputError("at least one click", got, "wait for some, or check the column of clicks")
+    slices = counts.slices
+    if slices is not None:  # they hold only what was shown
+        slices = slices._replace(cell=(np.cumsum(kept) - 1)[slices.cell])
     return _without_unseen(
-        counts._replace(cells=counts.cells[kept], shown=counts.shown[kept], clicked=counts.clicked[kept])
+        counts._replace(cells=counts.cells[kept], shown=counts.shown[kept], clicked=counts.clicked[kept], slices=slices)
     )
 
 
 def _without_unseen(counts: FactorCounts) -> FactorCounts:
     """Leave out levels that were never shown: nothing can be said of them."""
     cells, levels, notes = counts.cells.copy(), list(counts.levels), []
-    for place, (factor, names) in enumerate(zip(counts.factors, counts.levels, strict=True)):
-        seen, cells[:, place] = np.unique(cells[:, place], return_inverse=True)
+    for index, (factor, names) in enumerate(zip(counts.factors, counts.levels, strict=True)):
+        seen, cells[:, index] = np.unique(cells[:, index], return_inverse=True)
         if len(seen) < len(names):
-            levels[place] = tuple(names[number] for number in seen)
+            levels[index] = tuple(names[number] for number in seen)
             unseen = [name for number, name in enumerate(names) if number not in set(seen.tolist())]
             some = ", ".join(f"'{name}'" for name in unseen[:5]) + (", ..." if len(unseen) > 5 else "")
             notes.append(f"Never shown, and left out: {factor} {some}.")

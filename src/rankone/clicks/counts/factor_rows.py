@@ -1,19 +1,71 @@
-"""The rows of a table as levels and numbers: sums among them are left out, what cannot be counted is refused."""
+"""The rows of a table as levels and numbers; sums, and rows without a level, are left out, and that is said."""
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
 
-from rankone.clicks.counts.column_values import days_of, numbers_of, unclear_number
+from rankone.clicks.counts.column_values import BLANK, days_of, numbers_of, unclear_number
 from rankone.clicks.counts.counts import as_names
 from rankone.clicks.counts.factor_columns import FactorColumns
 from rankone.errors import InputError
+from rankone.wording.numbers import percent
 
 _TOTALS = (
-    "total", "totals", "grand total", "subtotal", "all", "(all)", "sum", "overall", "gesamt", "summe", "insgesamt",
+    "total", "totals", "grand total", "subtotal", "sub total", "sub-total", "sum", "gesamt", "gesamtsumme",
+    "gesamtergebnis", "summe", "zwischensumme", "insgesamt", "total général", "somme", "total general", "suma",
+    "suma total", "totale", "totale complessivo", "totaal", "eindtotaal", "total geral", "ogółem", "razem", "summa",
+    "totalt", "toplam", "итого", "合計", "総計", "总计", "合计",
 )  # fmt: skip
+_MAYBE_TOTALS = ("all", "(all)", "overall", "alle", "tous", "todos", "tutti")  # levels, if they do not add up
+_TOTAL_COLON = r"^(?:totals?|gesamt|summe|totale|totaal) ?: "  # Total: Ads
+_TOTAL_OF = (
+    r"^total (.+)$|^(.+) (?:total|subtotal|summe|ergebnis)$"  # Excel's pivot tables: Control Total, if it adds up
+)
+_NAMELESS = (
+    "(not set)", "not set", "(not provided)", "(data not available)", "(nicht festgelegt)", "(non défini)",
+    "(no definido)", "unassigned", "undefined", "null", "nan", "n/a", "#n/a", "--",
+)  # fmt: skip
+_FEW = 0.05  # of what was shown: more without a level may be cells that stand for the one above, as in pivot tables
+_MOST_VALUES = 10_000  # of a column in which totals are looked for
+_KEEP = "To count them as levels: --all-rows (in Python all_rows=True)."
+
+
+def total_words(table: pl.DataFrame) -> pl.Series:
+    """Return the word that calls a row a total, null where there is none.
+
+    A column in which most cells are such words is none of totals: all rows may be of the age "All".
+
+    >>> total_words(pl.DataFrame({"day": ["1 Oct", "2 Oct", "Total"], "age": ["All", "All", ""]})).to_list()
+    [None, None, 'total']
+    """
+    nothing = pl.Series([None], dtype=pl.String).new_from_index(0, table.height)
+    words = []
+    for column in table.select(pl.col(pl.String)):
+        own = _totals(column)
+        if 0 < 2 * own.sum() <= table.height:
+            words.append(pl.when(own).then(_plain(pl.col(column.name))))
+    found = table.select(word=pl.coalesce(*words))["word"] if words else nothing
+    return found if found.null_count() else nothing
+
+
+def _totals(column: pl.Series) -> pl.Series:
+    """Return which texts of a column are words for a total."""
+    known, plain = column.unique().to_frame(), _plain(pl.col(column.name))
+    if known.height > _MOST_VALUES:
+        known = known.clear()
+    words = known.filter(
+        plain.is_in((*_TOTALS, *_MAYBE_TOTALS)) | plain.str.contains(f"{_TOTAL_COLON}|{_TOTAL_OF}")
+    ).to_series()
+    return column.is_in(words.implode()).fill_null(False)
+
+
+def _plain(text: pl.Expr) -> pl.Expr:
+    return text.str.to_lowercase().str.strip_chars(" :*")
 
 
 def level_names(found: FactorColumns) -> list[str]:
@@ -33,8 +85,11 @@ def read_rows(table: pl.DataFrame, found: FactorColumns) -> pl.DataFrame:
     ]
     when: pl.Series | pl.Expr = pl.lit(None, pl.String)
     if found.slice is not None:
-        days = days_of(table[found.slice])
-        when = table[found.slice].cast(pl.String) if days is None else days
+        times = table[found.slice]
+        if times.dtype == pl.String:  # the word Total in a column of dates is no date
+            times = table.select(pl.when(~_totals(times)).then(found.slice)).to_series()
+        days = days_of(times)
+        when = (times.cast(pl.String) if days is None else days).fill_null("")
     return table.select(
         *levels,
         numbers_of(table[found.clicked]).alias("clicked"),
@@ -44,46 +99,86 @@ def read_rows(table: pl.DataFrame, found: FactorColumns) -> pl.DataFrame:
     )
 
 
-def without_totals(rows: pl.DataFrame, found: FactorColumns) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Leave out rows that are sums of others, called Total or without levels; only if their numbers add up."""
-    if found.shown is None:
-        return rows, ()
+def countable_rows(
+    table: pl.DataFrame, found: FactorColumns, totals: pl.Series, all_rows: bool
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Leave out rows that are sums of others (`totals` has their words) and rows without a level, and say so.
+
+    With `all_rows` only those that cannot be levels: sums, and totals that lack a level.
+    """
+    names, notes = level_names(found), []
+    rows = read_rows(table, found).with_columns(total=totals)
+    blank = pl.all_horizontal(pl.col(name).is_in(BLANK) for name in names)
+    sums = rows.filter(blank | pl.col("total").is_not_null()) if found.shown is not None else rows.clear()
+    others = rows.filter(~pl.col("row").is_in(sums["row"].to_list()))
+    if not sums.is_empty() and not others.is_empty():
+        begins = [0, *sums["row"]]  # of the rows above each sum, up to the sum before it
+        parts = [others.filter(pl.col("row").is_between(*ends)) for ends in itertools.pairwise(begins)]
+        adds_up = pl.Series([_adds_up(*each, others, names) for each in zip(sums.to_dicts(), parts, strict=True)])
+        named = (sums["total"].is_in(_TOTALS) | sums["total"].str.contains(_TOTAL_COLON)).fill_null(False)
+        sure = named & ~(sums["shown"] < others["shown"].max()).fill_null(False)  # a brand may be called Total, too
+        if all_rows:
+            sure &= sums.select(pl.any_horizontal(pl.col(name).is_in(BLANK) for name in names)).to_series()
+        added, called = sums.filter(adds_up), sums.filter(~adds_up & sure)
+        kept = sums.filter(~adds_up & ~sure & sums["total"].is_in((*_TOTALS, *_MAYBE_TOTALS)))
+        if not added.is_empty():
+            what = "it is the sum" if added.height == 1 else "they are sums"
+            notes.append(f"Left out because {what} of other rows: {_some(added, names)}.")
+        if not called.is_empty():
+            what = "Left out as a total, though it is not the sum of other rows"
+            notes.append(f"{what}: {_some(called, names)}. {_KEEP}")
+        if not kept.is_empty():
+            notes.append(f"Taken as a level, as it is not the sum of the other rows: {_some(kept, names)}.")
+        rows = rows.filter(~pl.col("row").is_in([*added["row"], *called["row"]]))
+    rows, told = (rows, ()) if all_rows else _with_levels(rows, found)
+    return rows, (*notes, *told)
+
+
+def _with_levels(rows: pl.DataFrame, found: FactorColumns) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Leave out rows in which a program says that there is no level, and a few with empty cells."""
     names = level_names(found)
-    called = [pl.col(name).str.to_lowercase().str.strip_chars(" :").is_in(_TOTALS) for name in names]
-    empty = [pl.col(name) == "" for name in names]
-    marked = rows.with_columns(sum=pl.any_horizontal(called) | pl.all_horizontal(empty))
-    sums, others = marked.filter(pl.col("sum")), marked.filter(~pl.col("sum"))
-    if sums.is_empty() or others.is_empty():
+    empty = rows.select(pl.any_horizontal(pl.col(name) == "" for name in names)).to_series()
+    unset = rows.select(pl.any_horizontal(_plain(pl.col(name)).is_in(_NAMELESS) for name in names)).to_series()
+    shown = rows["shown"].fill_null(0.0)
+    all_shown = float(shown.sum())
+    nameless = unset | empty if float(shown.filter(empty).sum()) <= _FEW * all_shown else unset
+    if not nameless.any() or nameless.all():
         return rows, ()
-    right = pl.Series([_adds_up(row, others, names) for row in sums.to_dicts()])
-    added, wrong = sums.filter(right), sums.filter(~right).filter(pl.any_horizontal(called))
-    notes = []
-    if not added.is_empty():
-        notes.append(f"Left out because it is the sum of other rows: {_some(added, names)}.")
-    if not wrong.is_empty():
-        notes.append(f"Taken as a level, as it is not the sum of the other rows: {_some(wrong, names)}.")
-    return marked.filter(~pl.col("row").is_in(added["row"].to_list())).drop("sum"), tuple(notes)
+    left = rows.filter(nameless)
+    lacking = left.select(_plain(pl.col(name)).is_in((*_NAMELESS, "")).any() for name in names).row(0)
+    some = [name for name, lacks in zip(found.factors, lacking, strict=True) if lacks]
+    share = float(shown.filter(nameless).sum()) / max(all_shown, 1.0)
+    counts = f"{shown.filter(nameless).sum():,.0f} of {all_shown:,.0f} shown ({percent(share, 2)})"
+    names_no = "as it names no" if left.height == 1 else "as they name no"
+    return rows.filter(~nameless), (
+        f"Left out, {names_no} {' or '.join(some)}: {_some(left, names)}, {counts}. {_KEEP}",
+    )
 
 
-def _adds_up(row: dict[str, object], others: pl.DataFrame, names: Sequence[str]) -> bool:
-    """Whether a row has the sums of those that share its levels."""
-    same = [
-        pl.col(name) == row[name]
-        for name in names
-        if row[name] != "" and str(row[name]).lower().strip(" :") not in _TOTALS
-    ]
-    part = others.filter(same) if same else others
-    whole = part["shown"].sum() == row["shown"] and part["clicked"].sum() == row["clicked"]
-    return bool(whole) and part.height > 0
+def _adds_up(row: dict[str, Any], above: pl.DataFrame, others: pl.DataFrame, names: Sequence[str]) -> bool:
+    """Whether a row has the sums of those that share its levels, and perhaps its day, or of those right above it."""
+    same = [pl.lit(True)]
+    for name in names:
+        plain = str(row[name]).lower().strip(" :*")
+        if row[name] in BLANK or plain in (*_TOTALS, *_MAYBE_TOTALS) or re.match(_TOTAL_COLON, plain):
+            continue
+        part = re.match(_TOTAL_OF, plain)
+        same.append(pl.col(name) == row[name] if part is None else _plain(pl.col(name)) == (part[1] or part[2]))
+    days = [same, *([[*same, pl.col("slice") == row["slice"]]] if row["slice"] else [])]
+    parts = [above, *(others.filter(each) for each in days)]
+    return any(
+        part.height > 0 and part["shown"].sum() == row["shown"] and part["clicked"].sum() == row["clicked"]
+        for part in parts
+    )
 
 
 def _some(rows: pl.DataFrame, names: Sequence[str]) -> str:
-    """Name rows by their number and the first level they have."""
-    told = [
-        f"row {row['row']}" + next((f" ('{row[name]}')" for name in names if row[name]), "")
-        for row in rows.head(3).to_dicts()
-    ]
-    return ", ".join(told) + (", ..." if rows.height > 3 else "")
+    """Name rows by their number and the first level they have, or what calls them a total."""
+    sentences = []
+    for row in rows.head(3).to_dicts():
+        level = next((row[name] for name in names if row[name] not in BLANK), (row["total"] or "").capitalize())
+        sentences.append(f"row {row['row']}" + (f" ('{level}')" if level else ""))
+    return ", ".join(sentences) + (", ..." if rows.height > 3 else "")
 
 
 def check_rows(rows: pl.DataFrame, table: pl.DataFrame, found: FactorColumns) -> None:
@@ -92,8 +187,8 @@ def check_rows(rows: pl.DataFrame, table: pl.DataFrame, found: FactorColumns) ->
     def first(wrong: pl.Series) -> int | None:
         return int(rows["row"].filter(wrong)[0]) if wrong.any() else None
 
-    for place, name in enumerate(found.factors):
-        if (wrong := first(rows[f"factor {place}"] == "")) is not None:
+    for index, name in enumerate(found.factors):
+        if (wrong := first(rows[f"factor {index}"] == "")) is not None:
             raise InputError(f"a level in column '{name}' of every row", f"none in row {wrong}", "fill it in")
     for what, column in (("shown", found.shown), ("clicked", found.clicked)):
         wrong = first(~((rows[what] >= 0.0) & (rows[what] == rows[what].floor())).fill_null(False))

@@ -11,12 +11,15 @@ from typing import Any
 import narwhals as nw
 import polars as pl
 
-from rankone.clicks.counts.counts import CELL, MOST_POSITIONS, Counts
-from rankone.clicks.counts.tails import tails_of_rows
+from rankone.clicks.counts.counter import tails_of_rows
+from rankone.clicks.counts.counts import CELL, MOST_POSITIONS, Counts, as_names
 from rankone.clicks.logs.columns import pooled
-from rankone.clicks.logs.read_report import ReadReport, check_max_bad
-from rankone.clicks.logs.row_errors import NO_OUTCOME, NO_PLACE, NO_POSITION, hint, missing_texts, told, worst_of
+from rankone.clicks.logs.read_report import ReadReport
+from rankone.clicks.logs.row_errors import NO_OUTCOME, NO_PLACE, NO_POSITION, hint, missing_texts, reason_text, worst_of
 from rankone.errors import InputError, MissingExtra
+from rankone.numerics.seeds import generator
+from rankone.specs import number_in
+from rankone.wording.numbers import percent
 
 #: The query of a log that has none.
 ONLY_QUERY = "all"
@@ -70,19 +73,15 @@ def count(
     if table.implementation.is_pyarrow():  # has no window functions; Polars takes its memory over as it is
         table = nw.from_native(pl.from_arrow(frame))
     schema = table.collect_schema()
-    for name, column in wanted.items():
-        if column not in schema:
-            raise InputError(f"a column '{column}' ({name})", f"the columns {', '.join(schema)}", f"pass {name}='...'")
+    _check_columns(schema, wanted, ())
     named = schema[position] in (nw.String, nw.Categorical, nw.Enum) and list is None and segment is None
-    for column in (clicked,) if named else (position, clicked):
-        if not (schema[column].is_numeric() or schema[column] == nw.Boolean):
-            raise InputError(f"numbers in column '{column}'", str(schema[column]), "cast it to whole numbers")
+    _check_columns(schema, {}, (clicked,) if named else (position, clicked))
     table = table.select(**{name: nw.col(column) for name, column in wanted.items()})
     if query is None:
         table = table.with_columns(query=nw.lit(ONLY_QUERY))
     if schema[clicked] == nw.Boolean:
         table = table.with_columns(nw.col("clicked").cast(nw.Int64))
-    check_max_bad(max_bad)
+    number_in("max_bad", max_bad, "[0, 1]", example=0.01)
     report = ReadReport(format="dataframe")
     if query is None:
         report.note(pooled([*schema], wanted, ONLY_QUERY))
@@ -95,13 +94,8 @@ def count(
     if report.rows_quarantined:
         report.reasons = _reasons(table, conditions)
         if strict or report.bad_share > max_bad:
-            worst = worst_of(report.reasons)
-            what, fine = conditions[worst]
-            found = to_polars(table.filter(~fine).select(what).head(1)).item()
-            value = None if found is None else str(found)
-            limit = "no unusable rows (strict)" if strict else f"at most {max_bad:.0%} unusable rows"
-            got = f"{report.rows_quarantined:,} of {report.rows:,} rows (mostly: {told(worst, value)})"
-            raise InputError(limit, got, f"{hint(worst, value)}, or raise max_bad")
+            limit = "no unusable rows (strict)" if strict else f"at most {percent(max_bad)} unusable rows"
+            raise _unusable(table, conditions, report, limit)
     numbered = [name for name in ("query", "item") if _has_fractions(kinds[name])]
     table = table.filter(nw.col("usable")).with_columns(nw.col(name).cast(nw.Int64) for name in numbered)
     table = table.with_columns(nw.col("query", "item", *(["position"] if named else [])).cast(nw.String))
@@ -113,6 +107,26 @@ def count(
         return Counts(cells, report)
     add_lists(table, report)
     return Counts(cells, report, tails=tails_of_rows(to_polars(table)) if isinstance(table, nw.DataFrame) else None)
+
+
+def _unusable(table: Any, conditions: Mapping[str, tuple[str, nw.Expr]], report: ReadReport, limit: str) -> InputError:
+    """Return the error that names the most frequent reason, and a value that it was found for."""
+    worst = worst_of(report.reasons)
+    what, fine = conditions[worst]
+    found = to_polars(table.filter(~fine).select(what).head(1)).item()
+    value = None if found is None else str(found)
+    got = f"{report.rows_quarantined:,} of {report.rows:,} rows (mostly: {reason_text(worst, value)})"
+    return InputError(limit, got, f"{hint(worst, value)}, or raise max_bad")
+
+
+def _check_columns(schema: Mapping[str, Any], wanted: Mapping[str, str], numbers: Iterable[str]) -> None:
+    """Refuse a frame without the columns that are named, or with other than numbers where these are needed."""
+    for name, column in wanted.items():
+        if column not in schema:
+            raise InputError(f"a column '{column}' ({name})", f"the columns {', '.join(schema)}", f"pass {name}='...'")
+    for column in numbers:
+        if not (schema[column].is_numeric() or schema[column] == nw.Boolean):
+            raise InputError(f"numbers in column '{column}'", str(schema[column]), "cast it to whole numbers")
 
 
 def add_lists(table: Any, report: ReadReport) -> None:
@@ -174,8 +188,8 @@ def _of_segment() -> nw.Expr:
 def _reasons(table: Any, conditions: Mapping[str, tuple[str, nw.Expr]]) -> dict[str, int]:
     """Count the unusable rows by the first condition that they do not meet."""
     so_far, numbers = nw.lit(True), {}
-    for place, (_, fine) in enumerate(conditions.values()):
-        numbers[f"reason {place}"] = (so_far & ~fine).cast(nw.Int64).sum()
+    for index, (_, fine) in enumerate(conditions.values()):
+        numbers[f"reason {index}"] = (so_far & ~fine).cast(nw.Int64).sum()
         so_far = so_far & fine
     found = to_polars(table.select(**numbers)).row(0)
     return {reason: int(number) for reason, number in zip(conditions, found, strict=True) if number}
@@ -238,3 +252,57 @@ def _column(series: Any) -> pl.Series:
     values = [None if gap else value for value, gap in zip(series.to_list(), gaps.to_list(), strict=True)]
     text = series.dtype in (nw.String, nw.Categorical)
     return pl.Series(series.name, values, pl.String if text else None, strict=False)
+
+
+def count_split(
+    frame: Any,
+    *,
+    item: str,
+    position: str,
+    clicked: str,
+    query: str | None = None,
+    list: str | None = None,
+    holdout: float = 0.25,
+    seed: int = 0,
+    max_bad: float = 0.01,
+) -> tuple[Counts, pl.DataFrame]:
+    """Count a part of a long table, and hold out the rest: whole lists, or single rows where no lists are named.
+
+    The columns are named as in `count`; what is held out has the columns list, query, item, position and clicked, as
+    `evaluate` and `compare_models` take it. Rows that cannot be used are in neither.
+
+    >>> frame = pl.DataFrame({"serp": [1, 1, 2, 2, 3, 3, 4, 4], "doc": ["a", "b"] * 4, "rank": [1, 2] * 4,
+    ...                       "click": [1, 0, 0, 1, 0, 0, 1, 0]})
+    >>> counts, held_out = count_split(frame, item="doc", position="rank", clicked="click", list="serp")
+    >>> counts.impressions, held_out["list"].n_unique()
+    (6, 1)
+    """
+    number_in("holdout", holdout, "(0, 1)", example=0.25)
+    table = to_polars(known_frame(frame))
+    wanted = {"query": query, "item": item, "position": position, "clicked": clicked, "list": list}
+    named = {what: column for what, column in wanted.items() if column is not None}
+    _check_columns(table.schema, named, ())
+    keys = [column for column in (query, list) if column is not None] if list is not None else None
+    number = pl.struct(keys).rank("dense") - 1 if keys else pl.int_range(pl.len())
+    numbers = table.select(number.cast(pl.Int64).alias("number"))["number"]
+    total = int(numbers.n_unique())
+    chosen = generator(seed, "hold out of a frame").permutation(total)[: round(holdout * total)]
+    if not 0 < len(chosen) < total:
+        raise InputError("lists to fit on and lists to hold out", f"{total} in all", "take more, or another holdout")
+    held = numbers.is_in(pl.Series(chosen).implode())
+    columns: dict[str, Any] = {what: named.get(what) for what in ("item", "position", "clicked", "query", "list")}
+    counts = count(table.filter(~held), **columns, max_bad=max_bad)
+    rows = table.with_columns(numbers.alias("__list")).filter(held)
+    rows = rows.select(
+        pl.col("__list").alias("list"),
+        *(expression.alias("query") for expression in as_names(table.schema, [query] if query else [])),
+        *([] if query else [pl.lit(ONLY_QUERY).alias("query")]),
+        *(expression.alias("item") for expression in as_names(table.schema, [item])),
+        pl.col(position).alias("position"),
+        pl.col(clicked).cast(pl.Int64, strict=False).alias("clicked"),
+    )
+    if counts.position_names:
+        places = {name: index for index, name in enumerate(counts.position_names, 1)}
+        rows = rows.with_columns(pl.col("position").replace_strict(places, default=None, return_dtype=pl.Int64))
+    rows = rows.with_columns(pl.col("position").cast(pl.Int64, strict=False)).drop_nulls()
+    return counts, rows.filter((pl.col("position") >= 1) & pl.col("clicked").is_between(0, 1))

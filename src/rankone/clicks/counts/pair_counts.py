@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Ints
 from rankone.clicks.counts.counts import Counts, as_names, position_title
 from rankone.clicks.counts.dispersion import Dispersion, estimated_dispersion
 from rankone.clicks.counts.frames import ONLY_QUERY
-from rankone.deprecation import old_positions
+from rankone.clicks.counts.table_files import header_of, read_table
 from rankone.errors import InputError
 from rankone.notebook import index_names
+from rankone.numerics.arrays import Ints
 
 #: Names that the columns of a file of counts may have.
 COLUMNS = {
-    "query": ("query",),
-    "row": ("row", "item"),
-    "col": ("col", "column", "position"),
-    "shown": ("shown", "impressions", "outcomes"),
-    "clicks": ("clicks", "clicked"),
-}
+    "query": ("query",), "row": ("row", "item"), "col": ("col", "column", "position"),
+    "shown": ("shown", "impressions", "outcomes"), "clicks": ("clicks", "clicked"),
+}  # fmt: skip
 
 
 class PairCounts(NamedTuple):
@@ -39,7 +35,6 @@ class PairCounts(NamedTuple):
     repeats: Dispersion | None = None  # as estimated from rows of the same pair
 
 
-@old_positions("row_names", "col_names", "name")
 def as_pair_counts(
     shown: object,
     clicked: object,
@@ -91,15 +86,13 @@ def read_pair_counts(path: str | Path) -> list[PairCounts]:
     [[10, 20], [5, 0]]
     """
     path = Path(path)
-    with _explained(path):
-        found = _columns(_header(path))
+    table = read_table(path)
+    found = _columns(table.columns)
     lacking = [f"{what} ({' or '.join(COLUMNS[what])})" for what in COLUMNS if what not in found and what != "query"]
     if lacking:
-        raise InputError(
-            f"a column of {lacking[0]}", f"none in {path.name}", "name the columns row, col, shown, clicks"
-        )
-    with _explained(path):
-        table = _read(path).select(pl.col(column).alias(what) for what, column in found.items())
+        do = "name the columns row, col, shown, clicks"
+        raise InputError(f"a column of {lacking[0]}", f"none in {path.name}", do)
+    table = table.select(pl.col(column).alias(what) for what, column in found.items())
     table = table.with_columns(
         *as_names(table.schema, [what for what in ("query", "row", "col") if what in found]),
         pl.col("shown", "clicks").cast(pl.Float64, strict=False),
@@ -110,8 +103,6 @@ def read_pair_counts(path: str | Path) -> list[PairCounts]:
         raise InputError(
             "a name and a number in every row", f"missing ones in {path.name}", "fill in or leave out rows"
         )
-    if table.is_empty():
-        raise InputError("a row for every pair", f"none in {path.name}", "count what was shown and clicked")
     return [_added_up(str(query), part) for (query,), part in table.group_by("query", maintain_order=True)]
 
 
@@ -126,13 +117,8 @@ def _added_up(name: str, rows: pl.DataFrame) -> PairCounts:
 
 def holds_pair_counts(path: str | Path) -> bool:
     """Whether a file looks like counts of pairs, perhaps incomplete, rather than like a log of impressions."""
-    path = Path(path)
-    if path.suffix not in (".csv", ".tsv", ".parquet") or not path.is_file():
-        return False
-    try:
-        return {"row", "col", "shown"} <= _columns(_header(path)).keys()
-    except (pl.exceptions.PolarsError, UnicodeDecodeError):
-        return False
+    plain = Path(path).suffix in (".csv", ".tsv", ".parquet")
+    return plain and {"row", "col", "shown"} <= _columns(header_of(path)).keys()
 
 
 def _pivoted(name: str, rows: pl.Series, cols: pl.Series, shown: pl.Series, clicks: pl.Series) -> PairCounts:
@@ -147,32 +133,6 @@ def _pivoted(name: str, rows: pl.Series, cols: pl.Series, shown: pl.Series, clic
         table[places] = numbers.to_numpy()
     row_names, col_names = (side.to_list() for side in names)
     return as_pair_counts(tables[0], tables[1], row_names=row_names, col_names=col_names, name=name)
-
-
-@contextlib.contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Say in one voice why a file cannot be read."""
-    try:
-        yield
-    except (OSError, UnicodeDecodeError, pl.exceptions.PolarsError) as error:
-        got = str(error).partition("\n")[0]
-        raise InputError(f"a file of counts at {path}", got, "name a .csv, .tsv or .parquet file of counts") from None
-
-
-def _header(path: Path) -> list[str]:
-    if path.suffix == ".parquet":
-        return list(pl.read_parquet_schema(path))
-    return pl.read_csv(path, n_rows=0, separator=_separator(path)).columns
-
-
-def _read(path: Path) -> pl.DataFrame:
-    if path.suffix == ".parquet":
-        return pl.read_parquet(path)
-    return pl.read_csv(path, infer_schema=False, separator=_separator(path))
-
-
-def _separator(path: Path) -> str:
-    return "\t" if path.suffix == ".tsv" else ","
 
 
 def _columns(header: Sequence[str]) -> dict[str, str]:

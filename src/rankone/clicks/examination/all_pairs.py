@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankone.clicks.counts.count_arrays import Cells, Floats, Ints, summed
+from rankone.clicks.counts.count_arrays import Cells, summed
+from rankone.numerics.arrays import Floats, Ints
 
 _ROUNDS = 3  # ratios do not depend on the variances; their weights and errors do, a little
 
@@ -78,8 +79,7 @@ def harvest(cells: Cells) -> Harvest:
 
 def _weights(shown: Floats, k: int, m: int) -> Floats:
     total = shown[:, k] + shown[:, m]
-    weights: Floats = shown[:, k] * shown[:, m] / np.where(total > 0.0, total, 1.0)
-    return weights
+    return shown[:, k] * shown[:, m] / np.where(total > 0.0, total, 1.0)
 
 
 def _slopes(place: int, pairs: Ints, weights: list[Floats], sums: Floats, shown: Floats) -> tuple[Ints, Floats]:
@@ -94,8 +94,8 @@ def _slopes(place: int, pairs: Ints, weights: list[Floats], sums: Floats, shown:
 def _summed_squares(combined: Floats, slopes: list[tuple[Ints, Floats]], spread: Floats) -> Floats:
     """Variances of combinations of log ratios (rows of `combined`), if the clicks of each cell have this variance."""
     total = np.zeros(len(combined))
-    for place, (member, slope) in enumerate(slopes):
-        total += (combined[:, member] @ slope) ** 2 @ spread[:, place]
+    for index, (member, slope) in enumerate(slopes):
+        total += (combined[:, member] @ slope) ** 2 @ spread[:, index]
     return total
 
 
@@ -104,8 +104,7 @@ def _chance_by_the_others(shown: Floats, clicks: Floats, curve: Floats) -> Float
     looks = shown * curve
     others = looks.sum(axis=1, keepdims=True) - looks
     attraction = (clicks.sum(axis=1, keepdims=True) - clicks) / np.where(others > 0.0, others, 1.0)
-    chance: Floats = np.minimum(attraction * curve, 1.0)
-    return chance
+    return np.minimum(attraction * curve, 1.0)
 
 
 def _components(pairs: Ints, seen: np.ndarray) -> Ints:
@@ -120,12 +119,12 @@ def _components(pairs: Ints, seen: np.ndarray) -> Ints:
 def _least_squares(pairs: Ints, variances: Floats, labels: Ints) -> Floats:
     """Return the matrix that takes log ratios to the log curve, which is 0 at the first position of a component."""
     free = np.flatnonzero((labels >= 0) & (labels != np.arange(len(labels))))
-    column = {int(place): number for number, place in enumerate(free)}
+    column = {int(index): number for number, index in enumerate(free)}
     design = np.zeros((len(pairs), len(free)))
     for row, (k, m) in enumerate(pairs.tolist()):
-        for place, sign in ((k, -1.0), (m, 1.0)):
-            if place in column:
-                design[row, column[place]] = sign
+        for index, sign in ((k, -1.0), (m, 1.0)):
+            if index in column:
+                design[row, column[index]] = sign
     weighted = design / variances[:, None]
     solution = np.zeros((len(labels), len(pairs)))
     if len(free):

@@ -1,7 +1,7 @@
 """One examination curve for all queries: how often each position is looked at, compared with the best one.
 
 Only ratios of examinations are identified, and only between positions that items connect: an item that was shown at
-two positions compares them (`rankone.clicks.models.components`). So the positions fall into components, each with a
+two positions compares them (`rankone.clicks.models.product`). So the positions fall into components, each with a
 scale of its own.
 """
 
@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Floats, Ints, cells_of, summed
+from rankone.clicks.counts.count_arrays import cells_of, summed
 from rankone.clicks.counts.counts import Counts, position_title
 from rankone.clicks.examination.all_pairs import Harvest, harvest
-from rankone.clicks.models.intervals import GroupProfile, examination_ends
+from rankone.clicks.models.fitting.intervals import GroupProfile, examination_ends
+from rankone.clicks.models.fitting.uncertainty import checked_level
 from rankone.clicks.models.pbm import PBM
-from rankone.clicks.models.uncertainty import checked_level
-from rankone.errors import InputError
 from rankone.notebook import Shown
-from rankone.specs import amount
+from rankone.numerics.arrays import Floats, Ints
+from rankone.specs import amount, one_of
 
 METHODS = ("likelihood", "all-pairs")
 
@@ -48,8 +48,7 @@ class ExaminationCurve(Shown):
     def components(self) -> list[list[int]]:
         """Positions that can be compared with each other, the component with the most clicks first."""
         groups = self.table.group_by("component", maintain_order=True).agg("position", pl.col("clicks").sum())
-        found: list[list[int]] = groups.sort("clicks", descending=True, maintain_order=True)["position"].to_list()
-        return found
+        return groups.sort("clicks", descending=True, maintain_order=True)["position"].to_list()
 
     @property
     def linked(self) -> list[int]:
@@ -110,8 +109,7 @@ def examination_curve(counts: Counts, *, method: str = "likelihood", level: floa
     ([[1, 2], [3]], [1.0, 0.25, 1.0])
     """
     checked_level(level)
-    if method not in METHODS:
-        raise InputError(f"method as one of {', '.join(METHODS)}", method, "pass method='likelihood'")
+    one_of("method", method, METHODS)
     z = NormalDist().inv_cdf(0.5 + level / 2.0)
     if method == "likelihood":
         model = PBM(examination="shared", min_impressions=0).fit(counts)
@@ -128,12 +126,9 @@ def examination_curve(counts: Counts, *, method: str = "likelihood", level: floa
         for numbers in (cells.impressions, cells.clicks)
     ]
     return ExaminationCurve(
-        table=_table(labels, values, low, high, totals, counts.position_names),
-        links=_links(found, z),
-        method=method,
-        level=level,
-        position_names=counts.position_names,
-    )
+        table=_table(labels, values, low, high, totals, counts.position_names), links=_links(found, z), method=method,
+        level=level, position_names=counts.position_names,
+    )  # fmt: skip
 
 
 def _table(
@@ -143,16 +138,11 @@ def _table(
     seen = np.flatnonzero(labels >= 0)
     return pl.DataFrame(
         {
-            "position": seen + 1,
-            "title": [position_title(names, int(place) + 1) for place in seen],
-            "examination": values[seen],
-            "low": low[seen],
-            "high": high[seen],
-            "component": labels[seen] + 1,
-            "impressions": totals[0][seen],
-            "clicks": totals[1][seen],
+            "position": seen + 1, "title": [position_title(names, int(place) + 1) for place in seen],
+            "examination": values[seen], "low": low[seen], "high": high[seen], "component": labels[seen] + 1,
+            "impressions": totals[0][seen], "clicks": totals[1][seen],
         }
-    )
+    )  # fmt: skip
 
 
 def _links(found: Harvest, z: float) -> pl.DataFrame:
@@ -160,14 +150,11 @@ def _links(found: Harvest, z: float) -> pl.DataFrame:
     ratio, reach = found.log_ratio, z * found.pair_error
     return pl.DataFrame(
         {
-            "position": found.pairs[:, 0] + 1,
-            "other": found.pairs[:, 1] + 1,
-            "items": found.items,
-            "ratio": pl.Series(np.exp(ratio)).fill_nan(None),
-            "low": pl.Series(np.exp(ratio - reach)).fill_nan(None),
+            "position": found.pairs[:, 0] + 1, "other": found.pairs[:, 1] + 1, "items": found.items,
+            "ratio": pl.Series(np.exp(ratio)).fill_nan(None), "low": pl.Series(np.exp(ratio - reach)).fill_nan(None),
             "high": pl.Series(np.exp(ratio + reach)).fill_nan(None),
         }
-    )
+    )  # fmt: skip
 
 
 def spans(numbers: list[int]) -> str:

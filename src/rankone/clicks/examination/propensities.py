@@ -21,7 +21,8 @@ from rankone.clicks.examination.curve import ExaminationCurve, examination_curve
 from rankone.clicks.logs.read_report import ReadReport
 from rankone.errors import InputError
 from rankone.notebook import Shown
-from rankone.specs import amount, is_number
+from rankone.specs import amount, number_in
+from rankone.wording.numbers import percent
 from rankone.writing import whole_file
 
 NEW_COLUMNS = ("propensity", "weight", "relevance", "clipped")
@@ -110,10 +111,10 @@ class Propensities(Shown):
         keys = known["title" if self.curve.position_names else "position"].to_list()
 
         def of_place(values: list[Any], kind: Any) -> nw.Expr:
-            found: nw.Expr = nw.lit(None, kind)
+            result: nw.Expr = nw.lit(None, kind)
             for key, value in zip(keys, values, strict=True):
-                found = nw.when(place == key).then(nw.lit(value, kind)).otherwise(found)
-            return found
+                result = nw.when(place == key).then(nw.lit(value, kind)).otherwise(result)
+            return result
 
         is_clicked = (nw.col(clicked).cast(nw.Int64) == 1).fill_null(False)
         added = table.with_columns(
@@ -135,12 +136,12 @@ class Propensities(Shown):
         share = self.effective_clicks / self.clicks if self.clicks else 0.0
         said = [
             f"{amount(self.clicks, 'click')} with weights tell as much as {self.effective_clicks:,.0f} of equal weight "
-            f"({share:.0%})."
+            f"({percent(share, 2)})."
         ]
         if self.clicks_clipped:
             said.append(
                 f"Weights above {self.clip:g} were clipped: {amount(self.clicks_clipped, 'click')}, which takes away "
-                f"{self.weight_clipped:.1%} of the weight; clicks there count for less than they should."
+                f"{percent(self.weight_clipped, 2)} of the weight; clicks there count for less than they should."
             )
         if self.without_weight:
             lost = int(self.table.filter(pl.col("weight").is_null())["clicks"].sum())
@@ -209,8 +210,7 @@ def propensities(
     >>> found.table["weight"].round(3).to_list(), found.clicks, round(found.effective_clicks, 2)
     ([1.0, 4.0], 5, 3.2)
     """
-    if not is_number(clip) or not clip >= 1.0:
-        raise InputError("clip as the largest weight, at least 1", clip, "try clip=10")
+    clip = number_in("clip", clip, "[1, inf]", example=10)
     columns = {"item": item, "position": position, "clicked": clicked}
     if not isinstance(log, Counts):
         if query is None and "query" in known_frame(log).collect_schema():
@@ -221,8 +221,8 @@ def propensities(
     if not log.clicks:
         raise InputError("at least one click", "none", "check the column of clicks")
     curve = examination_curve(log, level=level)
-    table = _weighted(curve, float(clip))
-    return Propensities(curve=curve, clip=float(clip), columns=columns, table=table, report=log.report)
+    table = _weighted(curve, clip)
+    return Propensities(curve=curve, clip=clip, columns=columns, table=table, report=log.report)
 
 
 def _weighted(curve: ExaminationCurve, clip: float) -> pl.DataFrame:
@@ -231,16 +231,11 @@ def _weighted(curve: ExaminationCurve, clip: float) -> pl.DataFrame:
     inverse = 1.0 / pl.col("examination")
     weight = pl.min_horizontal(inverse, pl.lit(clip))
     return curve.table.select(
-        "position",
-        "title",
-        pl.when(linked).then("examination").alias("propensity"),
-        pl.when(linked).then("low").alias("low"),
-        pl.when(linked).then("high").alias("high"),
-        pl.when(linked).then(weight).alias("weight"),
-        (linked & (inverse > clip)).alias("clipped"),
-        "impressions",
+        "position", "title", pl.when(linked).then("examination").alias("propensity"),
+        pl.when(linked).then("low").alias("low"), pl.when(linked).then("high").alias("high"),
+        pl.when(linked).then(weight).alias("weight"), (linked & (inverse > clip)).alias("clipped"), "impressions",
         "clicks",
-    )
+    )  # fmt: skip
 
 
 def weights_file(path: Path) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Cells, Floats, Ints, summed
+from rankone.clicks.counts.count_arrays import Cells, summed
 from rankone.clicks.counts.counts import Counts
 from rankone.clicks.examination.curve import spans
 from rankone.clicks.examination.swaps import (
@@ -23,11 +23,13 @@ from rankone.clicks.examination.swaps import (
     lists_needed,
     variances,
 )
+from rankone.clicks.models.fitting.uncertainty import checked_level, places_information
 from rankone.clicks.models.pbm import PBM
-from rankone.clicks.models.uncertainty import checked_level, places_information
 from rankone.errors import InputError
 from rankone.notebook import Shown
-from rankone.specs import is_number, whole_number
+from rankone.numerics.arrays import Floats, Ints
+from rankone.specs import number_in, whole_number
+from rankone.wording.numbers import percent
 
 _QUERIES = 200
 
@@ -74,18 +76,18 @@ class SwapPlan(Shown):
     def _sentence(self) -> str:
         if not self.lists:
             return (
-                f"The log says it already: every position is known to {self.precision:.0%}, if the position-based "
+                f"The log says it already: every position is known to {percent(self.precision)}, if the position-based "
                 "model holds and items did not move because they had become more or less attractive; nothing needs "
                 "swapping."
             )
         busy = self.table.filter(pl.col("rate") > 0.0)
         pairs = ", ".join(f"{k} and {m}" for k, m in busy.select("position", "other").rows())
-        share, long = busy["rate"].sum(), "" if self.days is None else f", {self.days:,.1f} days"
+        share, long = float(busy["rate"].sum()), "" if self.days is None else f", {self.days:,.1f} days"
         said = [
-            f"Swap neighbours in {share:.2%} of the lists for {self.lists:,} lists{long}: positions {pairs}.",
-            f"It costs about {self.clicks_lost:,.0f} clicks, {self.loss:.2%} of those meanwhile, and the "
-            f"{self.level:.0%} intervals of all positions then end at most {self.precision:.0%} above the estimate, if "
-            "the position-based model holds and click rates are about what the log says.",
+            f"Swap neighbours in {percent(share)} of the lists for {self.lists:,} lists{long}: positions {pairs}.",
+            f"It costs about {self.clicks_lost:,.0f} clicks, {percent(self.loss, 2)} of those meanwhile, and the "
+            f"{percent(self.level)} intervals of all positions then end at most {percent(self.precision)} above the "
+            "estimate, if the position-based model holds and click rates are about what the log says.",
         ]
         assumed = self.positions.filter("assumed")["position"].to_list()
         if assumed:
@@ -138,10 +140,9 @@ def swap_plan(
     """
     checked_level(level)
     for name, value, usual in (("precision", precision, 0.1), ("loss", loss, 0.01), ("swapped", swapped, 0.1)):
-        if not is_number(value) or not 0.0 < value < 1.0:
-            raise InputError(f"{name} between 0 and 1", value, f"try {name}={usual}")
-    if lists_a_day is not None and (not is_number(lists_a_day) or not lists_a_day > 0):
-        raise InputError("lists_a_day above 0", lists_a_day, "say how many lists you show")
+        number_in(name, value, "(0, 1)", example=usual)
+    if lists_a_day is not None:
+        number_in("lists_a_day", lists_a_day, "(0, inf)", example=5_000)
     whole_number("queries", queries, example=_QUERIES)
     if not counts.clicks:
         raise InputError("at least one click", "none", "check the column of clicks")

@@ -1,8 +1,8 @@
 """The cheapest swaps of neighbours that would fix the examination curve to a wished precision.
 
 Swapping positions j and j + 1 in a list shows two items where they do not belong; each then compares the two positions
-with an information of p / (1 - p) about the logarithm of their ratio (`rankone.clicks.models.uncertainty`). With x_j
-swapped lists of link j the covariance of the links' logarithms is the inverse of
+with an information of p / (1 - p) about the logarithm of their ratio (`rankone.clicks.models.fitting.uncertainty`).
+With x_j swapped lists of link j the covariance of the links' logarithms is the inverse of
 
     M(x) = (what the log says already) + diag(w_j x_j),
 
@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankone.clicks.counts.count_arrays import Floats, Ints
-from rankone.clicks.models.uncertainty import places_information
+from rankone.clicks.models.fitting.uncertainty import places_information
 from rankone.errors import InputError
+from rankone.numerics.arrays import Floats, Ints
 
 _STEPS, _PATIENCE = 2_000, 20  # steps at most, and steps without gain after which the end is reached
 _GROWTHS = 200  # times that a number of swaps or lists is made larger before it is taken for infinite
@@ -38,15 +38,13 @@ class HomeLists(NamedTuple):
     def information(self) -> Floats:
         """w_j: what one swapped list of each link tells about its ratio, if home positions are known."""
         up, down = self.attraction[:, 1:] * self.examination[:-1], self.attraction[:, :-1] * self.examination[1:]
-        found: Floats = self.share @ np.where(self._both(), _odds(up) + _odds(down), 0.0)
-        return found
+        return self.share @ np.where(self._both(), _odds(up) + _odds(down), 0.0)
 
     def cost(self) -> Floats:
         """c_j: clicks that one swapped list of each link loses; that a swap gains something is never counted on."""
         lost = (self.attraction[:, :-1] - self.attraction[:, 1:]) * (self.examination[:-1] - self.examination[1:])
         floor = 1e-3 * self.clicks()
-        found: Floats = np.maximum(self.share @ np.where(self._both(), np.maximum(lost, 0.0), 0.0), floor)
-        return found
+        return np.maximum(self.share @ np.where(self._both(), np.maximum(lost, 0.0), 0.0), floor)
 
     def clicks(self) -> float:
         """Clicks a list."""
@@ -70,16 +68,14 @@ class HomeLists(NamedTuple):
 
 def _odds(chance: Floats) -> Floats:
     kept = np.clip(chance, 0.0, 0.99)
-    odds: Floats = kept / (1.0 - kept)
-    return odds
+    return kept / (1.0 - kept)
 
 
 def as_links(information: Floats) -> Floats:
     """Take information about log examinations to that about the log ratios of neighbours."""
     size = len(information)
     steps = np.tril(np.ones((size, size)), -1)[:, : size - 1]  # log examination = steps @ log ratios, 0 at the first
-    links: Floats = steps.T @ information @ steps
-    return links
+    return steps.T @ information @ steps
 
 
 def variances(links: Floats) -> Floats:
@@ -92,9 +88,9 @@ def variances(links: Floats) -> Floats:
     value, vector = np.linalg.eigh(links)
     known = value > 1e-9 * max(float(value[-1]), 1e-9)
     sums = np.tril(np.ones((size, size))) @ vector  # position k sums the links above it
-    found: Floats = (sums[:, known] ** 2 / value[known]).sum(axis=1)
-    found[(np.abs(sums[:, ~known]) > 1e-6).any(axis=1)] = np.inf
-    return found
+    result: Floats = (sums[:, known] ** 2 / value[known]).sum(axis=1)
+    result[(np.abs(sums[:, ~known]) > 1e-6).any(axis=1)] = np.inf
+    return result
 
 
 def cheapest_swaps(before: Floats, information: Floats, cost: Floats, variance: float) -> Floats:

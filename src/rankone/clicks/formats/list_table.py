@@ -18,6 +18,7 @@ from rankone.clicks.logs.columns import find_columns
 from rankone.clicks.logs.delimited import guessed_separator, split_line
 from rankone.clicks.logs.source import Source
 from rankone.errors import InputError
+from rankone.specs import one_of
 
 _WIDE = re.compile(r"(item|clicked|click)_(\d+)$", re.IGNORECASE)
 KINDS = ("flags", "items", "positions")
@@ -56,8 +57,8 @@ class ListTable(Table):
         missing: str | Iterable[str] | None = None,
     ) -> None:
         super().__init__(query=query, separator=separator, encoding=encoding, missing=missing)
-        if clicks_are is not None and clicks_are not in KINDS:
-            raise InputError(f"clicks_are as one of {', '.join(KINDS)}", clicks_are, "write clicks_are=flags")
+        if clicks_are is not None:
+            one_of("clicks_are", clicks_are, KINDS)
         self.items, self.clicks, self.clicks_are, self.between = items, clicks, clicks_are, between
         self._own: dict[str, str] = {}
         self._places: dict[str, list[str]] = {}  # of a table with a column for each place
@@ -103,7 +104,7 @@ class ListTable(Table):
     def _batches(self, source: Source, collector: Collector, columns: dict[str, str]) -> Iterator[pl.DataFrame]:
         wanted = dict(self._own)
         for what, names in self._places.items():
-            wanted |= {f"{what} {place}": name for place, name in enumerate(names)}
+            wanted |= {f"{what} {index}": name for index, name in enumerate(names)}
         for batch in super()._batches(source, collector, wanted):
             yield self._long(batch.rename({name: what for what, name in wanted.items() if name != what}), collector)
 

@@ -12,11 +12,10 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
+from rankone.clicks.counts.counter import tails_of_rows
 from rankone.clicks.counts.counts import CELL, MOST_POSITIONS, as_names
 from rankone.clicks.counts.frames import ONLY_QUERY, add_lists, count_rows
-from rankone.clicks.counts.tails import tails_of_rows
 from rankone.clicks.formats.base import Format
-from rankone.clicks.logs.aggregated import hold_out
 from rankone.clicks.logs.collector import Collector
 from rankone.clicks.logs.columns import find_columns, pooled
 from rankone.clicks.logs.delimited import batches, guessed_separator, header_fields, split_line
@@ -337,3 +336,33 @@ def _runs(rows: pl.DataFrame) -> pl.Series:
     if rows.select(pl.struct("list", "query").n_unique()).item() != int(runs[-1]) + 1:
         raise InputError("the rows of a list together", "a list in several places", "sort the log by its lists")
     return runs
+
+
+def hold_out(
+    rows: pl.DataFrame, share: float, most: int, first_list: int, rng: np.random.Generator
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the counts that are left, and the impressions drawn from them, each as a list of its own.
+
+    Args:
+        rows: query, item, position, clicked (clicks) and times (impressions).
+        share: chance of each impression to be drawn.
+        most: draw about this many at most.
+        first_list: number of the first list.
+        rng: source of randomness.
+
+    >>> rows = pl.DataFrame({"query": "q", "item": "a", "position": 1, "clicked": 40, "times": 100})
+    >>> kept, drawn = hold_out(rows, 0.5, 1000, 0, np.random.default_rng(0))
+    >>> kept["times"].item() + len(drawn), kept["clicked"].item() + drawn["clicked"].sum()
+    (100, 40)
+    """
+    share = min(share, most / max(1, int(rows["times"].sum())))
+    hits = rng.binomial(rows["clicked"].to_numpy(), share)
+    misses = rng.binomial((rows["times"] - rows["clicked"]).to_numpy(), share)
+    kept = rows.with_columns(times=rows["times"] - pl.Series(hits + misses), clicked=rows["clicked"] - pl.Series(hits))
+    places = np.arange(len(rows))
+    drawn = rows.select("query", "item", "position")[np.concatenate([places.repeat(hits), places.repeat(misses)])]
+    return kept, drawn.select(
+        pl.Series("list", np.arange(len(drawn), dtype=np.int64) + first_list),
+        pl.all(),
+        pl.Series("clicked", (np.arange(len(drawn)) < hits.sum()).astype(np.int64)),
+    )

@@ -12,12 +12,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from rankone.clicks.counts.counter import merged_tails
 from rankone.clicks.counts.counts import MOST_POSITIONS, Counts, merged
-from rankone.clicks.counts.tails import merged_tails
-from rankone.clicks.logs.read_report import ReadReport, check_max_bad
-from rankone.clicks.logs.row_errors import hint, told, worst_of
+from rankone.clicks.logs.read_report import ReadReport
+from rankone.clicks.logs.row_errors import hint, reason_text, worst_of
 from rankone.clicks.logs.source import Source
 from rankone.errors import InputError
+from rankone.numerics.arrays import Ints, Mask
+from rankone.specs import number_in, whole_number
+from rankone.wording.numbers import percent
 from rankone.writing import writing
 
 #: Called while a log is read: bytes done, bytes in all, rows so far.
@@ -42,9 +45,9 @@ class Rules:
     tails: bool = False
 
     def __post_init__(self) -> None:
-        check_max_bad(self.max_bad)
-        if self.positions is not None and not 1 <= self.positions <= MOST_POSITIONS:
-            raise InputError(f"1 to {MOST_POSITIONS} positions", self.positions, "try positions=10")
+        number_in("max_bad", self.max_bad, "[0, 1]", example=0.01)
+        if self.positions is not None:
+            whole_number("positions", self.positions, most=MOST_POSITIONS, example=10)
 
 
 class Collector:
@@ -97,7 +100,7 @@ class Collector:
             self._tables = [merged(self._tables)]
             self._waiting = 0
 
-    def holds_out(self, keys: npt.NDArray[np.int64] | npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+    def holds_out(self, keys: Ints | npt.NDArray[np.uint64]) -> Mask:
         """Choose what to hold out by a hash of the session (or list), so that the choice needs no memory."""
         if self.rules.holdout <= 0.0 or self.report["lists held out"] >= self.rules.holdout_lists:
             return np.zeros(len(keys), np.bool_)
@@ -119,7 +122,7 @@ class Collector:
             shown = text[:_SHOWN_TEXT].decode("utf-8", "backslashreplace").encode("unicode_escape").decode()
             self._quarantine.write(f"{self._file}\t{line}\t{reason}\t{shown}\n")
         if self.rules.strict:
-            got = f"line {line} of {self._file.name}: {told(reason, value)}"
+            got = f"line {line} of {self._file.name}: {reason_text(reason, value)}"
             raise InputError("rows that can all be read (strict)", got, hint(reason, value))
 
     def judge(self, at_end: bool = False) -> None:
@@ -127,11 +130,12 @@ class Collector:
         report = self.report
         if report.bad_share > self.rules.max_bad and (at_end or report.rows >= _JUDGED_FROM):
             worst = worst_of(report.reasons)
+            value = self._found[worst]
             written = f", look at {self.rules.quarantine}" if self.rules.quarantine is not None else ""
             raise InputError(
-                f"at most {self.rules.max_bad:.1%} rows that cannot be read as {report.format}",
-                f"{report.rows_quarantined:,} of {report.rows:,} rows (mostly: {told(worst, self._found[worst])})",
-                f"{hint(worst, self._found[worst])}{written}, or raise max_bad",
+                f"at most {percent(self.rules.max_bad)} rows that cannot be read as {report.format}",
+                f"{report.rows_quarantined:,} of {report.rows:,} rows (mostly: {reason_text(worst, value)})",
+                f"{hint(worst, value)}{written}, or raise max_bad",
             )
 
     def close(self) -> None:

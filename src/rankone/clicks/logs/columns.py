@@ -13,17 +13,17 @@ def find_columns(header: Sequence[str], named: Mapping[str, str | None]) -> dict
     >>> find_columns(["Query", "doc", "rank"], {"query": None, "item": "doc", "position": "Rank", "list": None})
     {'query': 'Query', 'item': 'doc', 'position': 'rank'}
     """
-    found = {}
+    result = {}
     for what, name in named.items():
         exact = [column for column in header if column == (name or what)]
         alike = exact or [column for column in header if column.strip().casefold() == (name or what).casefold()]
         if len(alike) == 1:
-            found[what] = alike[0]
+            result[what] = alike[0]
         elif alike or name is not None:
-            free = [column for column in header if column not in found.values() and column not in named.values()]
+            free = [column for column in header if column not in result.values() and column not in named.values()]
             do = f"name the column: {what}={free[0] if free else '...'}"
             raise InputError(f"one column '{name or what}' ({what})", f"the columns {', '.join(header)}", do)
-    return found
+    return result
 
 
 def pooled(header: Sequence[str], columns: Mapping[str, str], query: str) -> str:

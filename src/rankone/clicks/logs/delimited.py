@@ -115,6 +115,6 @@ def _slow_fields(block: Block, header: list[str], separator: str, encoding: str,
 def _distinct(header: list[str]) -> list[str]:
     """Names that a table accepts: unnamed and repeated columns, and one called like ours, get other names."""
     return [
-        name if name and name != "line" and header.count(name) == 1 else f"{name} (column {place})"
-        for place, name in enumerate(header)
+        name if name and name != "line" and header.count(name) == 1 else f"{name} (column {index})"
+        for index, name in enumerate(header)
     ]

@@ -6,15 +6,13 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Cells, Ints
+from rankone.clicks.counts.count_arrays import Cells
 from rankone.clicks.counts.counts import as_names
 from rankone.clicks.counts.frames import known_frame, to_polars
 from rankone.errors import InputError
-
-Mask = npt.NDArray[np.bool_]
+from rankone.numerics.arrays import Ints, Mask
 
 
 @dataclasses.dataclass(frozen=True)

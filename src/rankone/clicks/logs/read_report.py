@@ -5,20 +5,18 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from rankone.errors import InputError
 from rankone.notebook import Shown
+from rankone.wording.numbers import percent
 
 #: What a reader tallies, in the order of the account.
 TALLIES = {
-    "lists": "result lists",
-    "clicks": "click rows",
+    "lists": "result lists", "clicks": "click rows",
     "clicks repeated": "clicks on an item that was already clicked in its list (one success)",
     "clicks off the list": "clicks on an item that no list of the session shows (ignored)",
     "clicks before any list": "clicks that no list of their session precedes (ignored)",
     "clicks on an earlier list": "clicks attached to an earlier list of the session",
     "lists shown again": "lists with the query and the items of the list before, in one session",
-    "short lists": "lists with fewer items than positions",
-    "long lists": "lists with more items than positions (cut)",
+    "short lists": "lists with fewer items than positions", "long lists": "lists with more items than positions (cut)",
     "empty items": "places of a list without an item (skipped)",
     "lists with gaps": "lists that show an item below a place of which nothing is known",
     "duplicate items": "items that their list already shows (the first place counts)",
@@ -27,12 +25,10 @@ TALLIES = {
     "cells without impressions": "cells that were never shown (left out)",
     "cells in several rows": "rows of a cell that has a row already (added up)",
     "lists without outcomes": "lists of a test period, logged without clicks (ignored)",
-    "lists held out": "lists kept for evaluation",
-    "blank lines": "empty lines (no rows)",
+    "lists held out": "lists kept for evaluation", "blank lines": "empty lines (no rows)",
     "byte order marks": "files that begin with a byte order mark",
-    "files cut short": "compressed files that end early or are damaged",
-    "empty files": "files without a row",
-}
+    "files cut short": "compressed files that end early or are damaged", "empty files": "files without a row",
+}  # fmt: skip
 
 
 _MUCH = 0.01
@@ -48,12 +44,6 @@ _LOSSES = (
     ),
     ("duplicate items", "rows", "rows show an item again that their list already shows", "check the column of lists"),
 )  # fmt: skip
-
-
-def check_max_bad(share: float) -> None:
-    """Refuse a limit that is no share of the rows."""
-    if not 0.0 <= share <= 1.0:
-        raise InputError("max_bad as a share from 0 to 1", share, "pass max_bad=0.01 for one row in a hundred")
 
 
 @dataclasses.dataclass(repr=False)
@@ -109,22 +99,22 @@ class ReadReport(Shown):
 
     def warnings(self) -> list[str]:
         """Say what was lost beyond one in a hundred, and what to do about it."""
-        found = []
+        result = []
         for tally, whole, what, do in _LOSSES:
             lost, total = self[tally], self.rows_read if whole == "rows" else self[whole]
             if total and lost > _MUCH * total:
-                found.append(f"{lost:,} of {total:,} {what} ({lost / total:.0%}); {do}")
+                result.append(f"{lost:,} of {total:,} {what} ({percent(lost / total, 2)}); {do}")
         if self["files cut short"]:
-            found.append(
+            result.append(
                 f"{self['files cut short']:,} of {self.files:,} files: the compressed data ends early or is damaged; "
                 "what came before was read, but for the line that it breaks off in; fetch the file again"
             )
         if self.rows and self.rows_quarantined > _MUCH * self.rows:
-            found.append(
-                f"{self.rows_quarantined:,} of {self.rows:,} rows could not be read ({self.bad_share:.0%}); "
+            result.append(
+                f"{self.rows_quarantined:,} of {self.rows:,} rows could not be read ({percent(self.bad_share, 2)}); "
                 "see their reasons in the account, and the rows themselves with quarantine"
             )
-        return found
+        return result
 
     def lines(self) -> list[tuple[str, int]]:
         """Return the account as (what, number) lines, for a table."""

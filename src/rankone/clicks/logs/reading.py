@@ -1,21 +1,26 @@
-"""Reading a click log: which files, which format, how strictly, what to hold out."""
+"""Reading a click log: which files, which format, how strictly, what to hold out; or its rows as they are."""
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import inspect
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from rankone.clicks.counts.counts import Counts
 from rankone.clicks.formats.base import FORMATS, Format
+from rankone.clicks.formats.table import Table
 from rankone.clicks.logs.collector import Collector, Progress, Rules
+from rankone.clicks.logs.columns import find_columns
+from rankone.clicks.logs.delimited import guessed_separator
 from rankone.clicks.logs.source import Paths, Source, find_files
 from rankone.errors import InputError
 from rankone.progress import as_progress
+from rankone.specs import number_in
 
 
 def read(
@@ -73,8 +78,7 @@ def read_split(
 
     Whole sessions are held out, chosen by a hash, until `holdout_lists` lists are held out; so memory stays bounded.
     """
-    if not 0.0 < holdout < 1.0:
-        raise InputError("a holdout between 0 and 1", holdout, "try holdout=0.25")
+    number_in("holdout", holdout, "(0, 1)", example=0.25)
     rules = Rules(positions, strict, max_bad, quarantine, holdout, holdout_lists, seed, tails)
     collector = _read(paths, format, rules, progress, options)
     if not collector.held_out:
@@ -83,7 +87,7 @@ def read_split(
         )
     counts, lists = collector.counts(), pl.concat(collector.held_out)
     if counts.position_names:
-        numbers = {name: place for place, name in enumerate(counts.position_names, 1)}
+        numbers = {name: index for index, name in enumerate(counts.position_names, 1)}
         lists = lists.with_columns(pl.col("position").replace_strict(numbers, default=None, return_dtype=pl.Int64))
         lists = lists.drop_nulls("position")
     return counts, lists
@@ -169,10 +173,19 @@ def _format_of(sources: list[Source], name: str | None) -> type[Format]:
                 if seen
                 else f"{source.path.name}, which looks like none"
             )
-            raise InputError(expected, looks, "name the right format, or convert it to a table with a header")
+            raise InputError(expected, looks, _remedy(head))
     if wanted is None:
         raise InputError("at least one result list or impression", "nothing but empty files", "check the path")
     return wanted
+
+
+def _remedy(head: bytes) -> str:
+    """Say what to do about a file that looks like no log, by how it begins."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "save it in UTF-8 (it is in UTF-16)"
+    if head.startswith(b"#"):
+        return "delete the lines above its header (# ...)"
+    return "name the right format, or convert it to a table with a header"
 
 
 def _made(kind: type[Format], options: dict[str, Any]) -> Format:
@@ -182,3 +195,57 @@ def _made(kind: type[Format], options: dict[str, Any]) -> Format:
             expected = ", ".join(known) or "no options"
             raise InputError(f"{expected} as options of {kind.name}", name, "leave it out or correct it")
     return kind(**options)
+
+
+_PARQUET = b"PAR1"
+_OPTIONS = ("query", "item", "position", "clicked", "separator")
+
+
+class LogRows(NamedTuple):
+    """One row per impression, and which column holds what (item, position, clicked and, if there is one, query)."""
+
+    frame: pl.LazyFrame
+    columns: dict[str, str]
+
+
+def log_rows(paths: Paths, format: str | None = None, *, positions: int | None = None, **options: Any) -> LogRows:
+    """Return the rows of a log; the options are those of its format, and of lists that are no table so many positions.
+
+    >>> import pathlib, tempfile
+    >>> log = pathlib.Path(tempfile.mkdtemp(), "log.csv")
+    >>> _ = log.write_text("doc,position,clicked,price\\na,1,0,9.5\\n")
+    >>> log_rows(log, item="doc").columns
+    {'item': 'doc', 'position': 'position', 'clicked': 'clicked'}
+    """
+    if format_of(paths, format) is not Table:
+        return LogRows(
+            read_lists(paths, format, positions=positions, **options).lazy(),
+            {"query": "query", "item": "item", "position": "position", "clicked": "clicked"},
+        )
+    for name in options:
+        if name not in _OPTIONS:
+            raise InputError(f"{', '.join(_OPTIONS)} as options of a table's rows", name, "leave it out")
+    frame = _scan(paths, options.get("separator"))
+    header = frame.collect_schema().names()
+    lower = [name.casefold() for name in header]
+    if "impressions" in lower or "shown" in lower:
+        got = "an aggregated log, whose rows are counts"
+        raise InputError("a table with one row per impression", got, "weigh the rows that were counted")
+    named = {"query": None, "item": "item", "position": "position", "clicked": "clicked"}
+    return LogRows(frame, find_columns(header, {what: options.get(what, usual) for what, usual in named.items()}))
+
+
+def _scan(paths: Paths, separator: str | None) -> pl.LazyFrame:
+    files = find_files(paths)
+    heads = [Source(file).head() for file in files]
+    try:
+        if all(head.startswith(_PARQUET) for head in heads):
+            frame = pl.scan_parquet(files)
+        else:
+            guessed = guessed_separator(heads[0].split(b"\n", 1)[0].rstrip(b"\r"))
+            frame = pl.scan_csv(files, separator={"tab": "\t"}.get(separator or "", separator) or guessed)
+        frame.collect_schema()
+    except pl.exceptions.PolarsError as error:
+        got = str(error).partition("\n")[0]
+        raise InputError(f"{files[0].name} as a table", got, "write it as Parquet, or correct it") from None
+    return frame

@@ -36,11 +36,11 @@ def worst_of(reasons: dict[str, int]) -> str:
     return max(reasons, key=reasons.__getitem__)
 
 
-def told(reason: str, value: str | None) -> str:
+def reason_text(reason: str, value: str | None) -> str:
     """Return a reason with a value that was found.
 
-    >>> told(NO_OUTCOME, "yes"), told("the item is missing", "-"), told("the item is missing", None)
-    ("the outcome is not 0 or 1 but 'yes'", "the item is missing ('-')", 'the item is missing')
+    >>> reason_text(NO_OUTCOME, "yes"), reason_text("the item is missing", "-")
+    ("the outcome is not 0 or 1 but 'yes'", "the item is missing ('-')")
     """
     if not value:
         return reason

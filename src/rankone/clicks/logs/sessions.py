@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankone.compiling.compiled import noalloc
+from rankone.compiling.compiled import inlined, noalloc
+from rankone.numerics.arrays import Ints
 
-Ints = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 
 OPEN_LISTS = 1 << 12
@@ -56,13 +56,10 @@ class Reading(NamedTuple):
 def start_reading(positions: int) -> Reading:
     """Return the state before the first row of a file."""
     return Reading(
-        heads=np.empty((OPEN_LISTS, 4), np.int64),
-        items=np.empty((OPEN_LISTS, positions), np.int64),
-        clicked=np.zeros((OPEN_LISTS, positions), np.uint8),
-        state=np.zeros(N_TALLIES + 6, np.int64),
-        bad=np.empty((_BAD_ROWS, 4), np.int64),
-        fields=np.empty((3, _MOST_FIELDS), np.int64),
-    )
+        heads=np.empty((OPEN_LISTS, 4), np.int64), items=np.empty((OPEN_LISTS, positions), np.int64),
+        clicked=np.zeros((OPEN_LISTS, positions), np.uint8), state=np.zeros(N_TALLIES + 6, np.int64),
+        bad=np.empty((_BAD_ROWS, 4), np.int64), fields=np.empty((3, _MOST_FIELDS), np.int64),
+    )  # fmt: skip
 
 
 @noalloc
@@ -249,3 +246,96 @@ def click(heads: Ints, items: Ints, clicked: Bytes, state: Ints, item: int, page
                 clicked[here, position] = 1
                 return
     state[OFF_LIST] += 1
+
+
+_NONE = -1  # a field that the format does not have
+_SESSION, _TIME, _KIND = range(3)  # fields that every format has in front
+_CLICK, _SESSION_BEGINS, _LIST, _TEST_LIST = 67, 77, 81, 84  # C, M, Q, T
+_FEWEST_FIELDS = 4
+
+
+class Layout(NamedTuple):
+    """Which field of a row holds what, counted from 0, and how its clicks and lists are taken."""
+
+    click_fields: int  # a click has exactly so many fields
+    clicked_item: int
+    list_fields: int  # a list has at least so many
+    query: int
+    first_item: int
+    region: int = _NONE
+    page: int = _NONE  # number of the list in its session, in the rows of lists and clicks alike
+    later_challenge: bool = False  # rows that begin a session (M), lists without outcomes (T), items as "url,domain"
+    last_list_only: bool = False
+    merge_repeats: bool = False
+    merge_regions: bool = False
+
+
+@inlined
+def _click_row(reading: Reading, layout: Layout, number: int) -> int:
+    """Take a row of a click; return the reason why that is not possible, or 0."""
+    heads, items, clicked, state, _, fields = reading
+    if number != layout.click_fields:
+        return WRONG_FIELDS
+    if fields[VALUE, layout.clicked_item] < 0:
+        return NOT_A_NUMBER
+    enter_session(state, fields[VALUE, _SESSION])
+    page = fields[VALUE, layout.page] if layout.page >= 0 else _NONE
+    click(heads, items, clicked, state, fields[VALUE, layout.clicked_item], page, layout.last_list_only)
+    return 0
+
+
+@inlined
+def _list_row(data: Bytes, reading: Reading, layout: Layout, number: int, with_outcomes: bool) -> int:
+    """Take a row of a result list; return the reason why that is not possible, or 0."""
+    heads, items, clicked, state, _, fields = reading
+    first = layout.first_item
+    if number < layout.list_fields:
+        return WRONG_FIELDS
+    if fields[VALUE, layout.query] < 0 or (layout.region >= 0 and fields[VALUE, layout.region] < 0):
+        return NOT_A_NUMBER
+    if layout.later_challenge:  # a constant gives each kind of item a compiled loop of its own
+        placed = place_items(data, items, clicked, fields, state, first, number, True)
+    else:
+        placed = place_items(data, items, clicked, fields, state, first, number, False)
+    if not placed:
+        return NOT_A_NUMBER
+    enter_session(state, fields[VALUE, _SESSION])
+    query = fields[VALUE, layout.query] if with_outcomes else NO_OUTCOMES
+    region = fields[VALUE, layout.region] if layout.region >= 0 and not layout.merge_regions else 0
+    page = fields[VALUE, layout.page] if layout.page >= 0 else _NONE
+    finish_list(heads, items, state, query, region, page, number - first, layout.merge_repeats)
+    return 0
+
+
+@inlined
+def _take_row(data: Bytes, reading: Reading, layout: Layout, number: int) -> int:
+    """Take a row of so many fields; return the reason why that is not possible, or 0."""
+    state, fields = reading.state, reading.fields
+    if number < _FEWEST_FIELDS:
+        return WRONG_FIELDS
+    kind = letter(data, fields, _KIND)
+    if layout.later_challenge and letter(data, fields, _TIME) == _SESSION_BEGINS:
+        if number != _FEWEST_FIELDS:
+            return WRONG_FIELDS
+        if fields[VALUE, _SESSION] < 0:
+            return NOT_A_NUMBER
+        enter_session(state, fields[VALUE, _SESSION])
+        return 0
+    if min(fields[VALUE, _SESSION], fields[VALUE, _TIME]) < 0 or (layout.page >= 0 and fields[VALUE, layout.page] < 0):
+        return NOT_A_NUMBER
+    if kind == _CLICK:
+        return _click_row(reading, layout, number)
+    if kind == _LIST or (kind == _TEST_LIST and layout.later_challenge):
+        return _list_row(data, reading, layout, number, kind == _LIST)
+    return UNKNOWN_KIND
+
+
+def parse_rows(data: Bytes, begin: int, reading: Reading, layout: Layout) -> int:
+    """Read rows from `begin` on until the data ends or the reading is full; return where it stopped."""
+    while begin < len(data) and not is_full(reading.state):
+        number, begin = split_row(data, begin, reading.fields, reading.state)
+        if number > 0:
+            reason = _take_row(data, reading, layout, number)
+            if reason:
+                set_aside(reading.bad, reading.fields, reading.state, reason, number)
+    return begin

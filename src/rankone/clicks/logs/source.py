@@ -44,17 +44,17 @@ def find_files(paths: Paths) -> list[Path]:
     ...
     rankone.errors.InputError: expected files - got nothing at /no/such/*.tsv - check the path
     """
-    found: list[Path] = []
+    result: list[Path] = []
     for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
         text = os.fspath(path)
         matches = [text] if Path(text).exists() else sorted(glob.glob(text, recursive=True))  # noqa: PTH207 (absolute patterns)
         files = [Path(match) for match in matches if Path(match).is_file()]
         if not files:
             _refuse(Path(text))
-        found += files
-    if not found:
+        result += files
+    if not result:
         raise InputError("at least one file", "an empty list", "name the log")
-    return found
+    return result
 
 
 def _refuse(path: Path) -> NoReturn:

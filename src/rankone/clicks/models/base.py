@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Cells, Floats, cells_of, summed
+from rankone.clicks.counts.count_arrays import Cells, cells_of, summed
 from rankone.clicks.counts.counts import Counts
 from rankone.clicks.logs.held_out_lists import Lists
-from rankone.deprecation import OldAttribute, old_positions, warn
+from rankone.clicks.models.fit_warnings import fit_warnings
 from rankone.errors import InputError
 from rankone.notebook import Shown
+from rankone.numerics.arrays import Floats
 from rankone.problems import RankOne
 from rankone.problems.lists import ListProblem
 from rankone.progress import as_progress
@@ -32,7 +33,6 @@ MODELS: Registry[type[ClickModel]] = Registry("click model", "click models", __p
 FitProgress = Callable[[int, int], None]
 
 
-@old_positions()
 @dataclasses.dataclass(eq=False, kw_only=True)
 class ClickModel(Shown):
     """Base of all click models. Parameters go into the constructor, which does nothing else.
@@ -55,10 +55,6 @@ class ClickModel(Shown):
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        if "predict" in cls.__dict__ and "chances" not in cls.__dict__:
-            warn(f"{cls.__name__}.predict(lists, attraction)", "the name chances")
-            cls.chances = cls.__dict__["predict"]  # type: ignore[method-assign]
-            del cls.predict
         if "name" in cls.__dict__:
             MODELS.add(cls.name, cls)
 
@@ -68,7 +64,6 @@ class ClickModel(Shown):
     def _tables(self) -> dict[str, pl.DataFrame]:
         return {"attraction": self.attraction_} if hasattr(self, "cells_") else {}
 
-    @old_positions("progress")
     def fit(self, counts: Counts, *, progress: FitProgress | bool | None = None) -> Self:
         """Learn from counts; returns the model itself."""
         if not isinstance(counts, Counts):
@@ -81,8 +76,6 @@ class ClickModel(Shown):
         self._tails = counts.tails
         self.learn(self.cells_, as_progress(progress, "steps"))
         return self
-
-    attraction = OldAttribute("item_attraction_")
 
     def learn(self, cells: Cells, progress: FitProgress) -> None:
         """Learn from numbered cells; must set `self.item_attraction_`, one number per item of a query."""
@@ -109,14 +102,14 @@ class ClickModel(Shown):
         >>> model.predict(asked)["click_probability"].round(3).to_list()
         [0.1, 0.4]
         """
-        from rankone.clicks.models.predictions import predicted
+        from rankone.clicks.models.evaluation import predicted
 
         self._check_fitted()
         return predicted(self, frame)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a JSON file; `rankone.clicks.load_model` reads it, number for number."""
-        from rankone.clicks.models.saving import save_model
+        from rankone.clicks.models.files.saving import save_model
 
         self._check_fitted()
         save_model(self, path)
@@ -160,8 +153,7 @@ class ClickModel(Shown):
         values = self.item_attraction_ if attraction is None else attraction
         shown = self.cells_.items["impressions"].to_numpy()
         starts = self.cells_.query_items[:-1]
-        typical: Floats = np.add.reduceat(values * shown, starts) / np.add.reduceat(shown, starts)
-        return typical
+        return np.add.reduceat(values * shown, starts) / np.add.reduceat(shown, starts)
 
     @property
     def n_parameters_(self) -> int:
@@ -175,6 +167,14 @@ class ClickModel(Shown):
         return self.cells_.items.group_by("query", maintain_order=True).agg(
             pl.len().alias("items"), pl.col("impressions", "clicks").sum()
         ).with_columns(attraction=self.typical_attraction())  # fmt: skip
+
+    def overview(self) -> pl.DataFrame:
+        """One row per query, the most frequent first: the summary, and what the data support of it."""
+        return self.summary().sort("impressions", descending=True)
+
+    def warnings(self) -> list[str]:
+        """Say which queries should not be trusted, and why."""
+        return fit_warnings(self.overview())
 
     def problem(self, query: str | int) -> RankOne:
         """Return the query as a problem, if the click probabilities of the model are a product."""
@@ -231,9 +231,6 @@ def as_model(spec: str | ClickModel) -> ClickModel:
     if isinstance(spec, ClickModel):
         return spec
     name, _, settings = str(spec).partition(":")
-    if name == "pbm-direct":  # the climb was a model of its own
-        warn("the click model pbm-direct", "pbm")
-        name = "pbm"
     kind = MODELS.get(name)
     hints = typing.get_type_hints(kind)
     return kind(**parse_settings(name, settings, {parameter: hints[parameter] for parameter in parameters(kind)}))

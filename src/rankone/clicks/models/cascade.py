@@ -11,15 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from rankone.clicks.counts.count_arrays import Cells, Floats
+from rankone.clicks.counts.count_arrays import Cells
 from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import ClickModel, FitProgress, per_item, smoothed_share
 from rankone.clicks.models.pbm import check_prior
-from rankone.deprecation import old_positions
+from rankone.numerics.arrays import Floats
 from rankone.problems import lists
 
 
-@old_positions()
 @dataclasses.dataclass(eq=False, kw_only=True)
 class Cascade(ClickModel):
     """Cascade model.

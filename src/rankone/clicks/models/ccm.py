@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Cells, Floats
+from rankone.clicks.counts.count_arrays import Cells
 from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import smoothed_share
-from rankone.clicks.models.browsing import BrowsingModel, skips_above
-from rankone.clicks.models.walk import Tails
+from rankone.clicks.models.browsing import BrowsingModel, Tails, skips_above
+from rankone.numerics.arrays import Floats
 
 
 class CCM(BrowsingModel):
@@ -41,7 +41,7 @@ class CCM(BrowsingModel):
     def alphas_(self) -> pl.DataFrame:
         """One row: chance to go on after a skip, after a click on a useless item, and on one that satisfies."""
         self._check_fitted()
-        return pl.DataFrame({f"alpha{place}": [value] for place, value in enumerate(self._alphas.tolist(), 1)})
+        return pl.DataFrame({f"alpha{index}": [value] for index, value in enumerate(self._alphas.tolist(), 1)})
 
     def _chances(self, tails: Tails, attraction: Floats, others: Floats) -> tuple[Floats, float]:
         a = np.where(tails.last_item >= 0, attraction[tails.last_item], 0.5)
@@ -74,8 +74,7 @@ class CCM(BrowsingModel):
     def _going_on(self, lists: Lists) -> Floats:
         typical = self.typical_attraction()[lists.query][:, None]
         a = np.where(lists.item >= 0, self.item_attraction_[lists.item], typical)
-        on: Floats = self._alphas[1] * (1.0 - a) + self._alphas[2] * a
-        return on
+        return self._alphas[1] * (1.0 - a) + self._alphas[2] * a
 
     def _after_skip(self) -> float:
         return float(self._alphas[0])

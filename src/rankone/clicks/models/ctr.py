@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Cells, Floats
-from rankone.clicks.models.base import FitProgress, per_item, per_position, smoothed_share
-from rankone.clicks.models.intervals import binomial_ends, check_counts, with_ends
+from rankone.clicks.counts.count_arrays import Cells
+from rankone.clicks.models.base import ClickModel, FitProgress, per_item, per_position, smoothed_share
+from rankone.clicks.models.fitting.intervals import binomial_ends, check_counts, with_ends
 from rankone.clicks.models.pbm import check_prior
 from rankone.clicks.models.product import ProductModel
-from rankone.deprecation import old_positions
 from rankone.errors import InputError
+from rankone.numerics.arrays import Floats
 
 
-@old_positions()
 @dataclasses.dataclass(eq=False, kw_only=True)
 class CTRModel(ProductModel):
     """A click-through rate that ignores the item, the position or both.
@@ -29,21 +29,32 @@ class CTRModel(ProductModel):
     scale: str = dataclasses.field(default="as-is", init=False)
     prior: tuple[float, float] = (0.0, 0.0)
 
+    by_item: ClassVar[bool] = False
+    by_position: ClassVar[bool] = False
+
     def learn(self, cells: Cells, progress: FitProgress) -> None:
-        """Count clicks and impressions."""
-        attraction, examination = self._rates(cells, check_prior(self.prior))
+        """Count clicks and impressions; of the items and the positions, at most one have rates of their own."""
+        items, places = self._counts(cells)
+        prior = check_prior(self.prior)
+        attraction = np.ones(cells.n_items) if items is None else smoothed_share(*items, prior)
+        examination = np.ones(cells.n_positions) if places is None else smoothed_share(*places, prior)
         self._learned(cells, np.clip(attraction, 1e-6, 1.0), np.clip(examination, 1e-6, 1.0)[None, :])
+
+    def _counts(self, cells: Cells) -> tuple[tuple[Floats, Floats] | None, tuple[Floats, Floats] | None]:
+        """Clicks and impressions behind the rate of each item, and of each position; None where that is fixed."""
+        if self.by_position:
+            return None, (per_position(cells, cells.clicks), per_position(cells, cells.impressions))
+        if self.by_item:
+            return (per_item(cells, cells.clicks), per_item(cells, cells.impressions)), None
+        return (np.full(cells.n_items, cells.clicks.sum()), np.full(cells.n_items, cells.impressions.sum())), None
 
     def intervals(self, level: float = 0.95) -> tuple[pl.DataFrame, pl.DataFrame]:
         """`attraction_` and `examination_` with intervals of shares (columns se, low, high); what is fixed is sure."""
         attraction, examination, cells = self.attraction_, self.examination_, self.cells_
         check_counts(cells)
         seen = examination["position"].to_numpy() - 1
-        tables = []
-        for table, name, counts in (
-            (attraction, "attraction", self._item_counts(cells)),
-            (examination, "examination", self._position_counts(cells)),
-        ):
+        tables, (of_items, of_places) = [], self._counts(cells)
+        for table, name, counts in ((attraction, "attraction", of_items), (examination, "examination", of_places)):
             certain = table[name].to_numpy()
             if counts is None:
                 tables.append(with_ends(table, np.zeros(table.height), certain, certain))
@@ -66,14 +77,15 @@ class CTRModel(ProductModel):
         ends = {end: items[end].to_numpy()[item] * places[end].to_numpy()[row] for end in ("low", "high")}  # one is 1
         return pl.DataFrame(
             {
-                "item": cells.items["item"].gather(item),
-                "position": place + 1,
-                "impressions": cells.impressions[own].astype(np.int64),
-                "clicks": cells.clicks[own].astype(np.int64),
-                "rate": self.item_attraction_[item] * self.curves_[0, place],
-                **ends,
+                "item": cells.items["item"].gather(item), "position": place + 1,
+                "impressions": cells.impressions[own].astype(np.int64), "clicks": cells.clicks[own].astype(np.int64),
+                "rate": self.item_attraction_[item] * self.curves_[0, place], **ends,
             }
-        )
+        )  # fmt: skip
+
+    def overview(self) -> pl.DataFrame:
+        """One row per query, the most frequent first."""
+        return ClickModel.overview(self)
 
     def best(self, level: float = 0.95) -> pl.DataFrame:
         """Refused: a rate that ignores the item or the position cannot say which pair is best."""
@@ -81,21 +93,9 @@ class CTRModel(ProductModel):
 
     @property
     def n_parameters_(self) -> int:
-        """Rates that were counted: one per item, unless the model says otherwise."""
+        """Rates that were counted."""
         self._check_fitted()
-        return self.cells_.n_items
-
-    def _item_counts(self, cells: Cells) -> tuple[Floats, Floats] | None:
-        """Clicks and impressions behind the attraction of each item; None where it is fixed."""
-        return None
-
-    def _position_counts(self, cells: Cells) -> tuple[Floats, Floats] | None:
-        """Clicks and impressions behind the examination of each position; None where it is fixed."""
-        return None
-
-    def _rates(self, cells: Cells, prior: tuple[float, float]) -> tuple[Floats, Floats]:
-        """Return one attraction per item and one examination per position."""
-        raise TypeError(f"{type(self).__name__} must define _rates(cells, prior)")
+        return self.cells_.n_items if self.by_item else self.cells_.n_positions if self.by_position else 1
 
 
 class GlobalCTR(CTRModel):
@@ -104,40 +104,13 @@ class GlobalCTR(CTRModel):
     name = "ctr-global"
     title = "global click-through rate"
 
-    @property
-    def n_parameters_(self) -> int:
-        """One rate."""
-        self._check_fitted()
-        return 1
-
-    def _rates(self, cells: Cells, prior: tuple[float, float]) -> tuple[Floats, Floats]:
-        """Return the rate of the whole log."""
-        share = smoothed_share(cells.clicks.sum(), cells.impressions.sum(), prior)
-        return np.full(cells.n_items, share), np.ones(cells.n_positions)
-
-    def _item_counts(self, cells: Cells) -> tuple[Floats, Floats]:
-        return np.full(cells.n_items, cells.clicks.sum()), np.full(cells.n_items, cells.impressions.sum())
-
 
 class RankCTR(CTRModel):
     """One click-through rate per position."""
 
     name = "ctr-rank"
     title = "click-through rate by position"
-
-    @property
-    def n_parameters_(self) -> int:
-        """One rate per position."""
-        self._check_fitted()
-        return self.cells_.n_positions
-
-    def _rates(self, cells: Cells, prior: tuple[float, float]) -> tuple[Floats, Floats]:
-        """Return the rate of each position."""
-        shown = per_position(cells, cells.impressions)
-        return np.ones(cells.n_items), smoothed_share(per_position(cells, cells.clicks), shown, prior)
-
-    def _position_counts(self, cells: Cells) -> tuple[Floats, Floats]:
-        return per_position(cells, cells.clicks), per_position(cells, cells.impressions)
+    by_position = True
 
 
 class DocumentCTR(CTRModel):
@@ -145,11 +118,4 @@ class DocumentCTR(CTRModel):
 
     name = "ctr-document"
     title = "click-through rate by item"
-
-    def _rates(self, cells: Cells, prior: tuple[float, float]) -> tuple[Floats, Floats]:
-        """Return the rate of each item."""
-        share = smoothed_share(per_item(cells, cells.clicks), per_item(cells, cells.impressions), prior)
-        return share, np.ones(cells.n_positions)
-
-    def _item_counts(self, cells: Cells) -> tuple[Floats, Floats]:
-        return per_item(cells, cells.clicks), per_item(cells, cells.impressions)
+    by_item = True

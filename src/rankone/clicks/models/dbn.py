@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankone.clicks.counts.count_arrays import Cells, Floats
+from rankone.clicks.counts.count_arrays import Cells
 from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import ClickModel, smoothed_share
-from rankone.clicks.models.browsing import skips_above
+from rankone.clicks.models.browsing import Tails, skips_above
 from rankone.clicks.models.sdbn import SDBN
-from rankone.clicks.models.walk import Tails
+from rankone.numerics.arrays import Floats
 
 
 class DBN(SDBN):

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Cells, Floats, summed
+from rankone.clicks.counts.count_arrays import Cells, summed
 from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import per_position, smoothed_share
-from rankone.clicks.models.browsing import BrowsingModel
-from rankone.clicks.models.walk import Tails
+from rankone.clicks.models.browsing import BrowsingModel, Tails
+from rankone.numerics.arrays import Floats
 from rankone.problems import lists
 
 

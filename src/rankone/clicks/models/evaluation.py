@@ -13,25 +13,28 @@ difference) the one with the fewest parameters is chosen.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Floats
-from rankone.clicks.counts.counts import Counts
-from rankone.clicks.logs.held_out_lists import lists_of
+from rankone.clicks.counts.counts import Counts, as_names
+from rankone.clicks.counts.frames import known_frame, to_polars
+from rankone.clicks.logs.held_out_lists import lists_of, matrices, numbered
 from rankone.clicks.models.base import MODELS, ClickModel, FitProgress, as_model, parameters
-from rankone.deprecation import old_positions
+from rankone.errors import InputError
 from rankone.notebook import Shown
+from rankone.numerics.arrays import Floats
 from rankone.progress import as_progress
+
+if TYPE_CHECKING:
+    from rankone.clicks.models.base import ClickModel
 
 _KEPT_OFF = 1e-6
 CLEARLY = 2.0  # standard errors
 
 
-@old_positions()
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
 class Evaluation(Shown):
     """What a model scored on held-out lists."""
@@ -71,18 +74,13 @@ def _scores(model: ClickModel, lists: Any) -> tuple[Evaluation, Floats]:
     bits = np.where(shown, np.log2(_chance(marginal, held_out.clicked)), 0.0).sum(axis=0)
     by_rank = np.where(seen > 0, 2.0 ** (-bits / np.maximum(seen, 1)), np.nan)
     scores = Evaluation(
-        model=model.name,
-        log_likelihood=float(per_list.mean()),
-        log_likelihood_se=float(per_list.std() / np.sqrt(len(per_list))),
-        perplexity=float(np.nanmean(by_rank)),
-        perplexity_by_rank=by_rank,
-        lists=len(per_list),
-        lists_left_out=held_out.left_out,
-    )
+        model=model.name, log_likelihood=float(per_list.mean()),
+        log_likelihood_se=float(per_list.std() / np.sqrt(len(per_list))), perplexity=float(np.nanmean(by_rank)),
+        perplexity_by_rank=by_rank, lists=len(per_list), lists_left_out=held_out.left_out,
+    )  # fmt: skip
     return scores, per_list
 
 
-@old_positions("models", "progress")
 def compare_models(
     counts: Counts,
     lists: Any,
@@ -148,3 +146,41 @@ def _chance(probability: Floats, clicked: Any) -> Floats:
     """Probability of what happened."""
     kept = np.clip(probability, _KEPT_OFF, 1.0 - _KEPT_OFF)
     return np.where(clicked, kept, 1.0 - kept)
+
+
+NEEDED = ["list", "query", "item", "position"]
+
+
+def predicted(model: ClickModel, frame: Any) -> pl.DataFrame:
+    """Return the rows with the columns click_probability and, where clicks are known, given_clicks_above."""
+    table = to_polars(known_frame(frame))
+    for column in NEEDED:
+        if column not in table.columns:
+            raise InputError(f"the columns {', '.join(NEEDED)}", f"no '{column}'", "rename the columns of the lists")
+    cells, with_clicks = model.cells_, "clicked" in table.columns
+    rows = table.select(
+        pl.int_range(pl.len()).alias("row"),
+        "list",
+        *as_names(table.schema, ["query", "item"]),
+        _place(table, model.position_names_),
+        (pl.col("clicked").cast(pl.Int64) if with_clicks else pl.lit(0)).alias("clicked"),
+    ).filter(pl.col("position").is_between(1, cells.n_positions))
+    rows = numbered(rows, cells)
+    found = np.full((2, table.height), np.nan)
+    if rows.height:
+        lists, place = matrices(rows, cells.n_positions)
+        typical = model.typical_attraction()[lists.query][:, None]
+        attraction = np.where(lists.item >= 0, model.item_attraction_[lists.item], typical)
+        given, alone = model.chances(lists, attraction)
+        found[:, rows["row"].to_numpy()] = alone[place], given[place]
+    added = {"click_probability": found[0]} | ({"given_clicks_above": found[1]} if with_clicks else {})
+    return table.with_columns(**{name: pl.Series(values).fill_nan(None) for name, values in added.items()})
+
+
+def _place(table: pl.DataFrame, names: Sequence[str]) -> pl.Expr:
+    """The position as a number, by its name where positions have names; what is neither is missing."""
+    if names:
+        places = {name: index for index, name in enumerate(names, 1)}
+        return pl.col("position").cast(pl.String).replace_strict(places, default=None, return_dtype=pl.Int64)
+    position = pl.col("position")
+    return (position.fill_nan(None) if table.schema["position"].is_float() else position).cast(pl.Int64, strict=False)

@@ -1,9 +1,9 @@
 """Position-based model: P(click) = attraction of the item * examination of the position, by maximum likelihood.
 
 Craswell, Zoeter, Taylor, Ramsey, "An experimental comparison of click position-bias models" (WSDM 2008), section 3.
-The likelihood is climbed directly (`rankone.clicks.models.climb`), or by EM as in Chuklin, Markov, de Rijke (2015),
-section 4.3.3 (`rankone.clicks.models.em`). EM creeps along ridges and stops below the maximum; the climb takes about
-ten steps and knows how much is missing at most.
+The likelihood is climbed directly (`rankone.clicks.models.fitting.climb`), or by EM as in Chuklin, Markov, de Rijke
+(2015), section 4.3.3 (`rankone.clicks.models.fitting.em`). EM creeps along ridges and stops below the maximum; the
+climb takes about ten steps and knows how much is missing at most.
 """
 
 from __future__ import annotations
@@ -17,19 +17,18 @@ import polars as pl
 
 from rankone.clicks.counts.count_arrays import Cells
 from rankone.clicks.models.base import FitProgress
-from rankone.clicks.models.climb import climb_groups, group_of
-from rankone.clicks.models.em import HIGHEST, LOWEST, Fit, fit_groups, start_fit
+from rankone.clicks.models.fitting.climb import climb_groups, group_of
+from rankone.clicks.models.fitting.em import HIGHEST, LOWEST, Fit, fit_groups, start_fit
 from rankone.clicks.models.product import ProductModel
 from rankone.compiling.compiled import compiled
-from rankone.deprecation import old_positions
 from rankone.errors import InputError
+from rankone.specs import number_in, one_of, whole_number
 
 _GROUPS_AT_ONCE = 500
 _ITERATIONS_AT_ONCE = 25
 METHODS = ("climb", "em")
 
 
-@old_positions()
 @dataclasses.dataclass(eq=False, kw_only=True)
 class PBM(ProductModel):
     """Position-based model.
@@ -43,8 +42,8 @@ class PBM(ProductModel):
         accelerate: extrapolate EM steps; an iteration is then three EM steps.
         method: "climb", or "em" for expectation-maximisation alone.
         shrink: let the items of a query tell what to expect of one that was hardly shown (empirical Bayes,
-            `rankone.clicks.models.shrinkage`); `item_attraction_` are then posterior means, `shrunken()` has their
-            intervals. Curves, likelihood, `rates` and `best` stay those of maximum likelihood.
+            `rankone.clicks.models.fitting.shrinkage`); `item_attraction_` are then posterior means, `shrunken()` has
+            their intervals. Curves, likelihood, `rates` and `best` stay those of maximum likelihood.
 
     `converged_` says whether every query reached its maximum, the column ``converged`` of `summary()` which ones did.
 
@@ -82,11 +81,9 @@ class PBM(ProductModel):
         """Climb, or run EM, in each query (or in all together, with a shared curve)."""
         self._check_settings()
         prior = check_prior(self.prior)
-        if not LOWEST <= self.start <= HIGHEST:
-            raise InputError("a start between 0 and 1", self.start, "pass start=0.5")
+        number_in("start", self.start, f"[{LOWEST}, {HIGHEST}]", example=0.5)
         check_stopping(self.tolerance, self.max_iterations)
-        if self.method not in METHODS:
-            raise InputError(f"method as one of {', '.join(METHODS)}", self.method, "pass method='climb'")
+        one_of("method", self.method, METHODS)
         fit = start_fit(
             self._item_starts(cells), cells.item_cells, cells.position, cells.impressions, cells.clicks,
             cells.n_positions, self.start, self.max_iterations,
@@ -119,8 +116,7 @@ def check_prior(prior: tuple[float, float]) -> tuple[float, float]:
 
 def check_stopping(tolerance: float, max_iterations: int) -> None:
     """Refuse rules that never let EM run, or never compare."""
-    if max_iterations < 1:
-        raise InputError("max_iterations of at least 1", max_iterations, "try max_iterations=10_000")
+    whole_number("max_iterations", max_iterations, example=10_000)
     if math.isnan(tolerance):
         raise InputError("a tolerance", tolerance, "try tolerance=1e-6")
 

@@ -9,25 +9,30 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Cells, Floats, Ints, summed
+from rankone.clicks.counts.count_arrays import Cells, summed
 from rankone.clicks.counts.counts import position_title
 from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import ClickModel
-from rankone.clicks.models.best_pair import best_pairs
-from rankone.clicks.models.components import place_components
-from rankone.clicks.models.intervals import GroupProfile, attraction_ends, check_counts, examination_ends, with_ends
-from rankone.clicks.models.shrinkage import Shrunken, shrink_attractions
-from rankone.clicks.models.uncertainty import checked_level
-from rankone.deprecation import OldAttribute, old_positions
-from rankone.errors import InputError
+from rankone.clicks.models.fitting.intervals import (
+    GroupProfile,
+    attraction_ends,
+    best_pairs,
+    check_counts,
+    examination_ends,
+    with_ends,
+)
+from rankone.clicks.models.fitting.shrinkage import Shrunken, shrink_attractions
+from rankone.clicks.models.fitting.uncertainty import checked_level
+from rankone.compiling.compiled import compiled
+from rankone.numerics.arrays import Floats, Ints
 from rankone.problems import RankOne
 from rankone.problems.lists import PBM
+from rankone.specs import one_of
 
 CURVES = ("per-query", "shared")
 SCALES = ("exam1", "balanced", "as-is")
 
 
-@old_positions()
 @dataclasses.dataclass(eq=False, kw_only=True)
 class ProductModel(ClickModel):
     """A click model with P(click) = attraction of the item times examination of the position.
@@ -66,9 +71,8 @@ class ProductModel(ClickModel):
 
     def _check_settings(self) -> None:
         """Refuse unknown conventions."""
-        for value, choices, what in ((self.examination, CURVES, "examination"), (self.scale, SCALES, "scale")):
-            if value not in choices:
-                raise InputError(f"{what} as one of {', '.join(choices)}", value, f"pass {what}='{choices[0]}'")
+        one_of("examination", self.examination, CURVES)
+        one_of("scale", self.scale, SCALES)
 
     def _item_starts(self, cells: Cells) -> Ints:
         """Where the items of each group start: a group is a query, or all queries if the curve is shared."""
@@ -89,8 +93,6 @@ class ProductModel(ClickModel):
         group = np.zeros_like(lists.query) if self.examination == "shared" else lists.query
         product = attraction * self.curves_[group]
         return product, product
-
-    curves = OldAttribute("curves_")
 
     @property
     def examination_(self) -> pl.DataFrame:
@@ -113,7 +115,7 @@ class ProductModel(ClickModel):
     def intervals(self, level: float = 0.95) -> tuple[pl.DataFrame, pl.DataFrame]:
         """`attraction_` and `examination_` with standard errors and intervals (columns se, low, high).
 
-        The intervals are profile likelihoods (`rankone.clicks.models.intervals`); se comes from the curvature.
+        The intervals are profile likelihoods (`rankone.clicks.models.fitting.intervals`); se comes from the curvature.
         """
         self._check_fitted()
         checked_level(level)
@@ -149,15 +151,12 @@ class ProductModel(ClickModel):
         found = group.rates(item, place, level)
         return pl.DataFrame(
             {
-                "item": self.cells_.items["item"].gather(item + group.items.start),
-                "position": place + 1,
-                "impressions": group.impressions[own].astype(np.int64),
-                "clicks": group.clicks[own].astype(np.int64),
-                "rate": group.a[item] * group.g[place],
-                "low": np.exp(found.low),
+                "item": self.cells_.items["item"].gather(item + group.items.start), "position": place + 1,
+                "impressions": group.impressions[own].astype(np.int64), "clicks": group.clicks[own].astype(np.int64),
+                "rate": group.a[item] * group.g[place], "low": np.exp(found.low),
                 "high": np.minimum(np.exp(found.high), 1.0),
             }
-        )
+        )  # fmt: skip
 
     def shrunken(self, level: float = 0.95) -> pl.DataFrame:
         """`attraction_` with attractions shrunk towards the other items of the query (shrunken, low, high).
@@ -190,8 +189,8 @@ class ProductModel(ClickModel):
         lower end holds for every item that might have come out best (Bonferroni). `impressions` and `clicks` are those
         of the best item anywhere, `pair_impressions` and `pair_clicks` those at the best position. `supported_...` is
         the pair with the highest lower bound among those shown at least 20 times; `not_told_apart` counts the items
-        that may be as good as its item (each compared at the level), and `too_little_data` says that they all may, or
-        that even its own interval spans more than a factor of 3.
+        that may be as good as its item (at the level, all comparisons together), and `too_little_data` says that they
+        all may, or that even its own interval spans more than a factor of 3.
         """
         self._check_fitted()
         return best_pairs(self, level)
@@ -217,15 +216,17 @@ class ProductModel(ClickModel):
         return super().summary().with_columns(
             best_item=cells.items["item"].gather(best_items),
             best_position=self._named(np.where(joined, curves, -1.0).argmax(axis=1) + 1),
-            best_click_rate=tops[best_items],
-            positions=seen.sum(axis=1),
-            components=own.sum(axis=1),
-            log_likelihood=self._log_likelihoods,
-            perplexity=self._perplexities,
-            mu=mu,
-            p_max=p_max,
+            best_click_rate=tops[best_items], positions=seen.sum(axis=1), components=own.sum(axis=1),
+            log_likelihood=self._log_likelihoods, perplexity=self._perplexities, mu=mu, p_max=p_max,
             gamma=np.maximum(mu, 1.0 - p_max),
         )  # fmt: skip
+
+    def overview(self) -> pl.DataFrame:
+        """One row per query, the most frequent first: the summary with `best`, with interval."""
+        found = super().overview()
+        names = {name: f"best_{name}" for name in ("low", "high", "impressions", "clicks")}
+        known = [name for name in ("best_item", "best_position", "best_click_rate") if name in found.columns]
+        return found.drop(known).join(self.best().rename(names), on="query", how="left", maintain_order="left")
 
     def _named(self, positions: Ints) -> pl.Series:
         """Positions by their names, if they have some."""
@@ -283,5 +284,33 @@ def _perplexities(cells: Cells, gain: Floats) -> Floats:
     gains = summed(place, gain, size).reshape(-1, cells.n_positions)
     shown = summed(place, cells.impressions, size).reshape(-1, cells.n_positions)
     perplexity = np.exp(-gains / np.where(shown > 0.0, shown, 1.0))
-    average: Floats = np.where(shown > 0.0, perplexity, 0.0).sum(axis=1) / (shown > 0.0).sum(axis=1)
-    return average
+    return np.where(shown > 0.0, perplexity, 0.0).sum(axis=1) / (shown > 0.0).sum(axis=1)
+
+
+def place_components(item_starts: Ints, item_cells: Ints, place: Ints, n_places: int) -> Ints:
+    """Return per group and place the lowest place it is connected with; -1 for a place without impressions.
+
+    >>> place_components(np.array([0, 2]), np.array([0, 2, 3]), np.array([0, 2, 1]), 4)
+    array([[ 0,  1,  0, -1]])
+    """
+    labels = np.full((len(item_starts) - 1, n_places), -1, np.int64)
+    compiled(_label, __name__)(item_starts, item_cells, place, labels)
+    return labels
+
+
+def _label(item_starts: Ints, item_cells: Ints, place: Ints, labels: Ints) -> None:
+    for group in range(len(labels)):
+        label = labels[group]
+        for item in range(item_starts[group], item_starts[group + 1]):
+            first = -1
+            for cell in range(item_cells[item], item_cells[item + 1]):
+                if label[place[cell]] < 0:
+                    label[place[cell]] = place[cell]
+                if first < 0:
+                    first = label[place[cell]]
+                elif label[place[cell]] != first:  # the item joins two components: keep the lower label
+                    low, high = min(first, label[place[cell]]), max(first, label[place[cell]])
+                    for other in range(len(label)):
+                        if label[other] == high:
+                            label[other] = low
+                    first = low

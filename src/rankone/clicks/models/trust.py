@@ -22,17 +22,16 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Cells, Floats, Ints, summed
+from rankone.clicks.counts.count_arrays import Cells, summed
 from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import ClickModel, FitProgress
 from rankone.clicks.models.pbm import check_prior, check_stopping
-from rankone.deprecation import old_positions
+from rankone.numerics.arrays import Floats, Ints
 
 _LOWEST = 1e-6
 _POINTS = 2  # items that make a line
 
 
-@old_positions()
 @dataclasses.dataclass(eq=False, kw_only=True)
 class TrustBias(ClickModel):
     """Affine position bias; the lines of positions are shared by all queries.
@@ -136,15 +135,13 @@ class _Fit:
         p = slope[self.place] * a[self.item] + floor[self.place]
         inside = (p > _LOWEST) & (p < 1.0 - _LOWEST)
         kept = np.where(inside, p, 0.5)
-        found: Floats = np.where(inside, self.c * np.log(kept) + (self.n - self.c) * np.log1p(-kept), -1e12)
-        return found
+        return np.where(inside, self.c * np.log(kept) + (self.n - self.c) * np.log1p(-kept), -1e12)
 
     def _of_prior(self, a: Floats) -> Floats:
         inside = (a > _LOWEST) & (a < 1.0 - _LOWEST)
         kept = np.where(inside, a, 0.5)
         clicks, shown = self.prior
-        found: Floats = np.where(inside, clicks * np.log(kept) + (shown - clicks) * np.log1p(-kept), -1e12)
-        return found
+        return np.where(inside, clicks * np.log(kept) + (shown - clicks) * np.log1p(-kept), -1e12)
 
     def _slopes_of_likelihood(self) -> tuple[Floats, Floats]:
         """First derivative and information of each cell's log-likelihood in its click probability."""

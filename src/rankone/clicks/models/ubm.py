@@ -13,18 +13,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankone.clicks.counts.count_arrays import Cells, Floats
+from rankone.clicks.counts.count_arrays import Cells
 from rankone.clicks.logs.held_out_lists import Lists
 from rankone.clicks.models.base import ClickModel, FitProgress
-from rankone.clicks.models.em import start_fit
+from rankone.clicks.models.fitting.em import start_fit
 from rankone.clicks.models.pbm import check_prior, check_stopping, run_climb, run_em
-from rankone.deprecation import OldAttribute, old_positions
+from rankone.numerics.arrays import Floats
 from rankone.problems import lists
 
 _MOST_POSITIONS = 30  # the climb's matrix has a row for every place, positions squared
 
 
-@old_positions()
 @dataclasses.dataclass(eq=False, kw_only=True)
 class UBM(ClickModel):
     """User browsing model; the examination probabilities are shared by all queries.
@@ -60,8 +59,6 @@ class UBM(ClickModel):
         self.n_iter_, self.converged_ = int(fit.iterations[0]), bool(fit.converged[0])
         self.item_attraction_ = fit.attraction
         self.curves_ = fit.examination.reshape(cells.n_positions, places)
-
-    examination = OldAttribute("curves_")
 
     @property
     def n_parameters_(self) -> int:

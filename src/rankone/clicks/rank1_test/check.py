@@ -1,57 +1,41 @@
-"""Does rank 1 hold? A goodness-of-fit test of P(click | i, j) = u_i v_j, 0 <= u, v <= 1, on counts.
+"""Does rank 1 hold? A goodness-of-fit test of P(click) = product over factors of a level's value, on counts.
 
-The statistic is the likelihood ratio of the rank-1 maximum against a rate of its own for every pair. Where pairs have
-few outcomes its law is far from chi-squared, and parametric simulation from the fitted rates rejects too often, because
-fitted rates follow the noise. So each simulated table is fitted and simulated once more (Davidson and MacKinnon,
-"Improving the reliability of bootstrap tests with the fast double bootstrap", 2007): what a round of fitting and
-simulating does to location and spread of the statistic is undone in the first round.
+Two factors are one test (`rankone.clicks.rank1_test.two_factors`). Of more, every two are tested, and all these tests
+together keep the error rate (Holm's rule, in the report).
 
-Pairs chosen by what was clicked before, as in a live experiment, have another law; `redraw` then has to choose them
-again. The second figure, `p_anytime`, needs no simulation: the mixture of `rankone.numerics.mixture` over the
-likelihood of the rank-1 maximum has mean at most 1 whatever rank-1 rates are true, so its inverse is a p-value for any
-rule of choosing and stopping (universal inference: Wasserman, Ramdas, Balakrishnan 2020). It asks for much more data.
-
-Where clicks scatter more than binomially (`rankone.clicks.counts.dispersion`) the statistic is divided by the
-dispersion; an estimated one adds its own scatter to the simulated statistics. `p_anytime` has no such remedy.
+A factor of many levels has very many pairs with another, and each simulation fits a value to each. So with three
+factors and more the work is bounded: larger tables get fewer simulations, and two factors that would get too few are
+not tested, which is said.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
 
 import numpy as np
-import polars as pl
 
-from rankone.clicks.counts.count_arrays import Floats, Ints
 from rankone.clicks.counts.counts import Counts
 from rankone.clicks.counts.dispersion import BINOMIAL, Dispersion, given_dispersion
+from rankone.clicks.counts.factor_counts import FactorCounts, counts_of_arrays
+from rankone.clicks.counts.frames import ONLY_QUERY
 from rankone.clicks.counts.pair_counts import PairCounts, as_pair_counts, query_counts
-from rankone.clicks.models.components import place_components
-from rankone.clicks.models.uncertainty import eliminate
-from rankone.clicks.rank1_test.fit import EXACT_TO, deviances, fit_tables, statistics
-from rankone.clicks.rank1_test.misfit import Misfit, measure_misfit
-from rankone.clicks.rank1_test.report import Rank1Check, Rank1Report
-from rankone.compiling.compiled import compiled
+from rankone.clicks.rank1_test.misfit import measure_misfit
+from rankone.clicks.rank1_test.report import Rank1Report
+from rankone.clicks.rank1_test.two_factors import CheckProgress, check_two
 from rankone.errors import InputError
-from rankone.numerics.mixture import mixture_regret
+from rankone.numerics.arrays import Floats
 from rankone.numerics.seeds import generator
 from rankone.progress import as_progress
 from rankone.specs import whole_number
 
-#: Draws outcomes once more, given rates (tables, K, L): returns pulls and clicks of the same shape.
-Redraw = Callable[[Floats, np.random.Generator], tuple[Ints, Ints]]
-#: Called while tables are simulated: simulations done, simulations in all.
-CheckProgress = Callable[[int, int], None]
-#: Measures tables (pulls, clicks): returns their statistics and the fitted rates to simulate from.
-Measure = Callable[[Ints, Ints], tuple[Floats, Floats]]
-
-FIXED = "the outcomes of each pair drawn again, as many as there were"
-_SIMULATIONS = 999
+SIMULATIONS = 999
 _PER_QUERY = 5  # simulations for each query at error rate 1, so that the smallest p-value can survive Holm's rule
-_ENOUGH = 50  # tables as far from rank 1 as the data: the p-value is known well enough (Besag and Clifford 1991)
-_AT_ONCE, _CELLS_AT_ONCE = 20, 2_000_000  # few, so that progress is seen while a long experiment is played again
-_SEEN_BY_MOST = 0.8416  # a statistic this many standard deviations above its threshold is seen with 80 % power
+_WORK = 3e10  # operations for all tests together, about half a minute
+_STEPS, _OVERHEAD = 10.0, 1e5  # Newton steps of a fit, and what a step costs however small it is, in operations
+_LEAST = 99  # simulations below which a p-value is too coarse to be of use
 
 
 def check_rank1(
@@ -87,19 +71,59 @@ def check_rank1(
     tables, level = _tables(counts), checked_level(level)
     given = None if dispersion is None else given_dispersion(dispersion)
     if simulations is None:
-        simulations = max(_SIMULATIONS, math.ceil(_PER_QUERY * len(tables) / level))
+        simulations = max(SIMULATIONS, math.ceil(_PER_QUERY * len(tables) / level))
     whole_number("simulations", simulations, least=20)
     done = as_progress(progress, "simulations")
     checks = []
-    for place, table in enumerate(tables):
-
-        def report(now: int, total: int, before: int = place) -> None:
-            done(before * total + now, len(tables) * total)
-
+    for number, table in enumerate(tables):
         rng = generator(whole_number("seed", seed, least=0), "check-rank1", table.name)
         scatter = given or table.repeats or BINOMIAL
-        checks.append(check_table(table, simulations, rng, progress=report, dispersion=scatter))
+        report = _part_of(done, number, len(tables))
+        own = counts_of_arrays(table.pulls, table.clicks, {"row": table.row_names, "col": table.col_names})
+        checks.append(check_two(own, simulations, rng, name=table.name, progress=report, dispersion=scatter))
     return Rank1Report(tuple(checks), level)
+
+
+def check_factors(
+    counts: FactorCounts,
+    rates: Floats,
+    dispersion: Dispersion,
+    *,
+    simulations: int,
+    level: float,
+    seed: int,
+    progress: CheckProgress = lambda now, total: None,
+) -> Rank1Report:
+    """Test every two of two factors or more.
+
+    Args:
+        counts: of the combinations.
+        rates: of the combinations by the likeliest product.
+        dispersion: how much more than binomially clicks scatter.
+        simulations: tables to simulate for each two factors.
+        level: error rate of all tests together.
+        seed: of the random numbers.
+        progress: called with simulations done and simulations in all.
+    """
+    if len(counts.factors) < 2:
+        raise InputError("two factors or more", f"one ({counts.factors[0]})", "one alone is a product in any case")
+    pairs = list(combinations(range(len(counts.factors)), 2))
+    given: dict[str, Any] = {"rates": rates, "dispersion": dispersion}
+    if len(pairs) == 1:
+        rng = generator(seed, "check-rank1", ONLY_QUERY)
+        return Rank1Report((check_two(counts, simulations, rng, progress=progress, **given),), level)
+    if simulations >= SIMULATIONS:  # with many factors more, so that the smallest p-value can survive Holm's rule
+        simulations = max(simulations, math.ceil(2 * len(pairs) / level))
+    checks = []
+    for number, pair in enumerate(pairs):
+        able = min(simulations, int(_WORK / len(pairs) / _work(counts, *pair)))
+        rng = generator(seed, "analyse", *(counts.factors[each] for each in pair))
+        report = _part_of(progress, number, len(pairs))
+        enough = able >= min(simulations, _LEAST)
+        checks.append(check_two(counts, able if enough else 0, rng, pair=pair, progress=report, **given))
+    rng = generator(seed, "analyse", "misfit")
+    misfit = measure_misfit(counts.cells, counts.sizes, counts.shown, counts.clicked, rates, rng, dispersion)
+    return Rank1Report(tuple(checks), level, of_factors=True, of_all=misfit)
 
 
 def checked_level(level: float) -> float:
@@ -109,151 +133,18 @@ def checked_level(level: float) -> float:
     return level
 
 
-def check_table(
-    table: PairCounts,
-    simulations: int,
-    rng: np.random.Generator,
-    redraw: Redraw | None = None,
-    method: str = FIXED,
-    progress: CheckProgress = lambda now, total: None,
-    dispersion: Dispersion = BINOMIAL,
-) -> Rank1Check:
-    """Test one table; `redraw` draws outcomes as they came about, by default as many of each pair as there were."""
-    pulls, clicks = table.pulls, table.clicks
-    rates = fit_tables(pulls[None], clicks[None])[0]
-    own = deviances(pulls, clicks, rates) / dispersion.value
-    statistic = float(own.sum())
-    evidence = statistic / 2.0 - float(compiled(_total_regret, __name__)(pulls.ravel(), clicks.ravel()))
-    p_value, visible, done = None, None, 0
-    constraints, testable = _constraints(pulls)
-    if testable:
-        draw = redraw or (lambda rates, rng: (np.broadcast_to(pulls, rates.shape), rng.binomial(pulls, rates)))
-        law = simulated(statistic, rates, draw, simulations, rng, progress, dispersion=dispersion)
-        done = len(law)
-        p_value = 1.0 if statistic < EXACT_TO else (1 + reach(law, statistic)) / (1 + done)
-        visible = _visible(law, pulls / dispersion.value, rates)
-    progress(simulations, simulations)
-    return Rank1Check(
-        name=table.name,
-        n_rows=pulls.shape[0],
-        n_cols=pulls.shape[1],
-        outcomes=int(pulls.sum()),
-        clicks=int(clicks.sum()),
-        constraints=constraints,
-        statistic=statistic,
-        p_value=p_value,
-        p_anytime=math.exp(min(0.0, -evidence)) if testable and dispersion.value == 1.0 else 1.0,
-        simulations=done,
-        method=method,
-        visible=visible,
-        cells=deviation_cells(table, rates, own),
-        dispersion=dispersion,
-        misfit=_misfit(pulls, clicks, rates, dispersion) if testable else None,
-    )
+def _part_of(progress: CheckProgress, number: int, count: int) -> CheckProgress:
+    """Return what tells the progress of one test of several."""
+    return lambda now, total: progress(number * total + now, count * total)
 
 
-def _misfit(pulls: Ints, clicks: Ints, rates: Floats, dispersion: Dispersion) -> Misfit | None:
-    cells = np.argwhere(pulls)
-    where, rng = tuple(cells.T), generator(int(pulls.sum()), int(clicks.sum()), "misfit")
-    return measure_misfit(cells, pulls.shape, pulls[where], clicks[where], rates[where], rng, dispersion)
-
-
-def simulated(
-    statistic: float,
-    rates: Floats,
-    redraw: Redraw,
-    simulations: int,
-    rng: np.random.Generator,
-    progress: CheckProgress,
-    measure: Measure = statistics,
-    dispersion: Dispersion = BINOMIAL,
-) -> Floats:
-    """Return simulated statistics, corrected by a second round; fewer than asked for if many reach the statistic.
-
-    The statistics are those of binomial clicks; the one of the data has to be divided by the dispersion.
-    """
-    once, twice, scale = np.zeros(0), np.zeros(0), np.zeros(0)
-    batch = max(1, min(_AT_ONCE, _CELLS_AT_ONCE // rates.size))
-    while True:
-        size = min(batch, simulations - len(once))
-        drawn, fitted = measure(*redraw(np.broadcast_to(rates, (size, *rates.shape)), rng))
-        again, _ = measure(*redraw(fitted, rng))
-        once, twice = np.append(once, drawn), np.append(twice, again)
-        if math.isfinite(dispersion.freedom):
-            scale = np.append(scale, rng.chisquare(dispersion.freedom, size) / dispersion.freedom)
-        law = _corrected(once, twice) / (scale if len(scale) else 1.0)
-        progress(len(once), simulations)
-        if len(once) >= simulations or reach(law, statistic) >= _ENOUGH:
-            return law
-
-
-def _corrected(once: Floats, twice: Floats) -> Floats:
-    """Undo what a round of fitting and simulating does to location and spread."""
-    stretch = once.std() / twice.std() if once.std() > 0.0 and twice.std() > 0.0 else 1.0
-    return np.asarray(2.0 * once.mean() - twice.mean() + stretch * (once - once.mean()))
-
-
-def reach(law: Floats, statistic: float) -> int:
-    """How many simulated statistics reach the one of the data, as far as fits are exact."""
-    return int(np.count_nonzero(law >= statistic - EXACT_TO))
-
-
-def _visible(law: Floats, pulls: Floats, rates: Floats) -> float | None:
-    """Relative deviation of every pair's rate, up or down at random, that a test at 5 % notices with 80 % power.
-
-    A deviation of x adds about x^2 w, w = n p / (1 - p), to a pair's part of the statistic, less the share that fitting
-    takes away: the pair's leverage in the information matrix of `rankone.clicks.models.uncertainty`.
-    """
-    threshold, needed = max(0.0, float(np.quantile(law, 0.95) - law.mean())), 0.0
-    for _ in range(20):  # the variance grows with the deviation, as that of a non-central chi-squared
-        needed = threshold + _SEEN_BY_MOST * math.sqrt(float(law.var()) + 4.0 * max(0.0, needed))
-    row, col = np.nonzero(pulls)
-    misses = np.maximum(1.0 - rates, 0.5 / (pulls + 1.0))  # a fit of 1 does not mean that a miss is impossible
-    weight = (pulls * rates / misses)[row, col]
-    parts = eliminate(row, col, weight, pulls.shape[0], pulls.shape[1])
-    slopes = parts.border / parts.diagonal[:, None]
-    own = 1.0 / parts.diagonal + np.einsum("ij,jk,ik->i", slopes, parts.places, slopes)
-    variance = own[:, None] - 2.0 * slopes @ parts.places + np.diag(parts.places)
-    left = float((weight * np.clip(1.0 - weight * variance[row, col], 0.0, 1.0)).sum())
-    return math.sqrt(needed / left) if needed > 0.0 and left > 0.0 else None
-
-
-def _constraints(pulls: Ints) -> tuple[int, bool]:
-    """Return the pairs that are not free to have any rate, and whether there is anything to test at all.
-
-    Every connected part of a table has one scale of its own. A part with a single row or column fits any rates; a part
-    that is a tree of pairs has no such constraint and still may break the bounds u, v <= 1.
-    """
-    shown = pulls > 0
-    rows = np.flatnonzero(shown.any(axis=1))
-    starts = np.append(0, np.cumsum(shown[rows].sum(axis=1)))
-    labels = place_components(np.array([0, len(rows)]), starts, np.nonzero(shown)[1], pulls.shape[1])[0]
-    parts = [labels == label for label in np.unique(labels[labels >= 0])]
-    used = int(shown.any(axis=1).sum() + shown.any(axis=0).sum()) - len(parts)
-    testable = any(part.sum() > 1 and shown[:, part].any(axis=1).sum() > 1 for part in parts)
-    return int(shown.sum()) - used, testable
-
-
-def _total_regret(pulls: Ints, clicks: Ints) -> float:
-    total = 0.0
-    for place in range(len(pulls)):
-        total += mixture_regret(pulls[place], clicks[place])
-    return total
-
-
-def deviation_cells(table: PairCounts, rates: Floats, own: Floats) -> pl.DataFrame:
-    """One row per pair with outcomes, the largest deviation first."""
-    row, col = np.nonzero(table.pulls)
-    pulls, clicks, fitted = table.pulls[row, col], table.clicks[row, col], rates[row, col]
-    deviation = np.sign(clicks / pulls - fitted) * np.sqrt(own[row, col])
-    names = {
-        "row": [str(table.row_names[place]) for place in row.tolist()],
-        "col": [str(table.col_names[place]) for place in col.tolist()],
-    }
-    numbers = {"outcomes": pulls, "clicks": clicks, "rate": clicks / pulls, "rank_one_rate": fitted}
-    return pl.DataFrame(names | numbers | {"deviation": deviation}).sort(
-        pl.col("deviation").abs(), descending=True, maintain_order=True
-    )
+def _work(counts: FactorCounts, first: int, second: int) -> float:
+    """Operations of a simulation: two rounds of fitting the product and the product with one value for each pair."""
+    pairs = len(np.unique(counts.cells[:, first] * counts.sizes[second] + counts.cells[:, second]))
+    alone = sum(counts.sizes)
+    together = alone - counts.sizes[first] - counts.sizes[second] + pairs
+    cells = 10.0 * len(counts.cells) * len(counts.factors) ** 2
+    return 2.0 * _STEPS * sum(levels**3 / 3.0 + 8.0 * levels**2 + cells + _OVERHEAD for levels in (alone, together))
 
 
 def _tables(counts: Counts | Sequence[PairCounts] | tuple[object, object]) -> list[PairCounts]:

@@ -30,8 +30,9 @@ from typing import Any
 
 import numpy as np
 
-from rankone.clicks.counts.count_arrays import Floats, Ints
 from rankone.clicks.counts.dispersion import BINOMIAL, Dispersion
+from rankone.numerics.arrays import Floats, Ints, starts_of
+from rankone.wording.numbers import percent
 
 _GRID = 40  # values of t^2 that are looked at
 _DRAWS = 1000
@@ -66,13 +67,16 @@ class Misfit:
     @property
     def at_most(self) -> str:
         """The largest loss that is likely, in words."""
-        return f"at most {_percent(max(self.lost_high, 0.001))}"
+        return f"at most {percent(max(self.lost_high, 0.001), 2)}"
 
-    @property
-    def sentence(self) -> str:
-        """What it costs, in words: the verdict."""
-        share = f"about {_percent(self.share)} ({_percent(self.share_low)} to {_percent(self.share_high)})"
-        lost = f"the product's best combination loses about {_percent(self.lost)} of the best clicks"
+    def sentence(self, doubtful: bool) -> str:
+        """What it costs, in words: while no test doubts the product, only how much it can cost."""
+        if not doubtful:
+            return (
+                f"If combinations do interact, the product's best combination loses {self.at_most} of the best clicks."
+            )
+        share = f"{percent(self.share, 2)} ({percent(self.share_low, 2)} to {percent(self.share_high, 2)})"
+        lost = f"the product's best combination loses about {percent(self.lost, 2)} of the best clicks"
         between, verdict = self.at_most, "more data would tell whether that matters"
         if self.lost_high <= _LITTLE:
             known = "levels do not act each" if self.share_low > 0.0 else "the data leave open whether levels act each"
@@ -80,17 +84,11 @@ class Misfit:
         if self.costs_little:
             verdict = "the product costs little here, whatever the p-value says"
         elif self.lost_low > _LITTLE:
-            between = f"between {_percent(self.lost_low)} and {_percent(self.lost_high)}"
+            between = f"between {percent(self.lost_low, 2)} and {percent(self.lost_high, 2)}"
             verdict = "do not rely on the product here"
-        return f"Of the variance between combinations {share} is interaction; {lost}, {between}: {verdict}."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return dataclasses.asdict(self) | {"sentence": self.sentence}
-
-
-def _percent(share: float) -> str:
-    return f"{share:.{0 if share >= 0.1 else 1}%}"
+        if self.share_low > 0.0:  # an interval that has 0 in it says nothing
+            return f"Of the variance between combinations about {share} is interaction; {lost}, {between}: {verdict}."
+        return f"{lost[0].upper()}{lost[1:]}, {between}: {verdict}."
 
 
 def measure_misfit(
@@ -164,7 +162,7 @@ class _Model:
 
     def __init__(self, cells: Ints, sizes: tuple[int, ...], rates: Floats, off: Floats, noise: Floats) -> None:
         self._sizes, self._off, self._noise, self._rates, self._cells = sizes, off, noise, rates, cells
-        self._starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+        self._starts = starts_of(sizes)[:-1]
         self._places, self._levels = cells + self._starts, sum(sizes)
         self._design = np.zeros((len(cells), self._levels))
         np.put_along_axis(self._design, self._places, 1.0, axis=1)

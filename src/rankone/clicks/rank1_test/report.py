@@ -11,13 +11,12 @@ import polars as pl
 from rankone.charts.chart import Chart
 from rankone.clicks.counts.dispersion import BINOMIAL, Dispersion
 from rankone.clicks.rank1_test.misfit import Misfit
-from rankone.deprecation import OldAttribute, old_positions
 from rankone.notebook import Shown
+from rankone.wording.combinations import UNNAMED, combination_text
+from rankone.wording.lists import listed, quoted, some_of
+from rankone.wording.numbers import percent
 
-_MOST_NAMED = 5
 
-
-@old_positions()
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Rank1Check(Shown):
     """The check of one table of pairs."""
@@ -30,7 +29,6 @@ class Rank1Check(Shown):
     constraints: int  # pairs less what rank 1 leaves free
     statistic: float  # likelihood ratio against a rate of its own for every pair
     p_value: float | None  # None: any rates are rank 1 here, there is nothing to test
-    p_anytime: float  # a p-value for any way of choosing pairs, however often one looks; needs much more data
     simulations: int
     method: str  # how tables were simulated
     visible: float | None  # relative deviation of the click rates that would be noticed with 80 % power
@@ -57,27 +55,25 @@ class Rank1Check(Shown):
             return f"The rank-1 assumption is doubtful, p = {self.p_value:.2g}: {self._farthest()}."
         seen = "but these few clicks could hardly show one"
         if self.visible is not None and self.visible <= 1.0:
-            seen = f"click rates off by {self.visible:.0%}, up or down, would have been noticed with 80% power"
+            seen = f"click rates off by {percent(self.visible, 2)}, up or down, would have been noticed with 80% power"
         return f"No sign against the rank-1 assumption, p = {self.p_value:.2g}; {seen}."
 
     def _farthest(self) -> str:
         cell = self.cells.row(0, named=True)
-        rate, fitted = _percent(cell["rate"]), _percent(cell["rank_one_rate"])
-        pair = f"'{cell['row']}' with '{cell['col']}'"
-        return f"most of all {pair}, clicked {rate} of {cell['outcomes']:,} times where rank 1 fits {fitted}"
+        rate, fitted = percent(cell["rate"]), percent(cell["rank_one_rate"])
+        pair = combination_text({side: cell[side] for side in UNNAMED})
+        return f"most of all {pair}: {rate} observed, {fitted} expected"
 
     def to_dict(self, cells: int = 10) -> dict[str, Any]:
         """Return plain values, with the pairs that deviate most."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "cells"}
         values["dispersion"] = self.dispersion.to_dict()
-        values["misfit"] = self.misfit and self.misfit.to_dict()
+        values["misfit"] = self.misfit and dataclasses.asdict(self.misfit)
         return values | {"largest_deviations": self.cells.head(cells).to_dicts()}
-
-    as_dict = OldAttribute("to_dict")
 
     def chart(self) -> Chart:
         """Draw the deviation of every pair from its rank-1 rate."""
-        from rankone.charts.residuals import residual_chart
+        from rankone.charts.heatmap import residual_chart
 
         told = "nothing to test" if self.p_value is None else f"p = {self.p_value:.2g}"
         return residual_chart(self.cells, f"Distance from rank 1: {self.name} ({told})")
@@ -96,6 +92,11 @@ class Rank1Report(Shown):
     def misfit(self) -> Misfit | None:
         """How large deviations from the product are and what they cost; None for several queries: each has its own."""
         return self.checks[0].misfit if len(self.checks) == 1 else self.of_all
+
+    @property
+    def misfit_sentence(self) -> str | None:
+        """What deviations from the product cost, in words; while no test finds any, only how much they can cost."""
+        return None if self.misfit is None else self.misfit.sentence(self.doubtful)
 
     def _sentence(self) -> str:
         return self.sentence
@@ -153,11 +154,8 @@ class Rank1Report(Shown):
         together = f"at an error rate of {self.level:g} for all of them together"
         if not self.doubts:
             return f"No sign against the rank-1 assumption in any of {tested} queries, {together}."
-        named = ", ".join(f"{check.name} (p = {check.p_value:.2g})" for check in self.doubts[:_MOST_NAMED])
-        more = ", ..." if len(self.doubts) > _MOST_NAMED else ""
-        return (
-            f"The rank-1 assumption is doubtful in {len(self.doubts)} of {tested} queries, {together}: {named}{more}."
-        )
+        named = some_of([f"{check.name} (p = {check.p_value:.2g})" for check in self.doubts])
+        return f"The rank-1 assumption is doubtful in {len(self.doubts)} of {tested} queries, {together}: {named}."
 
     def _factors_sentence(self) -> str:
         tested = [check for check in self.checks if check.p_value is not None]
@@ -174,9 +172,9 @@ class Rank1Report(Shown):
             return f"Too few simulations to tell whether two factors depend on one another: {far}. All: {told}.{more}"
         if not self.doubtful:
             return f"No sign that two factors depend on one another: {told}.{more}"
-        worst = " and ".join(f"'{name}'" for name in self.doubts[0].cells.select("row", "col").row(0))
+        worst = listed(quoted(self.doubts[0].cells.select("row", "col").row(0)))
         return (
-            f"Factors depend on one another, so the product is doubtful: {self.doubts[0].name}, "
+            f"Factors seem to depend on one another, so the product is doubtful: {self.doubts[0].name}, "
             f"most of all {worst}. All tests: {told}.{more}"
         )
 
@@ -187,7 +185,6 @@ class Rank1Report(Shown):
         kinds = {"p_value": pl.Float64}
         return pl.DataFrame(rows, schema_overrides=kinds).with_columns(
             p_holm=pl.Series(self.adjusted, dtype=pl.Float64),
-            p_anytime=pl.Series([check.p_anytime for check in self.checks]),
             visible=pl.Series([check.visible for check in self.checks], dtype=pl.Float64),
         )
 
@@ -196,12 +193,11 @@ class Rank1Report(Shown):
         checks = [
             check.to_dict() | {"p_holm": p} for check, p in zip(self.checks, self.adjusted, strict=True)
         ]  # fmt: skip
+        misfit = self.misfit and dataclasses.asdict(self.misfit) | {"sentence": self.misfit_sentence}
         return {
             "sentence": self.sentence, "doubtful": self.doubtful, "p_value": self.p_value, "level": self.level,
-            "misfit": self.misfit and self.misfit.to_dict(), "checks": checks,
+            "misfit": misfit, "checks": checks,
         }  # fmt: skip
-
-    as_dict, table = OldAttribute("to_dict"), OldAttribute("summary")
 
     def chart(self) -> Chart:
         """Draw the deviations of the check with the smallest p-value."""
@@ -209,7 +205,3 @@ class Rank1Report(Shown):
 
     def __str__(self) -> str:
         return self.sentence
-
-
-def _percent(rate: float) -> str:
-    return f"{rate:.1%}" if rate >= 0.01 else f"{rate:.2g}"

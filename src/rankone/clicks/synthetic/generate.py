@@ -20,38 +20,24 @@ from typing import IO, cast
 
 import numpy as np
 
-from rankone.clicks.counts.count_arrays import Floats
-from rankone.clicks.synthetic.log_writer import (
-    MOST_BYTES_A_SESSION,
-    N_CLICKS,
-    N_EDGES,
-    N_LISTS,
-    N_ROWS,
-    World,
-    room,
-    write_sessions,
-)
+from rankone.clicks.synthetic import log_writer
+from rankone.clicks.synthetic.log_writer import World
 from rankone.compiling.compiled import compiled
-from rankone.deprecation import old_positions
 from rankone.errors import InputError
+from rankone.numerics.arrays import Floats, starts_of
 from rankone.numerics.seeds import generator
 from rankone.problems import RankOne
 from rankone.progress import Progress, as_progress
+from rankone.specs import number_in, one_of, whole_number
 from rankone.writing import whole_file
 
 #: What can be injected, as the reader tallies it, and the usual rates (a session, list or click each). Repeats and
 #: off-list clicks are about as frequent as in Yandex's logs; the other rates are made up for tests.
 EDGES = {
-    "clicks repeated": 0.10,
-    "clicks off the list": 0.006,
-    "clicks on an earlier list": 0.03,
-    "lists shown again": 0.05,
-    "short lists": 0.01,
-    "long lists": 0.005,
-    "duplicate items": 0.005,
-    "clicks before any list": 0.002,
+    "clicks repeated": 0.10, "clicks off the list": 0.006, "clicks on an earlier list": 0.03, "lists shown again": 0.05,
+    "short lists": 0.01, "long lists": 0.005, "duplicate items": 0.005, "clicks before any list": 0.002,
     "rows set aside": 0.001,
-}
+}  # fmt: skip
 #: (mu, p_max): the paper's Queries 1 and 2, then rounded fits of real queries.
 HARDNESS = (
     (0.13, 0.85), (0.28, 0.66), (0.29, 0.74), (0.39, 0.79), (0.37, 0.89), (0.22, 0.93), (0.41, 0.90), (0.42, 0.71),
@@ -64,7 +50,6 @@ FORMATS = ("yandex-rpc", "yandex-pwsc")
 _SESSIONS_AT_ONCE = 4096
 
 
-@old_positions()
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class GeneratedLog:
     """A log, what is true in it, and what it holds."""
@@ -119,22 +104,21 @@ def generate_log(
     >>> log.lists, [problem.n_rows for problem in log.problems], log.problems[0].p_max
     (100, [30, 30], 0.85)
     """
-    if lists < 1 or queries < 1 or epochs < 1:
-        raise InputError("at least one list, query and epoch", (lists, queries, epochs), "try lists=100_000")
-    if items is not None and items < POSITIONS + 2:
-        raise InputError(f"at least {POSITIONS + 2} items a query", items, "try items=200")
-    if not (sigma >= 0.0 and steepness >= 0.0 and 0.0 <= random_share <= 1.0):
-        got = f"sigma {sigma}, steepness {steepness}, random_share {random_share}"
-        raise InputError("sigma and steepness of at least 0 and a share from 0 to 1", got, "correct it")
-    if format not in FORMATS:
-        raise InputError(f"one of the formats {', '.join(FORMATS)}", format, "choose one of them")
+    for what, number, usual in (("lists", lists, 100_000), ("queries", queries, 20), ("epochs", epochs, 5)):
+        whole_number(what, number, example=usual)
+    if items is not None:
+        whole_number("items", items, least=POSITIONS + 2, example=200)
+    number_in("sigma", sigma, "[0, inf)", example=0.1)
+    number_in("steepness", steepness, "[0, inf)", example=2.5)
+    number_in("random_share", random_share, "[0, 1]", example=0.05)
+    one_of("format", format, FORMATS)
     rng = generator(seed, "click log")
     truths = [_truth(place, items, rng) for place in range(queries)]
     world = _world(truths, sigma, steepness, random_share, epochs, rng)
-    tally = np.zeros(N_EDGES + 3, np.int64)
-    write, space = compiled(write_sessions, __name__), room(POSITIONS)
+    tally = np.zeros(log_writer.N_EDGES + 3, np.int64)
+    write, space = compiled(log_writer.write_sessions, __name__), log_writer.room(POSITIONS)
     rates, paired = _rates(edges), format == "yandex-pwsc"
-    buffer = np.empty(_SESSIONS_AT_ONCE * MOST_BYTES_A_SESSION, np.uint8)
+    buffer = np.empty(_SESSIONS_AT_ONCE * log_writer.MOST_BYTES_A_SESSION, np.uint8)
     target, report = Path(path), as_progress(progress, "lists")
     with _opened(target) as file:
         for first in range(0, lists, _SESSIONS_AT_ONCE):
@@ -142,10 +126,11 @@ def generate_log(
             size = write(buffer, first, last, lists, world, rates, paired, tally, space, rng)
             file.write(buffer[:size].data)
             report(last, lists)
-    injected = {name: int(number) for name, number in zip(EDGES, tally[:N_EDGES], strict=True)}
+    injected = {name: int(number) for name, number in zip(EDGES, tally[: log_writer.N_EDGES], strict=True)}
+    rows, written, clicks = (int(tally[each]) for each in (log_writer.N_ROWS, log_writer.N_LISTS, log_writer.N_CLICKS))
+    suffix = "" if paired else "_0"
     return GeneratedLog(
-        path=target, world=world, suffix="" if paired else "_0", rows=int(tally[N_ROWS]), lists=int(tally[N_LISTS]),
-        clicks=int(tally[N_CLICKS]), injected=injected,
+        path=target, world=world, suffix=suffix, rows=rows, lists=written, clicks=clicks, injected=injected
     )  # fmt: skip
 
 
@@ -187,7 +172,7 @@ def _world(
     truths: Sequence[tuple[Floats, Floats]], sigma: float, steepness: float, random_share: float, epochs: int,
     rng: np.random.Generator,
 ) -> World:  # fmt: skip
-    starts = np.cumsum([0, *(len(attraction) for attraction, _ in truths)])
+    starts = starts_of([len(attraction) for attraction, _ in truths])
     attraction = np.concatenate([attraction for attraction, _ in truths])
     races = np.empty((epochs, len(attraction)))
     error = rng.normal(0.0, sigma, len(attraction))
@@ -201,14 +186,10 @@ def _world(
             races[epoch, own] = rank**steepness
     popularity = np.cumsum(1.0 / np.arange(1, len(truths) + 1))
     return World(
-        starts=starts,
-        items=rng.permutation(len(attraction)) + 1000,
-        attraction=attraction,
-        examination=np.array([examination for _, examination in truths]),
-        races=races,
-        popularity=popularity / popularity[-1],
-        random_share=float(random_share),
-    )
+        starts=starts, items=rng.permutation(len(attraction)) + 1000, attraction=attraction,
+        examination=np.array([examination for _, examination in truths]), races=races,
+        popularity=popularity / popularity[-1], random_share=float(random_share),
+    )  # fmt: skip
 
 
 def _rates(edges: Mapping[str, float] | bool) -> Floats:

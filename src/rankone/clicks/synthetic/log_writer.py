@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankone.clicks.counts.count_arrays import Floats, Ints
 from rankone.clicks.logs.sessions import Bytes
 from rankone.compiling.compiled import noalloc
+from rankone.numerics.arrays import Floats, Ints
 
 # What can be injected into a log, in the order of the rates and of the tallies; see `generate.EDGES`.
 N_EDGES = 9
@@ -47,6 +46,15 @@ def _put(buffer: Bytes, place: int, value: int, after: int) -> int:
 
 
 @noalloc
+def _put_kind(buffer: Bytes, place: int, session: int, time: int, letter: int) -> int:
+    """Write the first three fields of a row: session, time, and the letter of its kind."""
+    place = _put(buffer, _put(buffer, place, session, 9), time, 9)
+    buffer[place] = letter
+    buffer[place + 1] = 9
+    return place + 2
+
+
+@noalloc
 def _draw_list(world: World, query: int, epoch: int, chosen: Ints, best: Floats, rng: np.random.Generator) -> None:
     """Draw a Plackett-Luce list as a race: the documents with the smallest exponential times, weight rank^-b."""
     best[:] = np.inf
@@ -72,23 +80,11 @@ def _draw_list(world: World, query: int, epoch: int, chosen: Ints, best: Floats,
 
 @noalloc
 def _put_list(
-    buffer: Bytes,
-    place: int,
-    world: World,
-    session: int,
-    time: int,
-    query: int,
-    page: int,
-    chosen: Ints,
-    shape: int,
+    buffer: Bytes, place: int, world: World, session: int, time: int, query: int, page: int, chosen: Ints, shape: int,
     paired: bool,
-) -> int:
+) -> int:  # fmt: skip
     """Write the row of a result list; `shape` is the edge case it shows, or -1."""
-    place = _put(buffer, place, session, 9)
-    place = _put(buffer, place, time, 9)
-    buffer[place] = 81  # Q
-    buffer[place + 1] = 9
-    place += 2
+    place = _put_kind(buffer, place, session, time, 81)  # Q
     if paired:
         place = _put(buffer, place, page, 9)
         place = _put(buffer, place, query + 1, 9)
@@ -112,11 +108,7 @@ def _put_list(
 
 @noalloc
 def _put_click(buffer: Bytes, place: int, session: int, time: int, page: int, item: int, paired: bool) -> int:
-    place = _put(buffer, place, session, 9)
-    place = _put(buffer, place, time, 9)
-    buffer[place] = 67  # C
-    buffer[place + 1] = 9
-    place += 2
+    place = _put_kind(buffer, place, session, time, 67)  # C
     if paired:
         place = _put(buffer, place, page, 9)
     return _put(buffer, place, item, 10)
@@ -136,14 +128,81 @@ class Room(NamedTuple):
     chosen: Ints
     second: Ints
     best: Floats
-    clicked: npt.NDArray[np.bool_]
 
 
 def room(positions: int) -> Room:
     """Return the room that sessions of lists with that many positions need."""
-    return Room(
-        np.empty(positions, np.int64), np.empty(positions, np.int64), np.empty(positions), np.zeros(positions, np.bool_)
-    )
+    return Room(np.empty(positions, np.int64), np.empty(positions, np.int64), np.empty(positions))
+
+
+@noalloc
+def _count(tally: Ints, edge: int, clicks: int) -> None:
+    """Count a row that was written, the edge case that it shows (-1: none), and the clicks in it."""
+    tally[N_ROWS] += 1
+    tally[N_CLICKS] += clicks
+    if edge >= 0:
+        tally[edge] += 1
+
+
+@noalloc
+def _put_start(
+    buffer: Bytes, place: int, session: int, epoch: int, paired: bool, rates: Floats, tally: Ints, rng: Any
+) -> int:
+    """Write what comes before the first list of a session."""
+    if paired:
+        place = _put(buffer, place, session, 9)
+        buffer[place] = 77  # M
+        buffer[place + 1] = 9
+        place = _put(buffer, place + 2, 1 + epoch, 9)
+        place = _put(buffer, place, session, 10)
+        _count(tally, -1, 0)
+    if rng.random() < rates[BAD_ROW]:
+        buffer[place] = 63  # a question mark is no row
+        buffer[place + 1] = 10
+        place += 2
+        _count(tally, BAD_ROW, 0)
+    if rng.random() < rates[BEFORE_ANY]:
+        place = _put_click(buffer, place, session, 0, 0, _UNKNOWN_ITEM + session, paired)
+        _count(tally, BEFORE_ANY, 1)
+    return place
+
+
+@noalloc
+def _draw_shape(rates: Floats, tally: Ints, rng: Any) -> int:
+    """Draw which edge case a list shows, -1 for none."""
+    shape = -1
+    for edge in (SHORT, LONG, DUPLICATE):
+        if shape < 0 and rng.random() < rates[edge]:
+            shape = edge
+            tally[edge] += 1
+    return shape
+
+
+@noalloc
+def _put_clicks(
+    buffer: Bytes, place: int, world: World, session: int, time: int, query: int, page: int, chosen: Ints, second: Ints,
+    shape: int, holds_back: bool, held_back: int, paired: bool, rates: Floats, tally: Ints, rng: np.random.Generator,
+) -> tuple[int, int, int]:  # fmt: skip
+    """Write the clicks on a list; return the next place, the time, and the document whose click comes later, or -1."""
+    size = len(chosen)
+    shown = size - 3 if shape == SHORT else size - 1 if shape == DUPLICATE else size
+    for position in range(shown):
+        document = chosen[position]
+        if rng.random() >= world.attraction[document] * world.examination[query, position]:
+            continue
+        if holds_back and held_back < 0 and not _contains(second, document):
+            held_back = document  # this click comes after the second list
+            continue
+        time += 7
+        place = _put_click(buffer, place, session, time, page, world.items[document], paired)
+        _count(tally, -1, 1)
+        if rng.random() < rates[REPEATED]:
+            place = _put_click(buffer, place, session, time + 3, page, world.items[document], paired)
+            _count(tally, REPEATED, 1)
+    if rng.random() < rates[OFF_LIST]:
+        place = _put_click(buffer, place, session, time, page, _UNKNOWN_ITEM + session, paired)
+        _count(tally, OFF_LIST, 1)
+    return place, time, held_back
 
 
 def write_sessions(
@@ -154,40 +213,17 @@ def write_sessions(
 
     A session has one list, or two where an edge case needs the second (a list shown again, a late click).
     """
-    size = world.examination.shape[1]
-    chosen, second, best, clicked = space
+    chosen, second, best = space
     place = 0
     for session in range(first, last):
         epoch = session * len(world.races) // total
         query = int(np.searchsorted(world.popularity, rng.random(), side="right"))
-        time = 0
-        if paired:
-            place = _put(buffer, place, session, 9)
-            buffer[place] = 77  # M
-            buffer[place + 1] = 9
-            place = _put(buffer, place + 2, 1 + epoch, 9)
-            place = _put(buffer, place, session, 10)
-            tally[N_ROWS] += 1
-        if rng.random() < rates[BAD_ROW]:
-            buffer[place] = 63  # a question mark is no row
-            buffer[place + 1] = 10
-            place += 2
-            tally[BAD_ROW] += 1
-            tally[N_ROWS] += 1
-        if rng.random() < rates[BEFORE_ANY]:
-            place = _put_click(buffer, place, session, time, 0, _UNKNOWN_ITEM + session, paired)
-            tally[BEFORE_ANY] += 1
-            tally[N_ROWS] += 1
-            tally[N_CLICKS] += 1
+        place = _put_start(buffer, place, session, epoch, paired, rates, tally, rng)
         _draw_list(world, query, epoch, chosen, best, rng)
-        shape = -1
-        for edge in (SHORT, LONG, DUPLICATE):
-            if shape < 0 and rng.random() < rates[edge]:
-                shape = edge
-                tally[edge] += 1
+        shape = _draw_shape(rates, tally, rng)
         again = rng.random() < rates[AGAIN] and shape < 0
         late = rng.random() < rates[LATE] and not again
-        held_back = -1
+        time, held_back = 0, -1
         if late:
             _draw_list(world, query, epoch, second, best, rng)
         for page in range(2 if again or late else 1):
@@ -196,40 +232,14 @@ def write_sessions(
                 shape = -1
             place = _put_list(buffer, place, world, session, time, query, page, chosen, shape, paired)
             tally[N_LISTS] += 1
-            tally[N_ROWS] += 1
-            if page == 1 and again:
-                tally[AGAIN] += 1
-            clicks = 0
-            shown = size - 3 if shape == SHORT else size - 1 if shape == DUPLICATE else size
-            for position in range(size):
-                document = chosen[position]
-                clicked[position] = (
-                    position < shown and rng.random() < world.attraction[document] * world.examination[query, position]
-                )
-                if not clicked[position]:
-                    continue
-                clicks += 1
-                if page == 0 and late and held_back < 0 and not _contains(second, document):
-                    held_back = document  # this click comes after the second list
-                    continue
-                time += 7
-                place = _put_click(buffer, place, session, time, page, world.items[document], paired)
-                tally[N_CLICKS] += 1
-                tally[N_ROWS] += 1
-                if rng.random() < rates[REPEATED]:
-                    place = _put_click(buffer, place, session, time + 3, page, world.items[document], paired)
-                    tally[REPEATED] += 1
-                    tally[N_CLICKS] += 1
-                    tally[N_ROWS] += 1
-            if rng.random() < rates[OFF_LIST]:
-                place = _put_click(buffer, place, session, time, page, _UNKNOWN_ITEM + session, paired)
-                tally[OFF_LIST] += 1
-                tally[N_CLICKS] += 1
-                tally[N_ROWS] += 1
+            _count(tally, AGAIN if page == 1 and again else -1, 0)
+            holds_back = page == 0 and late
+            place, time, held_back = _put_clicks(
+                buffer, place, world, session, time, query, page, chosen, second, shape, holds_back, held_back, paired,
+                rates, tally, rng,
+            )  # fmt: skip
             time += 60
         if held_back >= 0:
             place = _put_click(buffer, place, session, time, 0, world.items[held_back], paired)
-            tally[LATE] += 1
-            tally[N_CLICKS] += 1
-            tally[N_ROWS] += 1
+            _count(tally, LATE, 1)
     return place

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from rankone.compiling.compiled import inlined, noalloc
+from rankone.compiling.dispatch import dispatched
+from rankone.kernels.policy import learn, relearn
+from rankone.numerics.arrays import Ints
 
-Ints = npt.NDArray[np.int64]
 ANY = -1  # level of a rule
 
 
@@ -45,6 +44,30 @@ def write_levels(sizes: Ints, number: int, shown: Any) -> None:
         shown[factor] = number - rest * sizes[factor]
         number = rest
     shown[0] = number
+
+
+@dispatched
+def record_outcome(state: Any, combination: int, clicked: int) -> None:
+    """Learn one outcome of a combination, by its number; for states of which `learns_combinations` is called."""
+    raise NotImplementedError
+
+
+def learns_combinations(state_class: type) -> None:
+    """Register `learn`, and `relearn` one outcome after the other, for a state that registers `record_outcome`."""
+    learn.register(state_class)(learn_combination)
+    relearn.register(state_class)(relearn_combination)
+
+
+def learn_combination(state: Any, shown: Any, tag: int, outcome: Any) -> None:
+    """`learn` by the number of the combination, whatever the tag is."""
+    record_outcome(state, number_of(state.sizes, shown), outcome[0])
+
+
+def relearn_combination(state: Any, shown: Any, pulls: int, clicks: int) -> None:
+    """`relearn` one outcome after the other, clicks first."""
+    combination = number_of(state.sizes, shown)
+    for outcome in range(pulls):
+        record_outcome(state, combination, 1 if outcome < clicks else 0)
 
 
 @noalloc
@@ -151,10 +174,10 @@ def room_to_reach(sizes: Ints, rules: Ints) -> int:
 
 
 @noalloc
-def clear_chances(found: Any) -> None:
+def clear_chances(cross: Any) -> None:
     """Begin an answer of `chances` in which nothing is probable yet."""
-    for level in range(len(found)):
-        found[level] = 0.0
+    for level in range(len(cross)):
+        cross[level] = 0.0
 
 
 @noalloc
@@ -175,9 +198,9 @@ def is_asked_for(sizes: Ints, shown: Any, number: int) -> bool:
 
 
 @noalloc
-def add_chance(sizes: Ints, shown: Any, found: Any, number: int, chance: float) -> None:
+def add_chance(sizes: Ints, shown: Any, cross: Any, number: int, chance: float) -> None:
     """Add to the probability of a combination, wherever `chances` is asked for it."""
-    changed, place, first = 0, -1, len(found)
+    changed, place, first = 0, -1, len(cross)
     for factor in range(len(sizes) - 1, -1, -1):
         rest = number // sizes[factor]
         level = number - rest * sizes[factor]
@@ -187,9 +210,9 @@ def add_chance(sizes: Ints, shown: Any, found: Any, number: int, chance: float) 
             place = first + level
         number = rest
     if changed == 1:
-        found[place] += chance
+        cross[place] += chance
     elif changed == 0:
         first = 0
         for factor in range(len(sizes)):
-            found[first + shown[factor]] += chance
+            cross[first + shown[factor]] += chance
             first += sizes[factor]

@@ -2,7 +2,7 @@
 
 The *common* factors, a number with a bit for each, are set as in another combination, `like`. Of the others the leader
 is found uphill: from the combination that leads at all, with the common levels, to the best mean among those that
-differ in one factor which is not common, as long as that is better. Then it is a step of `rankone.policies.pairs.uts`:
+differ in one factor which is not common, as long as that is better. Then it is a step of UTS (`uts.py`):
 every gamma-th time the leader, else the largest draw of the leader and these neighbours.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from rankone.compiling.compiled import inlined, noalloc
-from rankone.numerics.beta import draw_beta
+from rankone.numerics.betas.beta import draw_beta
 from rankone.policies.engines.combinations import add_chance, clear_chances, is_forbidden
 from rankone.policies.engines.draw_chances import add_winner_of
 from rankone.policies.engines.unimodal import LEADER_CHAMPION, mean_at
@@ -20,7 +20,7 @@ from rankone.policies.engines.unimodal import LEADER_CHAMPION, mean_at
 @noalloc
 def top_of(state: Any) -> int:
     """Return a combination with the best empirical mean; the champion, if it has that."""
-    champion, best, node = state.clock[LEADER_CHAMPION], state.best, 1
+    champion, best, node = state.counters[LEADER_CHAMPION], state.best, 1
     if mean_at(state, champion) >= best[1]:
         return champion
     while node < len(best) >> 1:
@@ -55,9 +55,9 @@ def gather_near(state: Any, centre: int, common: int, near: Any) -> int:
     for factor in range(len(sizes) - 1, -1, -1):
         own = (centre // stride) % sizes[factor]
         for level in range(sizes[factor]):
-            pair = centre + (level - own) * stride
-            if not ((common >> factor) & 1 or level == own or is_forbidden(sizes, state.forbidden, pair)):
-                near[count] = pair
+            combination = centre + (level - own) * stride
+            if not ((common >> factor) & 1 or level == own or is_forbidden(sizes, state.forbidden, combination)):
+                near[count] = combination
                 count += 1
         stride *= sizes[factor]
     near[count] = centre
@@ -90,13 +90,13 @@ def draw_near(state: Any, leader: int, near: Any, count: int, rng: Any) -> int:
 
 
 @inlined
-def near_chances(state: Any, leader: int, common: int, near: Any, forced: float, shown: Any, found: Any) -> None:
+def near_chances(state: Any, leader: int, common: int, near: Any, forced: float, shown: Any, cross: Any) -> None:
     """Fill in the probabilities of such a step, the leader being forced with this one."""
-    clear_chances(found)
-    add_chance(state.sizes, shown, found, leader, forced)
+    clear_chances(cross)
+    add_chance(state.sizes, shown, cross, leader, forced)
     if forced < 1.0:
         count = gather_near(state, leader, common, near)
         add_winner_of(
             near, count + 1, state.pulls, state.clicks, state.keys, state.table, state.sizes, 1.0 - forced, 0.0, 0,
-            False, shown, found,
+            False, shown, cross,
         )  # fmt: skip

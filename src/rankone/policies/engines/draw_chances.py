@@ -1,4 +1,4 @@
-"""How probable a decision of Thompson sampling was: who draws the largest (by `rankone.numerics.beta_winner`).
+"""How probable a decision of Thompson sampling was: who draws the largest (by `rankone.numerics.betas.beta_winner`).
 
 These kernels take a few arrays and not the state: a state of many arrays takes long to compile.
 """
@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rankone.compiling.compiled import kernel, noalloc
-from rankone.numerics.beta_winner import GROUP_CLICKS, GROUP_PULLS, GROUP_SIZE, compare, curves_of, win_chance
-from rankone.numerics.rekeyable_table import NOBODY
-from rankone.numerics.slots import NO_SLOT, number_at, slot_of
+from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.betas.beta_winner import GROUP_CLICKS, GROUP_PULLS, GROUP_SIZE, compare, curves_of, win_chance
+from rankone.numerics.structures.rekeyable_table import NOBODY
+from rankone.numerics.structures.slots import NO_SLOT, number_at, slot_of
 from rankone.policies.engines.combinations import (
     add_chance,
     clear_chances,
@@ -23,9 +23,6 @@ from rankone.policies.engines.combinations import (
     is_forbidden,
 )
 from rankone.policies.engines.ruled_out import show_chance
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # More rows of a table of groups: the group of each member; where to look for the group with given counts.
 MEMBER_GROUP, GROUP_SLOT = range(3, 5)
@@ -96,7 +93,7 @@ def _counted_group(
 @kernel
 def add_largest_draws(
     pulls: Ints, clicks: Ints, keys: Ints, slots: Ints, sizes: Ints, rules: Ints, room: int, leaders: Floats,
-    drawing: int, shown: Any, found: Any,
+    drawing: int, shown: Any, cross: Any,
 ) -> None:  # fmt: skip
     """Add the probabilities of the decision if one of these leads and the largest draw on its cross decides.
 
@@ -125,13 +122,13 @@ def add_largest_draws(
         for step in range(count):
             if is_asked_for(sizes, shown, members[step]):
                 chance = win_chance(curves, table[MEMBER_GROUP, step])
-                add_chance(sizes, shown, found, members[step], leaders[1, place] * chance)
+                add_chance(sizes, shown, cross, members[step], leaders[1, place] * chance)
 
 
 @kernel
 def fill_cross_draws(
     pulls: Ints, clicks: Ints, led: Ints, keys: Ints, slots: Ints, first: int, end: int, best: float, last: int,
-    gamma: int, coin: int, sizes: Ints, rules: Ints, room: int, shown: Any, found: Any,
+    gamma: int, coin: int, sizes: Ints, rules: Ints, room: int, shown: Any, cross: Any,
 ) -> None:  # fmt: skip
     """Fill in the probabilities of UTS. The leaders are those from first to end with the best mean.
 
@@ -139,7 +136,7 @@ def fill_cross_draws(
     """
     leaders = np.empty((2, end - first))
     n_leaders: Any = np.int64(0)
-    clear_chances(found)
+    clear_chances(cross)
     for slot in range(first, end):
         leads = (clicks[slot] / pulls[slot] if pulls[slot] > 0 else -1.0) == best
         if leads and not (len(rules) > 0 and is_forbidden(sizes, rules, number_at(keys, slot))):
@@ -151,7 +148,7 @@ def fill_cross_draws(
         forced = 1.0 if (led[slot] + (slot != last)) % gamma == 0 else 0.0
         if coin:
             forced = 1.0 / gamma
-        add_chance(sizes, shown, found, number_at(keys, slot), forced / n_leaders)
+        add_chance(sizes, shown, cross, number_at(keys, slot), forced / n_leaders)
         # Before the first click all that were shown lead. Of most no cross reaches what is asked for.
         near = len(rules) > 0 or count_changes(sizes, shown, number_at(keys, slot)) <= 2
         if forced < 1.0 and near:
@@ -159,18 +156,18 @@ def fill_cross_draws(
             leaders[1, drawing] = (1.0 - forced) / n_leaders
             drawing += 1
     if drawing > 0:
-        add_largest_draws(pulls, clicks, keys, slots, sizes, rules, room, leaders, drawing, shown, found)
+        add_largest_draws(pulls, clicks, keys, slots, sizes, rules, room, leaders, drawing, shown, cross)
 
 
 @kernel
 def add_winner_of(
     members: Ints, count: int, pulls: Ints, clicks: Ints, keys: Ints, slots: Ints, sizes: Ints, weight: float,
-    best: float, step: int, alone: bool, shown: Any, found: Any,
+    best: float, step: int, alone: bool, shown: Any, cross: Any,
 ) -> float:  # fmt: skip
     """Add, times a weight, the probabilities of the decision if the largest draw of these members decides.
 
     Return the probability that the winner is not shown (`rankone.policies.engines.ruled_out`; with a `best` of 0 it
-    always is). `alone`: what `found` has already is what happens otherwise, and is weighted here.
+    always is). `alone`: what `cross` has already is what happens otherwise, and is weighted here.
     """
     table = _start_table(count)
     n_groups: Any = np.int64(0)  # a plain 0 would be compiled for on its own
@@ -187,19 +184,19 @@ def add_winner_of(
         if shows < 1.0:
             passed_over += (1.0 - shows) * table[GROUP_SIZE, group] * win_chance(curves, group)
     if alone:
-        for level in range(len(found)):
-            found[level] *= 1.0 - weight + weight * passed_over
+        for level in range(len(cross)):
+            cross[level] *= 1.0 - weight + weight * passed_over
     for place in range(count):
         if is_asked_for(sizes, shown, members[place]):
             group = table[MEMBER_GROUP, place]
             shows = show_chance(table[GROUP_PULLS, group], table[GROUP_CLICKS, group], best, step)
-            add_chance(sizes, shown, found, members[place], weight * shows * win_chance(curves, group))
+            add_chance(sizes, shown, cross, members[place], weight * shows * win_chance(curves, group))
     return passed_over
 
 
 @kernel
 def add_all_draws(
-    pulls: Ints, clicks: Ints, sizes: Ints, rules: Ints, weight: float, best: float, step: int, shown: Any, found: Any
+    pulls: Ints, clicks: Ints, sizes: Ints, rules: Ints, weight: float, best: float, step: int, shown: Any, cross: Any
 ) -> None:
     """Mix in, with a weight, the probabilities of the decision if the largest draw of all combinations decides."""
     members, count = np.empty(len(pulls), np.int64), 0
@@ -208,4 +205,4 @@ def add_all_draws(
             members[count] = number
             count += 1
     own = np.empty(0, np.int64)  # slots are the combinations' numbers
-    add_winner_of(members, count, pulls, clicks, own, own, sizes, weight, best, step, True, shown, found)
+    add_winner_of(members, count, pulls, clicks, own, own, sizes, weight, best, step, True, shown, cross)

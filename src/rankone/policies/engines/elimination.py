@@ -12,7 +12,7 @@ equal terms as before, but at the rate of average partners, which shrinks with e
 
 Where the pseudo-code is silent:
 
-* a stage closes at the first `choose` after all its outcomes are in (or void); until then `choose` plays the leading
+* a stage closes at the first `decide` after all its outcomes are in (or void); until then `decide` plays the leading
   levels, tagged as filler;
 * when one level of each factor remains the choice is settled; at the horizon nothing special happens: sweeps go on;
 * ties for the best lower bound are broken at random; a void decision leaves its level with one pull less.
@@ -25,7 +25,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from rankone.compiling.compiled import inlined, noalloc
 from rankone.compiling.dispatch import dispatched
@@ -44,17 +43,16 @@ from rankone.kernels.policy import (
     view,
     withdraw,
 )
+from rankone.numerics.arrays import Floats, Ints
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 State = TypeVar("State")
 
-# Fields of `SweepState.clock`.
+# Fields of `SweepState.counters`.
 SWEEP_STAGE, SWEEP_TO_GO, SWEEP_FACTOR, SWEEP_POSITION, SWEEP_OPEN, SWEEP_HOW, SWEEP_LAST = range(7)
 # How the last decision came about: nothing was drawn; the leading levels, ties at random; the partners of the factor
 # SWEEP_LAST were drawn.
 SURE, LEADING, DRAWN = range(3)
-# Fields of `SweepState.level`.
+# Fields of `SweepState.constants`.
 SWEEP_LOG_HORIZON, SWEEP_FIRST_LENGTH, SWEEP_CONFIDENCE = range(3)
 
 
@@ -65,8 +63,8 @@ class SweepState(NamedTuple):
     remaining: Ints  # (levels,) remaining levels of a factor, from the place of its first on
     pulls: Ints  # (levels,) outcomes of each level in the sweeps of its factor
     clicks: Ints  # (levels,) clicks among them
-    clock: Ints  # (7,) where in the stage we are, and how the last decision came about
-    level: Floats  # (3,) constants of the policy
+    counters: Ints  # (7,) where in the stage we are, and how the last decision came about
+    constants: Floats  # (3,)
     sizes: Ints  # (D,) levels of each factor
     first: Ints  # (D + 1,) the first level of each factor; all levels
     left: Ints  # (D,) how many levels of each factor remain
@@ -94,9 +92,11 @@ def start_sweeps(
 ) -> State:
     """Return the state before stage 0; stage l ends at ``ceil(first_length * 4^l * log(horizon))`` sweeps in all."""
     log_horizon = math.log(horizon)
-    clock = np.zeros(7, np.int64)
-    clock[SWEEP_TO_GO] = max(1, math.ceil(first_length * log_horizon))  # horizon 1: a stage still has a sweep
-    return state_class(clock=clock, level=np.array([log_horizon, first_length, confidence]), **start_levels(sizes))
+    counters = np.zeros(7, np.int64)
+    counters[SWEEP_TO_GO] = max(1, math.ceil(first_length * log_horizon))  # horizon 1: a stage still has a sweep
+    return state_class(
+        counters=counters, constants=np.array([log_horizon, first_length, confidence]), **start_levels(sizes)
+    )
 
 
 @dispatched
@@ -143,15 +143,15 @@ def eliminate(state: Any, rng: Any) -> None:
 @noalloc
 def close_stage(state: SweepState, rng: Any) -> None:
     """Eliminate and set up the next stage."""
-    clock = state.clock
+    counters = state.counters
     eliminate(state, rng)
     # Line 7: n_l = ceil(first_length 4^l log n) sweeps by the end of stage l (at least one a stage, even for n = 1).
-    first_length = state.level[SWEEP_FIRST_LENGTH] * state.level[SWEEP_LOG_HORIZON]
-    sweeps_by_now = math.ceil(first_length * 4.0 ** clock[SWEEP_STAGE])
-    clock[SWEEP_STAGE] += 1
-    clock[SWEEP_TO_GO] = math.ceil(first_length * 4.0 ** clock[SWEEP_STAGE]) - sweeps_by_now
-    if clock[SWEEP_TO_GO] == 0:
-        clock[SWEEP_TO_GO] = 1
+    first_length = state.constants[SWEEP_FIRST_LENGTH] * state.constants[SWEEP_LOG_HORIZON]
+    sweeps_by_now = math.ceil(first_length * 4.0 ** counters[SWEEP_STAGE])
+    counters[SWEEP_STAGE] += 1
+    counters[SWEEP_TO_GO] = math.ceil(first_length * 4.0 ** counters[SWEEP_STAGE]) - sweeps_by_now
+    if counters[SWEEP_TO_GO] == 0:
+        counters[SWEEP_TO_GO] = 1
 
 
 @noalloc
@@ -171,7 +171,7 @@ def find_leading(state: Any, rng: Any) -> None:
 @inlined
 def show(state: Any, how: int, shown: Any) -> None:
     """Note how a decision came about, for `chance`; fill it in."""
-    state.clock[SWEEP_HOW] = how
+    state.counters[SWEEP_HOW] = how
     if len(state.sizes) == 2:  # the loop below costs more than a pair
         shown[0], shown[1] = state.shown_last[0], state.shown_last[1] - state.first[1]
         return
@@ -181,39 +181,39 @@ def show(state: Any, how: int, shown: Any) -> None:
 
 @decide.register(SweepState)
 def _decide(state: SweepState, context: Any, rng: Any, shown: Any) -> int:
-    clock, levels = state.clock, state.shown_last
-    if clock[SWEEP_TO_GO] == 0 and clock[SWEEP_OPEN] == 0:
+    counters, levels = state.counters, state.shown_last
+    if counters[SWEEP_TO_GO] == 0 and counters[SWEEP_OPEN] == 0:
         close_stage(state, rng)
-    place = clock[SWEEP_POSITION]
+    place = counters[SWEEP_POSITION]
     if place == 0 and one_combination_left(state):  # levels leave between sweeps only
         for factor in range(len(state.sizes)):
             levels[factor] = state.remaining[state.first[factor]]
         show(state, SURE, shown)
         return FILLER
-    if clock[SWEEP_TO_GO] == 0:  # outcomes of this stage are still missing
+    if counters[SWEEP_TO_GO] == 0:  # outcomes of this stage are still missing
         find_leading(state, rng)
         show(state, LEADING, shown)
         return FILLER
-    factor, n_factors = clock[SWEEP_FACTOR], len(state.sizes)
+    factor, n_factors = counters[SWEEP_FACTOR], len(state.sizes)
     if place == 0:  # lines 12-13 and 17-18: the same partners for the whole sweep
         for other in range(n_factors):
             if other != factor:
                 drawn = state.first[other] + int(rng.random() * state.sizes[other])
                 levels[other] = state.defeated_by[drawn]
     levels[factor] = state.remaining[state.first[factor] + place]
-    clock[SWEEP_LAST] = factor
-    clock[SWEEP_OPEN] += 1
+    counters[SWEEP_LAST] = factor
+    counters[SWEEP_OPEN] += 1
     show(state, DRAWN if place == 0 else SURE, shown)
-    tag = n_factors * clock[SWEEP_STAGE] + factor
+    tag = n_factors * counters[SWEEP_STAGE] + factor
     place += 1
     if place == state.left[factor]:
         place = 0
         factor += 1
         if factor == n_factors:
             factor = 0
-            clock[SWEEP_TO_GO] -= 1
-        clock[SWEEP_FACTOR] = factor
-    clock[SWEEP_POSITION] = place
+            counters[SWEEP_TO_GO] -= 1
+        counters[SWEEP_FACTOR] = factor
+    counters[SWEEP_POSITION] = place
     return tag
 
 
@@ -224,19 +224,19 @@ def _learn(state: SweepState, shown: Any, tag: int, outcome: Any) -> None:
         level = state.first[factor] + shown[factor]
         state.pulls[level] += 1
         state.clicks[level] += outcome[0]
-        state.clock[SWEEP_OPEN] -= 1
+        state.counters[SWEEP_OPEN] -= 1
 
 
 @withdraw.register(SweepState)
 def forget(state: Any, shown: Any, tag: int) -> None:
     """Close a decision without an outcome."""
     if tag >= 0:
-        state.clock[SWEEP_OPEN] -= 1
+        state.counters[SWEEP_OPEN] -= 1
 
 
 @settled.register(SweepState)
 def _settled(state: SweepState) -> bool:
-    return state.clock[SWEEP_POSITION] == 0 and one_combination_left(state)
+    return state.counters[SWEEP_POSITION] == 0 and one_combination_left(state)
 
 
 @relearn.register(SweepState)
@@ -262,14 +262,14 @@ def _adopt(state: SweepState, defeated_by: Ints) -> None:
 
 @syncs.register(SweepState)
 def _syncs(state: SweepState) -> int:
-    return int(state.clock[SWEEP_STAGE])  # within a stage no choice depends on an outcome
+    return int(state.counters[SWEEP_STAGE])  # within a stage no choice depends on an outcome
 
 
 @race.register(SweepState)
 def race_of_sweeps(state: Any) -> Race:
     """Return the stage and the levels that no other has defeated."""
     left = state.defeated_by == np.arange(len(state.defeated_by))
-    return Race(int(state.clock[SWEEP_STAGE]), tuple(np.split(left, state.first[1:-1])))
+    return Race(int(state.counters[SWEEP_STAGE]), tuple(np.split(left, state.first[1:-1])))
 
 
 @view.register(SweepState)

@@ -13,15 +13,14 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rankone.compiling.compiled import kernel, noalloc
-from rankone.numerics.beta import draw_beta
+from rankone.numerics.arrays import Ints
+from rankone.numerics.betas.beta import draw_beta
 from rankone.policies.engines.combinations import is_forbidden
 from rankone.policies.engines.draw_chances import add_winner_of
 from rankone.policies.engines.unimodal import clicks_of, pulls_of
 
-Ints = npt.NDArray[np.int64]
 MOST_INSURED = 200  # combinations
 
 
@@ -72,19 +71,19 @@ def draw_in_plane(state: Any, leader: int, rng: Any) -> int:
     one, other = min(one, other), max(one, other)
     winner, largest = leader, -1.0
     for place in range(sizes[one] * sizes[other]):
-        pair = in_plane(sizes, leader, one, other, place)
-        if len(state.forbidden) > 0 and is_forbidden(sizes, state.forbidden, pair):
+        combination = in_plane(sizes, leader, one, other, place)
+        if len(state.forbidden) > 0 and is_forbidden(sizes, state.forbidden, combination):
             continue
-        draw = draw_beta(pulls_of(state, pair), clicks_of(state, pair), rng)
+        draw = draw_beta(pulls_of(state, combination), clicks_of(state, combination), rng)
         if draw > largest:
-            winner, largest = pair, draw
+            winner, largest = combination, draw
     return winner
 
 
 @kernel
 def add_planes(
     pulls: Ints, clicks: Ints, keys: Ints, slots: Ints, sizes: Ints, rules: Ints, leader: int, weight: float,
-    best: float, step: int, shown: Any, found: Any,
+    best: float, step: int, shown: Any, cross: Any,
 ) -> float:  # fmt: skip
     """Add, times a weight, the probabilities of an insurance step in the planes through a leader.
 
@@ -101,12 +100,12 @@ def add_planes(
         for other in range(one + 1, len(sizes)):
             count = 0
             for place in range(sizes[one] * sizes[other]):
-                pair = in_plane(sizes, leader, one, other, place)
-                if len(rules) == 0 or not is_forbidden(sizes, rules, pair):
-                    members[count] = pair
+                combination = in_plane(sizes, leader, one, other, place)
+                if len(rules) == 0 or not is_forbidden(sizes, rules, combination):
+                    members[count] = combination
                     count += 1
             left_out = add_winner_of(
-                members, count, pulls, clicks, keys, slots, sizes, each, best, step, False, shown, found
+                members, count, pulls, clicks, keys, slots, sizes, each, best, step, False, shown, cross
             )
             passed_over += left_out * 2.0 / (len(sizes) * (len(sizes) - 1))
     return passed_over

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
-from rankone.compiling.dispatch import derived
-from rankone.numerics.rekeyable_table import NOBODY
-from rankone.numerics.slots import number_at
+from rankone.compiling.dispatch import optional
+from rankone.numerics.structures.rekeyable_table import NOBODY
+from rankone.numerics.structures.slots import number_at
 from rankone.policies.engines.combinations import add_chance, clear_chances, is_forbidden
 from rankone.policies.engines.unimodal import (
     LEADER_ALL,
@@ -44,47 +44,46 @@ def best_score(state: Any, leader: int) -> tuple[float, int]:
 
 
 @noalloc
-def spread_over_best(state: Any, leader: int, weight: float, shown: Any, found: Any) -> None:
+def spread_over_best(state: Any, leader: int, weight: float, shown: Any, cross: Any) -> None:
     """Share a weight evenly among the pairs of the cross with the highest score, as `best_on_cross` draws one."""
     best, tied = best_score(state, leader)
     others = reached(state, leader)
     for place in range(others + 1):
-        pair = rival(state, leader, place) if place < others else leader
-        if score(state, leader, pair, -np.inf, None) == best:
-            add_chance(state.sizes, shown, found, pair, weight / tied)
+        combination = rival(state, leader, place) if place < others else leader
+        if score(state, leader, combination, -np.inf, None) == best:
+            add_chance(state.sizes, shown, cross, combination, weight / tied)
 
 
-def _spread(state: Any, leader: int, weight: float, shown: Any, found: Any) -> None:
-    spread_over_best(state, leader, weight, shown, found)
-
-
-@derived(lambda state_class: _spread)
-def spread(state: Any, leader: int, weight: float, shown: Any, found: Any) -> None:
+@optional
+def spread(state: Any, leader: int, weight: float, shown: Any, cross: Any) -> None:
     """Add, times a weight, the probabilities of the decision given who leads; `led` counts that it does."""
+    spread_over_best(state, leader, weight, shown, cross)
 
 
 @noalloc
 def nothing_known(state: Any) -> bool:
     """Tell whether there are many combinations and no outcome at all: then all of them are alike."""
-    return state.pulls[state.clock[LEADER_CHAMPION]] == 0 and state.best[1] < 0.0 and state.clock[LEADER_ALL] > _MANY
+    return (
+        state.pulls[state.counters[LEADER_CHAMPION]] == 0 and state.best[1] < 0.0 and state.counters[LEADER_ALL] > _MANY
+    )
 
 
 @noalloc
-def fill_evenly(state: Any, found: Any) -> bool:
+def fill_evenly(state: Any, cross: Any) -> bool:
     """Fill in the same probability for every combination; False where forbidden ones make them unlike."""
-    for level in range(len(found)):
-        found[level] = 1.0 / state.clock[LEADER_ALL]
+    for level in range(len(cross)):
+        cross[level] = 1.0 / state.counters[LEADER_ALL]
     return len(state.forbidden) == 0
 
 
 @noalloc
 def leaders_among(state: Any) -> tuple[int, int, float, float]:
     """Return where to look for leaders, first slot and end; the best empirical mean; one over how many have it."""
-    champion, best = state.clock[LEADER_CHAMPION], state.best[1]
+    champion, best = state.counters[LEADER_CHAMPION], state.best[1]
     mean = mean_at(state, champion)
     if mean > best:
         return champion, champion + 1, mean, 1.0
-    end = len(state.pulls) if len(state.keys) == 0 else state.clock[LEADER_USED]
+    end = len(state.pulls) if len(state.keys) == 0 else state.counters[LEADER_USED]
     return 0, end, best, 1.0 / (state.ties[1] + (mean == best))
 
 
@@ -95,19 +94,19 @@ def never_leads(state: Any, slot: int) -> bool:
     return len(forbidden) > 0 and is_forbidden(state.sizes, forbidden, number_at(state.keys, slot))
 
 
-def leader_chances(state: Any, shown: Any, found: Any) -> bool:
+def leader_chances(state: Any, shown: Any, cross: Any) -> bool:
     """`chances` of a policy with a leader and scores without randomness; `spread` may be registered."""
     if nothing_known(state):
-        return fill_evenly(state, found)
-    clear_chances(found)
-    last = state.clock[LEADER_LAST]
+        return fill_evenly(state, cross)
+    clear_chances(cross)
+    last = state.counters[LEADER_LAST]
     first, end, best, weight = leaders_among(state)
     if last != NOBODY:
         state.led[last] -= 1
     for leader in range(first, end):
         if mean_at(state, leader) == best and not never_leads(state, leader):
             state.led[leader] += 1
-            spread(state, number_at(state.keys, leader), weight, shown, found)
+            spread(state, number_at(state.keys, leader), weight, shown, cross)
             state.led[leader] -= 1
     if last != NOBODY:
         state.led[last] += 1

@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 from rankone.compiling.compiled import noalloc
-from rankone.numerics.slots import number_at, slot_of
+from rankone.numerics.arrays import Ints
+from rankone.numerics.structures.slots import number_at, slot_of
 from rankone.policies.engines.combinations import is_forbidden, number_of
-from rankone.policies.engines.unimodal import LEADER_USED, Ints, LeaderState, count_outcome, start_leaders
+from rankone.policies.engines.unimodal import LEADER_USED, LeaderState, count_outcome, start_leaders
 
 # Rows of `parts`: clicks; exposure; theta; trust; clicks and exposure as far as partners are known.
 PART_CLICKS, PART_EXPOSURE, PART_THETA, PART_TRUST, PART_SURE_CLICKS, PART_SURE_EXPOSURE = range(6)
@@ -72,7 +73,7 @@ def _sum_parts(state: Any, weighted: bool) -> None:
     clicks_row, exposure_row = (PART_SURE_CLICKS, PART_SURE_EXPOSURE) if weighted else (PART_CLICKS, PART_EXPOSURE)
     for level in range(parts.shape[1]):
         parts[clicks_row, level] = parts[exposure_row, level] = 0.0
-    for place in range(state.clock[LEADER_USED]):
+    for place in range(state.counters[LEADER_USED]):
         slot = _shown_slot(state, place)
         number = number_at(state.keys, slot)
         exposed = base * state.pulls[slot] * _product(state, PART_THETA, number)
@@ -93,7 +94,7 @@ def refit(state: Any) -> None:
     prior = setting[POOL_PRIOR]
     for _ in range(_SWEEPS):
         expected = 0.0
-        for place in range(state.clock[LEADER_USED]):
+        for place in range(state.counters[LEADER_USED]):
             slot = _shown_slot(state, place)
             expected += state.pulls[slot] * _product(state, PART_THETA, number_at(state.keys, slot))
         setting[POOL_BASE] = (setting[POOL_TOTAL] + 0.5) / (expected + 1.0)
@@ -153,7 +154,6 @@ def draw_levels(state: Any, sharpness: float, rng: Any, shown: Any) -> bool:
     return False
 
 
-@noalloc
 def pool_outcome(state: Any, combination: int, reward: int) -> None:
     """Count an outcome of a combination, and of its levels."""
     parts, setting, sizes = state.parts, state.setting, state.sizes
@@ -162,8 +162,8 @@ def pool_outcome(state: Any, combination: int, reward: int) -> None:
     count_outcome(state, combination, reward)
     slot = slot_of(state.keys, state.table, combination)
     if len(state.keys) == 0 and state.pulls[slot] == 1:
-        state.order[state.clock[LEADER_USED]] = slot
-        state.clock[LEADER_USED] += 1
+        state.order[state.counters[LEADER_USED]] = slot
+        state.counters[LEADER_USED] += 1
     setting[POOL_OUTCOMES] += 1.0
     setting[POOL_TOTAL] += reward
     if setting[POOL_OUTCOMES] >= setting[POOL_REFIT_AT]:

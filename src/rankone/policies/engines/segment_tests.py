@@ -96,15 +96,15 @@ def differs(state: Any, segment: int, group: int, member: bool) -> tuple[float, 
     sizes, sums = state.sizes, state.sums
     for level in range(len(sums)):
         sums[level, 0] = sums[level, 1] = sums[level, 2] = 0.0
-    for pair in range(state.pulls.shape[1]):
-        ours, clicks = float(state.pulls[segment, pair]), float(state.clicks[segment, pair])
-        others, theirs = float(state.pulls[group, pair]), float(state.clicks[group, pair])
+    for combination in range(state.pulls.shape[1]):
+        ours, clicks = float(state.pulls[segment, combination]), float(state.clicks[segment, combination])
+        others, theirs = float(state.pulls[group, combination]), float(state.clicks[group, combination])
         if member:
             others, theirs = others - ours, theirs - clicks
         if ours <= 0.0 or others <= 0.0:
             continue
         up, down, noise = stratum(ours, clicks, others, theirs)
-        rest, end = pair, len(sums)
+        rest, end = combination, len(sums)
         for factor in range(len(sizes) - 1, -1, -1):
             level = end - sizes[factor] + rest % sizes[factor]
             rest //= sizes[factor]
@@ -132,11 +132,11 @@ def _to_reference(state: Any, part: int, factor: int, level: int, reference: int
     up = down = noise = 0.0
     for above in range(state.pulls.shape[1] // (stride * size)):
         for below in range(stride):
-            pair = (above * size + level) * stride + below
-            other = pair + (reference - level) * stride
-            pulls, others = float(state.pulls[part, pair]), float(state.pulls[part, other])
+            combination = (above * size + level) * stride + below
+            other = combination + (reference - level) * stride
+            pulls, others = float(state.pulls[part, combination]), float(state.pulls[part, other])
             if pulls > 0.0 and others > 0.0:
-                clicks, theirs = float(state.clicks[part, pair]), float(state.clicks[part, other])
+                clicks, theirs = float(state.clicks[part, combination]), float(state.clicks[part, other])
                 more, less, scatter = stratum(pulls, clicks, others, theirs)
                 up, down, noise = up + more, down + less, noise + scatter
     if up + down <= 0.0:

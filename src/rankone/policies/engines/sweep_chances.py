@@ -47,12 +47,12 @@ def leading_share(state: Any, factor: int, level: int) -> float:
 
 def sweep_chance(state: Any, shown: Any) -> float:
     """`chance` of a policy that sweeps."""
-    how, found = state.clock[SWEEP_HOW], 1.0
+    how, found = state.counters[SWEEP_HOW], 1.0
     for factor in range(len(state.sizes)):
         level = state.first[factor] + shown[factor]
         if how == LEADING:
             found *= leading_share(state, factor, level)
-        elif how == SURE or factor == state.clock[SWEEP_LAST]:
+        elif how == SURE or factor == state.counters[SWEEP_LAST]:
             found *= level == state.shown_last[factor]
         elif found > 0.0:
             found *= partner_share(state, factor, level)

@@ -27,31 +27,30 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from rankone.compiling.compiled import compiled, inlined, noalloc
 from rankone.compiling.dispatch import dispatched
-from rankone.kernels.policy import ANY_NUMBER, View, decide, grown, learn, relearn, room, view
+from rankone.kernels.policy import ANY_NUMBER, View, decide, grown, room, view
+from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.kl import bernoulli_kl, kl_upper
-from rankone.numerics.rekeyable_table import NOBODY
-from rankone.numerics.slots import NO_SLOT, give_slot, number_at, slot_of, start_slots
-from rankone.numerics.tournament import draw_best, set_value, start_tournament
+from rankone.numerics.structures.rekeyable_table import NOBODY
+from rankone.numerics.structures.slots import NO_SLOT, give_slot, number_at, slot_of, start_slots
+from rankone.numerics.structures.tournament import draw_best, set_value, start_tournament
 from rankone.policies.beliefs import combination_view, posterior_view
 from rankone.policies.combination_policy import allowed_mask, first_allowed, most_kept
 from rankone.policies.engines.combinations import (
     gather_reach,
     is_forbidden,
-    number_of,
+    learns_combinations,
     on_cross,
+    record_outcome,
     room_to_reach,
     write_levels,
 )
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 State = TypeVar("State")
 
-# Fields of `LeaderState.clock`.
+# Fields of `LeaderState.counters`.
 LEADER_CHAMPION, LEADER_LAST, LEADER_CROSS, LEADER_USED, LEADER_CENTRE, LEADER_REACHED, LEADER_ALL = range(7)
 _NO_OUTCOME, _ABSENT = -1.0, -2.0  # below every mean
 _FIRST_SLOTS = 1 << 10
@@ -68,9 +67,9 @@ class LeaderState(NamedTuple):
     led: Ints  # (slots,) decisions at which the combination was leader
     best: Floats  # (2 slots,) tournament of the means of all but the champion
     ties: Ints  # (2 slots,) its counts of ties
-    clock: Ints  # (7,) slots of the champion and of who led at the last decision; combinations on a cross; slots in
+    counters: Ints  # (7,) slots of the champion and of who led at the last decision; combinations on a cross; slots in
     # use; around which combination `reach` lies, and how many it has; combinations in all
-    level: Floats  # constants of the policy
+    constants: Floats  # of the policy
     sizes: Ints  # (D,) levels of each factor
     forbidden: Ints  # (rules, D) what is never shown
     reach: Ints  # what a combination reaches, where something is forbidden
@@ -78,7 +77,7 @@ class LeaderState(NamedTuple):
     table: Ints  # where to find the slot of a combination
 
 
-def start_leaders(state_class: Callable[..., State], sizes: Ints, forbidden: Ints, *level: float) -> State:
+def start_leaders(state_class: Callable[..., State], sizes: Ints, forbidden: Ints, *constants: float) -> State:
     """Return the state before the first decision."""
     n = math.prod(sizes.tolist())
     first, keys, table = 0, np.empty(0, np.int64), np.empty(0, np.int64)
@@ -93,10 +92,10 @@ def start_leaders(state_class: Callable[..., State], sizes: Ints, forbidden: Int
         means[first] = _ABSENT
     best, ties = start_tournament(means)
     pulls, clicks, led = np.zeros((3, len(means)), np.int64)
-    clock = np.array([first, NOBODY, (sizes - 1).sum(), 0, NOBODY, 0, n])
+    counters = np.array([first, NOBODY, (sizes - 1).sum(), 0, NOBODY, 0, n])
     reach = np.zeros(room_to_reach(sizes, forbidden) if len(forbidden) else 0, np.int64)
-    constants = np.array(level, np.float64)
-    return state_class(pulls, clicks, led, best, ties, clock, constants, sizes, forbidden, reach, keys, table)
+    given = np.array(constants, np.float64)
+    return state_class(pulls, clicks, led, best, ties, counters, given, sizes, forbidden, reach, keys, table)
 
 
 @inlined
@@ -117,7 +116,7 @@ def clicks_of(state: LeaderState, combination: int) -> int:
 def led_of(state: LeaderState, combination: int) -> int:
     """How often a combination has led."""
     slot = slot_of(state.keys, state.table, combination)
-    return state.led[slot] if slot != NO_SLOT else state.led[state.clock[LEADER_CHAMPION]]
+    return state.led[slot] if slot != NO_SLOT else state.led[state.counters[LEADER_CHAMPION]]
 
 
 @inlined
@@ -136,18 +135,18 @@ def mean_of(state: LeaderState, combination: int) -> float:
 @noalloc
 def change_leader(state: LeaderState, rng: Any) -> int:
     """Return the slot of the leader, a random one of the tied, when the champion is not alone at the top."""
-    best, ties, leader = state.best, state.ties, state.clock[LEADER_CHAMPION]
+    best, ties, leader = state.best, state.ties, state.counters[LEADER_CHAMPION]
     mean = mean_at(state, leader)
     if len(state.keys) > 0 and state.pulls[leader] == 0:  # nothing is known: any combination leads, at the first slot
         state.led[leader] = 0
-        state.keys[leader] = int(rng.random() * state.clock[LEADER_ALL])
+        state.keys[leader] = int(rng.random() * state.counters[LEADER_ALL])
         while is_forbidden(state.sizes, state.forbidden, state.keys[leader]):
-            state.keys[leader] = int(rng.random() * state.clock[LEADER_ALL])
+            state.keys[leader] = int(rng.random() * state.counters[LEADER_ALL])
         return leader
     if mean < best[1]:
         set_value(best, ties, leader, mean)
         mean = best[1]
-        leader = state.clock[LEADER_CHAMPION] = draw_best(best, ties, rng)
+        leader = state.counters[LEADER_CHAMPION] = draw_best(best, ties, rng)
         set_value(best, ties, leader, _ABSENT)
     if mean == best[1] and rng.random() * (ties[1] + 1) < ties[1]:
         leader = draw_best(best, ties, rng)
@@ -157,24 +156,24 @@ def change_leader(state: LeaderState, rng: Any) -> int:
 @inlined
 def find_leader(state: LeaderState, rng: Any) -> int:
     """Return the combination with the best empirical mean, ties at random, and count that it led."""
-    leader = state.clock[LEADER_CHAMPION]
+    leader = state.counters[LEADER_CHAMPION]
     if mean_at(state, leader) <= state.best[1]:
         leader = change_leader(state, rng)
     state.led[leader] += 1
-    state.clock[LEADER_LAST] = leader
+    state.counters[LEADER_LAST] = leader
     return number_at(state.keys, leader)
 
 
 @noalloc
 def reached(state: LeaderState, leader: int) -> int:
     """Return how many combinations are compared with the leader: its cross, or what it reaches."""
-    clock = state.clock
+    counters = state.counters
     if len(state.forbidden) == 0:
-        return clock[LEADER_CROSS]
-    if clock[LEADER_CENTRE] != leader:
-        clock[LEADER_CENTRE] = leader
-        clock[LEADER_REACHED] = gather_reach(state.sizes, state.forbidden, leader, state.reach)
-    return clock[LEADER_REACHED]
+        return counters[LEADER_CROSS]
+    if counters[LEADER_CENTRE] != leader:
+        counters[LEADER_CENTRE] = leader
+        counters[LEADER_REACHED] = gather_reach(state.sizes, state.forbidden, leader, state.reach)
+    return counters[LEADER_REACHED]
 
 
 @inlined
@@ -184,7 +183,7 @@ def rival(state: LeaderState, leader: int, place: int) -> int:
 
 
 @dispatched
-def score(state: Any, leader: int, pair: int, best: float, rng: Any) -> float:
+def score(state: Any, leader: int, combination: int, best: float, rng: Any) -> float:
     """How much a combination of the cross deserves the decision; any value below `best` if it cannot be above."""
     raise NotImplementedError
 
@@ -194,21 +193,21 @@ def best_on_cross(state: Any, leader: int, rng: Any) -> int:
     """Return the combination with the highest score among the leader and its cross, ties at random."""
     found, tied, best = leader, 1, score(state, leader, leader, -np.inf, rng)
     for place in range(reached(state, leader)):
-        pair = rival(state, leader, place)
-        value = score(state, leader, pair, best, rng)
+        combination = rival(state, leader, place)
+        value = score(state, leader, combination, best, rng)
         if value > best:
-            found, tied, best = pair, 1, value
+            found, tied, best = combination, 1, value
         elif value == best:
             tied += 1
             if rng.random() * tied < 1.0:
-                found = pair
+                found = combination
     return found
 
 
 @noalloc
-def kl_index(state: LeaderState, pair: int, level: float, best: float) -> float:
+def kl_index(state: LeaderState, combination: int, level: float, best: float) -> float:
     """Return ``max{q : pulls * d(mean, q) <= level}``; the mean, where a look shows that this is below `best`."""
-    pulls, mean = pulls_of(state, pair), mean_of(state, pair)
+    pulls, mean = pulls_of(state, combination), mean_of(state, combination)
     if best > mean and pulls * bernoulli_kl(mean, best) > 1.000001 * level + 1e-12:
         return mean
     return kl_upper(mean, level / pulls)
@@ -217,16 +216,16 @@ def kl_index(state: LeaderState, pair: int, level: float, best: float) -> float:
 @noalloc
 def new_slot(state: LeaderState, combination: int) -> int:
     """Return a slot for a combination that has none: the first, if nothing is known so far."""
-    used = state.clock[LEADER_USED]
+    used = state.counters[LEADER_USED]
     if used == len(state.keys):  # never, if whoever drives the policy sees that there is `room`
         return NO_SLOT
     give_slot(state.keys, state.table, combination, used)
-    state.clock[LEADER_USED] += 1
+    state.counters[LEADER_USED] += 1
     return used
 
 
-@inlined
-def count_outcome(state: LeaderState, combination: int, reward: int) -> None:
+@record_outcome.register(LeaderState)
+def _record_outcome(state: LeaderState, combination: int, clicked: int) -> None:
     """Count an outcome and note the combination's new mean."""
     slot = slot_of(state.keys, state.table, combination)
     if slot == NO_SLOT:
@@ -234,15 +233,19 @@ def count_outcome(state: LeaderState, combination: int, reward: int) -> None:
     if slot == NO_SLOT or (len(state.forbidden) and is_forbidden(state.sizes, state.forbidden, combination)):
         return
     state.pulls[slot] += 1
-    state.clicks[slot] += reward
-    if slot != state.clock[LEADER_CHAMPION]:
+    state.clicks[slot] += clicked
+    if slot != state.counters[LEADER_CHAMPION]:
         set_value(state.best, state.ties, slot, state.clicks[slot] / state.pulls[slot])
+
+
+count_outcome = inlined(_record_outcome)
+learns_combinations(LeaderState)
 
 
 @noalloc
 def forget_leaders(state: LeaderState) -> None:
     """Forget all outcomes: everybody may lead again. Where counts of all combinations are kept only."""
-    champion = state.clock[LEADER_CHAMPION]
+    champion = state.counters[LEADER_CHAMPION]
     for slot in range(len(state.pulls)):
         state.pulls[slot] = state.clicks[slot] = state.led[slot] = 0
         if slot != champion and not (len(state.forbidden) and is_forbidden(state.sizes, state.forbidden, slot)):
@@ -255,27 +258,15 @@ def _decide(state: LeaderState, context: Any, rng: Any, shown: Any) -> int:
     return 0
 
 
-@learn.register(LeaderState)
-def _learn(state: LeaderState, shown: Any, tag: int, outcome: Any) -> None:
-    count_outcome(state, number_of(state.sizes, shown), outcome[0])
-
-
-@relearn.register(LeaderState)
-def _relearn(state: LeaderState, shown: Any, pulls: int, clicks: int) -> None:
-    combination = number_of(state.sizes, shown)
-    for place in range(pulls):
-        count_outcome(state, combination, 1 if place < clicks else 0)
-
-
 @room.register(LeaderState)
 def _room(state: LeaderState) -> int:
-    return len(state.keys) - state.clock[LEADER_USED] if len(state.keys) else ANY_NUMBER
+    return len(state.keys) - state.counters[LEADER_USED] if len(state.keys) else ANY_NUMBER
 
 
 @grown.register(LeaderState)
 def _grown(state: Any, more: int) -> Any:
     """Return the state with room for so many combinations more, or twice as many as there are."""
-    used = int(state.clock[LEADER_USED])
+    used = int(state.counters[LEADER_USED])
     capacity = 1 << (max(2 * used, used + more) - 1).bit_length()
     keys, table = start_slots(capacity)
     compiled(_copy_slots, __name__)(state.keys[:used], keys, table)
@@ -284,7 +275,7 @@ def _grown(state: Any, more: int) -> Any:
         new[:used] = old[:used]
     means = np.full(capacity, _ABSENT)
     means[:used] = counts[1, :used] / np.maximum(counts[0, :used], 1)
-    means[state.clock[LEADER_CHAMPION]] = _ABSENT
+    means[state.counters[LEADER_CHAMPION]] = _ABSENT
     if used == 0:
         means[-1] = _NO_OUTCOME
     best, ties = start_tournament(means)
@@ -300,13 +291,13 @@ def _copy_slots(numbers: Any, keys: Any, table: Any) -> None:
 def _scores_of(state: Any, leader: int, found: Floats, rng: Any) -> None:
     found[leader] = score(state, leader, leader, -np.inf, rng)
     for place in range(reached(state, leader)):
-        pair = rival(state, leader, place)
-        found[pair] = score(state, leader, pair, -np.inf, rng)
+        combination = rival(state, leader, place)
+        found[combination] = score(state, leader, combination, -np.inf, rng)
 
 
 def cross_scores(state: Any) -> Floats:
     """Return the score of the champion and of its cross, for those who watch; others have none."""
-    champion, found = int(state.clock[LEADER_CHAMPION]), np.full(len(state.pulls), np.nan)
+    champion, found = int(state.counters[LEADER_CHAMPION]), np.full(len(state.pulls), np.nan)
     if len(state.keys) == 0 and state.led[champion] > 0:
         compiled(_scores_of, type(state).__module__)(state, champion, found, np.random.default_rng(0))
     return found
@@ -314,7 +305,7 @@ def cross_scores(state: Any) -> Floats:
 
 def leader_of(state: Any) -> int:
     """Return the combination that led last, -1 before the first outcome."""
-    champion = int(state.clock[LEADER_CHAMPION])
+    champion = int(state.counters[LEADER_CHAMPION])
     return champion if state.pulls[champion] > 0 else -1
 
 

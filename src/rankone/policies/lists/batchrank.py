@@ -23,10 +23,10 @@ import numpy as np
 
 from rankone.compiling.compiled import noalloc
 from rankone.errors import InputError
-from rankone.kernels.decision import Plays
-from rankone.kernels.policy import FILLER, Floats, Ints, decide, learn, settled, withdraw
+from rankone.kernels.policy import FILLER, decide, learn, settled, withdraw
+from rankone.numerics.arrays import Floats, Ints
 from rankone.numerics.kl import kl_lower, kl_upper
-from rankone.policies.base import Policy, check_list_sizes, needed_horizon
+from rankone.policies.base import ListPolicy, needed_horizon
 
 _MOST_POSITIONS = 62  # the tag of a list has a bit for each position that counts
 # Rows of `BatchRankState.batches`.
@@ -41,15 +41,15 @@ class BatchRankState(NamedTuple):
     told: Ints  # (L,)
     clicks: Ints  # (L,)
     batches: Ints  # (5, K) first position, positions, stage, items, outcomes missing in this stage
-    clock: Ints  # (1,) batches
+    counters: Ints  # (1,) batches
     keys: Floats  # (L,) scratch space
     high: Floats  # (L,) scratch space
     ranked: Ints  # (L,) scratch space
-    level: Floats  # (2,) level of the bounds; log T
+    constants: Floats  # (2,) level of the bounds; log T
 
 
 @dataclass(frozen=True)
-class BatchRank(Policy):
+class BatchRank(ListPolicy):
     """Splits the list where it is sure of an order, and eliminates items that are surely too bad.
 
     Args:
@@ -60,13 +60,10 @@ class BatchRank(Policy):
     """
 
     name: ClassVar[str] = "batchrank"
-    suits: ClassVar[str] = "a comparison with the literature on unknown click models"
-    plays: ClassVar[Plays] = "list"
+    use_when: ClassVar[str] = "a comparison with the literature on unknown click models"
     horizon: int | None = None
 
-    def start(self, n_items: int, n_positions: int) -> BatchRankState:
-        """Return the state before the first list."""
-        check_list_sizes(n_items, n_positions)
+    def _begin(self, n_items: int, n_positions: int) -> BatchRankState:
         if n_positions > _MOST_POSITIONS:
             do = "show fewer, or take another policy"
             raise InputError(f"at most {_MOST_POSITIONS} positions for batchrank", n_positions, do)
@@ -80,11 +77,11 @@ class BatchRank(Policy):
             told=np.zeros(n_items, np.int64),
             clicks=np.zeros(n_items, np.int64),
             batches=batches,
-            clock=np.ones(1, np.int64),
+            counters=np.ones(1, np.int64),
             keys=np.zeros(n_items),
             high=np.zeros(n_items),
             ranked=np.zeros(n_items, np.int64),
-            level=np.array([log_horizon + 3.0 * math.log(max(1.0, log_horizon)), log_horizon]),
+            constants=np.array([log_horizon + 3.0 * math.log(max(1.0, log_horizon)), log_horizon]),
         )
 
 
@@ -118,9 +115,9 @@ def _rank(keys: Floats, batch: Ints, number: int, ranked: Ints, room: int) -> in
 @decide.register(BatchRankState)
 def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     batches, ranked, counted = state.batches, state.ranked, 0
-    for number in range(state.clock[0]):
+    for number in range(state.counters[0]):
         first, length = batches[FIRST, number], batches[LENGTH, number]
-        enough = _length_of(batches[STAGE, number], state.level[1])
+        enough = _length_of(batches[STAGE, number], state.constants[1])
         alone = batches[BLOCK_SIZE, number] == 1
         for item in range(len(state.batch)):
             if state.batch[item] == number:
@@ -148,7 +145,7 @@ def _renew(state: Any, number: int, first: int, length: int, stage: int) -> None
             size += 1
     batches[FIRST, number], batches[LENGTH, number] = first, length
     batches[STAGE, number], batches[BLOCK_SIZE, number] = stage, size
-    batches[MISSING, number] = size * _length_of(stage, state.level[1])
+    batches[MISSING, number] = size * _length_of(stage, state.constants[1])
 
 
 @noalloc
@@ -156,12 +153,12 @@ def _end_stage(state: Any, number: int) -> None:
     """Split a batch, or throw items out."""
     batches, ranked, high = state.batches, state.ranked, state.high
     first, length, stage = batches[FIRST, number], batches[LENGTH, number], batches[STAGE, number]
-    shows = _length_of(stage, state.level[1])
+    shows = _length_of(stage, state.constants[1])
     for item in range(len(state.batch)):
         if state.batch[item] == number:
             mean = state.clicks[item] / shows
-            high[item] = kl_upper(mean, state.level[0] / shows)
-            state.keys[item] = -kl_lower(mean, state.level[0] / shows)
+            high[item] = kl_upper(mean, state.constants[0] / shows)
+            state.keys[item] = -kl_lower(mean, state.constants[0] / shows)
     size = _rank(state.keys, state.batch, number, ranked, len(ranked))
     split, highest = 0, -1.0
     for rank in range(size - 1, 0, -1):
@@ -176,8 +173,8 @@ def _end_stage(state: Any, number: int) -> None:
                 state.batch[ranked[rank]] = -1
         _renew(state, number, first, length, stage + 1)
         return
-    new = state.clock[0]
-    state.clock[0] += 1
+    new = state.counters[0]
+    state.counters[0] += 1
     for rank in range(split, size):
         state.batch[ranked[rank]] = new
     _renew(state, number, first, split, 0)
@@ -192,7 +189,7 @@ def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
             state.told[item] += 1
             state.clicks[item] += outcome[place]
             state.batches[MISSING, state.batch[item]] -= 1
-    for number in range(state.clock[0]):
+    for number in range(state.counters[0]):
         if state.batches[BLOCK_SIZE, number] > 1 and state.batches[MISSING, number] == 0:
             _end_stage(state, number)
 
@@ -207,6 +204,6 @@ def _withdraw(state: Any, shown: Any, tag: int) -> None:
 @settled.register(BatchRankState)
 def _settled(state: BatchRankState) -> bool:
     most = 1
-    for number in range(state.clock[0]):
+    for number in range(state.counters[0]):
         most = max(most, state.batches[BLOCK_SIZE, number])
     return most == 1

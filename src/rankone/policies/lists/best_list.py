@@ -6,23 +6,22 @@ import dataclasses
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from rankone.errors import InputError
-from rankone.kernels.decision import Plays
-from rankone.kernels.policy import FILLER, decide, learn, settled, syncs
-from rankone.policies.base import Policy, check_list_sizes
+from rankone.kernels.policy import FILLER, decide, settled
+from rankone.numerics.arrays import Ints
+from rankone.policies.base import ListPolicy, learns_nothing
 from rankone.specs import Wholes, whole_number
 
 
 class BestListState(NamedTuple):
     """The list to show."""
 
-    items: npt.NDArray[np.int64]  # (K,)
+    items: Ints  # (K,)
 
 
 @dataclasses.dataclass(frozen=True)
-class BestList(Policy):
+class BestList(ListPolicy):
     """Always shows the same items; a study fills in the best list of its problem.
 
     Args:
@@ -34,16 +33,13 @@ class BestList(Policy):
 
     items: Wholes | None = None
     name: ClassVar[str] = "best-list"
-    suits: ClassVar[str] = "a yardstick: no regret at all"
-    plays: ClassVar[Plays] = "list"
+    use_when: ClassVar[str] = "a yardstick: no regret at all"
 
     def for_problem(self, *best: int) -> Self:
         """Fill in the list where none is given."""
         return dataclasses.replace(self, items=tuple(best)) if self.items is None else self
 
-    def start(self, n_items: int, n_positions: int) -> BestListState:
-        """Return the state before the first list."""
-        check_list_sizes(n_items, n_positions)
+    def _begin(self, n_items: int, n_positions: int) -> BestListState:
         if self.items is None or len(self.items) != n_positions:
             got = "none" if self.items is None else f"{len(self.items)}"
             raise InputError(f"{n_positions} items for the policy 'best-list'", got, "try best-list:items=0x1")
@@ -61,16 +57,9 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     return FILLER
 
 
-@learn.register(BestListState)
-def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    pass
-
-
 @settled.register(BestListState)
 def _settled(state: BestListState) -> bool:
     return True
 
 
-@syncs.register(BestListState)
-def _syncs(state: BestListState) -> int:
-    return 0
+learns_nothing(BestListState)

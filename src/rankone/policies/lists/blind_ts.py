@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rankone.kernels.decision import Plays
-from rankone.policies.base import Policy, check_list_sizes
-from rankone.policies.engines.list_reading import UNTIL, places_by_order
-from rankone.policies.engines.top_draws import TopDrawsState, start_draws
+from rankone.policies.base import ListPolicy
+from rankone.policies.engines.lists.list_reading import UNTIL, places_by_order
+from rankone.policies.engines.lists.top_draws import TopDrawsState, start_draws
 
 
 class BlindTSState(TopDrawsState):
@@ -20,7 +19,7 @@ class BlindTSState(TopDrawsState):
 
 
 @dataclass(frozen=True)
-class BlindTS(Policy):
+class BlindTS(ListPolicy):
     """Thompson sampling, item by item, as if every position were looked at: a yardstick that can get stuck.
 
     >>> BlindTS().label
@@ -28,10 +27,7 @@ class BlindTS(Policy):
     """
 
     name: ClassVar[str] = "blind-ts"
-    suits: ClassVar[str] = "a yardstick: what ignoring positions costs"
-    plays: ClassVar[Plays] = "list"
+    use_when: ClassVar[str] = "a yardstick: what ignoring positions costs"
 
-    def start(self, n_items: int, n_positions: int) -> BlindTSState:
-        """Return the state before the first list."""
-        check_list_sizes(n_items, n_positions)
+    def _begin(self, n_items: int, n_positions: int) -> BlindTSState:
         return start_draws(BlindTSState, n_items, places_by_order(n_positions, "best-first"), UNTIL["all"])

@@ -12,12 +12,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from rankone.errors import InputError
-from rankone.kernels.decision import Plays
-from rankone.kernels.policy import Floats, Ints, decide, learn
-from rankone.policies.base import Policy, check_list_sizes
-from rankone.policies.engines.list_ranking import draw_ties, rank_largest
-from rankone.policies.engines.list_reading import UNTIL, check_until, looked_at
-from rankone.policies.engines.list_shuffling import draw_items
+from rankone.kernels.policy import decide, learn
+from rankone.numerics.arrays import Floats, Ints
+from rankone.policies.base import ListPolicy
+from rankone.policies.engines.lists.list_ranking import draw_ties, rank_largest
+from rankone.policies.engines.lists.list_reading import UNTIL, check_until, looked_at
+from rankone.policies.engines.lists.list_shuffling import draw_items
 from rankone.specs import is_number
 
 
@@ -33,7 +33,7 @@ class GreedyListState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class EpsilonGreedyList(Policy):
+class EpsilonGreedyList(ListPolicy):
     """The items with the best click rates so far; now and then a random list.
 
     Args:
@@ -45,8 +45,7 @@ class EpsilonGreedyList(Policy):
     """
 
     name: ClassVar[str] = "epsilon-greedy-list"
-    suits: ClassVar[str] = "a yardstick: exploring at random"
-    plays: ClassVar[Plays] = "list"
+    use_when: ClassVar[str] = "a yardstick: exploring at random"
     epsilon: float = 0.05
     until: str = "all"
 
@@ -55,9 +54,7 @@ class EpsilonGreedyList(Policy):
         if not is_number(self.epsilon) or not 0.0 <= self.epsilon <= 1.0:
             raise InputError("epsilon in [0, 1]", self.epsilon, "try epsilon=0.05")
 
-    def start(self, n_items: int, n_positions: int) -> GreedyListState:
-        """Return the state before the first list."""
-        check_list_sizes(n_items, n_positions)
+    def _begin(self, n_items: int, n_positions: int) -> GreedyListState:
         pulls, clicks = np.zeros((2, n_items), np.int64)
         until, epsilon = np.array([UNTIL[self.until]]), np.array([self.epsilon])
         return GreedyListState(pulls, clicks, np.arange(n_items), np.zeros((2, n_items)), until, epsilon)

@@ -6,22 +6,21 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankone.kernels.decision import Plays
-from rankone.kernels.policy import FILLER, decide, learn, syncs
-from rankone.policies.base import Policy, check_list_sizes
-from rankone.policies.engines.list_shuffling import draw_items
+from rankone.kernels.policy import FILLER, decide
+from rankone.numerics.arrays import Ints
+from rankone.policies.base import ListPolicy, learns_nothing
+from rankone.policies.engines.lists.list_shuffling import draw_items
 
 
 class RandomListState(NamedTuple):
     """Nothing to learn: only the items, in some order."""
 
-    items: npt.NDArray[np.int64]  # (L,)
+    items: Ints  # (L,)
 
 
 @dataclass(frozen=True)
-class RandomList(Policy):
+class RandomList(ListPolicy):
     """Learns nothing: what a policy has to beat, and the cleanest log to fit a click model to.
 
     >>> RandomList().label
@@ -29,12 +28,9 @@ class RandomList(Policy):
     """
 
     name: ClassVar[str] = "random-list"
-    suits: ClassVar[str] = "a yardstick; data for fitting that no policy has bent"
-    plays: ClassVar[Plays] = "list"
+    use_when: ClassVar[str] = "a yardstick; data for fitting that no policy has bent"
 
-    def start(self, n_items: int, n_positions: int) -> RandomListState:
-        """Return the state before the first list."""
-        check_list_sizes(n_items, n_positions)
+    def _begin(self, n_items: int, n_positions: int) -> RandomListState:
         return RandomListState(np.arange(n_items))
 
 
@@ -44,11 +40,4 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
     return FILLER
 
 
-@learn.register(RandomListState)
-def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
-    pass
-
-
-@syncs.register(RandomListState)
-def _syncs(state: RandomListState) -> int:
-    return 0
+learns_nothing(RandomListState)

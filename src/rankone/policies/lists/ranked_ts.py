@@ -14,10 +14,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from rankone.kernels.decision import Plays
-from rankone.kernels.policy import Ints, decide, learn
-from rankone.numerics.beta import draw_beta
-from rankone.policies.base import Policy, check_list_sizes
+from rankone.kernels.policy import decide, learn
+from rankone.numerics.arrays import Ints
+from rankone.numerics.betas.beta import draw_beta
+from rankone.policies.base import ListPolicy
 
 
 class RankedTSState(NamedTuple):
@@ -26,11 +26,11 @@ class RankedTSState(NamedTuple):
     pulls: Ints  # (K, L)
     clicks: Ints  # (K, L)
     used: Ints  # (L,) the last list that shows the item
-    clock: Ints  # (1,) lists so far
+    counters: Ints  # (1,) lists so far
 
 
 @dataclass(frozen=True)
-class RankedTS(Policy):
+class RankedTS(ListPolicy):
     """A Thompson sampler for each position, which learns from its own clicks alone.
 
     >>> RankedTS().label
@@ -38,27 +38,24 @@ class RankedTS(Policy):
     """
 
     name: ClassVar[str] = "ranked-ts"
-    suits: ClassVar[str] = "few items and any click model; slow to learn"
-    plays: ClassVar[Plays] = "list"
+    use_when: ClassVar[str] = "few items and any click model; slow to learn"
 
-    def start(self, n_items: int, n_positions: int) -> RankedTSState:
-        """Return the state before the first list."""
-        check_list_sizes(n_items, n_positions)
+    def _begin(self, n_items: int, n_positions: int) -> RankedTSState:
         pulls, clicks = np.zeros((2, n_positions, n_items), np.int64)
         return RankedTSState(pulls, clicks, np.zeros(n_items, np.int64), np.zeros(1, np.int64))
 
 
 @decide.register(RankedTSState)
 def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
-    state.clock[0] += 1
+    state.counters[0] += 1
     for place in range(len(shown)):
         largest, chosen = -1.0, 0
         for item in range(len(state.used)):
-            if state.used[item] != state.clock[0]:
+            if state.used[item] != state.counters[0]:
                 draw = draw_beta(state.pulls[place, item], state.clicks[place, item], rng)
                 if draw > largest:
                     largest, chosen = draw, item
-        shown[place], state.used[chosen] = chosen, state.clock[0]
+        shown[place], state.used[chosen] = chosen, state.counters[0]
     return 0
 
 

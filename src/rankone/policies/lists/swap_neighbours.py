@@ -14,9 +14,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from rankone.errors import InputError
-from rankone.kernels.decision import Plays
-from rankone.kernels.policy import FILLER, Floats, Ints, chance, decide, learn, syncs
-from rankone.policies.base import Policy, check_list_sizes
+from rankone.kernels.policy import FILLER, chance, decide, learn, syncs
+from rankone.numerics.arrays import Floats, Ints
+from rankone.policies.base import ListPolicy
 from rankone.specs import Numbers, Wholes, whole_number
 
 _USUAL_SHARE = 0.1
@@ -30,7 +30,7 @@ class SwapNeighboursState(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class SwapNeighbours(Policy):
+class SwapNeighbours(ListPolicy):
     """Shows one list and swaps one pair of neighbours with a known probability; learns nothing.
 
     Args:
@@ -43,8 +43,7 @@ class SwapNeighbours(Policy):
     """
 
     name: ClassVar[str] = "swap-neighbours"
-    suits: ClassVar[str] = "learning how positions are looked at, at a known cost, around a list that stays"
-    plays: ClassVar[Plays] = "list"
+    use_when: ClassVar[str] = "learning how positions are looked at, at a known cost, around a list that stays"
     items: Wholes | None = None
     rates: Numbers | None = None
 
@@ -52,9 +51,7 @@ class SwapNeighbours(Policy):
         """Go around the best list of a study's problem, where none is given."""
         return dataclasses.replace(self, items=tuple(best)) if self.items is None else self
 
-    def start(self, n_items: int, n_positions: int) -> SwapNeighboursState:
-        """Return the state before the first list."""
-        check_list_sizes(n_items, n_positions)
+    def _begin(self, n_items: int, n_positions: int) -> SwapNeighboursState:
         items = tuple(range(n_positions)) if self.items is None else self.items
         if len(items) != n_positions or len(set(items)) != n_positions:
             got = ", ".join(map(str, items))

@@ -23,12 +23,12 @@ import numpy as np
 import numpy.typing as npt
 
 from rankone.compiling.compiled import noalloc
-from rankone.kernels.decision import Plays
-from rankone.kernels.policy import Floats, Ints, decide, learn, settled
-from rankone.policies.base import Policy, check_list_sizes, needed_horizon
+from rankone.kernels.policy import decide, learn, settled
+from rankone.numerics.arrays import Floats, Ints, Mask
+from rankone.policies.base import ListPolicy, needed_horizon
 
 C = 4.0 * math.sqrt(2.0 / math.pi) / math.erf(math.sqrt(2.0))
-# Fields of `TopRankState.clock`.
+# Fields of `TopRankState.counters`.
 CHANGES, N_BLOCKS, SETTLED = range(3)
 
 
@@ -36,18 +36,18 @@ class TopRankState(NamedTuple):
     """Who has beaten whom how often, and the blocks."""
 
     wins: npt.NDArray[np.int32]  # (L, L) lists on which the one was clicked and the other, of the same block, was not
-    beats: npt.NDArray[np.bool_]  # (L, L)
+    beats: Mask  # (L, L)
     block: Ints  # (L,) number of the item's block
     since: Ints  # (L,) change at which the items of its block came together; by the block's number
     order: Ints  # (L,) the items, block after block
     ends: Ints  # (L,) where in `order` each block ends
     scratch: Ints  # (3, L)
-    clock: Ints  # (3,) changes of the blocks; how many blocks; is the list fixed for ever
+    counters: Ints  # (3,) changes of the blocks; how many blocks; is the list fixed for ever
     log_level: Floats  # (1,) log(c / delta)
 
 
 @dataclass(frozen=True)
-class TopRank(Policy):
+class TopRank(ListPolicy):
     """Sorts items into blocks of which it is sure, and shuffles inside blocks: sound in any usual click model.
 
     Args:
@@ -58,13 +58,10 @@ class TopRank(Policy):
     """
 
     name: ClassVar[str] = "toprank"
-    suits: ClassVar[str] = "an unknown click model, with a guarantee; the top position is the best"
-    plays: ClassVar[Plays] = "list"
+    use_when: ClassVar[str] = "an unknown click model, with a guarantee; the top position is the best"
     horizon: int | None = None
 
-    def start(self, n_items: int, n_positions: int) -> TopRankState:
-        """Return the state before the first list."""
-        check_list_sizes(n_items, n_positions)
+    def _begin(self, n_items: int, n_positions: int) -> TopRankState:
         level = math.log(C * needed_horizon(self, self.horizon))
         ends = np.zeros(n_items, np.int64)
         ends[0] = n_items
@@ -76,7 +73,7 @@ class TopRank(Policy):
             order=np.arange(n_items),
             ends=ends,
             scratch=np.zeros((3, n_items), np.int64),
-            clock=np.array([0, 1, int(n_items == 1)]),
+            counters=np.array([0, 1, int(n_items == 1)]),
             log_level=np.array([level]),
         )
 
@@ -92,7 +89,37 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
             shown[place] = order[place]
             place += 1
         block += 1
-    return state.clock[CHANGES]
+    return state.counters[CHANGES]
+
+
+@noalloc
+def _place_unbeaten(state: Any, waiting: Any, first: int) -> int:
+    """Put all items that wait for nobody in order from a place on; return the place behind them."""
+    placed = first
+    for step in range(2):
+        if placed == first:  # the second time they are a circle: all that is left
+            for item in range(len(waiting)):
+                if waiting[item] == 0 or (step == 1 and waiting[item] > 0):
+                    state.order[placed] = item
+                    placed += 1
+    return placed
+
+
+@noalloc
+def _form_block(state: Any, block: int, first: int, end: int) -> None:
+    """Let the items at these places be a block, and those that they beat wait for fewer."""
+    before, waiting, oldest = state.scratch[0], state.scratch[1], state.scratch[2]
+    together = True  # in a part of one earlier block: then its items have long been together
+    for place in range(first, end):
+        item = state.order[place]
+        together = together and before[item] == before[state.order[first]]
+        state.block[item], waiting[item] = block, -1
+    state.since[block] = oldest[before[state.order[first]]] if together else state.counters[CHANGES]
+    for place in range(first, end):
+        for other in range(len(waiting)):
+            if state.beats[state.order[place], other]:
+                waiting[other] -= 1
+    state.ends[block] = end
 
 
 @noalloc
@@ -105,38 +132,20 @@ def _divide(state: Any, n_positions: int) -> None:
         waiting[item] = 0
         for other in range(n_items):
             waiting[item] += state.beats[other, item]
-    for block in range(state.clock[N_BLOCKS]):
+    for block in range(state.counters[N_BLOCKS]):
         oldest[block] = state.since[block]
-    state.clock[CHANGES] += 1
+    state.counters[CHANGES] += 1
     placed = block = 0
     while placed < n_items:
-        first = placed
-        for item in range(n_items):
-            if waiting[item] == 0:
-                state.order[placed] = item
-                placed += 1
-        if placed == first:  # a circle: all that is left
-            for item in range(n_items):
-                if waiting[item] > 0:
-                    state.order[placed] = item
-                    placed += 1
-        together = True  # in a part of one earlier block: then its items have long been together
-        for place in range(first, placed):
-            item = state.order[place]
-            together = together and before[item] == before[state.order[first]]
-            state.block[item], waiting[item] = block, -1
-        state.since[block] = oldest[before[state.order[first]]] if together else state.clock[CHANGES]
-        for place in range(first, placed):
-            for other in range(n_items):
-                if state.beats[state.order[place], other]:
-                    waiting[other] -= 1
-        state.ends[block] = placed
+        end = _place_unbeaten(state, waiting, placed)
+        _form_block(state, block, placed, end)
+        placed = end
         block += 1
-    state.clock[N_BLOCKS] = block
-    state.clock[SETTLED] = 1
+    state.counters[N_BLOCKS] = block
+    state.counters[SETTLED] = 1
     for place in range(min(n_positions, block)):
         if state.ends[place] != place + 1:
-            state.clock[SETTLED] = 0
+            state.counters[SETTLED] = 0
 
 
 @learn.register(TopRankState)
@@ -166,4 +175,4 @@ def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
 
 @settled.register(TopRankState)
 def _settled(state: TopRankState) -> bool:
-    return bool(state.clock[SETTLED])
+    return bool(state.counters[SETTLED])

@@ -27,17 +27,17 @@ import numpy as np
 import numpy.typing as npt
 
 from rankone.compiling.compiled import noalloc
-from rankone.kernels.decision import Plays
-from rankone.kernels.policy import Floats, Ints, decide, learn
+from rankone.kernels.policy import decide, learn
+from rankone.numerics.arrays import Floats, Ints, Mask
 from rankone.numerics.kl import kl_upper
-from rankone.policies.base import Policy, check_list_sizes
+from rankone.policies.base import ListPolicy
 
 _REMEMBERED = 256  # leaders
 _COUNTED = 4_096  # partitions
 _SMALL = 8
 _BIT = np.uint64(1)
 _LARGE = _BIT << np.uint64(_SMALL)  # the bit of won = 1 of 0 lists, which cannot be: there are larger counts
-# Fields of `UniRankState.clock`.
+# Fields of `UniRankState.counters`.
 LEADERS, N_SUBSETS, N_TOP, UNIRANK_STALE, UNIRANK_COUNTER = range(5)
 # What is played, as the tag of a list says it: the leader, 1 + a subset merged with the next, or 1 + L + an item added.
 _LEADER = 0
@@ -52,15 +52,15 @@ class UniRankState(NamedTuple):
     order: Ints  # (L,) the items, subset after subset
     ends: Ints  # (L,) where in `order` each subset ends
     played: Ints  # (L,) scratch space: the items in the order that is played
-    clicked: npt.NDArray[np.bool_]  # (L,) scratch space: the items that were clicked
+    clicked: Mask  # (L,) scratch space: the items that were clicked
     known: Floats  # (8, 8) scratch space: the optimistic s of small counts
     met: npt.NDArray[np.uint64]  # (L,) counts of an item against the subset above its own, a bit each; 0: to be found
     led: Ints  # (2, 4096) a mark of each partition, and how often it has led
-    clock: Ints  # (5,) leaders so far; subsets, and without the last; is it to be found again; where it is counted
+    counters: Ints  # (5,) leaders so far; subsets, and without the last; is it to be found again; where it is counted
 
 
 @dataclass(frozen=True)
-class UniRank(Policy):
+class UniRank(ListPolicy):
     """Compares neighbours in the order it believes in: no click model, no horizon; the top position is the best.
 
     >>> UniRank().label
@@ -68,12 +68,9 @@ class UniRank(Policy):
     """
 
     name: ClassVar[str] = "unirank"
-    suits: ClassVar[str] = "an unknown click model and no horizon; the top position is the best"
-    plays: ClassVar[Plays] = "list"
+    use_when: ClassVar[str] = "an unknown click model and no horizon; the top position is the best"
 
-    def start(self, n_items: int, n_positions: int) -> UniRankState:
-        """Return the state before the first list."""
-        check_list_sizes(n_items, n_positions)
+    def _begin(self, n_items: int, n_positions: int) -> UniRankState:
         return UniRankState(
             wins=np.zeros((n_items, n_items), np.int32),
             beaten=np.zeros(n_items, np.int64),
@@ -85,7 +82,7 @@ class UniRank(Policy):
             known=np.zeros((_SMALL, _SMALL)),
             met=np.zeros(n_items, np.uint64),
             led=np.zeros((2, _COUNTED), np.int64),
-            clock=np.array([0, 0, 0, 1, 0]),
+            counters=np.array([0, 0, 0, 1, 0]),
         )
 
 
@@ -122,16 +119,16 @@ def _sort_subsets(state: Any, line: int) -> None:
 
 @noalloc
 def _find_leader(state: Any, n_positions: int) -> None:
-    clock, n_items = state.clock, len(state.order)
+    counters, n_items = state.counters, len(state.order)
     for place in range(n_items):
         state.order[place] = place
         state.played[place] = 0
-    clock[LEADERS] += 1
-    line, placed, subset = clock[LEADERS] % _REMEMBERED, 0, 0
+    counters[LEADERS] += 1
+    line, placed, subset = counters[LEADERS] % _REMEMBERED, 0, 0
     while placed < n_items:
         if placed < n_positions:
             end = _close(state, placed)
-            clock[N_TOP] = subset + 1
+            counters[N_TOP] = subset + 1
         else:
             end = n_items
         for place in range(placed, end):
@@ -140,14 +137,17 @@ def _find_leader(state: Any, n_positions: int) -> None:
         state.ends[subset] = placed = end
         subset += 1
     _sort_subsets(state, line)
-    clock[N_SUBSETS], clock[UNIRANK_STALE] = subset, 0
+    counters[N_SUBSETS], counters[UNIRANK_STALE] = subset, 0
     mark = np.uint64(0x9E3779B97F4A7C15)
     for item in range(n_items):
         mark = (mark ^ np.uint64(state.subset[line, item] + 1)) * np.uint64(0xBF58476D1CE4E5B9)
         mark ^= mark >> np.uint64(29)
-    clock[UNIRANK_COUNTER] = np.int64(mark >> np.uint64(40)) % _COUNTED
-    if state.led[0, clock[UNIRANK_COUNTER]] != np.int64(mark >> np.uint64(1)):
-        state.led[0, clock[UNIRANK_COUNTER]], state.led[1, clock[UNIRANK_COUNTER]] = np.int64(mark >> np.uint64(1)), 0
+    counters[UNIRANK_COUNTER] = np.int64(mark >> np.uint64(40)) % _COUNTED
+    if state.led[0, counters[UNIRANK_COUNTER]] != np.int64(mark >> np.uint64(1)):
+        state.led[0, counters[UNIRANK_COUNTER]], state.led[1, counters[UNIRANK_COUNTER]] = (
+            np.int64(mark >> np.uint64(1)),
+            0,
+        )
 
 
 @noalloc
@@ -192,12 +192,12 @@ def _most_optimistic(state: Any, low: int, start: int, middle: int, level: float
 @noalloc
 def _choose_neighbour(state: Any, level: float, rng: Any) -> int:
     """Return what to play, as the tag says it."""
-    clock, order, ends, met = state.clock, state.order, state.ends, state.met
+    counters, order, ends, met = state.counters, state.order, state.ends, state.met
     chosen, most, ties = _LEADER, 0.0, 0
     state.known[:] = -2.0
-    for upper in range(clock[N_SUBSETS] - 1):
+    for upper in range(counters[N_SUBSETS] - 1):
         start, middle, end = (ends[upper - 1] if upper > 0 else 0), ends[upper], ends[upper + 1]
-        one_by_one = upper + 1 == clock[N_TOP]  # below it is the last subset
+        one_by_one = upper + 1 == counters[N_TOP]  # below it is the last subset
         worth, here, same = -1.0, -1.0, np.uint64(0)
         for low in range(middle, end):
             item = order[low]
@@ -215,14 +215,14 @@ def _choose_neighbour(state: Any, level: float, rng: Any) -> int:
 
 @decide.register(UniRankState)
 def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
-    clock, ends, played, n_items = state.clock, state.ends, state.played, len(state.order)
-    if clock[UNIRANK_STALE]:
+    counters, ends, played, n_items = state.counters, state.ends, state.played, len(state.order)
+    if counters[UNIRANK_STALE]:
         _find_leader(state, len(shown))
-    state.led[1, clock[UNIRANK_COUNTER]] += 1
-    times = state.led[1, clock[UNIRANK_COUNTER]]
+    state.led[1, counters[UNIRANK_COUNTER]] += 1
+    times = state.led[1, counters[UNIRANK_COUNTER]]
     level = math.log(times) + 3.0 * math.log(max(1.0, math.log(times))) if times >= 3 else -1.0
     code = _choose_neighbour(state, level, rng)
-    whole = ends[clock[N_TOP] - 1]
+    whole = ends[counters[N_TOP] - 1]
     for place in range(whole):
         played[place] = state.order[place]
     if code > n_items:
@@ -232,7 +232,7 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
         if subset == code - 1:
             subset += 1
         end = ends[subset]
-        if code > n_items and subset == clock[N_TOP] - 1:
+        if code > n_items and subset == counters[N_TOP] - 1:
             end += 1
         while place < end and place < len(shown):
             other = place + int(rng.random() * (end - place))
@@ -240,7 +240,7 @@ def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
             shown[place] = played[place]
             place += 1
         subset += 1
-    return clock[LEADERS] * (2 * n_items + 1) + code
+    return counters[LEADERS] * (2 * n_items + 1) + code
 
 
 @noalloc
@@ -255,7 +255,7 @@ def _subset_played(state: Any, line: int, code: int, item: int) -> int:
 def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
     n_items, wins, beaten = len(state.order), state.wins, state.beaten
     leader, code = tag // (2 * n_items + 1), tag % (2 * n_items + 1)
-    if state.clock[LEADERS] - leader >= _REMEMBERED:
+    if state.counters[LEADERS] - leader >= _REMEMBERED:
         return
     line = leader % _REMEMBERED
     for place in range(len(shown)):
@@ -272,9 +272,9 @@ def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
                 state.met[item] = state.met[other] = 0
                 if lead == 0:  # s changes its sign
                     beaten[item] += 1
-                    state.clock[UNIRANK_STALE] = 1
+                    state.counters[UNIRANK_STALE] = 1
                 elif lead == -1:
                     beaten[other] -= 1
-                    state.clock[UNIRANK_STALE] = 1
+                    state.counters[UNIRANK_STALE] = 1
     for place in range(len(shown)):
         state.clicked[shown[place]] = False

@@ -9,19 +9,6 @@ from rankone.problems.lists.sdbn import SDBN
 from rankone.problems.lists.ubm import UBM
 
 __all__ = [
-    "CURVE",
-    "DCM",
-    "PBM",
-    "SDBN",
-    "UBM",
-    "Cascade",
-    "Conjunctive",
-    "ListProblem",
-    "cascade",
-    "cascade_low",
-    "conjunctive",
-    "dcm",
-    "dcm_low",
-    "pbm_list",
-    "pbm_low",
-]
+    "CURVE", "DCM", "PBM", "SDBN", "UBM", "Cascade", "Conjunctive", "ListProblem", "cascade", "cascade_low",
+    "conjunctive", "dcm", "dcm_low", "pbm_list", "pbm_low",
+]  # fmt: skip

@@ -11,15 +11,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from rankone.errors import InputError
-from rankone.kernels.decision import Plays
+from rankone.kernels.decision import DecisionKind
+from rankone.numerics.arrays import Floats
 from rankone.problems.base import Problem
-from rankone.specs import amount, whole_number
+from rankone.problems.product_input import checked_name, level_names, probabilities
+from rankone.specs import amount, number_in, whole_number
 
-Vector = npt.NDArray[np.float64]
-Given = Sequence[float] | Vector
+Given = Sequence[float] | Floats
 
 #: How often each of ten positions of a page of results is looked at, as fitted to a search log; the last is no typo.
 CURVE = (1.0, 0.96, 0.76, 0.59, 0.46, 0.39, 0.33, 0.28, 0.26, 0.27)
@@ -35,16 +35,17 @@ class ListProblem(Problem):
         name: what tables and charts call the problem.
     """
 
-    asks_for: ClassVar[Plays] = "list"
+    decision_kind: ClassVar[DecisionKind] = "list"
     reward: ClassVar[str]  # what regret counts, in words
+    parameter: ClassVar[str] = (
+        ""  # what the world has besides attraction: the name of a parameter, and of its attribute
+    )
 
     def __init__(self, attraction: Given, positions: int, item_names: Sequence[str] | None, name: str | None) -> None:
         self.attraction = probabilities(attraction, "attraction")
         self.n_positions = check_positions(positions, len(self.attraction))
-        self.item_names = _item_names(item_names, len(self.attraction))
-        if not isinstance(name, str | None):
-            raise InputError("the name as a text", name, "try name='front page'")
-        self.name = name if name is not None else f"{self.kind}:{self.n_items}x{self.n_positions}:{self.digest[:6]}"
+        self.item_names = level_names(item_names, len(self.attraction), "item")
+        self.name = checked_name(name, lambda: f"{self.kind}:{self.n_items}x{self.n_positions}:{self.digest[:6]}")
 
     @property
     def n_items(self) -> int:
@@ -57,7 +58,7 @@ class ListProblem(Problem):
         return self.n_items, self.n_positions
 
     @property
-    def weights(self) -> Vector:
+    def weights(self) -> Floats:
         """``(n_positions,)`` how much a good item is worth at each position; the best item belongs to the largest."""
         return np.ones(self.n_positions)
 
@@ -97,7 +98,8 @@ class ListProblem(Problem):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that the class turns back into the same problem."""
-        return {"attraction": self.attraction.tolist(), "item_names": self.item_names, "name": self.name}
+        own = {self.parameter: getattr(self, self.parameter).tolist()} if self.parameter else {}
+        return {"attraction": self.attraction.tolist(), "item_names": self.item_names, "name": self.name} | own
 
     def __repr__(self) -> str:
         sizes = f"{self.n_items} items, {amount(self.n_positions, 'position')}"
@@ -122,51 +124,19 @@ class AlikePositions(ListProblem):
         return super().to_dict() | {"positions": self.n_positions}
 
 
-def probabilities(values: Given, what: str, above_zero: bool = False) -> Vector:
-    """Return probabilities as an array that cannot be changed, or say which of them is none."""
-    try:
-        vector = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{what} as a list of numbers", values, f"try {what}=[0.9, 0.5]") from None
-    if vector.ndim != 1 or len(vector) == 0:
-        got = f"shape {vector.shape}"
-        raise InputError(f"{what} as a list of at least one number", got, f"try {what}=[0.9, 0.5]")
-    wrong = ~((vector >= 0.0) & (vector <= 1.0)) | (vector <= 0.0 if above_zero else False)  # NaN is wrong too
-    if wrong.any():
-        place = int(np.argmax(wrong))
-        allowed = "(0, 1]" if above_zero else "[0, 1]"
-        do = "leave out what nobody ever sees" if above_zero and vector[place] == 0.0 else "divide counts by totals"
-        raise InputError(f"probabilities in {allowed} as {what}", f"{vector[place]} at index {place}", do)
-    vector.flags.writeable = False
-    return vector
-
-
 def check_positions(n_positions: int, n_items: int) -> int:
     """Refuse more positions than items."""
-    found = whole_number("positions", n_positions, example=1)
-    if found > n_items:
-        got = f"{amount(found, 'position')} for {amount(n_items, 'item')}"
+    result = whole_number("positions", n_positions, example=1)
+    if result > n_items:
+        got = f"{amount(result, 'position')} for {amount(n_items, 'item')}"
         raise InputError("at most as many positions as items", got, "show each item once, in a shorter list")
-    return found
-
-
-def _item_names(names: Sequence[str] | None, count: int) -> list[str]:
-    if names is None:
-        return [f"item {index + 1}" for index in range(count)]
-    found = [] if isinstance(names, str) else list(names)
-    if len(found) != count or not all(isinstance(name, str) for name in found):
-        raise InputError(f"{count} item_names, a text each", names, "leave item_names out, or name every item")
-    twice = [name for name in found if found.count(name) > 1]
-    if twice:
-        raise InputError("item_names that differ", f"'{twice[0]}' more than once", "give each item a name of its own")
-    return found
+    return result
 
 
 def two_levels(n_items: int, n_positions: int, p: float, gap: float) -> list[float]:
     """Return attractions: p for as many items as there are positions, gap less for all others."""
     check_positions(n_positions, n_items)
-    if not 0.0 < p <= 1.0:  # written so that NaN is wrong too
-        raise InputError("p in (0, 1]", p, "try p=0.2")
+    number_in("p", p, "(0, 1]", example=0.2)
     if not 0.0 <= gap <= p:
         raise InputError(f"a gap in [0, {p:g}], as p is {p:g}", gap, "pass a gap that leaves p - gap at least 0")
     return [p] * n_positions + [max(0.0, p - gap)] * (n_items - n_positions)
@@ -177,8 +147,7 @@ def low_rates(n_items: int, n_positions: int, mean: float, seed: int) -> list[fl
     from rankone.numerics.seeds import generator
 
     check_positions(n_positions, n_items)
-    if not 0.0 < mean < 1.0:
-        raise InputError("the mean attraction in (0, 1)", mean, "try mean=0.06")
+    number_in("mean", mean, "(0, 1)", example=0.06)
     drawn = generator(whole_number("seed", seed, least=0), "low rates", n_items).beta(2.0, 2.0 / mean - 2.0, n_items)
     return np.sort(drawn)[::-1].tolist()
 

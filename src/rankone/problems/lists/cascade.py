@@ -14,21 +14,16 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from rankone.kernels.world import loss, respond
-from rankone.problems.lists.base import (
-    AlikePositions,
-    Vector,
-    divergence_sum,
-    low_rates,
-    two_levels,
-)
+from rankone.numerics.arrays import Floats
+from rankone.problems.lists.base import AlikePositions, divergence_sum, low_rates, two_levels
 from rankone.problems.registry import family
 
 
 class CascadeWorld(NamedTuple):
     """What the visitors of a cascade do."""
 
-    attraction: Vector  # (L,)
-    best: Vector  # (1,) probability that the best list is clicked
+    attraction: Floats  # (L,)
+    best: Floats  # (1,) probability that the best list is clicked
 
 
 @respond.register(CascadeWorld)
@@ -70,8 +65,7 @@ class Cascade(AlikePositions):
 
     def start(self) -> CascadeWorld:
         """Return the world before the first decision."""
-        best = 1.0 - math.prod(1.0 - self.attraction[item] for item in self.best_decision())
-        return CascadeWorld(self.attraction, np.array([best]))
+        return CascadeWorld(self.attraction, np.array([self.best_value]))
 
     def value(self, shown: Sequence[int]) -> float:
         """Return the probability that a list is clicked."""
@@ -90,7 +84,7 @@ class Cascade(AlikePositions):
         return divergence_sum([((last - rate) * unclicked, rate, last) for rate in rest])
 
 
-def missed_at_random(factors: Vector, n_positions: int) -> float:
+def missed_at_random(factors: Floats, n_positions: int) -> float:
     """Return the mean product of the factors of n_positions different items: a ratio of elementary symmetric sums."""
     sums = np.zeros(n_positions + 1)  # of products of k different factors, as means: no binomial overflows
     sums[0] = 1.0
@@ -104,12 +98,6 @@ def missed_at_random(factors: Vector, n_positions: int) -> float:
 def cascade(n_items: int, n_positions: int, *, p: float = 0.2, gap: float = 0.15) -> Cascade:
     """A cascade: as many items as positions attract with probability p, all others with p - gap.
 
-    Args:
-        n_items: number of items, L.
-        n_positions: length of the list, K.
-        p: attraction of the K items that belong into the list.
-        gap: how much less the others attract.
-
     >>> cascade(4, 2).attraction.round(2).tolist()
     [0.2, 0.2, 0.05, 0.05]
     """
@@ -119,12 +107,6 @@ def cascade(n_items: int, n_positions: int, *, p: float = 0.2, gap: float = 0.15
 @family("cascade-low", Cascade)
 def cascade_low(n_items: int, n_positions: int, *, mean: float = 0.06, seed: int = 0) -> Cascade:
     """A cascade of items that few people click: attractions drawn from Beta(2, b) with this mean.
-
-    Args:
-        n_items: number of items, L.
-        n_positions: length of the list, K.
-        mean: mean attraction.
-        seed: which draw.
 
     >>> cascade_low(10, 5).shape
     (10, 5)

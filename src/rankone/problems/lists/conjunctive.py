@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rankone.kernels.world import loss, respond
-from rankone.problems.lists.base import AlikePositions, Vector, two_levels
+from rankone.numerics.arrays import Floats, Ints
+from rankone.problems.lists.base import AlikePositions, two_levels
 from rankone.problems.lists.cascade import missed_at_random
 from rankone.problems.registry import family
 
@@ -24,8 +24,8 @@ from rankone.problems.registry import family
 class ConjunctiveWorld(NamedTuple):
     """What happens to lists that have to work as a whole."""
 
-    attraction: Vector  # (L,)
-    best: Vector  # (1,) probability that the best list works
+    attraction: Floats  # (L,)
+    best: Floats  # (1,) probability that the best list works
 
 
 @respond.register(ConjunctiveWorld)
@@ -67,16 +67,13 @@ class Conjunctive(AlikePositions):
 
     def start(self) -> ConjunctiveWorld:
         """Return the world before the first decision."""
-        best = 1.0
-        for item in self.best_decision():
-            best *= self.attraction[item]
-        return ConjunctiveWorld(self.attraction, np.array([best]))
+        return ConjunctiveWorld(self.attraction, np.array([self.best_value]))
 
     def value(self, shown: Sequence[int]) -> float:
         """Return the probability that a list works."""
         return math.prod(float(self.attraction[item]) for item in shown)
 
-    def earned(self, clicks: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    def earned(self, clicks: Ints) -> Floats:
         """Return whether each of these lists worked."""
         return clicks.min(axis=1).astype(np.float64)
 
@@ -88,12 +85,6 @@ class Conjunctive(AlikePositions):
 @family("conjunctive", Conjunctive)
 def conjunctive(n_items: int, n_positions: int, *, p: float = 0.95, gap: float = 0.15) -> Conjunctive:
     """A list that works only as a whole: as many items as positions work with probability p, all others with p - gap.
-
-    Args:
-        n_items: number of items, L.
-        n_positions: length of the list, K.
-        p: how often the K items work that belong into the list.
-        gap: how much less often the others do.
 
     >>> conjunctive(4, 2).attraction.round(2).tolist()
     [0.95, 0.95, 0.8, 0.8]

@@ -13,28 +13,21 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankone.errors import InputError
 from rankone.kernels.world import loss, respond
-from rankone.problems.lists.base import (
-    Given,
-    ListProblem,
-    Vector,
-    divergence_sum,
-    low_rates,
-    probabilities,
-    two_levels,
-)
+from rankone.numerics.arrays import Floats, Ints
+from rankone.problems.lists.base import Given, ListProblem, divergence_sum, low_rates, two_levels
+from rankone.problems.product_input import probabilities
 from rankone.problems.registry import family
+from rankone.specs import number_in
 
 
 class DCMWorld(NamedTuple):
     """What the visitors of a dependent click world do."""
 
-    attraction: Vector  # (L,)
-    termination: Vector  # (K,)
-    best: Vector  # (1,) probability that a visitor of the best list leaves satisfied
+    attraction: Floats  # (L,)
+    termination: Floats  # (K,)
+    best: Floats  # (1,) probability that a visitor of the best list leaves satisfied
 
 
 @respond.register(DCMWorld)
@@ -74,6 +67,7 @@ class DCM(ListProblem):
 
     kind: ClassVar[str] = "dcm"
     reward: ClassVar[str] = "visitors who leave satisfied"
+    parameter: ClassVar[str] = "termination"
 
     def __init__(
         self,
@@ -87,16 +81,13 @@ class DCM(ListProblem):
         super().__init__(attraction, len(self.termination), item_names, name)
 
     @property
-    def weights(self) -> Vector:
+    def weights(self) -> Floats:
         """``(n_positions,)`` the termination: the best item belongs where most leave satisfied."""
         return self.termination
 
     def start(self) -> DCMWorld:
         """Return the world before the first decision."""
-        best, unsatisfied = self.best_decision(), 1.0
-        for place, item in enumerate(best):
-            unsatisfied *= 1.0 - self.termination[place] * self.attraction[item]
-        return DCMWorld(self.attraction, self.termination, np.array([1.0 - unsatisfied]))
+        return DCMWorld(self.attraction, self.termination, np.array([self.best_value]))
 
     def known(self) -> dict[str, tuple[float, ...]]:
         """Return the termination, for the policies that go by its order."""
@@ -107,7 +98,7 @@ class DCM(ListProblem):
         pairs = zip(self.termination.tolist(), shown, strict=True)
         return 1.0 - math.prod(1.0 - leaves * float(self.attraction[item]) for leaves, item in pairs)
 
-    def earned(self, clicks: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    def earned(self, clicks: Ints) -> Floats:
         """Return how many of these visitors are satisfied, on average: each click is the last with its probability."""
         return clicks @ self.termination
 
@@ -122,27 +113,14 @@ class DCM(ListProblem):
         unsatisfied = math.prod(1.0 - leaves * rate for rate in ordered[: self.n_positions - 1])
         return divergence_sum([(leaves * (last - rate) * unsatisfied, rate, last) for rate in rest])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values that `DCM(**values)` turns back into the same problem."""
-        return super().to_dict() | {"termination": self.termination.tolist()}
-
 
 def _leaving(leave: float, n_positions: int) -> list[float]:
-    if not 0.0 < leave <= 1.0:
-        raise InputError("leave in (0, 1]", leave, "try leave=0.5")
-    return [leave] * n_positions
+    return [number_in("leave", leave, "(0, 1]", example=0.5)] * n_positions
 
 
 @family("dcm", DCM)
 def dcm(n_items: int, n_positions: int, *, p: float = 0.2, gap: float = 0.15, leave: float = 0.5) -> DCM:
     """A dependent click list: as many items as positions attract with p, others with p - gap; some leave after a click.
-
-    Args:
-        n_items: number of items, L.
-        n_positions: length of the list, K.
-        p: attraction of the K items that belong into the list.
-        gap: how much less the others attract.
-        leave: probability to leave satisfied after a click.
 
     >>> dcm(4, 2, leave=0.8).termination.tolist()
     [0.8, 0.8]
@@ -153,13 +131,6 @@ def dcm(n_items: int, n_positions: int, *, p: float = 0.2, gap: float = 0.15, le
 @family("dcm-low", DCM)
 def dcm_low(n_items: int, n_positions: int, *, mean: float = 0.06, leave: float = 0.6, seed: int = 0) -> DCM:
     """A dependent click list of items that few people click: attractions from Beta(2, b) with this mean.
-
-    Args:
-        n_items: number of items, L.
-        n_positions: length of the list, K.
-        mean: mean attraction.
-        leave: probability to leave satisfied after a click.
-        seed: which draw.
 
     >>> dcm_low(10, 3).n_positions
     3

@@ -13,17 +13,17 @@ import numpy as np
 
 from rankone.errors import InputError
 from rankone.kernels.world import loss, respond
+from rankone.numerics.arrays import Floats
 from rankone.problems.lists.base import (
     CURVE,
     Given,
     ListProblem,
-    Vector,
     divergence_sum,
     inserted,
     low_rates,
-    probabilities,
     two_levels,
 )
+from rankone.problems.product_input import probabilities
 from rankone.problems.rank_one import RankOne
 from rankone.problems.registry import family
 
@@ -31,9 +31,9 @@ from rankone.problems.registry import family
 class PBMWorld(NamedTuple):
     """What the visitors of a position-based world do."""
 
-    attraction: Vector  # (L,)
-    examination: Vector  # (K,)
-    best: Vector  # (1,) expected clicks of the best list
+    attraction: Floats  # (L,)
+    examination: Floats  # (K,)
+    best: Floats  # (1,) expected clicks of the best list
 
 
 @respond.register(PBMWorld)
@@ -68,6 +68,7 @@ class PBM(ListProblem):
 
     kind: ClassVar[str] = "pbm-list"
     reward: ClassVar[str] = "clicks"
+    parameter: ClassVar[str] = "examination"
 
     def __init__(
         self,
@@ -92,7 +93,7 @@ class PBM(ListProblem):
         return cls(problem.rows, problem.cols[:positions], item_names=problem.row_names, name=problem.name)
 
     @property
-    def weights(self) -> Vector:
+    def weights(self) -> Floats:
         """``(n_positions,)`` the examination: the best item belongs where most people look."""
         return self.examination
 
@@ -107,8 +108,8 @@ class PBM(ListProblem):
     def value(self, shown: Sequence[int]) -> float:
         """Return the expected number of clicks on a list."""
         clicks = 0.0
-        for place, item in enumerate(shown):
-            clicks += float(self.examination[place] * self.attraction[item])
+        for index, item in enumerate(shown):
+            clicks += float(self.examination[index] * self.attraction[item])
         return clicks
 
     def loss_at_random(self) -> float:
@@ -128,15 +129,11 @@ class PBM(ListProblem):
         total, last = 0.0, float(self.attraction[top[-1]])
         for item in outside:
             rate, costs = float(self.attraction[item]), []
-            for place, exam in enumerate(exams.tolist()):
-                lost = clicks(top) - clicks(inserted(top, item, place, self.n_positions))
+            for index, exam in enumerate(exams.tolist()):
+                lost = clicks(top) - clicks(inserted(top, item, index, self.n_positions))
                 costs.append(divergence_sum([(lost, exam * rate, exam * last)]))
             total += min(costs)
         return total
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values that `PBM(**values)` turns back into the same problem."""
-        return super().to_dict() | {"examination": self.examination.tolist()}
 
 
 def examined(n_positions: int) -> list[float]:
@@ -150,12 +147,6 @@ def examined(n_positions: int) -> list[float]:
 def pbm_list(n_items: int, n_positions: int, *, p: float = 0.2, gap: float = 0.15) -> PBM:
     """A position-based list: as many items as positions attract with p, others with p - gap; examination 1, .96 ...
 
-    Args:
-        n_items: number of items, L.
-        n_positions: length of the list, K.
-        p: attraction of the K items that belong into the list.
-        gap: how much less the others attract.
-
     >>> pbm_list(10, 5).examination.tolist()
     [1.0, 0.96, 0.76, 0.59, 0.46]
     """
@@ -165,12 +156,6 @@ def pbm_list(n_items: int, n_positions: int, *, p: float = 0.2, gap: float = 0.1
 @family("pbm-low", PBM)
 def pbm_low(n_items: int, n_positions: int, *, mean: float = 0.06, seed: int = 0) -> PBM:
     """A position-based list of items that few people click: attractions from Beta(2, b) with this mean.
-
-    Args:
-        n_items: number of items, L.
-        n_positions: length of the list, K.
-        mean: mean attraction.
-        seed: which draw.
 
     >>> pbm_low(10, 3).n_positions
     3

@@ -15,16 +15,18 @@ import numpy as np
 
 from rankone.errors import InputError
 from rankone.kernels.world import loss, respond
-from rankone.problems.lists.base import AlikePositions, Given, Vector, probabilities
+from rankone.numerics.arrays import Floats
+from rankone.problems.lists.base import AlikePositions, Given
 from rankone.problems.lists.cascade import missed_at_random
+from rankone.problems.product_input import probabilities
 
 
 class SDBNWorld(NamedTuple):
     """What the visitors of such a world do."""
 
-    attraction: Vector  # (L,)
-    satisfaction: Vector  # (L,)
-    best: Vector  # (1,) probability that a visitor of the best list leaves satisfied
+    attraction: Floats  # (L,)
+    satisfaction: Floats  # (L,)
+    best: Floats  # (1,) probability that a visitor of the best list leaves satisfied
 
 
 @respond.register(SDBNWorld)
@@ -64,6 +66,7 @@ class SDBN(AlikePositions):
 
     kind: ClassVar[str] = "sdbn"
     reward: ClassVar[str] = "visitors who leave satisfied"
+    parameter: ClassVar[str] = "satisfaction"
 
     def __init__(
         self,
@@ -88,10 +91,7 @@ class SDBN(AlikePositions):
 
     def start(self) -> SDBNWorld:
         """Return the world before the first decision."""
-        unsatisfied = 1.0
-        for item in self.best_decision():
-            unsatisfied *= 1.0 - self.satisfaction[item] * self.attraction[item]
-        return SDBNWorld(self.attraction, self.satisfaction, np.array([1.0 - unsatisfied]))
+        return SDBNWorld(self.attraction, self.satisfaction, np.array([self.best_value]))
 
     def value(self, shown: Sequence[int]) -> float:
         """Return the probability that a visitor of a list leaves satisfied."""
@@ -101,7 +101,3 @@ class SDBN(AlikePositions):
         """Return how many visitors fewer a list drawn at random satisfies than the best, on average."""
         missed = missed_at_random(1.0 - self.satisfaction * self.attraction, self.n_positions)
         return self.best_value - (1.0 - missed)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values that `SDBN(**values)` turns back into the same problem."""
-        return super().to_dict() | {"satisfaction": self.satisfaction.tolist()}

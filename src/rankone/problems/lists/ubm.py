@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rankone.compiling.compiled import noalloc
 from rankone.errors import InputError
 from rankone.kernels.world import loss, respond
-from rankone.problems.lists.base import Given, ListProblem, Vector
+from rankone.numerics.arrays import Floats
+from rankone.problems.lists.base import Given, ListProblem
 
 _MOST_LISTS = 20_000  # that are all tried
 
@@ -26,10 +26,10 @@ _MOST_LISTS = 20_000  # that are all tried
 class UBMWorld(NamedTuple):
     """What the visitors of such a world do."""
 
-    attraction: Vector  # (L,)
-    examination: Vector  # (K, K + 1) of each position, by the position of the last click above; 0: none
-    best: Vector  # (1,) expected clicks of the best list
-    latest: Vector  # (K + 1,) scratch space
+    attraction: Floats  # (L,)
+    examination: Floats  # (K, K + 1) of each position, by the position of the last click above; 0: none
+    best: Floats  # (1,) expected clicks of the best list
+    latest: Floats  # (K + 1,) scratch space
 
 
 @respond.register(UBMWorld)
@@ -83,6 +83,7 @@ class UBM(ListProblem):
 
     kind: ClassVar[str] = "ubm"
     reward: ClassVar[str] = "clicks"
+    parameter: ClassVar[str] = "examination"
 
     def __init__(
         self,
@@ -127,19 +128,15 @@ class UBM(ListProblem):
         """Return the expected number of clicks on a list."""
         latest, clicks = np.zeros(self.n_positions + 1), 0.0
         latest[0] = 1.0
-        for place, item in enumerate(shown):
-            click = latest[: place + 1] * self.attraction[item] * self.examination[place, : place + 1]
-            latest[: place + 1] -= click
-            latest[place + 1] = click.sum()
-            clicks += float(latest[place + 1])
+        for index, item in enumerate(shown):
+            click = latest[: index + 1] * self.attraction[item] * self.examination[index, : index + 1]
+            latest[: index + 1] -= click
+            latest[index + 1] = click.sum()
+            clicks += float(latest[index + 1])
         return clicks
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values that `UBM(**values)` turns back into the same problem."""
-        return super().to_dict() | {"examination": self.examination.tolist()}
 
-
-def _table(given: Any) -> npt.NDArray[np.float64]:
+def _table(given: Any) -> Floats:
     try:
         table = np.array(given, np.float64)
     except (TypeError, ValueError):

@@ -2,13 +2,13 @@
 
 import { $, element, number, percent, plural } from "./dom.js";
 
-const DID = { restart: "begun anew", insure: "another policy took over", tell: "only told" };
+const DID = { restart: "begun anew", "test-all": "another policy took over", warn: "only told" };
 const named = (levels) => Object.values(levels).join(" with ");
 const times = (ratio) => number(Number(ratio.toPrecision(2)));
 
 function what(alarm) {
   const beside = alarm.beside === null ? "" : ` with ${named(alarm.beside)}`;
-  const levels = `${alarm.side} ${alarm.first} against ${alarm.second}${beside}`;
+  const levels = `${alarm.factor} ${alarm.first} against ${alarm.second}${beside}`;
   if (alarm.before === null || alarm.after === null) return `Clicks of ${levels} changed: ${alarm.first} was proven to be better, and then ${alarm.second}.`;
   const each = (ratio, when) => `${times(ratio)} clicks for each of the other ${when}`;
   if (alarm.what === "change") return `Clicks of ${levels} changed: ${each(alarm.before, "before")}, ${times(alarm.after)} since.`;
@@ -27,9 +27,9 @@ function entry(alarm) {
   return element("li", {}, element("strong", {}, time, ` \u2013 ${DID[alarm.did]}. `), what(alarm), ...cost(alarm), until);
 }
 
-function beforeRow(side, line) {
-  const rate = line.earlier_outcomes ? percent(line.earlier_clicks / line.earlier_outcomes) : "\u2013";
-  return element("tr", {}, element("th", { scope: "row" }, line.name), ...[side, number(line.earlier_outcomes), number(line.earlier_clicks), rate]
+function beforeRow(factor, level) {
+  const rate = level.earlier_outcomes ? percent(level.earlier_clicks / level.earlier_outcomes) : "\u2013";
+  return element("tr", {}, element("th", { scope: "row" }, level.name), ...[factor, number(level.earlier_outcomes), number(level.earlier_clicks), rate]
     .map((text) => element("td", {}, text)));
 }
 
@@ -37,8 +37,7 @@ function beforeRow(side, line) {
 export function showAlarms(report) {
   $("alarms-section").hidden = report.alarms.length === 0;
   $("alarms").replaceChildren(...[...report.alarms].reverse().map(entry));
-  const sides = report.factors ? report.factors.map(({ name, levels }) => [name, levels]) : [["row", report.rows], ["column", report.cols]];
-  const rows = sides.flatMap(([side, lines]) => lines.filter((line) => line.earlier_outcomes).map((line) => beforeRow(side, line)));
+  const rows = report.factors.flatMap(({ name, levels }) => levels.filter((level) => level.earlier_outcomes).map((level) => beforeRow(name, level)));
   $("earlier").hidden = rows.length === 0;
   const head = ["level", "of", "outcomes", "clicks", "click rate"].map((text) => element("th", { scope: "col" }, text));
   $("earlier-table").replaceChildren(element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows));

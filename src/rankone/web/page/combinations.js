@@ -1,8 +1,8 @@
-// Experiments with other than two factors: a table a factor, the combinations as a table that can be sorted and searched, and
+// A table a factor, the combinations of other than two factors as a table that can be sorted and searched, and
 // which levels of two factors seem to act together.
 
-import { $, counted, element, label, number, percent, shortPercent } from "./dom.js";
-import { lineTable } from "./tables.js";
+import { $, counted, element, label, living, number, percent, shortPercent } from "./dom.js";
+import { levelTable } from "./tables.js";
 
 const MANY = 50; // combinations from which on they can be searched
 const FEW = 25; // combinations shown until all are asked for
@@ -14,16 +14,16 @@ export function showFactors(holder, view) {
   const { factors } = view.report;
   const tables = factors.map((factor, place) => {
     const table = holder.querySelector(`#factor-${place}`) ?? element("table", { class: "lines", id: `factor-${place}` });
-    lineTable(table, factor.name, factor.levels, null, view.report, factor.best);
+    levelTable(table, factor, view.left?.[factor.name], view.report);
     return table.parentElement ?? element("div", { class: "scroll" }, table);
   });
   if (holder.children.length !== tables.length || tables.some((table, place) => holder.children[place] !== table)) holder.replaceChildren(...tables);
 }
 
 function lines(view) {
-  const { factors, combinations } = view;
+  const { combinations, report: { factors } } = view;
   return combinations.rows.map((row) => {
-    const names = factors.map((factor, place) => factor.levels[row[place]]);
+    const names = factors.map((factor, place) => factor.levels[row[place]].name);
     const [decisions, outcomes, clicks] = row.slice(factors.length);
     return { names, values: [...names, decisions, clicks, outcomes ? clicks / outcomes : -1], outcomes };
   });
@@ -33,12 +33,12 @@ function head(title, column) {
   const mark = order.column === column ? (order.down ? " ▾" : " ▴") : "";
   const button = element("button", { type: "button" }, title + mark);
   button.addEventListener("click", () => {
-    order = { column, down: order.column === column ? !order.down : typeof column === "number" && column >= last.factors.length };
+    order = { column, down: order.column === column ? !order.down : typeof column === "number" && column >= last.report.factors.length };
     showCombinations(last);
     $("combinations").querySelectorAll("thead button")[column]?.focus();
   });
   const sorted = order.column === column ? (order.down ? "descending" : "ascending") : "none";
-  return element("th", { scope: "col", "aria-sort": sorted, class: column < last.factors.length ? "name" : "" }, button);
+  return element("th", { scope: "col", "aria-sort": sorted, class: column < last.report.factors.length ? "name" : "" }, button);
 }
 
 // Why a combination is shown to nobody any more, beside each of its levels; empty texts: it may be.
@@ -53,8 +53,9 @@ function whyGone(line, report) {
 const compare = (one, other) => (typeof one === "number" ? one - other : one.localeCompare(other, undefined, { numeric: true }));
 
 export function showCombinations(view) {
-  last = { ...view, factors: view.factors ?? [] };
-  const { factors, combinations, report } = last;
+  last = view;
+  const { combinations, report } = view;
+  const { factors } = report;
   const wanted = $("combinations-search").value.trim().toLowerCase();
   $("combinations-search").hidden = combinations.n_shown <= MANY;
   let found = lines(last);
@@ -63,14 +64,14 @@ export function showCombinations(view) {
     found.sort((one, other) => compare(one.values[order.column], other.values[order.column]) * (order.down ? -1 : 1));
   }
   const cut = combinations.rows.length < combinations.n_shown ? ` The busiest ${number(combinations.rows.length)} are listed.` : "";
-  const sizes = factors.map((factor) => factor.living).join(" x ");
+  const sizes = factors.map((factor) => living(factor).length).join(" x ");
   const past = combinations.n_retired ? `, and ${number(combinations.n_retired)} with levels that were retired` : "";
   $("combinations-note").textContent = `${sizes} = ${number(combinations.total)} combinations, ${number(combinations.n_shown - combinations.n_retired)} of them shown so far${past}.${cut}`
     + (wanted ? ` ${number(found.length)} of those listed fit.` : "");
   const counts = counted(report);
   const best = report.factors.map((factor) => factor.best).join("\u0000");
   const rows = (all ? found : found.slice(0, FEW)).map((line) => {
-    const leads = line.names.join("\u0000") === best && line.outcomes > 0;
+    const leads = report.leads && line.names.join("\u0000") === best;
     const [decisions, clicks, rate] = line.values.slice(factors.length);
     const gone = whyGone(line, report);
     const name = (text, place) => [label(leads && !place ? `★ ${text}` : text), ...(gone[place] ? [" ", element("small", {}, gone[place])] : [])];
@@ -90,29 +91,3 @@ export function showCombinations(view) {
 }
 
 $("combinations-search").addEventListener("input", () => last && showCombinations(last));
-
-// A level with its factor, unless its own name says it: "image 2" and not "image image 2".
-const called = (factor, level) => (level.startsWith(`${factor} `) ? level : `${factor} ${level}`);
-const told = (p) => (p < 0.001 ? "p < 0.001" : `p = ${Number(p.toPrecision(2))}`);
-
-export function showInteractions(view) {
-  const found = view.report.interactions;
-  const sure = found.filter((each) => each.p < 0.05);
-  $("interactions-note").textContent = (sure.length
-    ? "Levels in bold are clicked together more often than the product of their factors says: the product model may not hold, and with it the verdict. "
-    : "No two levels differ from the product of their factors by more than chance allows. ")
-    + "p-values are for all comparisons together at one look, whatever the click rate of the whole site does, if each level keeps its ratio to "
-    + `the others at all times and outcomes of all levels come back alike${view.report.window ? "" : " and equally soon"}: a hint, not a verdict. `
-    + "rankone check-rank1 tests every two factors.";
-  const more = $("interactions-more"); // what chance allows is folded away, until somebody looks
-  if (more.dataset.sure !== String(sure.length > 0)) {
-    more.dataset.sure = String(sure.length > 0);
-    more.open = sure.length > 0;
-  }
-  $("interactions").replaceChildren(...found.map((each) => {
-    const [[one, first], [two, second]] = Object.entries(each.levels);
-    const more = each.times < 2 ? `${shortPercent(each.times - 1)} more clicks` : `${each.times.toFixed(1)} times as many clicks`;
-    return element("li", { class: each.p < 0.05 ? "sure" : "" }, `${called(one, first)} with ${called(two, second)}: ${more} for each click on `
-      + `${called(one, each.other)} ${each.times < 2 ? "than" : "as"} with other levels of ${two} (${told(each.p)})`);
-  }));
-}

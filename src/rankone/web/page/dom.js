@@ -29,8 +29,11 @@ export function duration(seconds) {
 
 // Decisions that the tables count: those since all was begun anew, if it was.
 export function counted(report) {
-  return (report.factors?.[0].levels ?? report.rows).reduce((sum, level) => sum + level.decisions, 0);
+  return report.factors[0].levels.reduce((sum, level) => sum + level.decisions, 0);
 }
+
+// The names of a factor's levels that are not retired.
+export const living = (factor) => factor.levels.filter((level) => level.live).map((level) => level.name);
 
 // For narrow cells.
 export function shortPercent(value) {

@@ -1,6 +1,6 @@
 // What an operator may do from the page: only with a token of scope admin, and never without a second click.
 
-import { $, element } from "./dom.js";
+import { $, element, living } from "./dom.js";
 import { createForm } from "./manage_create.js";
 import { tokenParts } from "./manage_tokens.js";
 
@@ -59,9 +59,6 @@ export function act(title, note, fields, button, plan) {
 
 const path = (what) => `v1/experiments/${encodeURIComponent(now.report.name)}/${what}`;
 const given = (data, names) => Object.fromEntries(names.map((name) => [name, data.get(name).trim()]).filter(([, text]) => text));
-// Of rows and columns a report names no factors.
-const factorsOf = (report) => report.factors ?? [{ name: "row", levels: report.rows }, { name: "col", levels: report.cols }];
-const living = (factor) => factor.levels.filter((level) => level.live).map((level) => level.name);
 
 const levelChoices = (factors, first) => factors.map((factor) => field(factor.name, select(`level ${factor.name}`, [first, ...living(factor)])));
 // A level may be called as the first choice is: what was chosen is told by its place.
@@ -78,10 +75,10 @@ function stopForm() {
       carryOut: () => api.send(path("resume")).then(() => "it experiments again"),
     }));
   }
-  const choices = levelChoices(factorsOf(report), LEADING);
+  const choices = levelChoices(report.factors, LEADING);
   return act("Stop", "From then on every visitor sees one combination.", [...choices, field("Why", input("why", { maxlength: "256", value: "by hand", required: "" }))],
     "Stop…", (data) => {
-      const chosen = chosenLevels(factorsOf(report), choices);
+      const chosen = chosenLevels(report.factors, choices);
       const what = chosen.length ? levelsText(chosen) : "what leads";
       return {
         sentence: `Stop '${name}', and show every visitor ${what}?`, yes: "Yes, stop",
@@ -93,12 +90,12 @@ function stopForm() {
 function levelForms() {
   const { report } = now;
   const add = act("Add a level", "What is known of the others stays known.", [
-    field("Factor", select("factor", factorsOf(report).map((factor) => factor.name))), field("Name", input("name", { maxlength: "256", required: "" })),
+    field("Factor", select("factor", report.factors.map((factor) => factor.name))), field("Name", input("name", { maxlength: "256", required: "" })),
   ], "Add…", (data) => ({
     sentence: `Show ${data.get("factor")} '${data.get("name")}' to visitors of '${report.name}' from now on?`, yes: "Yes, add it",
     carryOut: () => api.send(path("levels/add"), { factor: data.get("factor"), name: data.get("name") }).then(() => "added"),
   }));
-  const all = factorsOf(report).flatMap((factor) => living(factor).map((level) => [factor.name, level]));
+  const all = report.factors.flatMap((factor) => living(factor).map((level) => [factor.name, level]));
   const chooser = element("select", { name: "level" }, ...all.map(([factor, level], place) => element("option", { value: place }, `${factor}: ${level}`)));
   const retire = act("Retire a level", "It is never shown again; what was shown before is still told.", [field("Level", chooser)],
     "Retire…", (data) => {
@@ -114,7 +111,7 @@ function levelForms() {
 // What is never shown together, and what may be again.
 function togetherForms() {
   const { report } = now;
-  const factors = factorsOf(report);
+  const { factors } = report;
   if (factors.length < 2) return [];
   const choices = levelChoices(factors, ANY);
   const forbid = act("Never show together", "Levels of two factors or more; each stays in the race with what is left.", choices, "Forbid…", () => {
@@ -171,7 +168,7 @@ export async function showManage(view, identity, names) {
   $("manage").hidden = false;
   if (!$("manage-details").open) return;
   const { name, stopped } = view?.report ?? { name: null }; // there may be no experiment yet
-  const factors = view ? factorsOf(view.report) : [];
+  const factors = view ? view.report.factors : [];
   const wanted = JSON.stringify([name, stopped, factors.map((factor) => [factor.name, living(factor)]), view?.report.forbidden, who, names]);
   if (wanted === drawn) return;
   if (drawn && JSON.parse(drawn)[0] !== name) { // nobody can show a new token again: that stays
@@ -181,7 +178,7 @@ export async function showManage(view, identity, names) {
   const parts = view && mayAdmin(name) ? [stopForm(), ...levelForms(), ...togetherForms(), excludeForm()] : [];
   if (who.scopes.includes("admin")) {
     const [make, list] = tokenParts(api, who, names);
-    parts.push(make, createForm(api), list); // what is wide comes last
+    parts.push(make, await createForm(api), list); // what is wide comes last
   }
   const note = "This token may look only: one with the scope admin may change experiments here.";
   $("manage-parts").replaceChildren(...(parts.length ? parts : [element("p", { class: "note" }, note)]));

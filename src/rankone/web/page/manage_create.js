@@ -1,10 +1,46 @@
-// A new experiment from the page: any number of factors, each with its levels.
+// A new experiment from the page: any number of factors, each with its levels, and whatever settings the service declares.
 
 import { element } from "./dom.js";
 import { act, field, input, select } from "./manage.js";
 
 const MOST = 20; // factors, as the service has it
 const lines = (text) => text.split("\n").map((line) => line.trim()).filter(Boolean);
+const FIRST = { window: 600 }; // what a page wants that is not told of silence
+
+// A name in each line, and what belongs to it behind an equals sign, if anything does.
+const byName = (text, value) => Object.fromEntries(lines(text).map((line) => line.split(/=(.*)/s)).map(([name, rest]) => [name.trim(), value(rest)]));
+
+// For each kind of setting: the field of a form, and what its text says. Settings whose field is empty are left out.
+const text = (each) => element("textarea", { name: each.path, rows: "2" });
+const digits = (each) => input(each.path, { type: "number", min: each.low, max: each.high, step: each.kind === "whole" ? "1" : "any" });
+const KINDS = {
+  number: [digits, Number],
+  whole: [digits, Number],
+  choice: [(each) => select(each.path, each.default === null ? ["", ...each.choices] : each.choices), String],
+  flag: [(each) => input(each.path, { type: "checkbox" }), () => true],
+  policy: [(each) => input(each.path, { maxlength: "256" }), String],
+  combination: [text, (given) => byName(given, (level) => (level ?? "").trim())],
+  attributes: [text, (given) => byName(given, (levels) => levels === undefined ? null : levels.split(",").map((level) => level.trim()))],
+};
+const EXAMPLES = { combination: "headline = A", attributes: "device = phone, desktop" };
+
+function settingField(setting) {
+  const made = KINDS[setting.kind][0](setting);
+  made.setAttribute("placeholder", EXAMPLES[setting.kind] ?? setting.default ?? "");
+  if (setting.name in FIRST) made.setAttribute("value", FIRST[setting.name]);
+  made.querySelector?.(`option[value="${setting.default}"]`)?.setAttribute("selected", "");
+  return field(setting.label, made, { title: setting.help, ...(made.tagName === "TEXTAREA" && { class: "whole" }) });
+}
+
+// What the fields of a form say, as the service takes it: settings of a group together.
+function chosenSettings(settings, data) {
+  const found = {};
+  for (const { name, group, path, kind } of settings) {
+    const text = (data.get(path) ?? "").trim();
+    if (text) (group ? found[group] ??= {} : found)[name] = KINDS[kind][1](text);
+  }
+  return found;
+}
 
 // The factors of a form: two at first, as for rows and columns; a button adds one, another takes it away.
 function factorFields() {
@@ -37,15 +73,13 @@ function factorFields() {
   return { all, begin };
 }
 
-export function createForm(api) {
+export async function createForm(api) {
+  const { settings } = await api.get("v1/settings");
   const { all, begin } = factorFields();
+  const [alone, grouped] = [settings.filter((each) => !each.group), settings.filter((each) => each.group)];
+  const more = element("details", { class: "whole" }, element("summary", {}, "More settings"), element("div", { class: "fields" }, ...grouped.map(settingField)));
   const form = act("New experiment", "Any number of factors: what a visitor sees is one level of each.", [
-    field("Name", input("name", { maxlength: "256", required: "" }), { class: "whole" }), all,
-    field("Window, seconds (empty: none)", input("window", { type: "number", min: "1", step: "any", value: "600" })),
-    field("Goal", select("goal", ["both", "earn", "decide"])),
-    field("When levels change against each other", select("on_change", ["tell", "restart", "ignore"])),
-    field("When levels are no product", select("on_misfit", ["tell", "insure", "ignore"])),
-    field("Each segment for itself", input("per_segment", { type: "checkbox" })),
+    field("Name", input("name", { maxlength: "256", required: "" }), { class: "whole" }), all, ...alone.map(settingField), more,
   ], "Create…", (data) => {
     const name = data.get("name").trim();
     const levels = data.getAll("levels").map(lines);
@@ -54,12 +88,10 @@ export function createForm(api) {
     if (twice !== undefined) throw new Error(`Give each factor a name of its own: two are called '${twice}'.`);
     const sizes = levels.map((each) => each.length);
     const product = sizes.length > 1 ? ` (${sizes.join(" times ")})` : "";
-    const window = data.get("window") ? Number(data.get("window")) : null;
     const factors = Object.fromEntries(names.map((each, place) => [each, levels[place]]));
-    const more = { on_change: data.get("on_change"), on_misfit: data.get("on_misfit"), per_segment: data.has("per_segment") };
     return {
-      sentence: `Create '${name}' with ${sizes.reduce((one, other) => one * other, 1)} combinations${product}? Its name, goal and window stay as they are.`, yes: "Yes, create it",
-      carryOut: () => api.send("v1/experiments", { name, factors, window, goal: data.get("goal"), ...more }).then(() => "it is there"),
+      sentence: `Create '${name}' with ${sizes.reduce((one, other) => one * other, 1)} combinations${product}? Its name and settings stay as they are.`, yes: "Yes, create it",
+      carryOut: () => api.send("v1/experiments", { name, factors, ...chosenSettings(settings, data) }).then(() => "it is there"),
     };
   });
   form.classList.add("wide-form");

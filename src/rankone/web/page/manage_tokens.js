@@ -3,7 +3,7 @@
 import { element } from "./dom.js";
 import { act, field, input, select, sure } from "./manage.js";
 
-const SCOPES = ["ask", "tell", "read", "admin"];
+const SCOPES = ["ask", "tell", "read", "admin", "sign"];
 
 function state(token) {
   if (token.revoked !== null) return token.revoked_by ? `revoked by ${token.revoked_by}` : "revoked";

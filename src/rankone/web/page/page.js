@@ -69,10 +69,10 @@ function chooserButton(name) {
 }
 
 const CREATE_COMMAND = `rankone create rankone.db homepage --window 600 \\
-    --row "headline A" --row "headline B" --col "image 1" --col "image 2"`;
+    --factor "headline=A,B" --factor "image=1,2"`;
 
 function createRequest() {
-  const settings = { name: "homepage", rows: ["headline A", "headline B"], cols: ["image 1", "image 2"], window: 600 };
+  const settings = { name: "homepage", factors: { headline: ["A", "B"], image: ["1", "2"] }, window: 600 };
   const bearer = token ? "    -H 'Authorization: Bearer rk_...' \\\n" : ""; // the one shown here may only read
   return `curl -X POST ${new URL("v1/experiments", document.baseURI)} \\\n${bearer}`
     + `    -H 'Content-Type: application/json' -d '${JSON.stringify(settings)}'`;

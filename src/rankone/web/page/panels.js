@@ -1,12 +1,12 @@
 // What the page says of one experiment: puts a view, as the service gives it, in place.
 
 import { rateChart, trafficChart } from "./charts.js";
-import { showCombinations, showFactors, showInteractions } from "./combinations.js";
-import { $, counted, duration, element, number, percent, plural, shortPercent } from "./dom.js";
+import { showCombinations, showFactors } from "./combinations.js";
+import { $, counted, duration, element, living, number, percent, plural, shortPercent } from "./dom.js";
 import { showAlarms } from "./alarms.js";
 import { raceNote, showVerdict, verdictFigures } from "./verdict.js";
 import { showSegments } from "./segments.js";
-import { heatMap, lineTable } from "./tables.js";
+import { heatMap } from "./tables.js";
 
 const BARS = 48; // steps of the traffic chart, at most
 
@@ -17,9 +17,8 @@ function showLabels(view) {
   const labels = [element("span", { class: "mark" }, `policy ${report.policy}`)];
   if (report.goal) labels.unshift(element("span", { class: "mark" }, GOALS[report.goal] ?? `goal ${report.goal}`));
   if (report.margin) labels.push(element("span", { class: "mark" }, `good enough within ${shortPercent(report.margin)}`));
-  const held = report.control_levels ? Object.values(report.control_levels).join(", ") : `${report.control_row} with ${report.control_col}`;
-  if (report.control_levels || report.control_row !== null) {
-    const control = `control ${held}, ${shortPercent(report.control_share)} of decisions`;
+  if (report.control) {
+    const control = `control ${Object.values(report.control).join(", ")}, ${shortPercent(report.control_share)} of decisions`;
     labels.push(element("span", { class: "mark" }, control));
   }
   if (!report.policy_known) labels.push(element("span", { class: "mark warn" }, "policy not known here"));
@@ -28,7 +27,7 @@ function showLabels(view) {
     const what = all ? "all traffic is simulated" : `${number(view.simulated)} of ${plural(report.decisions, "decision")} are simulated`;
     labels.push(element("span", { class: "mark warn" }, what));
   }
-  if (view.window) labels.push(element("span", { class: "mark" }, `silence means no click after ${duration(view.window)}`));
+  if (report.window) labels.push(element("span", { class: "mark" }, `silence means no click after ${duration(report.window)}`));
   if (report.stopped) labels.push(element("span", { class: "mark warn" }, `stopped: ${report.stopped}`));
   for (const era of report.eras.slice(1).slice(-3)) labels.push(element("span", { class: "mark" }, era));
   $("labels").replaceChildren(...labels);
@@ -58,11 +57,8 @@ function now(timeline) {
   return `${number(Math.round(perSecond * span))} ${called} now`;
 }
 
-const living = (lines) => lines.filter((line) => line.live).length;
-
-function survivors(view) {
-  const { report, rows_left: rows, cols_left: cols } = view;
-  return `${rows.length} of ${plural(living(report.rows), "row")} and ${cols.length} of ${plural(living(report.cols), "column")}`;
+function survivors({ report, left }) {
+  return report.factors.map((factor) => `${left[factor.name].length} of ${plural(living(factor).length, "level")} of ${factor.name}`).join(" and ");
 }
 
 function showFigures(view) {
@@ -70,18 +66,16 @@ function showFigures(view) {
   const counts = report.outcomes;
   const known = counts.clicked + counts.not_clicked + counts.expired;
   const since = report.alarms.some(({ did }) => did === "restart") ? "since all was begun anew" : "";
-  const times = view.uniform_rate ? `about ${(view.click_rate / view.uniform_rate).toFixed(1)} × the uniform split` : "";
+  const times = view.uniform_rate ? `about ${(view.click_rate / view.uniform_rate).toFixed(1)} × the equal split` : "";
   const lift = [times, since].filter(Boolean).join(", ") || "over all outcomes";
-  const unknown = known ? `needs 100 outcomes of every ${view.heat ? "row and column" : "level"}` : "nothing to compare yet";
-  const even = view.uniform_rate === null ? unknown
-    : view.heat ? "estimated rate, all pairs shown equally"
-      : `estimated rate of an even test of all combinations: about ${number(Math.round(report.even_clicks))} clicks ${since || "by now"}`;
+  const even = view.uniform_rate !== null ? `estimated, all combinations shown equally: about ${number(Math.round(report.even_clicks))} clicks ${since || "by now"}`
+    : known ? "needs 100 outcomes of every level" : "nothing to compare yet";
   const figures = [
     ...verdictFigures(report).map((found) => figure(...found)),
     figure("Decisions", number(report.decisions), now(timeline)),
     figure("Clicks", number(counts.clicked), `of ${plural(known, "outcome")}`),
     figure("Click rate", percent(view.click_rate), known ? lift : "no outcomes yet"),
-    figure(view.heat ? "Uniform split" : "Even test", percent(view.uniform_rate), even),
+    figure("Equal split", percent(view.uniform_rate), even),
     figure("Open decisions", number(counts.open), counts.held ? `${plural(counts.held, "outcome")} held` : "wait for an outcome"),
     figure("Not learned", number(counts.late + counts.void), `${number(counts.late)} late, ${number(counts.void)} void`),
   ];
@@ -126,7 +120,7 @@ async function showCharts(view) {
   const alarms = view.report.alarms.map(({ at }) => ({ at: at * 1000 }));
   const marked = alarms.length ? ` Dotted: ${alarms.length === 1 ? "an alarm" : "alarms"}.` : "";
   $("rate-chart").hidden = !found.length;
-  const dashed = view.uniform_rate === null ? "" : ` Dashed: the uniform split, estimated at ${percent(view.uniform_rate)}.`;
+  const dashed = view.uniform_rate === null ? "" : ` Dashed: the equal split, estimated at ${percent(view.uniform_rate)}.`;
   $("rate-note").textContent = found.length
     ? `Each dot is ${number(Math.min(...found.map((dot) => dot.outcomes)))} outcomes or more.${dashed}${marked}`
     : "Too few outcomes yet: the first dot needs 20.";
@@ -141,37 +135,26 @@ async function showCharts(view) {
   }
 }
 
-function showPairs(view) {
+function showMaps(view) {
   const { heat, report } = view;
-  const part = heat.rows.length < heat.n_rows || heat.cols.length < heat.n_cols;
-  const all = `${plural(heat.n_rows, "row")} x ${plural(heat.n_cols, "column")}`;
-  $("pairs-note").textContent = (part ? `The busiest ${heat.rows.length} x ${heat.cols.length} of ${all}. ` : `${all}. `)
-    + (report.rate === null ? "– means nothing known yet." : "Framed: the leading pair. – means no outcome yet.");
-  $("maps").classList.toggle("stacked", heat.cols.length > 10);
-  heatMap($("rates-map"), "Click rate: clicks per outcome", view, (pair) => pair.outcomes ? pair.clicks / pair.outcomes : null);
+  const sizes = heat.levels.map((levels) => levels.length).join(" x ");
+  const all = report.factors.map((factor) => living(factor).length).join(" x ");
+  $("maps-note").textContent = (sizes === all ? `${all} combinations of ${report.factors.map((factor) => factor.name).join(" and ")}. ` : `The busiest ${sizes} of ${all} combinations. `)
+    + (report.leads ? "Framed: what leads. – means no outcome yet." : "– means nothing known yet.");
+  $("maps").classList.toggle("stacked", heat.levels[1].length > 10);
+  heatMap($("rates-map"), "Click rate: clicks per outcome", view, (cell) => cell.outcomes ? cell.clicks / cell.outcomes : null);
   const counts = counted(report);
   const since = counts < report.decisions ? " since all was begun anew" : "";
-  heatMap($("shares-map"), `Traffic: share of all decisions${since}`, view, (pair) => counts ? pair.decisions / counts : null);
+  heatMap($("shares-map"), `Traffic: share of all decisions${since}`, view, (cell) => counts ? cell.decisions / counts : null);
 }
 
 function showRace(view) {
   const { report } = view;
   const stage = view.stage === null ? "" : `The policy is in stage ${view.stage + 1}: ${survivors(view)} survive. `;
   $("race-note").textContent = stage + raceNote(report);
-  const named = Boolean(report.factors); // factors with names of their own
-  $("race-title").textContent = named ? "Levels compared, factor by factor" : "Rows and columns compared";
-  $("pair-tables").hidden = named;
-  $("factor-tables").hidden = !named;
-  $("interactions-section").hidden = !view.report.interactions.length;
   $("combinations-section").hidden = view.heat !== null;
-  $("pairs-section").hidden = view.heat === null;
-  if (named) {
-    showFactors($("factor-tables"), view);
-  } else {
-    lineTable($("rows"), "row", report.rows, view.rows_left, report, report.best_row);
-    lineTable($("cols"), "column", report.cols, view.cols_left, report, report.best_col);
-  }
-  if (view.report.interactions.length) showInteractions(view);
+  $("maps-section").hidden = view.heat === null;
+  showFactors($("factor-tables"), view);
   if (view.heat === null) showCombinations(view);
 }
 
@@ -182,7 +165,7 @@ export async function show(view) {
   document.title = `${view.report.name} · rankone`;
   showLabels(view);
   showFigures(view);
-  if (view.heat !== null) showPairs(view);
+  if (view.heat !== null) showMaps(view);
   showRace(view);
   showSegments(view.report);
   await showCharts(view);

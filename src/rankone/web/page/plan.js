@@ -3,14 +3,14 @@
 import { $, element, number } from "./dom.js";
 
 const FIELDS = [
-  ["rows", "Rows", "4", "1"], ["cols", "Columns", "5", "1"], ["more", "More factors: levels of each, such as 3, 2", "", "text"], ["rate", "Click rate, %", "3", "any"],
-  ["lift", "Lift of the best pair, %", "10", "any"], ["visitors_a_day", "Visitors a day", "5000", "any"],
+  ["sizes", "Levels of each factor", "4, 5", "text"], ["rate", "Click rate, %", "3", "any"], ["lift", "Lift of the best, %", "10", "any"],
+  ["visitors_a_day", "Visitors a day", "5000", "any"],
   ["margin", "Margin, % (0: none)", "0", "any"],
 ];
 const PERCENT = new Set(["rate", "lift", "margin"]);
 
 function figures(value) {
-  return number(Number(value.toPrecision(value < 10 ? 2 : 3)));
+  return number(Number(value.toPrecision(2)));
 }
 
 // What a way takes, for a cell: "longer" where most rehearsals had no verdict before they gave up.
@@ -32,15 +32,14 @@ function table(plan) {
 // `post` sends the wishes to the service and returns its plan.
 export function offerPlan(post) {
   const inputs = FIELDS.map(([name, title, value, step]) =>
-    element("label", {}, title, element("input", step === "text" ? { name, type: "text", value } : { name, type: "number", value, step, min: "0", required: "" })));
+    element("label", {}, title, element("input", step === "text" ? { name, type: "text", value, required: "" } : { name, type: "number", value, step, min: "0", required: "" })));
   $("plan-fields").replaceChildren(...inputs);
   $("plan-form").addEventListener("submit", async (event) => {
     event.preventDefault();
     const given = new FormData($("plan-form"));
-    const { more, rows, cols, ...wishes } = Object.fromEntries(FIELDS.map(([name]) =>
-      [name, name === "more" ? given.get(name) : Number(given.get(name)) / (PERCENT.has(name) ? 100 : 1)]));
-    const sizes = [rows, cols, ...more.split(/[^0-9]+/).filter(Boolean).map(Number)];
-    Object.assign(wishes, sizes.length > 2 ? { factors: Object.fromEntries(sizes.map((size, place) => [`factor ${place + 1}`, size])) } : { rows, cols });
+    const { sizes, ...wishes } = Object.fromEntries(FIELDS.map(([name]) =>
+      [name, name === "sizes" ? given.get(name).split(/[^0-9]+/).filter(Boolean).map(Number) : Number(given.get(name)) / (PERCENT.has(name) ? 100 : 1)]));
+    wishes.factors = Object.fromEntries(sizes.map((size, index) => [`factor ${index + 1}`, size]));
     $("plan-answer").replaceChildren(element("p", {}, "Rehearsing: some seconds."));
     try {
       const plan = await post("v1/plan", wishes);

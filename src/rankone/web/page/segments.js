@@ -12,10 +12,12 @@ export function showSegments(report) {
   const found = report.segments;
   $("segments-section").hidden = !found;
   if (!found) return;
-  $("segments-note").textContent = `${found.sentence} What looks best is an estimate, drawn towards what all segments have in `
+  const explained = !found.segments.length ? "" : " What looks best is an estimate, drawn towards what all segments have in "
     + "common, with its clicks compared with what leads overall; \u2605 marks what is proven the best in that segment.";
-  const factors = report.factors?.map((factor) => factor.name) ?? ["row", "col"];
-  const titles = [...found.attributes, "visitors", "clicks", "click rate", ...factors.map((factor) => `best ${factor === "col" ? "column" : factor}`)];
+  $("segments-note").textContent = found.sentence + explained;
+  $("segments").hidden = !found.segments.length;
+  const factors = report.factors.map((factor) => factor.name);
+  const titles = [...found.attributes, "visitors", "clicks", "click rate", ...factors.map((factor) => `best ${factor}`)];
   const rows = found.segments.map((segment) => element("tr", {},
     ...found.attributes.map((attribute, place) => element(place ? "td" : "th", place ? {} : { scope: "row" }, label(segment.attributes[attribute]))),
     element("td", {}, number(segment.decisions)),
@@ -23,6 +25,7 @@ export function showSegments(report) {
     element("td", {}, segment.outcomes ? percent(segment.clicks / segment.outcomes) : "\u2013"),
     ...factors.map((factor) => {
       const name = segment.best[factor];
+      if (name === undefined) return element("td", {}, "\u2013");
       const proven = segment.proven[factor] === name;
       return element("td", { class: proven ? "leads" : "" }, `${proven ? "\u2605 " : ""}${name}${against(segment, factor, name)}`);
     })));

@@ -2,7 +2,7 @@
 // Whatever the service does, the page stays as it was written: nothing is hidden before everything to show is known.
 (() => {
   const script = document.currentScript;
-  let { experiment, token, visitor, segment, within, wait = 300 } = script.dataset;
+  let { experiment, token, visitor, signature, segment, within, wait = 300 } = script.dataset;
   const base = new URL(`v1/experiments/${encodeURIComponent(experiment)}/`, script.src);
   const began = performance.now();
 
@@ -32,11 +32,11 @@
   };
 
   const answered = async (answer) => {
-    const { repeated, decisions: [{ id, levels, row_name: row, col_name: col }] } = await answer.json();
+    const { repeated, decisions: [{ id, levels }] } = await answer.json();
     const late = performance.now() - began > wait;
     if (document.readyState === "loading") await new Promise((go) => addEventListener("DOMContentLoaded", go));
     // What an earlier view may have shown, here or elsewhere, is not voided: only what was not clicked would go missing.
-    if (late || !show(levels ?? { row, col })) return repeated || beacon({ id, void: true });
+    if (late || !show(levels)) return repeated || beacon({ id, void: true });
     const clicked = ({ target }) => {
       const part = target.closest?.("[data-rankone-click]");
       if (!part || (within && !part.closest(within))) return;
@@ -46,5 +46,5 @@
     for (const kind of ["click", "auxclick"]) addEventListener(kind, clicked, true);
   };
 
-  post("visit", JSON.stringify({ token, visitor, segment })).then(answered).catch(() => {});
+  post("visit", JSON.stringify({ token, visitor, signature, segment })).then(answered).catch(() => {});
 })();

@@ -9,7 +9,13 @@ from urllib.parse import unquote
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rankone.web.server import (
+from rankone.web.encoding import encode
+from rankone.web.server.access.origins import allow_origins, checked_origin
+from rankone.web.server.http.problem_json import Problem
+from rankone.web.server.http.responses import Answer
+from rankone.web.server.limits import Limits
+from rankone.web.server.logs import RequestLog
+from rankone.web.server.routes import (
     routes_decisions,
     routes_experiments,
     routes_plan,
@@ -17,14 +23,8 @@ from rankone.web.server import (
     routes_snippet,
     routes_tokens,
 )
-from rankone.web.server.encoding import encode
-from rankone.web.server.limits import Limits
-from rankone.web.server.logs import RequestLog
-from rankone.web.server.openapi import describe
-from rankone.web.server.operations import Endpoint, Operation, note_request
-from rankone.web.server.origins import allow_origins, checked_origin
-from rankone.web.server.problem_json import Problem
-from rankone.web.server.responses import Answer
+from rankone.web.server.routes.openapi import describe
+from rankone.web.server.routes.operations import Endpoint, Operation, note_request
 from rankone.web.server.service import Service
 
 OPERATIONS = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from rankone.serving.messages import MAX_BATCH
-from rankone.serving.names import MAX_LEVELS, MAX_NAME
+from rankone.live.messages import MAX_BATCH
+from rankone.live.names import MAX_LEVELS, MAX_NAME
 
 
 def _limit(default: int, what: str, answer: str) -> Any:
@@ -35,10 +35,9 @@ class Limits:
     body_seconds: int = _limit(30, "seconds that a body may take to arrive", "408")
     batch: int = _limit(MAX_BATCH, "decisions of one ask, outcomes of one tell", "422")
     name_length: int = _limit(MAX_NAME, "characters of a name, a label, a source or an Idempotency-Key", "422")
-    lines: int = _limit(MAX_LEVELS, "rows of an experiment, and columns", "422")
-    pairs: int = _limit(500_000, "pairs, rows x columns, of an experiment", "422")
-    all_pairs: int = _limit(500_000, "pairs of all experiments together", "422")
-    max_open: int = _limit(1_000_000, "what an experiment's own max_open may be", "422")
+    levels: int = _limit(MAX_LEVELS, "levels of a factor", "422")
+    combinations: int = _limit(250_000, "combinations of levels of an experiment", "422")
+    max_open: int = _limit(100_000, "what an experiment's own max_open may be", "422")
     open_decisions: int = _limit(100_000, "open decisions where the experiment's max_open does not say", "429")
     experiments: int = _limit(1_000, "experiments of a database", "422")
     decisions_per_second: int = _limit(
@@ -48,9 +47,9 @@ class Limits:
     looks: int = _limit(2, "reports, views, lists and metrics that are made at once, over all experiments", "waits")
     exports: int = _limit(2, "exports at the same time", "429")
     export_mebibytes: int = _limit(1_024, "MiB of memory of an export, which is a process of its own", "503")
-    export_seconds: int = _limit(600, "seconds until an export or a plan is made", "503")
+    export_seconds: int = _limit(600, "seconds until an export, a plan or an exclusion is made", "503")
     plans: int = _limit(1, "plans at the same time; each is a process of its own", "429")
-    plan_lines: int = _limit(64, "levels of all factors of a plan together", "422")
+    plan_levels: int = _limit(64, "levels of all factors of a plan together", "422")
 
     def markdown(self) -> str:
         """Return the limits as a Markdown table.

@@ -10,8 +10,8 @@ import stat
 from pathlib import Path
 
 from rankone.errors import InputError, StorageError
-from rankone.serving import Database
-from rankone.serving.storage import shown
+from rankone.live import Database
+from rankone.live.storage import shown
 from rankone.specs import amount
 
 _EVERYWHERE = (str(ipaddress.IPv4Address(0)), str(ipaddress.IPv6Address(0)))

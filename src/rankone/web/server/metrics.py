@@ -21,11 +21,11 @@ from prometheus_client.registry import Collector
 
 from rankone import __version__
 from rankone.errors import Contradiction, UnknownDecision
-from rankone.serving.comparing import shortfalls
-from rankone.serving.fold import Fold
-from rankone.serving.make_report import exploring, outcome_counts, survivors
-from rankone.serving.messages import Outcome
-from rankone.serving.verdict import verdict_of
+from rankone.live.fold.fold import Fold
+from rankone.live.messages import Outcome
+from rankone.live.report.comparing import shortfalls
+from rankone.live.report.make_report import exploring, outcome_counts, survivors
+from rankone.live.verdict.verdict import verdict_of
 
 _PROCESS = ProcessCollector(registry=None)
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -108,16 +108,16 @@ class Meters:
 
 def figures(fold: Fold) -> dict[str, Any]:
     """Return the figures of an experiment."""
-    rows_left, cols_left, stage = survivors(fold)
+    left, stage = survivors(fold)
     found = {"decisions": fold.decisions, "fillers": fold.fillers, "events": fold.seq, "outcomes": outcome_counts(fold)}
     if stage is not None:
         found["stage"] = stage
-    if rows_left is not None and cols_left is not None:
-        found |= {"rows_left": len(rows_left), "cols_left": len(cols_left)}
-    state = verdict_of(fold)
-    decided = min(state.doubt, state.enough) <= fold.weighing.error
-    found |= {"doubt": state.doubt, "decided": int(decided), "exploring": exploring(fold)}
-    return found | {"shortfalls": len(shortfalls(fold))}
+    if left is not None:
+        found["left"] = {factor: len(names) for factor, names in left.items()}
+    state, short = verdict_of(fold), len(shortfalls(fold))
+    decided = not short and min(state.doubt, state.enough) <= fold.weighing.error
+    found |= {"doubt": 1.0 if short else state.doubt, "decided": int(decided), "exploring": exploring(fold)}
+    return found | {"shortfalls": short}
 
 
 _FIGURES: dict[str, tuple[type[CounterMetricFamily] | type[GaugeMetricFamily], str, str]] = {
@@ -125,15 +125,13 @@ _FIGURES: dict[str, tuple[type[CounterMetricFamily] | type[GaugeMetricFamily], s
     "fillers": (CounterMetricFamily, "rankone_fillers", "decisions the policy does not learn from"),
     "events": (CounterMetricFamily, "rankone_journal_events", "events in the journal"),
     "stage": (GaugeMetricFamily, "rankone_stage", "stage of an elimination policy, from 0"),
-    "rows_left": (GaugeMetricFamily, "rankone_rows_left", "rows an elimination policy still has"),
-    "cols_left": (GaugeMetricFamily, "rankone_cols_left", "columns an elimination policy still has"),
-    "doubt": (GaugeMetricFamily, "rankone_doubt", "probability at most that the leading pair is not the best"),
+    "doubt": (GaugeMetricFamily, "rankone_doubt", "probability at most that what leads is not the best"),
     "decided": (GaugeMetricFamily, "rankone_decided", "1 if there is a verdict at the experiment's error rate"),
     "exploring": (GaugeMetricFamily, "rankone_exploring", "share of decisions that explore now"),
     "shortfalls": (
         GaugeMetricFamily,
         "rankone_sample_ratio_mismatches",
-        "rows and columns of which fewer outcomes came back than they were chosen",
+        "levels of which fewer outcomes came back than they were chosen, or more clicks came too late",
     ),
 }
 _WAITING = {"open": "decisions that wait for an outcome", "held": "outcomes that wait for a window's end"}
@@ -153,6 +151,13 @@ def experiment_families(all_figures: Mapping[str, dict[str, Any]]) -> Iterator[M
             if kind not in _WAITING:
                 outcomes.add_metric((experiment, kind), count)
     yield outcomes
+    left = GaugeMetricFamily(
+        "rankone_levels_left", "levels an elimination policy still has", labels=("experiment", "factor")
+    )
+    for experiment, found in all_figures.items():
+        for factor, count in found.get("left", {}).items():
+            left.add_metric((experiment, factor), count)
+    yield left
     for kind, text in _WAITING.items():
         waiting = GaugeMetricFamily(f"rankone_{kind}_decisions", text, labels=("experiment",))
         for experiment, found in all_figures.items():
@@ -171,7 +176,7 @@ class Figures(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield every figure."""
         yield from experiment_families(self._found)
-        damage = GaugeMetricFamily("rankone_damaged", "1 if the journal cannot be read", labels=("experiment",))
+        damage = GaugeMetricFamily("rankone_damaged", "1 if the experiment cannot be read", labels=("experiment",))
         for experiment in self._names:
             damage.add_metric((experiment,), int(experiment in self._damaged))
         yield damage

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
-from rankone.serving import Ask, Experiment, Tell, Void
-from rankone.serving.fold import Fold
-from rankone.web.page.dashboard_data import DashboardData
+from rankone.live import Ask, Experiment, Tell, Void
+from rankone.live.fold.fold import Fold
+from rankone.web.dashboard_data import DashboardData, shown
+from rankone.web.server.http.problem_json import Problem
 from rankone.web.server.metrics import Meters
-from rankone.web.server.problem_json import Problem
 from rankone.web.server.single_flight import SingleFlight
 
 Request = Ask | Tell | Void
@@ -22,13 +22,8 @@ Request = Ask | Tell | Void
 _LINGER = 0.6
 _LONGEST = 0.1  # seconds of waiting, however long the last one took
 _CALLS = 3  # threads, at most, that wait for one experiment, beside the one of its groups: others need some too
-_FRESH = 1.0  # seconds after which a change is noticed that nobody is waiting for
+_SMALL = 4_096  # bytes, or figures
 _SHARE = 0.25  # of the time, at most, is spent on reports of one experiment
-
-
-def _stretch(fold: Fold) -> str:
-    """Name the stretch of an experiment over which it has the same to choose from."""
-    return f"{len(fold.eras)}{'' if fold.stopped is None else 's'}"
 
 
 class ServedExperiment:
@@ -44,10 +39,11 @@ class ServedExperiment:
         looking: asyncio.Semaphore,
     ) -> None:
         self.experiment, self.dashboard = experiment, dashboard
-        self.shown = SingleFlight(lambda: self.call(self.dashboard.show))
+        self.shown = SingleFlight(lambda: self.call(self.experiment.look, shown))
         self.report = SingleFlight(lambda: self.call(self.dashboard.report), looking, _SHARE)
         self.view = SingleFlight(lambda: self.call(self.dashboard.view), looking)
-        self.stretch = SingleFlight(lambda: self.call(self.experiment.look, _stretch), fresh=_FRESH)
+        self._kept: dict[Callable[[Fold], Any], tuple[int, Any]] = {}  # what was seen, and the last event then
+        self.rests_until = 0, float("-inf")  # the last event, and until when there is nothing to settle without others
         self._pool, self._meters, self._room = pool, meters, room
         self._waiting: list[tuple[Sequence[Request], asyncio.Future[list[Any]]]] = []
         self._size = 0
@@ -77,6 +73,18 @@ class ServedExperiment:
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+    async def seen(self, at: Callable[[Fold], Any], end: int) -> Any:
+        """Return what `at(fold)` finds, seen before or now, of the experiment whose last event is `end`.
+
+        What is small is kept until something happens: of a thousand experiments most rest, and some not in memory.
+        """
+        last, found = self._kept.get(at, (-1, None))
+        if last != end:
+            found = await self.call(self.experiment.look, at)
+            if len(found) <= _SMALL:
+                self._kept[at] = end, found
+        return found
 
     async def call(self, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
         """Call something that may wait for the database, off the event loop."""

@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankone.errors import InputError, MissingExtra, StorageError
-from rankone.serving import Database
-from rankone.serving.storage import is_file, shown
-from rankone.serving.storage.driver import NotPermitted
-from rankone.serving.warm_up import warm_up_all
-from rankone.web.server.certificates import check_certificate
+from rankone.live import Database
+from rankone.live.commit.warm_up import compile_apart, warm_up_all
+from rankone.live.storage import is_file, shown
+from rankone.live.storage.driver import NotPermitted
+from rankone.web.server.access.certificates import check_certificate
+from rankone.web.server.access.tokens import list_tokens
 from rankone.web.server.limits import Limits
 from rankone.web.server.listening import checked_proxies, checked_root, greeting, inside, listen, listen_at
-from rankone.web.server.tokens import list_tokens
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -52,6 +52,7 @@ def compile_ahead(db: str | Path, say: Callable[[str], None]) -> None:
     known: set[tuple[str, int]] = set()
     with contextlib.suppress(StorageError), Database(db, read_only=True) as database:  # a new one, or one that is away
         known = database.policies()
+    compile_apart(known, say)
     warm_up_all(known, say, log.warning)
 
 
@@ -161,8 +162,8 @@ def make_app(options: ServerOptions) -> ASGIApp:
 def serve(options: ServerOptions, say: Callable[[str], None] = lambda sentence: None) -> None:
     """Serve the experiments of a database over HTTP until the process is told to end; `say` where, to begin with."""
     try:
-        from rankone.web.server.auth import is_loopback
-        from rankone.web.server.connection_limits import make_server
+        from rankone.web.server.access.auth import is_loopback
+        from rankone.web.server.http.connection_limits import make_server
         from rankone.web.server.workers import run_workers
     except ImportError as error:
         raise MissingExtra("rankone serve", "serve") from error

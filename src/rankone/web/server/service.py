@@ -7,6 +7,7 @@ import contextlib
 import functools
 import logging
 import math
+import operator
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
@@ -14,22 +15,22 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rankone.errors import InputError, JournalError, RankoneError, StorageError
-from rankone.serving import Database, Experiment
-from rankone.serving.names import checked_factors
-from rankone.serving.settings import DEFAULT_POLICY, checked_policy, levels_of
-from rankone.serving.warm_up import warm_up, warm_up_all
-from rankone.web.page.dashboard_data import DashboardData
-from rankone.web.server.auth import Authenticator
+from rankone.errors import InputError, RankoneError, StorageError
+from rankone.live import Database, Experiment
+from rankone.live.commit.warm_up import warm_up, warm_up_all
+from rankone.live.opening import checked_policy, checked_settings
+from rankone.live.settings import DEFAULT_POLICY
+from rankone.web.dashboard_data import DashboardData
+from rankone.web.server.access.auth import Authenticator
+from rankone.web.server.access.tokens import Token, list_tokens, write_and_forget
+from rankone.web.server.http.problem_json import Problem
+from rankone.web.server.http.request_body import BodyReader
 from rankone.web.server.limits import Limits
 from rankone.web.server.logs import RequestLog
 from rankone.web.server.metrics import Meters
-from rankone.web.server.problem_json import Problem
 from rankone.web.server.request_batching import ServedExperiment
-from rankone.web.server.request_body import BodyReader
 from rankone.web.server.single_flight import SingleFlight
 from rankone.web.server.subprocess_tasks import run_in_subprocess
-from rankone.web.server.tokens import Token, read_tokens, write_and_forget
 
 T = TypeVar("T")
 log = logging.getLogger("rankone.web")
@@ -74,6 +75,7 @@ class Service:
         self.description = b""  # the OpenAPI document
         self.log: RequestLog | None = None  # of requests, if there is to be one
         self._ticking: asyncio.Task[None] | None = None
+        self._settling: dict[str, asyncio.Task[Any]] = {}  # experiments that a tick looks after, by name
         self._silent_until = float("-inf")
         self._said: dict[str, str] = {}  # what the tick could not do, and what was said of it
 
@@ -90,9 +92,10 @@ class Service:
         if self.log is not None:
             self.log.flush()
         if self._ticking is not None:
-            self._ticking.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._ticking
+            looking_after = [self._ticking, *self._settling.values()]
+            for task in looking_after:
+                task.cancel()
+            await asyncio.gather(*looking_after, return_exceptions=True)
         drained = asyncio.gather(*(served.drain() for served in self._served.values()))
         try:
             await asyncio.wait_for(drained, self.limits.answer_seconds)
@@ -112,6 +115,10 @@ class Service:
         """Return the names of all experiments."""
         return await self.off_loop(self.reader.names)
 
+    async def last_events(self) -> dict[str, int]:
+        """Return the last event of each experiment, by name: who has it knows all that happened."""
+        return await self.off_loop(self.reader.use, operator.methodcaller("last_events"))
+
     async def experiment(self, name: str) -> ServedExperiment:
         """Return an experiment as the service holds it, or raise that there is none."""
         served = self._served.get(name)
@@ -124,19 +131,22 @@ class Service:
 
     async def look_at_all(
         self, names: Sequence[str], look: Callable[[ServedExperiment], Awaitable[T]]
-    ) -> tuple[dict[str, T], dict[str, JournalError]]:
-        """Return what a look at each experiment finds, and the errors of experiments whose journal cannot be read."""
+    ) -> tuple[dict[str, T], dict[str, Exception]]:
+        """Return what a look at each experiment finds, and the errors of those at which it cannot be had."""
         found: dict[str, T] = {}
-        damaged: dict[str, JournalError] = {}
+        damaged: dict[str, Exception] = {}
         async with self.looking:
             for name in names:
                 try:
                     found[name] = await look(await self.experiment(name))
-                except JournalError as error:
+                except (Problem, StorageError, TimeoutError):  # as true of the others
+                    raise
+                except Exception as error:
+                    self._said_once(name, error)
                     damaged[name] = error
         return found, damaged
 
-    async def create(self, name: str, settings: dict[str, Any]) -> tuple[ServedExperiment, bool]:
+    async def create(self, name: str, settings: dict[str, Any], by: str | None) -> tuple[ServedExperiment, bool]:
         """Return an experiment as the service holds it, made if it is new, and whether it is."""
         async with self._growing:  # one after the other, or each finds room and all together do not
             known = await self.names()
@@ -148,30 +158,26 @@ class Service:
             if len(known) >= self.limits.experiments:
                 expected = f"at most {self.limits.experiments} experiments"
                 raise InputError(expected, len(known) + 1, "use another database")
-            rows, cols, factors = checked_factors(settings["rows"], settings["cols"], settings["factors"])
-            sizes = [len(levels) for levels in levels_of(rows or (), cols or (), factors or ()).values()]
-            await self.check_room(sizes, math.prod(sizes))
-            await self.off_loop(warm_up, checked_policy(settings["policy"] or DEFAULT_POLICY, sizes), len(sizes))
-            return await self._open(name, settings), True
+            asked = checked_settings(settings)
+            sizes = [len(levels) for _, levels in asked.get("factors", ())]
+            self.check_room(sizes)
+            if sizes:
+                policy = checked_policy(asked.get("policy", DEFAULT_POLICY), sizes)
+                await self.off_loop(warm_up, policy, len(sizes))
+            return await self._open(name, settings, by), True
 
-    async def check_room(self, sizes: Sequence[int], more: int) -> None:
-        """Refuse an experiment of these sizes, with so many more pairs than there are, if memory would be short."""
-        if math.prod(sizes) > self.limits.pairs:
-            what, parts = ("pairs", "rows or columns") if len(sizes) == 2 else ("combinations", "levels or factors")
-            do = f"use fewer {parts}; retired ones count"
-            raise InputError(f"at most {self.limits.pairs} {what}", math.prod(sizes), do)
-        looks = [served.call(served.experiment.look, lambda fold: fold.pulls.size) for served in self._served.values()]
-        total = more + sum(await asyncio.gather(*looks))
-        if total > self.limits.all_pairs:
-            expected = f"at most {self.limits.all_pairs} pairs in all experiments together"
-            raise InputError(expected, total, "use another database, or a service with other limits")
+    def check_room(self, sizes: Sequence[int]) -> None:
+        """Refuse an experiment of these sizes if memory would be short."""
+        if math.prod(sizes) > self.limits.combinations:
+            do = "use fewer levels or factors; retired ones count"
+            raise InputError(f"at most {self.limits.combinations} combinations", math.prod(sizes), do)
 
-    async def _open(self, name: str, settings: dict[str, Any]) -> ServedExperiment:
+    async def _open(self, name: str, settings: dict[str, Any], by: str | None = None) -> ServedExperiment:
         async with self._opening[name]:
             served = self._served.get(name)
             if served is not None and not settings:
                 return served
-            open_it = functools.partial(Experiment, name, db=self.database, **settings)
+            open_it = functools.partial(Experiment, name, db=self.database.on_behalf_of(by), **settings)
             experiment = await asyncio.get_running_loop().run_in_executor(self._pool, open_it)
             if served is None:
                 dashboard = await self.off_loop(DashboardData, experiment, self.reader)
@@ -189,10 +195,10 @@ class Service:
             log.warning("%s: %s", what, error)
 
     async def _read_something(self) -> None:
-        await self.names()
+        await self.off_loop(self.reader.use, lambda storage: (storage.check_in_place(), storage.names()))
 
     async def _tokens(self) -> list[Token]:
-        return await self.off_loop(read_tokens, self.reader)
+        return await self.off_loop(list_tokens, self.reader)
 
     async def _tick(self) -> None:
         known: list[Token] | None = [] if self._require_token else None  # None: not read yet
@@ -201,13 +207,27 @@ class Service:
                 known = await self._settled("the tokens", self._tokens)
                 if known == []:
                     log.warning(_OPEN)
-            names = await self._settled("the database", self.names) or []
-            for name in names:
-                await self._settled(name, functools.partial(self._settle, name))
+            ends = await self._settled("the database", self.last_events) or {}
+            for name, end in ends.items():
+                served = self._served.get(name)
+                if name in self._settling:
+                    continue
+                if served is None or served.rests_until[0] != end or time.monotonic() >= served.rests_until[1]:
+                    self._settling[name] = asyncio.create_task(self._look_after(name, end))
+                    # One that takes long goes on beside the others.
+                    await asyncio.wait([self._settling[name]], timeout=_TICK)
+                else:
+                    served.dashboard.forget()
             await asyncio.sleep(_TICK)
 
-    async def _settle(self, name: str) -> None:
-        await self.off_loop((await self.experiment(name)).dashboard.settle)
+    async def _look_after(self, name: str, end: int) -> None:
+        await self._settled(name, functools.partial(self._settle, name, end))
+        del self._settling[name]
+
+    async def _settle(self, name: str, end: int) -> None:
+        served = await self.experiment(name)
+        seconds = await self.off_loop(served.dashboard.settle)
+        served.rests_until = end, time.monotonic() + seconds
 
     async def _settled(self, what: str, do: Callable[[], Awaitable[Any]]) -> Any:
         """Do a part of a tick. What is wrong with one experiment holds up no other, and is said once."""
@@ -216,8 +236,11 @@ class Service:
             self._said.pop(what, None)
             return done
         except Exception as error:
-            if self._said.get(what) != str(error):
-                self._said[what] = str(error)
-                known = isinstance(error, (RankoneError, Problem))
-                log.warning("looking after %s: %s", what, error, exc_info=not known)
+            self._said_once(what, error)
             return None
+
+    def _said_once(self, what: str, error: Exception) -> None:
+        if self._said.get(what) != str(error):
+            self._said[what] = str(error)
+            known = isinstance(error, (RankoneError, Problem))
+            log.warning("looking after %s: %s", what, error, exc_info=not known)

@@ -8,6 +8,8 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
+from starlette.types import Receive
+
 T = TypeVar("T")
 
 
@@ -57,6 +59,7 @@ class SingleFlight(Generic[T]):
             finally:
                 now = time.monotonic()
                 self._not_before = now + (now - began) * (1.0 / self._share - 1.0)
+                self._last = None  # what was made is for those who wait: it may be large
 
 
 async def within(seconds: float, work: Awaitable[T]) -> T:
@@ -78,6 +81,32 @@ async def within(seconds: float, work: Awaitable[T]) -> T:
         raise
     finally:
         timer.cancel()
+
+
+async def while_connected(receive: Receive, work: Awaitable[T]) -> T:
+    """Return what comes of `work`, or give it up when the client leaves: ClientLeft."""
+    task, left = asyncio.ensure_future(work), asyncio.create_task(_leaves(receive))
+    try:
+        await asyncio.wait((task, left), return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise ClientLeft
+        return task.result()
+    finally:
+        left.cancel()
+        if not task.done():
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):  # it cleans up
+                await task
+
+
+class ClientLeft(Exception):
+    """Nobody waits for the answer any more."""
+
+
+async def _leaves(receive: Receive) -> None:
+    """Return when the client is gone. What it still sends is not wanted."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def _heard(task: asyncio.Task[T]) -> None:

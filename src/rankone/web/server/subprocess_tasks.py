@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import shutil
 import signal
@@ -18,8 +19,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from rankone.errors import StorageError
+from rankone.child_processes import SAFE_PATH
+from rankone.errors import InputError
+from rankone.web.server.http.problem_json import Problem
 
+log = logging.getLogger("rankone.web")
+_REFUSED = 3  # how a process ends that was asked for what makes no sense
 _ENDING = 5.0  # seconds to clean up
 # Threads take memory each, and those of the service shall have the processors.
 _MODEST = {"POLARS_MAX_THREADS": "2", "OPENBLAS_NUM_THREADS": "1"}
@@ -27,19 +32,27 @@ _MODEST = {"POLARS_MAX_THREADS": "2", "OPENBLAS_NUM_THREADS": "1"}
 
 async def run_in_subprocess(task: str, out: BinaryIO | None = None, **arguments: Any) -> None:
     """Carry out a task of this file in another process; what it writes goes to a file."""
-    pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", __spec__.name, stdin=pipe, stdout=out, stderr=pipe, env={**os.environ, **_MODEST}
-    )
+    command, env = (sys.executable, "-m", __spec__.name), {**os.environ, **_MODEST, **SAFE_PATH}
+    with (
+        tempfile.TemporaryFile() as given
+    ):  # not a pipe: a full one, or one whose reader has ended, holds up the writer
+        given.write(json.dumps({"task": task} | arguments).encode())
+        given.seek(0)
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=given, stdout=out, stderr=asyncio.subprocess.PIPE, env=env
+        )
     try:
-        _, error = await process.communicate(json.dumps({"task": task} | arguments).encode())
+        _, error = await process.communicate()
     except BaseException:  # nobody waits for it any more
         await _end(process)
         raise
+    last = error.decode(errors="replace").strip().rpartition("\n")[2]
+    if process.returncode == _REFUSED:
+        raise InputError(*json.loads(last))
     if process.returncode != 0:
-        last = error.decode(errors="replace").strip().rpartition("\n")[2]
+        log.warning("the process for '%s' failed: %s", task, last or "a sudden end")
         do = f"try again later; `rankone {task}`, on the service's machine, may take as much memory as there is"
-        raise StorageError(f"the process for '{task}' to succeed", last or "a sudden end", do)
+        raise Problem(503, "task-failed", f"the process for '{task}' to succeed", "it failed", do, retry_after=5)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
@@ -59,8 +72,8 @@ def export(db: str, name: str, kind: str, mebibytes: int) -> None:
 
     The file made on the way is in a folder that only this user can open, and is gone with this process.
     """
-    from rankone.serving import Database
-    from rankone.serving.export import write_decisions
+    from rankone.live import Database
+    from rankone.live.operate.export import write_decisions
 
     with contextlib.suppress(ImportError, OSError, ValueError):  # not every system has such a limit
         import resource
@@ -76,7 +89,7 @@ def export(db: str, name: str, kind: str, mebibytes: int) -> None:
 
 def plan(**wishes: Any) -> None:
     """Write a plan to standard output: rehearsals take seconds, and would keep the service's threads from running."""
-    from rankone.simulation.plan import plan as make
+    from rankone.simulation.plans.plan import plan as make
 
     sys.stdout.write(json.dumps(make(**wishes).to_dict()))
 
@@ -89,10 +102,15 @@ def bundle() -> None:
 
 
 def _main() -> None:
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # an exception: temporary files are removed
     arguments = json.load(sys.stdin)
+    if arguments["task"] != "plan":  # which has no files; compiled code would hear of an exception seconds later
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # an exception: temporary files are removed
     tasks: dict[str, Callable[..., None]] = {"export": export, "plan": plan, "bundle": bundle}
-    tasks[arguments.pop("task")](**arguments)
+    try:
+        tasks[arguments.pop("task")](**arguments)
+    except InputError as error:
+        sys.stderr.write("\n" + json.dumps([error.expected, str(error.got), error.do]))
+        sys.exit(_REFUSED)
 
 
 if __name__ == "__main__":

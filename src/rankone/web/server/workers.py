@@ -18,7 +18,8 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.supervisors import Multiprocess
 
-from rankone.web.server.connection_limits import SETTINGS, Connection
+from rankone.child_processes import safe_path
+from rankone.web.server.http.connection_limits import SETTINGS, Connection
 from rankone.web.server.serve import ServerOptions, make_app
 
 _OPTIONS = "_RANKONE_WORKER"  # not arguments, which everybody can see: an address may hold a password
@@ -39,7 +40,8 @@ def run_workers(options: ServerOptions, listening: socket.socket) -> None:
         **SETTINGS,
         **options.for_uvicorn,
     )
-    Multiprocess(config, sockets=[listening]).run()
+    with safe_path():  # workers, and what replaces them
+        Multiprocess(config, sockets=[listening]).run()
 
 
 def worker() -> ASGIApp:

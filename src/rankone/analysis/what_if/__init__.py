@@ -1,0 +1,1 @@
+"""What would have happened: logged decisions and lists, targets, and the estimators of their value."""

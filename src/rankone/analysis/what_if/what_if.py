@@ -1,0 +1,244 @@
+"""What would have happened: the value of another combination, or of another way to choose, from logged decisions."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, overload
+
+import numpy as np
+import polars as pl
+
+from rankone.analysis.what_if.estimate_table import LEAST, Estimated, estimate_table
+from rankone.analysis.what_if.logged_decisions import (
+    ESTIMATED,
+    ROUNDED,
+    assumption,
+    factors_of,
+    read_decisions,
+    read_target,
+    table_of,
+    told_target,
+    usable_rows,
+)
+from rankone.analysis.what_if.moved_rates import rates_moved
+from rankone.analysis.what_if.off_policy import effective_size, estimates
+from rankone.analysis.what_if.replayed_policy import ReplayedPolicy, replay_policy
+from rankone.analysis.what_if.what_if_lists import WhatIfLists, evaluate_lists
+from rankone.clicks.models.fitting.uncertainty import checked_level
+from rankone.errors import InputError
+from rankone.policies.base import Policy
+from rankone.specs import amount
+from rankone.wording.numbers import percent
+
+_ASSUMED = {"uniform": "it is taken for uniform over the combinations in it", "estimated": ESTIMATED}
+_HORIZON = 10_000
+_WHILE_LEARNING = {
+    False: "Its policy learned: the same combination had different probabilities. Look at `adaptive` first, which "
+    "allows for that. Assumes: click rates stayed the same; there is no clear sign that they moved.",
+    True: "Its policy learned, and click rates seem to have moved: the same combinations were clicked more at some "
+    "times than at others, by more than chance makes in nine logs of ten. Look at `snips` first. `adaptive` gives less "
+    "weight to the times at which the target was rare; if rates moved, it is off, and its interval does not know.",
+}
+_NEED_SUPPORT = ("ips", "adaptive")  # where neither is worth enough there is no answer
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class WhatIf(Estimated):
+    """What a target would have earned per decision, by several estimators, and whether the log can say."""
+
+    logged: float  # mean outcome of the log itself
+    decisions: int
+    left_out: int
+    effective: float
+    largest_weights: list[float]
+    average_weight: float
+    weight_error: float  # standard error of that average
+    unsupported: float
+    unknown: float  # share of the target in levels that the log never shows
+    without_chance: int
+    target: str
+    assumed: str  # "uniform" or "estimated" where the log has no probabilities, else empty
+    changing: bool  # whether the log's probabilities of the same combination differ
+    moved: bool  # whether the log shows that click rates changed meanwhile
+    misfit: str  # the combination that was shown more often than its probabilities explain, in words; empty: none
+    level: float
+    rounded: bool = False  # whether outcomes are rewards of an experiment, each rounded at random to a click or none
+
+    @property
+    def first(self) -> str:
+        """The estimator to look at first: `adaptive` where the log's policy changed and click rates did not.
+
+        Else `snips`: a mean whose weights change with time is not that of all decisions if rates change with it.
+        """
+        return "adaptive" if self.changing and not self.moved else "snips"
+
+    @property
+    def value(self) -> float | None:
+        """The estimate to look at first; None: there is none."""
+        found: list[float] = self.table.filter(estimator=self.first)["value"].to_list()
+        return found[0] if found else None
+
+    def _sentence(self) -> str:
+        weights = ", ".join(f"{weight:.3g}" for weight in self.largest_weights)
+        rest = f"; {amount(self.left_out, 'row')} left out (no outcome that counts, or no probability)"
+        rest = rest if self.left_out else ""
+        said = [
+            f"Target: {self.target}.",
+            f"The log: {amount(self.decisions, 'decision')}, {self.logged:.4g} per decision{rest}.",
+            f"The log is worth {self.effective:,.0f} decisions that the target made itself; largest weights {weights}.",
+        ]
+        if self.changing:
+            said.append(_WHILE_LEARNING[self.moved])
+            if self.answered and self.value is None:
+                said.append(f"Too little of the log speaks for all of its time: `{self.first}` has no value.")
+        if self.rounded:
+            said.append(ROUNDED)
+        if self.assumed:
+            said.append(f"The log has no probabilities: {_ASSUMED[self.assumed]}.")
+        if self.without_chance:
+            said.append(
+                f"{amount(self.without_chance, 'decision')} without a probability have weight 0. That is right if the "
+                "policy says one only where it explores; if not, weights average too little, and that is said."
+            )
+        if self.unsupported > 0.0:
+            known = "only the model says something of it (dm, and with it dr, switch-dr, shrunk-dr and adaptive)"
+            if self.unknown > 0.0:
+                known = f"{percent(self.unknown, 2)} are levels that it never shows, of which the model knows nothing "
+                known += "either, so dm, dr, switch-dr, shrunk-dr and adaptive have no value"
+            said.append(
+                f"{percent(self.unsupported, 2)} of what the target shows is not in the log at all: {known}. ips "
+                "takes it for never clicked; snips and replay take the rest for the whole."
+            )
+        expected = 1.0 - self.unsupported
+        short = expected - self.average_weight  # by more than a tenth, and by more than chance explains
+        if self.misfit:
+            said.append(f"The probabilities do not fit the log: {self.misfit}. Check them: all estimates need them.")
+        elif self.answered and short > max(0.1 * expected, 3.0 * self.weight_error):
+            said.append(
+                f"Weights average {self.average_weight:.2f}, not {expected:.2g}: the target's probabilities are too "
+                "high, or in part of the log it had no chance to be shown, or hardly any. ips takes that part for "
+                "never clicked, dr and adaptive take the model's word for it, snips takes the rest for the whole; no "
+                "interval knows of that."
+            )
+        if not self.answered:
+            said.append(
+                f"No answer: below {LEAST:.0f} effective decisions an estimate is chance. Log more decisions, or ask "
+                "for a target closer to what was shown."
+            )
+        else:
+            learned = (
+                "where a policy that learns shows what is asked for ever more rarely, only that of adaptive does, as "
+                "long as the probability is not 0 and click rates stay the same"
+            )
+            if self.moved:
+                learned = "as click rates seem to have moved, the interval of adaptive does not hold"
+            said.append(
+                f"{percent(self.level)} intervals hold for a target that was fixed beforehand, if the probabilities "
+                f"are those of the decisions; {learned}. dm is a "
+                "product of the factors, as good as that is; switch-dr and shrunk-dr give up an unknown bias for less "
+                f"spread: these three have no interval. Empty: worth fewer than {LEAST:.0f} decisions."
+            )
+        return "\n".join(said)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return super().to_dict() | {"first": self.first}
+
+
+@overload
+def evaluate(log: Any, target: list[Any] | tuple[Any, ...], **settings: Any) -> WhatIfLists: ...
+@overload
+def evaluate(log: Any, target: Policy, **settings: Any) -> ReplayedPolicy: ...
+@overload
+def evaluate(log: Any, target: Any, **settings: Any) -> WhatIf: ...
+def evaluate(  # type: ignore[misc]  # the settings are those below in either case
+    log: Any,
+    target: Any,
+    *,
+    factors: Sequence[str] | str = (),
+    clicked: str | None = None,
+    chance: str | None = None,
+    time: str | None = None,
+    uniform: bool = False,
+    estimated: bool = False,
+    horizon: int = _HORIZON,
+    level: float = 0.95,
+    seed: int = 0,
+) -> WhatIf | WhatIfLists | ReplayedPolicy:
+    """Estimate what a target would have earned per decision, from logged decisions with their probabilities.
+
+    Args:
+        log: an `Experiment`, or a row per decision: a file (what `rankone export` wrote, the Open Bandit Dataset's CSV,
+            any table) or any dataframe, with a column for each factor, one of the outcome and one of the probability of
+            the decision. Of an export (it has a column ``learned``) only outcomes that count are taken; decisions
+            whose policy says no probability are kept with weight 0.
+        target: a combination, ``{"headline": "A", "image": "1"}`` or ``"headline=A,image=1"`` (factors that are
+            not named, but are in `factors`, are chosen as in the log), or a table with the factors and ``probability``.
+            The items of a list from the top, ``["A", "B"]``, go to `evaluate_lists`, which has more to set. A `Policy`
+            that learns (``rankone.UTS()``) is replayed from its first decision; that needs no probabilities.
+        factors: columns of all factors that the probability is of; by default those of an export, else of the target.
+        clicked: column of the outcome, 0 to 1; by default ``clicked``, ``click`` or ``reward``.
+        chance: column of the probability; by default ``chance``, ``propensity_score`` and the like.
+        time: column by which decisions are ordered (`adaptive` needs that); by default the number of an export,
+            ``asked_at`` or ``timestamp``, else they are in order as they stand.
+        uniform: the log has no probabilities, and every combination in it was equally likely.
+        estimated: the log has no probabilities, and its policy neither changed nor looked at who was asking: they are
+            the shares of the combinations.
+        horizon: decisions of a policy that is replayed, at most.
+        level: of the intervals.
+        seed: of the folds and of replay.
+
+    >>> log = pl.DataFrame({"headline": ["A", "B"] * 200, "clicked": [1, 0, 0, 0] * 100, "chance": 0.5})
+    >>> found = evaluate(log, {"headline": "A"})
+    >>> found.effective, found.table.filter(estimator="snips")["value"].round(3).to_list()
+    (200.0, [0.5])
+    """
+    is_policy, is_list = isinstance(target, Policy), isinstance(target, list | tuple)
+    if is_list and (factors or time is not None):
+        got = "factors" if factors else "time"
+        raise InputError("no factors and no time for a list", got, "leave it out: a list has items and positions")
+    if horizon != _HORIZON and not is_policy:
+        raise InputError("horizon only for a policy that is replayed", "another target", "leave horizon out")
+    if is_list:
+        return evaluate_lists(
+            log, target, clicked=clicked, chance=chance, uniform=uniform, estimated=estimated, level=level, seed=seed
+        )
+    checked_level(level)
+    table = table_of(log)
+    names = [factors] if isinstance(factors, str) else list(factors)
+    names = names or factors_of(table)
+    if is_policy:
+        _refuse_probabilities(chance, uniform, estimated)
+        if not names:
+            got = f"the columns {', '.join(table.columns)}"
+            raise InputError("the factors that the policy decides", got, "name their columns with factors (--factor)")
+        rows = usable_rows(table, names, clicked, None, time, "uniform")  # needs none
+        return replay_policy(target, rows, names, level, seed, horizon)
+    wanted = read_target(target)
+    names = names or [name for name in wanted.columns if name != "probability"]
+    rows = usable_rows(table, names, clicked, chance, time, assumption(uniform, estimated))
+    found = read_decisions(rows, wanted, names, table.height)
+    logged = found.logged
+    yes_or_no = bool(np.isin(logged.reward, (0.0, 1.0)).all())
+    answer = estimate_table(estimates(logged, seed), level, yes_or_no)
+    worth = answer.filter(pl.col("estimator").is_in(_NEED_SUPPORT))["effective"]
+    return WhatIf(
+        table=answer if (worth >= LEAST).any() else answer.clear(), logged=float(logged.reward.mean()),
+        decisions=len(logged.weight), left_out=found.rows - len(logged.weight),
+        effective=effective_size(logged.weight), largest_weights=np.sort(logged.weight)[::-1][:3].tolist(),
+        unsupported=found.unsupported, average_weight=float(logged.weight.mean()),
+        weight_error=float(logged.weight.std() / np.sqrt(len(logged.weight))), unknown=logged.unknown,
+        without_chance=found.without_chance, target=told_target(target, wanted), assumed=found.assumed,
+        changing=found.changing, moved=rates_moved(logged.action, logged.reward, logged.weight), misfit=found.misfit,
+        level=level, rounded=rows.rounded,
+    )  # fmt: skip
+
+
+def _refuse_probabilities(chance: str | None, uniform: bool, estimated: bool) -> None:
+    """Refuse what says where probabilities come from: the replay of a policy uses none."""
+    given = {"chance": chance is not None, "uniform": uniform, "estimated": estimated}
+    for name, said in given.items():
+        if said:
+            why = "leave it out: a policy that is replayed needs none"
+            raise InputError("a policy without a word on probabilities", name, why)

@@ -1,0 +1,179 @@
+"""``rankone fit``: from a click log to a click model and its problems."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from rankone.cli import _logs
+from rankone.cli._commands import DATA, command
+from rankone.cli._options import json_file, model_names
+from rankone.cli._wording import as_format_options, told_as
+from rankone.errors import InputError
+from rankone.specs import amount
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankone.clicks.models.base import ClickModel
+
+_RATE = ("rate", "low", "high")
+
+
+@command("fit", example="log.tsv.gz --top 5 --out models.json", topic=DATA)
+def fit(
+    log: list[str] = _logs.LOGS,
+    format: str | None = _logs.FORMAT,
+    option: list[str] | None = _logs.OPTION,
+    model: str = typer.Option(
+        "pbm",
+        "--model",
+        "-m",
+        autocompletion=model_names,
+        help="A click model: pbm, pbm:scale=balanced, ubm, ...",
+    ),
+    top: int = _logs.TOP,
+    min_impressions: int | None = typer.Option(
+        None,
+        min=0,
+        help="Leave out items that a query showed less often than this (default 20); 0 keeps all, as the paper does.",
+    ),
+    positions: int | None = _logs.POSITIONS,
+    out: Path | None = typer.Option(
+        None,
+        help="JSON file for the fitted problems; `rankone simulate --problem FILE#QUERY` plays one: pairs of items and "
+        "positions (pbm), or lists in the world of the model (cascade, dcm, sdbn, ubm).",
+    ),
+    save: Path | None = typer.Option(
+        None, help="JSON file for the fitted model itself, with every number; rankone.clicks.load_model reads it."
+    ),
+    chart: Path | None = typer.Option(None, help="Picture of attraction and examination (.png .svg .pdf .html)."),
+    quarantine: Path | None = typer.Option(None, help="File for rows that cannot be read; default: beside --out."),
+    strict: bool = _logs.STRICT,
+    max_bad: float = _logs.MAX_BAD,
+    as_json: bool = typer.Option(False, "--json", help="Print account and summary as JSON and nothing else."),
+) -> None:
+    """Read a click log and fit a click model to its queries."""
+    from rankone import clicks
+    from rankone.charts.chart import drawable
+    from rankone.cli._progress import progress_bar
+    from rankone.clicks.models.product import ProductModel
+
+    chosen = clicks.as_model(model)
+    if min_impressions is not None:
+        chosen.min_impressions = min_impressions
+    if out and type(chosen)._as_list is clicks.ClickModel._as_list:
+        raise InputError("a model of problems with --out", chosen.name, "use --model pbm, or leave it out")
+    json_file("--out", out)
+    json_file("--save", save)
+    picture = chart or (out and isinstance(chosen, ProductModel) and out.with_suffix(".png")) or None
+    if picture is not None:
+        drawable(picture)
+    if quarantine is None and out is not None:
+        quarantine = out.with_suffix(".quarantine.tsv")
+    counts = _logs.read_counts(
+        log, format, option, top, positions=positions, strict=strict, max_bad=max_bad, quarantine=quarantine,
+        tails=chosen.uses_tails,
+    )  # fmt: skip
+    with told_as(as_format_options), progress_bar("fitting") as fitting:
+        chosen.fit(counts, progress=fitting)
+    most_frequent = [query for query in counts.queries["query"] if query in chosen.cells_.query_numbers]
+    summary, warnings = chosen.overview(), chosen.warnings()
+    facts = _facts(chosen, len(counts.queries))
+    if out is not None:
+        _save(chosen, most_frequent, out, {"fit": facts, "log": counts.report.to_dict()})
+    if picture is not None:
+        chosen.chart(most_frequent[:2] if len(most_frequent) > 4 else most_frequent).save(picture)
+    if save is not None:
+        chosen.save(save)
+    if as_json:
+        found = {"log": counts.report.to_dict(), "model": facts, "warnings": warnings + counts.report.warnings()}
+        print(json.dumps(found | {"queries": summary.to_dicts()}, indent=1))
+        return
+    _logs.show_account(counts.report)
+    from rankone.cli._tables import show_table
+
+    show_table(_telling(summary), f"{chosen.title}: {_words(facts)}", spare=("perplexity", "gamma", "p_max", "mu"))
+    written = [str(path) for path in (out, save, picture, counts.report.rows_quarantined and quarantine) if path]
+    said = [f"Beware: {warning}" for warning in warnings] + [f"Written: {', '.join(written)}"] * bool(written)
+    if out is not None:
+        said.append(f"Next: rankone simulate --problem '{out}#{most_frequent[0]}'")
+    print("\n".join(said), end="\n" * bool(said))
+
+
+def _telling(summary: pl.DataFrame) -> pl.DataFrame:
+    """Show what the data support first, then what was counted; what another column or the title says is left out."""
+    import polars as pl
+
+    if "supported_rate" not in summary.columns:
+        return summary.drop("attraction", "log_likelihood", strict=False)
+    texts = [pl.col(f"supported_{name}").map_elements(lambda rate: f"{rate:.2g}", pl.String) for name in _RATE]
+    others = pl.when(pl.col("items") == 2).then(pl.lit("other")).otherwise(pl.lit("others"))
+    few = pl.when("too_little_data").then(pl.lit("too little data")).otherwise(pl.lit(""))
+    shown = summary.select(
+        "query", item="supported_item", position="supported_position", click_rate=pl.format("{} ({} to {})", *texts),
+        clicked=pl.format("{} of {}", "supported_clicks", "supported_impressions"),
+        may_be_as_good=pl.format("{} of {} {}", "not_told_apart", pl.col("items") - 1, others), verdict=few,
+        impressions="impressions", clicks="clicks", components="components", perplexity="perplexity", mu="mu",
+        p_max="p_max", gamma="gamma",
+    )  # fmt: skip
+    if not summary["too_little_data"].any():
+        shown = shown.drop("verdict")
+    if (shown["components"] == 1).all():
+        shown = shown.drop("components")
+    return shown.drop("p_max", "gamma") if (shown["gamma"] == shown["mu"]).all() else shown
+
+
+def _facts(model: ClickModel, queries: int) -> dict[str, Any]:
+    """Return what the fit says about itself."""
+    cells = model.cells_
+    facts: dict[str, Any] = {"model": model.name, "queries": len(cells.queries), "items": cells.n_items}
+    facts |= {"queries_left_out": queries - len(cells.queries)}
+    facts |= {"items_left_out": cells.dropped_items, "impressions_left_out": cells.dropped_impressions}
+    facts |= {"min_impressions": model.min_impressions}
+    settings = {field.name for field in dataclasses.fields(model)}
+    for name in ("examination", "scale", "prior", "n_iter_", "converged_", "log_likelihood_"):
+        if name in settings or (name.endswith("_") and hasattr(model, name)):
+            facts[name.rstrip("_")] = getattr(model, name)
+    return facts
+
+
+def _words(facts: dict[str, Any]) -> str:
+    words = [
+        f"{amount(facts['items_left_out'], 'item')} with fewer than {facts['min_impressions']} impressions left out"
+    ]
+    if facts["queries_left_out"]:
+        words.append(f"and {facts['queries_left_out']:,} queries that have no others")
+    if "scale" in facts:
+        words.append(f"scale {facts['scale']}, examination {facts['examination']}")
+    if "n_iter" in facts:
+        words.append(amount(facts["n_iter"], "iteration") + ("" if facts["converged"] else ", NOT converged"))
+    if "log_likelihood" in facts:
+        words.append(f"log-likelihood {facts['log_likelihood']:,.1f}")
+    return "; ".join(words)
+
+
+def _save(model: ClickModel, queries: list[str], out: Path, about: dict[str, Any]) -> None:
+    """Write the problems, the most frequent query first; of a product with the intervals of their parameters."""
+    from rankone.clicks.models.product import ProductModel
+    from rankone.problems.files import save_problems
+
+    if not isinstance(model, ProductModel):
+        save_problems([model.list_problem(query) for query in queries], out, extra=about)
+        return
+    attraction, examination = model.intervals()
+    items = attraction.partition_by("query", as_dict=True)
+    curves = examination.partition_by("query", as_dict=True) if "query" in examination.columns else {}
+    each = []
+    for query in queries:
+        own, curve = items[(query,)], curves.get((query,), examination)
+        intervals = {
+            "row_intervals": own.select("low", "high").rows(),
+            "col_intervals": curve.select("low", "high").rows(),
+        }
+        each.append({"impressions": own["impressions"].to_list()} | intervals)
+    save_problems([model.problem(query) for query in queries], out, extra=about, each=each)

@@ -1,0 +1,88 @@
+"""``rankone what-if``: what another combination would have earned, from logged decisions."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from rankone.cli._commands import DATA, command
+from rankone.cli._experiments import experiment_of
+
+if TYPE_CHECKING:
+    from rankone.analysis import ReplayedPolicy, WhatIf, WhatIfLists
+    from rankone.live import Experiment
+
+
+@command("what-if", example="decisions.csv --target headline=A,image=1", topic=DATA)
+def what_if(
+    log: str = typer.Argument(
+        ..., help="A row per decision, with its probability: what `rankone export` wrote, the Open Bandit Dataset, ..."
+    ),
+    target: str | None = typer.Option(None, help="What would have been shown: headline=A,image=1."),
+    items: str | None = typer.Option(
+        None, "--list", help="The list that would have been shown, from the top: A,B,C. The log has a row per position."
+    ),
+    policy: str | None = typer.Option(
+        None, help="A policy that would have decided and learned, such as uts; its first decisions are replayed."
+    ),
+    of: str | None = typer.Option(
+        None, help="Of a list: clicks, their number, or any, whether there is one. Default: clicks."
+    ),
+    factor: list[str] | None = typer.Option(
+        None, "--factor", help="A factor the probability is of; repeat it. Default: those of an export, or of --target."
+    ),
+    clicked: str | None = typer.Option(None, help="Column of the outcome. Default: clicked, click, reward, ..."),
+    chance: str | None = typer.Option(
+        None, help="Column of the decision's probability. Default: chance, propensity_score, ..."
+    ),
+    time: str | None = typer.Option(
+        None, help="Column that orders decisions. Default: the number of an export, asked_at, timestamp, as they stand."
+    ),
+    experiment: str | None = typer.Option(
+        None, help="Name of a live experiment; the log is then its database, a SQLite file or postgresql:// address."
+    ),
+    uniform: bool = typer.Option(
+        False, "--uniform", help="The log has no probabilities: every combination in it was equally likely."
+    ),
+    estimated: bool = typer.Option(
+        False, "--estimated", help="The log has no probabilities, its policy never changed: they are its shares."
+    ),
+    confidence: float = typer.Option(0.95, help="Confidence of the intervals."),
+    seed: int = typer.Option(0, help="Seed of folds and of replay."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
+) -> None:
+    """Say what another combination, list or policy would have earned per decision, from decisions that were made."""
+    import rankone
+    from rankone.errors import InputError
+
+    given = [each for each in (target, items, policy) if each is not None]
+    if len(given) != 1:
+        raise InputError("one of --target, --list and --policy", f"{len(given)} of them", "say what would be shown")
+
+    if items is None and of is not None:
+        raise InputError("--of together with --list", f"--of {of} without", "leave it out: only lists have it")
+    if items is not None and (factor or time is not None):
+        got = "--factor" if factor else "--time"
+        raise InputError("--list without --factor and --time", got, "leave it out: a list has items and positions")
+
+    def ask(source: str | Experiment) -> WhatIf | WhatIfLists | ReplayedPolicy:
+        if items is not None:
+            wanted = [item.strip() for item in items.split(",")]
+            return rankone.evaluate_lists(
+                source, wanted, of=of or "clicks", clicked=clicked, chance=chance, uniform=uniform, estimated=estimated,
+                level=confidence, seed=seed,
+            )  # fmt: skip
+        asked: Any = target if policy is None else rankone.as_policy(policy)
+        return rankone.evaluate(
+            source, asked, factors=factor or (), clicked=clicked, chance=chance, time=time, uniform=uniform,
+            estimated=estimated, level=confidence, seed=seed,
+        )  # fmt: skip
+
+    if experiment is None:
+        found = ask(log)
+    else:
+        with experiment_of(log, experiment) as live:
+            found = ask(live)
+    print(json.dumps(found.to_dict(), indent=1) if as_json else found)

@@ -1,0 +1,128 @@
+"""``rankone create``: a new live experiment. Its options are the settings that are declared (`live/settings.py`)."""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from rankone.cli._commands import LIVE, command
+from rankone.cli._experiments import DB, NAME, declared_attributes, level_of_each, levels_of_factors
+from rankone.cli._options import policy_names
+from rankone.live.setting_kinds import Setting
+from rankone.live.settings import SETTINGS
+
+_TYPES: dict[str, Any] = {"number": float, "whole": int, "flag": bool, "attributes": list[str], "counts": Path}
+_WRITTEN = {
+    "combination": " Written headline=A,image=1, or A,x for a row and a column.",
+    "attributes": " Written device=phone,desktop or country; repeatable.",
+}
+
+
+def _with_settings(function: Callable[..., None]) -> Callable[..., None]:
+    """Decorator: the command has an option for each setting."""
+    own = inspect.signature(function)
+    named = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    function.__signature__ = own.replace(parameters=[*named, *map(_option, SETTINGS)])  # type: ignore[attr-defined]
+    return function
+
+
+def _option(setting: Setting) -> inspect.Parameter:
+    word = setting.kind.word
+    kind, is_policy = _TYPES.get(word, str), word == "policy"
+    default = f" Default: {setting.default}." if setting.default else ""
+    option = typer.Option(
+        {"flag": False, "attributes": []}.get(word),
+        f"--{setting.option}",
+        *(["-P"] if is_policy else []),
+        help=setting.help + _WRITTEN.get(word, "") + default,
+        autocompletion=policy_names if is_policy else None,
+    )
+    annotation = kind if word in ("flag", "attributes") else kind | None
+    return inspect.Parameter(_key(setting), inspect.Parameter.KEYWORD_ONLY, default=option, annotation=annotation)
+
+
+def _key(setting: Setting) -> str:
+    return setting.option.replace("-", "_")
+
+
+@command("create", example="rankone.db homepage --row A --row B --col x --col y --window 600", topic=LIVE)
+@_with_settings
+def create(
+    db: str = DB,
+    name: str = NAME,
+    row: list[str] = typer.Option([], "--row", help="Name of a row, such as a headline; repeatable."),
+    col: list[str] = typer.Option([], "--col", help="Name of a column, such as an image; repeatable."),
+    factor: list[str] = typer.Option(
+        [],
+        "--factor",
+        help="Any number of factors instead of rows and columns: a name and its levels, such as headline=A,B,C; "
+        "repeatable, also for more levels of one factor.",
+    ),
+    **options: Any,
+) -> None:
+    """Create an experiment in a database, and the database if it is new; a running service picks it up."""
+    from rankone.errors import InputError
+    from rankone.live import Database, Experiment
+    from rankone.live.opening import checked_settings
+    from rankone.live.prior import weighted
+    from rankone.live.report.report_wording import alone_text, prior_text
+
+    factors = levels_of_factors(factor) or None
+    if not factors and not (row and col):
+        expected = "--row and --col, or --factor, to say what is tried"
+        raise InputError(expected, "none" if not row and not col else "one of them", "try --row A --row B --col x")
+    wishes = _wishes(options, row, col) | {"factors": factors, "rows": row or None, "cols": col or None}
+    asked = checked_settings(wishes)  # before there is a file
+    past = asked.get("prior", {}).get("counts")
+    if past is not None:
+        weighted(past, dict(asked["factors"]), 1.0)
+        wishes["prior"]["counts"] = past
+    with Database(db) as database:
+        where = database.where
+        if name in database.names():
+            do = f"see it: rankone experiments {shlex.quote(where)}, or choose another name"
+            raise InputError("the name of a new experiment", name, do)
+        made = Experiment(name, db=database, **wishes).report()
+    one = all(len(each.levels) == 1 for each in made.factors)
+    what = f"combination{'' if one else 's'} of {', '.join(made.best)}"
+    size = " x ".join(str(len(each.levels)) for each in made.factors)
+    chosen = f"{size} {what}, goal {made.goal}, policy {made.policy}"
+    print(f"'{name}' is ready: {chosen}, in {where}.", file=sys.stderr)
+    for sentence in [*alone_text(made), *prior_text(made), *([] if past is None else past.taken)]:
+        print(sentence, file=sys.stderr)
+    if options["per_segment"] and not options["attribute"]:
+        print("Before a service is asked, declare what is known of visitors: rankone segments.", file=sys.stderr)
+
+
+def _wishes(options: Mapping[str, Any], rows: Sequence[str], cols: Sequence[str]) -> dict[str, Any]:
+    """Return the settings that options give, group by group."""
+    found: dict[str, Any] = {}
+    for setting in SETTINGS:
+        value = options[_key(setting)]
+        if value is None or value is False or value == []:
+            continue
+        if setting.kind.word == "attributes":
+            value = declared_attributes(value)
+        if setting.kind.word == "combination":
+            value = _pair(value, rows, cols) if rows or cols else level_of_each(value.split(","))
+        value = setting.kind.check(value, f"--{setting.option}", f"try --{setting.option} {setting.example}")
+        (found.setdefault(setting.group, {}) if setting.group else found)[setting.name] = value
+    return found
+
+
+def _pair(control: str, rows: Sequence[str], cols: Sequence[str]) -> tuple[str, str]:
+    """Return the names of a row and a column that are written with a comma between; names may have commas too."""
+    from rankone.errors import InputError
+
+    parts = control.split(",")
+    cut = [(",".join(parts[:place]), ",".join(parts[place:]).lstrip()) for place in range(1, len(parts))]
+    found = [pair for pair in cut if pair[0] in rows and pair[1] in cols] or cut
+    if not found:
+        raise InputError("a control as the names of a row and a column", control, 'try --control "A,x"')
+    return found[0]

@@ -1,0 +1,37 @@
+"""``rankone export``: all decisions of an experiment as a file."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import typer
+
+from rankone.cli._commands import LIVE, command
+from rankone.cli._experiments import ARCHIVE, DB, NAME, REST
+
+
+@command("export", example="rankone.db homepage --out decisions.csv", topic=LIVE)
+def export(
+    db: str = DB,
+    name: str = NAME,
+    out: Path | None = typer.Option(
+        None, "--out", help="File to write: .parquet, .csv or .jsonl; default: CSV on standard output."
+    ),
+    archive: Path | None = ARCHIVE,
+    rest: bool = REST,
+) -> None:
+    """Write one row per decision: levels, time, outcome, and whether the policy learned from it."""
+    from rankone.live import Database
+    from rankone.live.operate.export import decisions_table, write_csv, write_decisions
+    from rankone.specs import amount
+
+    with Database(db, read_only=True) as database:
+        if out is None:
+            text = io.BytesIO()  # written by Python, which knows a reader that has had enough, as `head` does
+            write_csv(decisions_table(database, name, archive=archive, rest=rest), text)
+            sys.stdout.buffer.write(text.getbuffer())
+            return
+        written = write_decisions(database, name, out, archive=archive, rest=rest)
+    print(f"{amount(written, 'decision')} of '{name}' written to {out}", file=sys.stderr)

@@ -1,0 +1,1 @@
+"""Commands on the service and its database."""

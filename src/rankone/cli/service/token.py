@@ -1,0 +1,97 @@
+"""``rankone token``: make, list and revoke the tokens of a database."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import sys
+from pathlib import Path
+
+import typer
+
+from rankone.cli._commands import SERVICE, command
+
+_DB = typer.Option("rankone.db", "--db", help="SQLite file or postgresql:// address.")
+_ABOUT = "Tokens: who may ask, tell, read or administer which experiment."
+
+
+@command("token create", example="--scope read --note Ann", topic=SERVICE, group=_ABOUT)
+def create(
+    scope: list[str] = typer.Option(..., "--scope", help="ask, tell, read, admin or sign; repeatable."),
+    experiment: str = typer.Option("*", help="Name of the experiment it is for; * means all of them."),
+    note: str = typer.Option("", help="What it is for."),
+    days: float = typer.Option(365.0, help="Days until it expires; 0: never."),
+    rate: int | None = typer.Option(
+        None, help="Decisions asked and outcomes told per second; default: the service's limit."
+    ),
+    db: str = _DB,
+) -> None:
+    """Make a token and print it, once: only its hash is stored."""
+    from rankone.live import Database
+    from rankone.web.server.access.tokens import create_token
+
+    missing = not Path(db).exists()
+    with Database(db) as database:
+        text = create_token(database, scope, experiment, note, days or None, rate)
+        names = database.names()
+    if missing and Path(db).exists():  # a file, then: an address, which may hold a password, is not repeated
+        print(f"{db} is a new database: serve it with `rankone serve --db {db}`.", file=sys.stderr)
+    if experiment not in ("*", *names):
+        known = f"there are: {', '.join(names)}" if names else "there are none yet"
+        print(f"No experiment is called '{experiment}' ({known}): it is of no use until one is.", file=sys.stderr)
+    print("This is the only time you see it:", file=sys.stderr)
+    print(text)
+
+
+@command("token list", example="--db rankone.db", topic=SERVICE, group=_ABOUT)
+def list_(db: str = _DB, as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else.")) -> None:
+    """List tokens: their ids and what they allow, never their secrets."""
+    import time
+
+    import polars as pl
+
+    from rankone.cli._tables import show_table
+    from rankone.live import Database
+    from rankone.web.server.access.tokens import list_tokens
+
+    with Database(db, read_only=True) as database:
+        tokens = list_tokens(database)
+    if as_json:
+        print(json.dumps([{k: v for k, v in token._asdict().items() if k != "digest"} for token in tokens], indent=2))
+        return
+    if not tokens:
+        print("no tokens yet: the service is open to this machine only")
+        return
+    rows = [
+        (
+            token.id,
+            " ".join(token.scopes),
+            token.experiment,
+            token.rate,
+            _day(token.expires),
+            "revoked" if token.revoked else "valid" if token.valid(time.time()) else "expired",
+            token.note,
+            token.made_by,
+        )
+        for token in tokens
+    ]
+    columns = dict.fromkeys(("id", "scopes", "experiment", "rate", "expires", "state", "note", "made_by"), pl.String)
+    show_table(pl.DataFrame(rows, schema={**columns, "rate": pl.Int64}, orient="row"))
+
+
+@command("token revoke", example="ID --db rankone.db", topic=SERVICE, group=_ABOUT)
+def revoke(
+    id: str = typer.Argument(..., help="Id of the token, as `rankone token list` shows it."), db: str = _DB
+) -> None:
+    """End a token; running servers notice within a second."""
+    from rankone.live import Database
+    from rankone.web.server.access.tokens import revoke_token
+
+    Database(db, read_only=True).close()  # a wrong name must not create a database
+    with Database(db) as database:
+        revoke_token(database, id)
+    print(f"token {id} is revoked", file=sys.stderr)
+
+
+def _day(seconds: int | None) -> str:
+    return "never" if seconds is None else datetime.datetime.fromtimestamp(seconds, datetime.UTC).date().isoformat()

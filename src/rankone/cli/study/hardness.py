@@ -1,0 +1,39 @@
+"""``rankone hardness``: how hard a problem is, and the bounds on regret at a horizon."""
+
+from __future__ import annotations
+
+import json
+
+import typer
+
+from rankone.cli._commands import STUDY, command
+from rankone.cli._options import whole_number
+
+
+@command("hardness", example="needle:32x32 --horizon 1e6", topic=STUDY)
+def hardness(
+    problem: str = typer.Argument(help="A problem: needle:32x32, FILE.csv, FILE.json or FILE.json#NAME."),
+    horizon: int = typer.Option(2_000_000, parser=whole_number, help="Decisions; 2e6 is fine.", metavar="N"),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON and nothing else."),
+) -> None:
+    """Say how hard a problem is: what another level loses, the lower bound, and what showing everything evenly costs.
+
+    Of rows and columns also gaps, mu, p_max, gamma and Theorem 1's bound.
+    """
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from rankone.problems import hardness as measure
+
+    found = measure(problem, horizon)
+    if as_json:
+        print(json.dumps(found.to_dict(), indent=1))
+        return
+    table = Table(title=escape(found.problem.name), title_justify="left", box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column(justify="right")
+    table.add_column(style="dim")
+    for row in found.facts():
+        table.add_row(*map(escape, row))
+    Console().print(table)

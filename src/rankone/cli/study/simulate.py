@@ -1,0 +1,97 @@
+"""``rankone simulate``: compare policies on problems; table, chart and Parquet."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from rankone.cli._commands import STUDY, command
+from rankone.cli._options import CLUSTER, WORKERS, executor_of, policy_names, whole_number
+
+if TYPE_CHECKING:
+    from rankone.simulation import Study
+
+
+# What a newcomer sees on lists: learns examination too, the best where lists are read from the top, and a yardstick.
+_LISTS_COMPARED = ("gibbs-ts", "cascade-ts", "random-list")
+
+
+@command(
+    "simulate", example="--problem needle:8x8 --policy uts --policy ucb1 --horizon 1e5 --out out/study", topic=STUDY
+)
+def simulate(
+    problem: list[str] = typer.Option(
+        ..., "--problem", "-p", help="A problem: needle:32x32, a file, models.json#QUERY; repeatable."
+    ),
+    policy: list[str] = typer.Option(
+        [],
+        "--policy",
+        "-P",
+        autocompletion=policy_names,
+        help="A policy: uts, kl-ucb:c=3; repeatable. Default: the recommended one and two to compare with.",
+    ),
+    horizon: int = typer.Option(100_000, parser=whole_number, help="Decisions per run; 2e6 is fine.", metavar="N"),
+    runs: int = typer.Option(20, help="Runs of each policy on each problem."),
+    seed: int = typer.Option(0, help="Seed of the random numbers."),
+    workers: int | None = WORKERS,
+    cluster: str | None = CLUSTER,
+    feedback: str = typer.Option(
+        "immediate", help="When outcomes come: immediate, delay:steps=100, delay:mean=100, batch:size=1000."
+    ),
+    log: bool = typer.Option(False, "--log", help="Checkpoints and axes on a log scale."),
+    out: Path | None = typer.Option(
+        None, help="Directory for runs, table, summary and chart; a stopped study continues there."
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Print the summary as JSON and nothing else."),
+) -> None:
+    """Simulate policies on problems and compare their regret."""
+    import rankone
+    from rankone.cli._progress import NOTHING_KEPT, progress_bar, said_first
+    from rankone.cli._summary import SPARE, SUMMARY
+    from rankone.cli._tables import show_table
+    from rankone.simulation.recommend import COMPARED_WITH
+    from rankone.specs import amount
+
+    note = None
+    if not policy and problem and rankone.as_problem(problem[0]).decision_kind == "list":
+        policy = list(_LISTS_COMPARED)
+        note = f"No --policy given: comparing {', '.join(policy)}, which play lists."
+    elif not policy:
+        advice = rankone.recommend(horizon=horizon, feedback=feedback)
+        policy = [advice.policy.label, *COMPARED_WITH]
+        note = f"No --policy given: comparing {', '.join(policy)}.\n{advice}"
+    kept = f"{NOTHING_KEPT}; --out DIRECTORY keeps what is finished"
+    with executor_of(cluster) as executor, progress_bar("runs", kept, out=out, compiles=True) as progress:
+        study = rankone.simulate(
+            problem, policy, horizon=horizon, runs=runs, seed=seed, workers=workers, out=out, executor=executor,
+            checkpoints="log" if log else 100, feedback=feedback, progress=said_first(note, progress), on_stop="raise",
+        )  # fmt: skip
+    if out is not None:
+        whole = rankone.Study.load(out)  # with what earlier calls have left there
+        whole.save(out, log_steps=log, log_regret=log)
+    if as_json:
+        print(json.dumps(study.summary().to_dicts(), indent=1))
+        return
+    when = "" if study.feedback.is_immediate else f", feedback {study.feedback}"
+    played = f"{amount(horizon, 'decision')}, {amount(runs, 'run')}"
+    show_table(study.summary(), f"{played}, seed {seed}{when}", SUMMARY, SPARE)
+    if out is not None:
+        print(f"Written: {out / 'table.parquet'}, summary.csv, summary.json, regret.png")
+        if earlier := _earlier(whole, study):
+            print(f"The files also show what {out} already held: {earlier}.")
+    else:
+        print("Nothing is kept: --out DIRECTORY keeps the runs and draws regret over time.", file=sys.stderr)
+
+
+def _earlier(whole: Study, study: Study) -> str:
+    """Name what a directory held before: other policies, other problems."""
+    asked = {problem.digest for problem in study.problems}
+    problems = [problem.name for problem in whole.problems if problem.digest not in asked]
+    policies = [policy for policy in whole.policies if policy not in study.policies]
+    return "; ".join(
+        f"{what} {', '.join(names)}" for what, names in (("policies", policies), ("problems", problems)) if names
+    )

@@ -1,0 +1,153 @@
+"""What a column of a table is, by its name and what it holds: counts, a time, a measure, who came, or levels.
+
+The one place that says so. Names are compared word by word, in the languages in which programs write exports.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import polars as pl
+
+from rankone.clicks.counts.column_values import days_of, is_measure, is_outcome, mostly_numbers, whole_numbers
+
+PEOPLE = {"visitors", "users", "recipients", "besucher", "nutzer", "empfänger", "visiteurs", "utilisateurs",
+          "visitantes", "usuarios", "visitatori", "utenti", "bezoekers", "gebruikers"}  # fmt: skip
+#: Words for what one visitor may see many times, and what ad platforms hand out as they like.
+IMPRESSIONS = {"impressions", "impr", "views", "pageviews", "displays", "impressionen", "einblendungen", "aufrufe",
+               "affichages", "vues", "impresiones", "vistas", "impressioni", "visualizzazioni", "vertoningen",
+               "weergaven"}  # fmt: skip
+#: Usual names of columns, the more usual one first.
+SHOWN = (
+    "shown", "impressions", "views", "n", "outcomes", "trials", "visitors", "visits", "sessions", "users", "exposures",
+    "sent", "delivered", "pulls", "total", "shows", "displays", "impr", "pageviews", "page views", "recipients",
+    "angezeigt", "gezeigt", "gesendet", "zugestellt", "besuche", "sitzungen", "visites", "envoyés", "visitas",
+    "sesiones", "enviados", "visite", "sessioni", "bezoeken", "sessies", *sorted(PEOPLE | IMPRESSIONS),
+)  # fmt: skip
+CLICKED = (
+    "clicked", "clicks", "click", "conversions", "converted", "conversion", "successes", "success", "k", "hits",
+    "opens", "opened", "orders", "signups", "purchases", "reward", "outcome", "key events", "transactions",
+    "subscriptions", "registrations", "leads", "klicks", "geklickt", "konversionen", "bestellungen", "käufe",
+    "anmeldungen", "öffnungen", "clics", "clic", "commandes", "achats", "inscriptions", "conversiones", "pedidos",
+    "compras", "conversioni", "ordini", "acquisti", "klikken", "kliks", "conversies", "bestellingen", "aankopen",
+    "results", "ergebnisse",
+)  # fmt: skip
+_VAGUE = {"results", "ergebnisse"}  # clicks only where nothing else is
+_BESIDE_COUNTS = {"emails", "email", "messages",
+                  "unique", "uniq", "total", "nb", "number", "num", "of", "anzahl", "link", "outbound", "website",
+                  "goal", "all", "count", "gesamt", "nombre", "de", "número"}  # fmt: skip
+WHEN = (
+    "day", "date", "week", "hour", "month", "slice", "period", "time", "timestamp", "quarter", "year", "datum", "woche",
+    "monat", "stunde", "quartal", "jahr", "zeitraum", "jour", "semaine", "mois", "fecha", "día", "semana", "mes",
+    "giorno", "settimana", "mese", "dag", "maand",
+)  # fmt: skip
+PERIODS = {
+    "week": {"week", "woche", "semaine", "semana", "settimana", "kw"}, "hour": {"hour", "stunde"},
+    "month": {"month", "monat", "mois", "mes", "mese", "maand"}, "quarter": {"quarter", "quartal"},
+    "year": {"year", "jahr"}, "slice": {"slice", "period", "zeitraum"},
+}  # fmt: skip
+_BESIDE_WHEN = {"of", "the", "starting", "start", "starts", "beginning", "commencing", "ending", "end", "ends"}
+GOALS = {"metric", "goal", "kpi"}  # each of which has the same visitors
+GROUP = {"query", "test", "experiment", *GOALS}  # what makes several tables of one
+_AUDIENCE = ({"campaign"}, {"adset"}, {"adgroup"}, {"ad", "set"}, {"ad", "group"}, {"kampagne"}, {"anzeigengruppe"})
+_WHO = {
+    "user", "users", "visitor", "session", "customer", "client", "cookie", "member", "person", "subscriber",
+    "recipient", "account", "request", "uid", "userid", "sessionid", "visitorid", "uuid", "guid", "ip", "email",
+}  # fmt: skip
+NUMBER_OF = {"id", "ids", "no", "nr", "number", "key", "hash", "token", "address", "uuid", "index"}
+_VISITOR = {
+    "device", "browser", "os", "operating", "platform", "country", "market", "city", "region", "continent", "language",
+    "gender", "sex", "age", "channel", "source", "medium", "referrer", "referer", "carrier", "timezone", "returning",
+    "segment", "audience", "cohort", "queries", "suchanfragen", "gerät", "locale",
+    "gerätekategorie", "gerätetyp", "betriebssystem", "land", "stadt",
+    "sprache", "geschlecht", "alter", "altersgruppe", "kanal", "quelle", "appareil", "navigateur", "pays", "langue",
+    "sexe", "âge", "dispositivo", "navegador", "país", "pais", "idioma", "edad", "sexo", "paese", "lingua", "apparaat",
+    "leeftijd",
+}  # fmt: skip
+_BESIDE_VISITOR = {"category", "type", "group", "grouping", "code", "name", "model", "family", "version", "system",
+                   "of", "the", "default", "primary", "first", "new", "vs", "or", "and", "id", "bracket", "range",
+                   "status", "top"}  # fmt: skip
+PLACE = {"position", "pos", "rank", "slot", "place", "row", "col", "column", "variant", "version"}  # many numbers
+_AMOUNT = {
+    "cost", "costs", "spend", "spent", "revenue", "sales", "turnover", "profit", "budget", "amount", "value",
+    "duration", "seconds", "minutes", "ms", "bounces", "likes", "shares", "comments", "quantity", "score", "weight",
+    "reach", "frequency", "rate", "ctr", "cvr", "cpc", "cpm", "cpa", "roas", "percent", "improvement", "uplift",
+    "lift", "significance", "confidence", "kosten", "umsatz", "ausgaben", "reichweite", "klickrate", "taux", "coût",
+}  # fmt: skip
+
+
+class Kind(NamedTuple):
+    """What a column is (shown, clicked, time, visitor, who, other, audience or levels), and why it holds no levels.
+
+    Audiences hold levels where there is nothing else to compare.
+    """
+
+    what: str
+    why: str = ""
+
+
+def kind_of(column: pl.Series) -> Kind:
+    """Say what a column is.
+
+    >>> kind_of(pl.Series("Link clicks", ["12", "1,200"])).what, kind_of(pl.Series("Datum", ["1.10.2026", ""])).what
+    ('clicked', 'time')
+    >>> kind_of(pl.Series("Device category", ["mobile", "desktop"]))
+    Kind(what='visitor', why='it describes visitors, not what was shown')
+    """
+    words = set(words_of(column.name))
+    if column.dtype.is_nested():
+        return Kind("other", "neither names nor whole numbers")
+    rows, column = len(column), column.unique(maintain_order=True)  # of a log each value once
+    if mostly_numbers(column) and "%" not in column.name:
+        for what, names in (("shown", SHOWN), ("clicked", CLICKED)):
+            if distance(column.name, names) is not None:
+                return Kind(what, "another outcome" if is_outcome(column) else "another count")
+    if days_of(column) is not None or column.dtype.is_temporal() or _is(words, set(WHEN), _BESIDE_WHEN):
+        return Kind("time", "it says when, not what was shown")
+    if is_measure(column):
+        return Kind("other", "numbers with fractions")
+    if _is(words, _WHO, NUMBER_OF) or (words and words <= NUMBER_OF and 2 * len(column) > rows):
+        return Kind("who", "it says who came, not what was shown")
+    if _is(words, _VISITOR, _BESIDE_VISITOR | _WHO) or (words & _WHO and _is(words, _BESIDE_VISITOR, _WHO)):
+        return Kind("visitor", "it describes visitors, not what was shown")
+    if words & _AMOUNT and whole_numbers(column) is not None:
+        return Kind("other", "an amount")
+    audience = any(telling <= words <= telling | {"name", "id", "title"} for telling in _AUDIENCE)
+    return Kind("audience" if audience else "levels")
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words in a name.
+
+    >>> words_of("user_id"), words_of("userId"), words_of("Größe (cm)")
+    (['user', 'id'], ['user', 'id'], ['grösse', 'cm'])
+    """
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return re.findall(r"[^\W\d_]+|\d+", apart.casefold())
+
+
+def distance(name: str, names: Sequence[str]) -> tuple[int, int] | None:
+    """Return how far a name is from the usual ones, to compare: words that are left aside, then its place among them.
+
+    >>> distance("Unique Clicks", CLICKED), distance("clicks", CLICKED), distance("headline", CLICKED)
+    ((1, 1), (0, 1), None)
+    """
+    words = words_of(name)
+    plain = [word for word in words if word not in _BESIDE_COUNTS]
+    for phrase, aside in ((" ".join(words), 0), (" ".join(plain), len(words) - len(plain))):
+        if phrase in names:
+            return aside + len(_BESIDE_COUNTS) * (phrase in _VAGUE), names.index(phrase)
+    return None
+
+
+def nearest(columns: Sequence[str], names: Sequence[str]) -> str | None:
+    """Return the column whose name is nearest to the usual ones, None if there is none."""
+    able = [(far, index) for index, name in enumerate(columns) if (far := distance(name, names)) is not None]
+    return columns[min(able)[1]] if able else None
+
+
+def _is(words: set[str], telling: set[str], beside: set[str]) -> bool:
+    """Whether words hold one that tells, and no other than those that may stand beside it."""
+    return bool(words & telling) and words <= telling | beside

@@ -1,0 +1,1 @@
+"""Fitted click models in files: our own, and PyClick's."""

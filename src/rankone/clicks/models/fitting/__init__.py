@@ -1,0 +1,1 @@
+"""How click models are fitted, and how sure that is."""

@@ -1,0 +1,255 @@
+"""Intervals of a product's parameters and of the click rates of its pairs, by profile likelihood.
+
+Only products are identified. A pair's rate is one; an attraction stands for the rate at the reference, the position
+with the highest examination, and an examination for the ratio to the reference. Which position is the reference is
+itself an estimate: where others may be the highest as well, the lower end of a ratio is the lowest over all of these,
+and the upper end is that to the most shown of them, so that the choice by luck of one of many equal positions is
+allowed for.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankone.clicks.counts.count_arrays import Cells, summed
+from rankone.clicks.models.fitting.profile import HIGH, LOW, Contrasts, Ends, contrasts, profile
+from rankone.clicks.models.fitting.uncertainty import checked_level
+from rankone.errors import InputError
+from rankone.numerics.arrays import Floats, Ints
+
+if TYPE_CHECKING:
+    from rankone.clicks.models.product import ProductModel
+
+
+def check_counts(cells: Cells) -> None:
+    """Refuse to say how sure a model is that came without counts."""
+    if not cells.impressions.any():
+        raise InputError("a model with the counts that it was fitted to", "one from PyClick", "fit it to a log")
+
+
+class GroupProfile:
+    """The items and places of one group of a fitted product (a query, or all of them with a shared curve)."""
+
+    def __init__(self, model: ProductModel, group: int) -> None:
+        cells, starts = model.cells_, model._item_starts(model.cells_)
+        check_counts(cells)
+        self.items = slice(int(starts[group]), int(starts[group + 1]))
+        inside = slice(int(cells.item_cells[self.items.start]), int(cells.item_cells[self.items.stop]))
+        self.item_cells = cells.item_cells[self.items.start : self.items.stop + 1] - inside.start
+        self.item, self.place = cells.item[inside] - self.items.start, cells.position[inside]
+        self.impressions, self.clicks = cells.impressions[inside], cells.clicks[inside]
+        maximum = getattr(model, "_maximum", model.item_attraction_)  # where attractions were shrunk
+        self.a, self.g, self.labels = maximum[self.items], model.curves_[group], model._labels[group]
+        self.prior: tuple[float, float] = getattr(model, "prior", (0.0, 0.0))
+        self.label_of_item = self.labels[self.place[self.item_cells[:-1]]]
+
+    def ends(self, wanted: Contrasts, level: float) -> Ends:
+        """Return the ends of contrasts at a level."""
+        z = NormalDist().inv_cdf(0.5 + level / 2.0)
+        return profile(
+            self.item_cells, self.place, self.impressions, self.clicks, self.a, self.g, self.prior, wanted, z
+        )  # fmt: skip
+
+    def references(self) -> dict[int, int]:
+        """The place with the highest examination of each component, by the component's label."""
+        known = np.unique(self.labels[self.labels >= 0])
+        return {int(label): int(np.where(self.labels == label, self.g, -1.0).argmax()) for label in known}
+
+    def rivals(self, label: int, reference: int, level: float) -> Ints:
+        """The reference of a component and the other places that may be the highest, the most shown first."""
+        places = np.flatnonzero((self.labels == label) & (np.arange(len(self.g)) != reference))
+        places = places[self.clicks_of_places()[places] > 0]
+        wanted = contrasts(len(places), (places, 1.0, False), (reference, -1.0, False), ends=HIGH)
+        high = self.ends(wanted, level).high if len(places) else np.zeros(0)
+        found, shown = np.append(reference, places[high >= 0.0]), summed(self.place, self.impressions, len(self.g))
+        order = sorted(found.tolist(), key=lambda place: (-shown[place], place))
+        return np.array(order, np.int64)
+
+    def first_rival(self, label: int, reference: int, level: float) -> int:
+        """The most shown of the places that may be the highest."""
+        return int(self.rivals(label, reference, level)[0])
+
+    def clicks_of_items(self) -> Floats:
+        """Clicks of each item."""
+        return summed(self.item, self.clicks, len(self.a))
+
+    def clicks_of_places(self) -> Floats:
+        """Clicks at each place."""
+        return summed(self.place, self.clicks, len(self.g))
+
+    def rates(self, items: Ints, places: Ints, level: float, ends: int = LOW | HIGH) -> Ends:
+        """Return the ends of the logarithm of the click rates of pairs."""
+        return self.ends(contrasts(len(items), (items, 1.0, True), (places, 1.0, False), ends=ends), level)
+
+
+def attraction_ends(group: GroupProfile, scale: str, level: float) -> tuple[Floats, Floats, Floats]:
+    """Return standard error (NaN without clicks), low and high of the attraction of every item of a group."""
+    references = group.references()
+    reference = np.array([references[int(label)] for label in group.label_of_item], np.int64)
+    everyone = np.arange(len(group.a))
+    if scale == "balanced":
+        best = _best_items(group)
+        chosen = np.array([best[int(label)] for label in group.label_of_item], np.int64)
+        wanted = contrasts(len(everyone), (everyone, 1.0, True), (chosen, -0.5, True), (reference, 0.5, False))
+        found, factor = group.ends(wanted, level), np.ones(len(everyone))
+    else:
+        found = group.rates(everyone, reference, level)
+        factor = 1.0 / group.g[reference] if scale == "as-is" else np.ones(len(everyone))
+        firsts = {label: group.first_rival(label, place, level) for label, place in references.items()}
+        first = np.array([firsts[int(label)] for label in group.label_of_item], np.int64)
+        other = np.flatnonzero(first != reference)
+        if len(other):  # the highest of several equal positions is the highest by luck
+            there = group.rates(everyone[other], first[other], level)
+            found.low[other] = np.minimum(found.low[other], there.low)
+            found.high[other] = np.maximum(found.high[other], there.high)
+    error = np.where(group.clicks_of_items() > 0, group.a * found.error, np.nan)
+    return error, factor * np.exp(found.low), np.minimum(factor * np.exp(found.high), 1.0)
+
+
+def examination_ends(group: GroupProfile, scale: str, level: float) -> tuple[Floats, Floats, Floats]:
+    """Return standard error, low and high of the examination of every place of a group."""
+    size = len(group.g)
+    error, low, high = np.zeros(size), np.zeros(size), np.ones(size)
+    clicks = group.clicks_of_places()
+    best = _best_items(group) if scale == "balanced" else {}
+    for label, reference in group.references().items():
+        places = np.flatnonzero((group.labels == label) & (np.arange(size) != reference))
+        members = np.append(reference, places)
+        if scale == "balanced":
+            wanted = contrasts(len(members), (members, 1.0, False), (best[label], 0.5, True), (reference, -0.5, False))
+            found = group.ends(wanted, level)
+            error[members], low[members] = group.g[members] * found.error, np.exp(found.low)
+            high[members] = np.minimum(np.exp(found.high), 1.0)
+            continue
+        factor = group.g[reference] if scale == "as-is" else 1.0
+        low[reference] = high[reference] = factor
+        if not len(places):
+            continue
+        found = group.ends(contrasts(len(places), (places, 1.0, False), (reference, -1.0, False)), level)
+        error[places], low[places] = group.g[places] * found.error, factor * np.exp(found.low)
+        high[places] = factor * np.exp(found.high)
+        rivals = group.rivals(label, reference, level)
+        if len(rivals) > 1:
+            _allow_for_rivals(group, rivals, members, factor, level, low, high)
+        high[members] = np.minimum(high[members], factor)
+    return np.where(clicks > 0, error, np.nan), low, high
+
+
+def _allow_for_rivals(
+    group: GroupProfile, rivals: Ints, members: Ints, factor: float, level: float, low: Floats, high: Floats
+) -> None:
+    """Widen the intervals of places to all references that may be the highest."""
+    for number, rival in enumerate(rivals.tolist()):
+        others = members[members != rival]
+        ends = LOW if number else LOW | HIGH
+        found = group.ends(contrasts(len(others), (others, 1.0, False), (rival, -1.0, False), ends=ends), level)
+        low[others] = np.minimum(low[others], factor * np.exp(found.low))
+        if number == 0:
+            high[others], high[rival] = factor * np.exp(found.high), factor
+
+
+def _best_items(group: GroupProfile) -> dict[int, int]:
+    """The item with the highest attraction of each component, by the component's label."""
+    return {
+        int(label): int(np.where(group.label_of_item == label, group.a, -1.0).argmax())
+        for label in np.unique(group.label_of_item)
+    }
+
+
+def with_ends(table: pl.DataFrame, error: Floats, low: Floats, high: Floats) -> pl.DataFrame:
+    """Add the columns se (null where there is none), low and high."""
+    return table.with_columns(se=pl.Series(error).fill_nan(None), low=low, high=high)
+
+
+def binomial_ends(clicks: Floats, impressions: Floats, level: float) -> tuple[Floats, Floats, Floats]:
+    """Return standard error, low and high of shares (Wilson 1927): they neither collapse at 0 nor at 1.
+
+    >>> _, low, high = binomial_ends(np.array([20.0]), np.array([20.0]), 0.95)
+    >>> low.round(3).tolist(), high.tolist()
+    ([0.839], [1.0])
+    """
+    z, n = NormalDist().inv_cdf(0.5 + checked_level(level) / 2.0), np.maximum(impressions, 1e-300)
+    share = clicks / n
+    middle = (share + z * z / (2.0 * n)) / (1.0 + z * z / n)
+    reach = z / (1.0 + z * z / n) * np.sqrt(share * (1.0 - share) / n + z * z / (4.0 * n * n))
+    return np.sqrt(share * (1.0 - share) / n), np.maximum(middle - reach, 0.0), np.minimum(middle + reach, 1.0)
+
+
+_CANDIDATES = 40  # pairs whose lower bound is computed: those with the highest by the curvature
+_OFTEN = 20  # impressions of a pair that may be recommended
+WIDE = 3.0  # an interval whose ends are further apart than this factor says little
+
+
+def best_pairs(model: ProductModel, level: float) -> pl.DataFrame:
+    """Return one row per query: the fitted best pair, the best supported one, and what they rest on.
+
+    The pair with the highest fitted rate is often one that nobody saw. So its interval allows for its choice among
+    many; what the data support is the pair with the highest lower bound among those shown often; and items that cannot
+    be told from its item are counted, each of the k (k - 1) ordered pairs with its part of the error (Bonferroni).
+    """
+    checked_level(level)
+    shared = model.examination == "shared"
+    groups = {0: GroupProfile(model, 0)} if shared else {}
+    rows = []
+    for query, (first, last) in enumerate(pairwise(model.cells_.query_items.tolist())):
+        group = groups[0] if shared else GroupProfile(model, query)
+        items = np.arange(first, last) - group.items.start
+        rows.append({"query": model.cells_.queries[query], **_of_query(model, group, items, level)})
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _of_query(model: ProductModel, group: GroupProfile, items: Ints, level: float) -> dict[str, Any]:
+    references = group.references()  # items and positions of two components cannot be joined
+    reference = np.array([references[label] for label in group.label_of_item[items].tolist()])
+    best = int((group.a[items] * group.g[reference]).argmax())
+    top, place = int(items[best]), int(reference[best])
+    careful = 1.0 - (1.0 - level) / len(items)  # the best of many is overrated
+    one, where = np.array([top]), np.array([place])
+    high = group.rates(one, where, level).high[0]
+    low = group.rates(one, where, careful).low[0]
+    inside = np.isin(group.item, items)
+    n, c = np.zeros((len(group.a), len(group.g))), np.zeros((len(group.a), len(group.g)))
+    np.add.at(n, (group.item[inside], group.place[inside]), group.impressions[inside])
+    np.add.at(c, (group.item[inside], group.place[inside]), group.clicks[inside])
+    item, spot = _supported(group, items, n, careful)
+    ends = group.rates(np.array([item]), np.array([spot]), careful)
+    names, position = model.cells_.items["item"], model.position_names_
+    others = items[items != item]
+    apart = contrasts(len(others), (others, 1.0, True), (item, -1.0, True), ends=HIGH)
+    together = 1.0 - (1.0 - level) / max(1, len(others) * len(items))
+    above = group.ends(apart, together).high if len(others) else np.zeros(0)
+    comparable = group.label_of_item[others] == group.label_of_item[item]
+    rate = float(np.exp(ends.value[0]))
+    supported = {"low": float(np.exp(ends.low[0])), "high": float(min(np.exp(ends.high[0]), 1.0))}
+    alike = int((~comparable | (above >= 0.0)).sum())
+    wide = supported["high"] > WIDE * supported["low"]
+    return {
+        "best_item": names[group.items.start + top], "best_position": position[place] if position else place + 1,
+        "best_click_rate": float(group.a[top] * group.g[place]), "low": float(np.exp(low)),
+        "high": float(min(np.exp(high), 1.0)), "impressions": int(n[top].sum()), "clicks": int(c[top].sum()),
+        "pair_impressions": int(n[top, place]), "pair_clicks": int(c[top, place]),
+        "supported_item": names[group.items.start + item],
+        "supported_position": position[spot] if position else spot + 1, "supported_rate": rate,
+        "supported_low": supported["low"], "supported_high": supported["high"],
+        "supported_impressions": int(n[item, spot]), "supported_clicks": int(c[item, spot]), "not_told_apart": alike,
+        "too_little_data": bool(c[items].sum() == 0 or wide or 0 < len(others) == alike),
+    }  # fmt: skip
+
+
+def _supported(group: GroupProfile, items: Ints, n: Floats, level: float) -> tuple[int, int]:
+    """Return the pair with the highest lower bound, among those that were shown often enough to be judged by eye."""
+    often = n[items] >= min(_OFTEN, n[items].max())
+    rows, cols = np.nonzero(often)
+    rows = items[rows]
+    rates = group.a[rows] * group.g[cols]
+    misses = np.maximum(1.0 - rates, 0.01)
+    rough = np.log(np.maximum(rates, 1e-12)) - 2.0 * np.sqrt(misses / np.maximum(n[rows, cols] * rates, 0.25))
+    chosen = np.union1d(np.argsort(-rough)[:_CANDIDATES], np.argsort(-rates)[: _CANDIDATES // 4])
+    found = group.rates(rows[chosen], cols[chosen], level, ends=LOW)
+    best = chosen[int(found.low.argmax())]
+    return int(rows[best]), int(cols[best])

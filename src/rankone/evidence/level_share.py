@@ -1,0 +1,89 @@
+"""Has a level changed against all others of its factor together? All clicks of a factor in one test.
+
+A coin of two levels (`rankone.evidence.change_monitor`) has only the clicks on these two, beside one level of another
+factor. Where levels multiply (`m = product of what each level does`), more can be told from the same clicks. They are
+*thinned to the least probable level*: with p(y) the probability with which the decision would have had level y of a
+factor, all else the same, a click on x is kept with probability ``min over y of p(y) / p(x)``. Then
+
+    P(a kept click was on x) = u(x) / (sum of u over the living levels)
+
+whatever the site, the policy and the other levels are: kept clicks are throws of one die, and whether a throw shows x
+is the toss of a coin. So of each level the stretches before and after a moment are compared as for coins, and the
+levels of all factors share the error evenly.
+
+For levels that are no product the die depends on what is beside them: these tests are left out once that is known.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rankone.compiling.compiled import noalloc
+from rankone.evidence.trials import begin_trial, count_trial_click
+from rankone.evidence.two_coins import FIRST, KEPT, SIZES, apart, moment_cost, two_coins
+
+_EVERY = 4  # throws, of which the last is a reason to compare
+_SUSPICIOUS = 20.0  # squared standard errors that are a reason for a trial: evidence enough for none
+
+
+@noalloc
+def least_chance(watch: Any, cross: Any, factor: int) -> float:
+    """Return the least probability with which a living level of a factor would have been shown; 0: one never would."""
+    least = 1.0
+    for level in range(watch.starts[factor], watch.starts[factor + 1]):
+        if watch.alive[level] and not cross[level] >= least:
+            least = cross[level]
+    return least
+
+
+@noalloc
+def count_level_click(watch: Any, factor: int, level: int, bar: float, scatter: float, found: Any) -> bool:
+    """Enter a throw; return whether a level has changed. `found`: it, the one it changed most against, and both's
+    throws before and after: tosses, heads, tosses, heads."""
+    first, end = watch.starts[factor], watch.starts[factor + 1]
+    watch.level_clicks[level] += 1
+    count_trial_click(watch)
+    throws = 0
+    for each in range(first, end):
+        throws += watch.level_clicks[each]
+    if throws % _EVERY != 0:
+        return False
+    distance = FIRST
+    for size in range(SIZES):
+        last = throws // distance
+        if last == 0:
+            return False
+        if last * distance == throws:
+            for each in range(first, end):
+                watch.level_moments[size, last % KEPT, each] = watch.level_clicks[each]
+        for number in range(max(1, last - KEPT + 1), last + 1):
+            then = number * distance
+            if then == throws:
+                continue
+            needed = scatter * (bar + moment_cost(size, number))
+            before = watch.level_moments[size, number % KEPT]
+            for each in range(first, end):
+                heads, more = before[each], watch.level_clicks[each] - before[each]
+                if apart(then, heads, throws - then, more) >= scatter * _SUSPICIOUS:
+                    begin_trial(watch)
+                    if two_coins(then, heads, throws - then, more, needed) >= needed:
+                        _tell(watch, first, end, each, before, found)
+                        return True
+        distance *= 2
+    return False
+
+
+@noalloc
+def _tell(watch: Any, first: int, end: int, level: int, before: Any, found: Any) -> None:
+    """Fill in what changed, against the other level for which the two stretches are furthest apart."""
+    other, furthest = -1, -2.0
+    for each in range(first, end):
+        more, mores = watch.level_clicks[level] - before[level], watch.level_clicks[each] - before[each]
+        distance = apart(before[level] + before[each], before[level], more + mores, more)
+        if each != level and distance > furthest:
+            other, furthest = each, distance
+    x, y = min(level, other), max(level, other)
+    more = watch.level_clicks[x] - before[x]
+    found[0], found[1] = x, y
+    found[2], found[3] = before[x] + before[y], before[x]
+    found[4], found[5] = more + watch.level_clicks[y] - before[y], more

@@ -1,0 +1,31 @@
+"""Live experiments: the journal is the truth, and everything else is folded from it.
+
+Names are imported when they are first used: a client needs the messages alone, and neither Numba nor a database.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rankone.live.database import Database
+    from rankone.live.experiment import Experiment
+    from rankone.live.messages import Ask, Decision, Outcome, Tell, Void
+    from rankone.live.settings import Control, Prior, Stopping, Waiting, Watch
+
+_GROUPS = ("Control", "Prior", "Stopping", "Waiting", "Watch")
+_HOMES = {"Database": "database", "Experiment": "experiment"} | dict.fromkeys(_GROUPS, "settings")
+
+__all__ = [
+    "Ask", "Control", "Database", "Decision", "Experiment", "Outcome", "Prior", "Stopping", "Tell", "Void", "Waiting",
+    "Watch",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'rankone.live' has no attribute '{name}'")
+    value = getattr(importlib.import_module(f"rankone.live.{_HOMES.get(name, 'messages')}"), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,86 @@
+"""Decisions as their askers see them, and as the planner finds them again by their ids."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import hmac
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from rankone.live.fold.fold import Fold
+from rankone.live.journal.events import BY_ASKER, DECISION, KIND, TAG, Events, Kind
+from rankone.live.journal.packing import unpack_shown
+from rankone.live.messages import AskedBefore, Decision
+
+_ASK = int(Kind.ASK)
+
+
+@dataclasses.dataclass(slots=True)
+class PromisedDecisions:
+    """The answer to an `Ask` until the policy has chosen: so many decisions from this place of the group on."""
+
+    first: int
+    count: int
+    before: bool = False  # somebody else in the group asked with the same key
+    visitor: bool = False  # or for the same visitor
+
+    def of(self, made: list[Decision]) -> list[Decision]:
+        """Return them out of the decisions that the group made."""
+        found = made[self.first : self.first + self.count]
+        return once_more(found, self.visitor) if self.before else found
+
+
+class KnownDecision(NamedTuple):
+    """A decision that was asked before, and what has become of it up to here."""
+
+    number: int
+    tag: int
+    shown: bytes  # the level of each factor that there was
+    cross: bytes | None  # the probabilities of its cross
+    open: bool  # before this group
+    whole: bool  # the id is the one with which it was made, so it may be voided
+    so_far: list[tuple[int, int]]  # (kind, value) of every event since
+
+    def told(self) -> tuple[int, int] | None:
+        """Return the outcome that it was told, if it was: not what time or an operator made of it."""
+        for kind, value in self.so_far:
+            if kind not in (Kind.LEARN, Kind.EXPIRE) and (kind != Kind.VOID or value == BY_ASKER):
+                return kind, value
+        return None
+
+
+def once_more(decisions: list[Decision], visitor: bool) -> AskedBefore:
+    """Return decisions once more: to who claims to be the visitor, with an id that can tell but not void."""
+    if visitor:
+        decisions = [dataclasses.replace(each, id=f"{each.number}-{_to_tell(each.id)}") for each in decisions]
+    return AskedBefore(decisions)
+
+
+def _to_tell(id: str) -> str:
+    return _telling(bytes.fromhex(id.partition("-")[2])).hex()
+
+
+def _telling(secret: bytes) -> bytes:
+    """Return what proves that somebody may tell a decision's outcome; nobody can work out its secret from it."""
+    return hashlib.blake2b(secret, digest_size=16, person=b"rankone tell").digest()
+
+
+def knows(secret: bytes, given: bytes) -> bool:
+    """Return whether somebody has a decision's secret, or what was given out instead."""
+    return hmac.compare_digest(secret, given) or hmac.compare_digest(_telling(secret), given)
+
+
+def decision_of(fold: Fold, event: Sequence[Any], secret: bytes, shown: bytes) -> Decision:
+    """Return the decision of an event ASK, as its asker sees it."""
+    levels = fold.factors.named(unpack_shown(shown, len(fold.factors)))
+    return Decision(f"{event[DECISION]}-{secret.hex()}", levels, event[DECISION], event[TAG] < 0)
+
+
+def decisions_of(fold: Fold, events: Events) -> list[Decision]:
+    """Return the decisions among events that were just applied."""
+    return [
+        decision_of(fold, numbers, texts.secret or b"", texts.shown or b"")
+        for numbers, texts in zip(events.numbers.tolist(), events.texts, strict=True)
+        if numbers[KIND] == _ASK
+    ]

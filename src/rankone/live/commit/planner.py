@@ -1,0 +1,361 @@
+"""The rules of asking and telling: which events a request adds to the journal, and how it is answered.
+
+* A reward is rounded to a click with probability reward / cap, by a number that only the experiment's seed and the
+  decision settle: told again it is rounded the same way. The journal keeps the click, and the reward in a note; another
+  reward told later is a contradiction, however both are rounded.
+* A key is of one request, and of the token that sent it: another request with it is an error. A visitor of a token gets
+  the same decision again until there is something new to choose from: other levels, fewer outcomes, a stop. Whoever
+  claims to be that visitor gets an id that can tell the outcome and not void the decision.
+* An outcome counts once. The same again is answered the same; a contradiction and an unknown id are errors.
+* Without a window, outcomes are learned when they are told. With a window, silence means "not clicked" when it ends;
+  what is told before is held until then (learning clicks early and silence late would bias every estimate), and what
+  is told after is recorded as late, not learned.
+* Where too many decisions are open, those that have been for long are voided to make room for new ones; what is told of
+  them later is late too. Nothing is voided for its age while there is room.
+* The journal's time never runs backwards and never stands still (`rankone.live.journal.clock`), so windows end in the
+  order they began and each ends once.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+import json
+import re
+import secrets
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rankone.errors import Contradiction, InputError, KeyReused, TooManyOpen, UnknownDecision
+from rankone.live.commit.decisions import KnownDecision, PromisedDecisions, decision_of, knows, once_more
+from rankone.live.fold.fold import Fold
+from rankone.live.journal.clock import JournalTime
+from rankone.live.journal.events import (
+    BY_AGE,
+    CLOSING,
+    DECISION,
+    KIND,
+    NUMBERS,
+    OUTCOMES,
+    TAG,
+    TEXTS,
+    VALUE,
+    Draft,
+    Kind,
+    Texts,
+)
+from rankone.live.journal.packing import unpack_shown
+from rankone.live.messages import Answer, Ask, Decision, Outcome, Request, Tell, Void
+from rankone.live.names import combination_text
+from rankone.live.settings import Settings, micros
+from rankone.live.storage import Storage
+from rankone.live.visitor_attributes import Segment, declared_part, settled_by
+from rankone.numerics.seeds import generator
+from rankone.specs import amount, duration
+
+_ID = re.compile(r"(0|[1-9][0-9]{0,17})-([0-9a-f]{32})")
+_ASK = int(Kind.ASK)
+_SECRET = len(NUMBERS)
+_SOURCE, _NOTE, _SHOWN, _CROSS = (
+    len(NUMBERS) + TEXTS.index(name) for name in ("source", "note", "shown", "cross_chances")
+)
+
+
+class Planner:
+    """Turns requests that wait together into events; the answers are given once the events are applied and stored.
+
+    Planning only reads the fold: what is drafted here is known to it when it is applied, and not before.
+    """
+
+    def __init__(self, fold: Fold, storage: Storage, experiment: int, time: JournalTime) -> None:
+        self._fold, self._storage, self._experiment = fold, storage, experiment
+        self.draft = Draft(fold.seq, time.now())
+        news = time.news(fold.clock_ahead)
+        if news is not None:
+            self.draft.add(Kind.CLOCK, -1, value=news)
+        self._new: dict[int, list[tuple[int, int]]] = {}  # outcomes drafted here: decision -> [(kind, value)]
+        # Keys drafted here -> (first place, count, source, segment).
+        self._keys: dict[str, tuple[int, int, str | None, str | None]] = {}
+        self._rewards: dict[int, float | None] = {}  # of outcomes drafted here
+        self._declared = fold.segments.declared
+        self._asked = self._closed = 0
+        self._old, self._aging = deque[int](), self._each_old()  # decisions that may make room: found, to be found
+        self._end_windows()
+
+    def plan(self, requests: Sequence[Request]) -> list[Answer | PromisedDecisions]:
+        """Draft what requests ask for; return for each its answer, or the promise of it."""
+        planned: list[Any] = list(requests)
+        asks = [place for place, request in enumerate(requests) if isinstance(request, Ask)]
+        outcomes = [place for place, request in enumerate(requests) if not isinstance(request, Ask)]
+        for places, carry_out in ((outcomes, self._outcome), (asks, self._ask)):  # so that what is known by now is used
+            for place in places:
+                try:
+                    planned[place] = carry_out(planned[place])
+                except InputError as error:  # any other error is the whole group's
+                    planned[place] = error
+        return planned
+
+    def _outcome(self, request: Tell | Void) -> Outcome:
+        """Draft the event of an outcome; return the answer, or raise why there is none."""
+        decision = self._find(request.id)
+        if isinstance(request, Void) and not decision.whole:
+            expected, got = "the id that the first answer had, to void a decision", "that of a later answer"
+            raise Contradiction(expected, got, "tell its outcome, or nothing: an earlier view may have shown it")
+        clicked = None if isinstance(request, Void) else self._clicked(request, decision.number)
+        told = decision.told()
+        if told is None:
+            return self._first(request, decision, clicked)
+        kind, value = told
+        before = None if kind == Kind.VOID else bool(value)
+        if before != clicked:
+            said = {None: "void", True: "clicked", False: "not clicked"}
+            raise Contradiction(
+                f"'{said[before]}' again, or nothing", said[clicked], "tell each decision once; the first outcome stays"
+            )
+        if isinstance(request, Tell) and request.reward is not None:
+            self._same_reward(request.reward, decision.number)
+        return Outcome(request.id, before, *_STATUS[Kind(kind)], repeated=True)
+
+    def _same_reward(self, reward: float, number: int) -> None:
+        """Refuse a reward that is not the one told before."""
+        before = self._rewards.get(number)
+        if number not in self._rewards:
+            events = self._storage.of_decision(self._experiment, number)
+            notes = [json.loads(event[_NOTE]) for event in events if event[KIND] in OUTCOMES and event[_NOTE]]
+            before = next((note["reward"] for note in notes if "reward" in note), None)
+        if before != reward:
+            expected = (
+                "no reward, as a click was told" if before is None else f"a reward of {before:g} again, or nothing"
+            )
+            raise Contradiction(expected, f"{reward:g}", "tell each decision once; the first outcome stays")
+
+    def _clicked(self, request: Tell, number: int) -> bool:
+        """Return whether a decision counts as clicked: as told, or its reward rounded, the same way every time."""
+        if request.reward is None:
+            return bool(request.clicked)
+        cap = self._fold.settings.reward_cap
+        if not cap:
+            do = "tell clicked=True or False, or make the experiment with reward_cap="
+            raise InputError("clicked, as the experiment has no reward_cap", f"a reward of {request.reward:g}", do)
+        if request.reward > cap:
+            do = "tell at most the cap: cut larger rewards off at it"
+            raise InputError(f"a reward from 0 to {cap:g}, the experiment's reward_cap", request.reward, do)
+        chance = generator(self._fold.settings.seed, "reward", number).random()
+        return bool(chance * cap < request.reward)
+
+    def _ask(self, request: Ask) -> PromisedDecisions | list[Decision]:
+        """Draft decisions; return the promise of them, or the decisions that the same key got before."""
+        segment: Segment | None = request.segment
+        said, stored_key = None if segment is None else segment.text, self._stored_key(request)
+        if stored_key is not None:
+            before = self._asked_before(request, stored_key, said)
+            if before is not None:
+                return before
+        note: dict[str, Any] = {}
+        if segment is not None:
+            segment, ignored = declared_part(segment, self._declared, request.undeclared)
+            note |= {"ignored": ignored} if ignored else {}
+        counts = None if segment is None else segment.text
+        fold, first = self._fold, self._asked
+        waiting, most = len(fold.open) + self._asked - self._closed + request.count, fold.settings.waiting.max_open
+        if waiting > most and not self._make_room(waiting - most):
+            raise TooManyOpen(f"at most {most} open decisions", waiting, _advice(fold.settings))
+        if segment is not None and self._declared is None:
+            self._declared = settled_by(segment)
+        noise = secrets.token_bytes(16 * request.count)
+        for place in range(request.count):
+            secret, key = noise[16 * place : 16 * place + 16], None if place else stored_key
+            details = note if place or request.key is None or said == counts else note | {"said": said}
+            noted = json.dumps(details) if details else None
+            texts = Texts(secret, key, request.source, noted, context=counts, token=request.token)
+            number = fold.decisions + first + place
+            self.draft.add(Kind.ASK, number, value=0 if place else request.count, texts=texts)
+        self._asked += request.count
+        if stored_key is not None:
+            self._keys[stored_key] = first, request.count, request.source, said
+        return PromisedDecisions(first, request.count)
+
+    def _make_room(self, needed: int) -> bool:
+        """Void so many decisions for their age, oldest first; return False, and void none, if fewer are old."""
+        self._old.extend(itertools.islice(self._aging, max(0, needed - len(self._old))))
+        if len(self._old) < needed:
+            return False
+        for _ in range(needed):
+            number = self._old.popleft()
+            opened = self._fold.open[number]
+            self._add(Kind.VOID, number, opened.tag, BY_AGE, _texts(None, None, opened.shown))
+        return True
+
+    def _each_old(self) -> Iterator[int]:
+        """Yield the decisions open for `max_age` or longer, oldest first; none with a window, which ends them."""
+        window, age = self._fold.settings.window, micros(self._fold.settings.waiting.max_age)
+        for number, opened in self._fold.open.items():
+            if window or opened.at + age > self.draft.at:
+                return
+            if number not in self._new:
+                yield number
+
+    def _add(self, kind: Kind, number: int, tag: int, value: int, texts: Texts) -> None:
+        """Draft an event of a decision that was asked before."""
+        self.draft.add(kind, number, tag, value, texts)
+        self._new.setdefault(number, []).append((kind, value))
+        self._closed += kind in CLOSING
+
+    def _end_windows(self) -> None:
+        """Draft the end of every window that is over: held outcomes are learned, silence is no click."""
+        fold, window = self._fold, self._fold.settings.window_micros
+        for number in fold.due:
+            opened = fold.open.get(number)
+            if opened is None:  # closed before its window ended
+                continue
+            if opened.at + window > self.draft.at:
+                break
+            held = fold.held.get(number)
+            if held is None:
+                self._add(Kind.EXPIRE, number, opened.tag, 0, _texts(None, None, opened.shown))
+            else:
+                texts = _texts(held.source, held.token, opened.shown)
+                self._add(Kind.LEARN, number, opened.tag, held.clicked, texts)
+
+    def _find(self, id: str) -> KnownDecision:
+        """Find a decision by its id, or raise that there is none."""
+        match = _ID.fullmatch(id) if isinstance(id, str) else None
+        if match is not None:
+            number, secret = int(match[1]), bytes.fromhex(match[2])
+            opened = self._fold.open.get(number)
+            if opened is not None:
+                if knows(opened.secret, secret):
+                    held = self._fold.held.get(number)
+                    so_far = [] if held is None else [(int(Kind.HOLD), held.clicked)]
+                    so_far += self._new.get(number, [])
+                    whole = opened.secret == secret
+                    return KnownDecision(number, opened.tag, opened.shown, opened.cross, True, whole, so_far)
+            elif number < self._fold.decisions:
+                events = self._storage.of_decision(self._experiment, number)
+                if self._fold.archives and not (events and events[0][KIND] == _ASK):
+                    do = "nothing is to be done: what became of it is in its archive"
+                    raise UnknownDecision("a decision that is not archived yet", id, do)
+                if events and knows(events[0][_SECRET] or b"", secret):
+                    so_far = [(event[KIND], event[VALUE]) for event in events if event[KIND] in OUTCOMES]
+                    tag, shown = events[0][TAG], bytes(events[0][_SHOWN])
+                    so_far += self._new.get(number, [])
+                    whole = events[0][_SECRET] == secret
+                    return KnownDecision(number, tag, shown, events[0][_CROSS], False, whole, so_far)
+        raise UnknownDecision("the id of a decision that ask() returned", id, "tell the experiment that was asked")
+
+    def _first(self, request: Tell | Void, decision: KnownDecision, clicked: bool | None) -> Outcome:
+        """Draft the first outcome told of a decision."""
+        ended = not decision.open or decision.number in self._new
+        if isinstance(request, Void):
+            if not decision.open and any(kind == Kind.VOID for kind, _ in decision.so_far):  # for its age, for example
+                return Outcome(request.id, None, *_STATUS[Kind.VOID], repeated=True)
+            if ended:
+                raise Contradiction(
+                    "a decision still open", "one whose window has ended", "void decisions within the window"
+                )
+            kind, texts = Kind.VOID, _texts(None, request.token, decision.shown)
+        else:
+            kind, texts = Kind.TELL, _texts(request.source, request.token, decision.shown)
+            self._rewards[decision.number] = request.reward
+            if request.reward is not None:  # what was told, beside the click that it was rounded to
+                texts = texts._replace(note=json.dumps({"reward": request.reward}))
+            if ended:
+                kind = Kind.LATE
+                if clicked:  # to be compared with those that came in time (`rankone.live.verdict.lateness`)
+                    texts = texts._replace(cross_chances=decision.cross)
+            elif self._fold.settings.window:
+                kind = Kind.HOLD
+        self._add(kind, decision.number, decision.tag, int(bool(clicked)), texts)
+        note = self._retired(decision) if kind in (Kind.TELL, Kind.HOLD) else None
+        return Outcome(request.id, clicked, *_STATUS[kind], note=note)
+
+    def _retired(self, decision: KnownDecision) -> str | None:
+        """Say which levels of a decision were retired since it was made; None: all of them live."""
+        factors, live = self._fold.factors, self._fold.live
+        if not any(len(numbers) < size for numbers, size in zip(live, factors.sizes, strict=True)):
+            return None
+        levels = unpack_shown(decision.shown, len(factors))
+        gone = {
+            factor: own.names[level]
+            for (factor, own), level in zip(factors.items(), levels, strict=True)
+            if not own.live[level]
+        }
+        if not gone:
+            return None
+        was, it = ("was", "it") if len(gone) == 1 else ("were", "them")
+        said = f"{combination_text(gone)} {was} retired after this was shown: nobody is shown {it} any more"
+        return f"{said}, and this outcome counts all the same"
+
+    def _stored_key(self, request: Ask) -> str | None:
+        """Return the key of a request as the journal has it, apart from those of other tokens; None: it has none."""
+        if request.visitor is not None:
+            whose = ["signed", request.signer] if request.signer else ["token", request.token]
+            stretch = [len(self._fold.eras), self._fold.stopped is not None]  # with the same to choose from
+            about = json.dumps([*whose, request.visitor, *stretch]).encode()
+            return f"visitor{_BESIDE}{hashlib.blake2b(about, digest_size=16).hexdigest()}"
+        if request.key is None or request.token is None:
+            return request.key
+        return f"{request.token}{_BESIDE}{request.key}"
+
+    def _asked_before(
+        self, request: Ask, stored_key: str, said: str | None
+    ) -> PromisedDecisions | list[Decision] | None:
+        """Return the decisions that the same key or visitor got; None: none so far."""
+        if stored_key in self._keys:
+            first, count, *before = self._keys[stored_key]
+        else:
+            found = self._storage.of_key(self._experiment, stored_key)
+            if not found:
+                return None
+            first, count, source, counts, note = (found[0][column] for column in _ASKED)
+            before = [source, json.loads(note or "{}").get("said", counts)]
+        key, again = request.key, request.visitor is not None
+        if not again and [count, *before] != [request.count, request.source, said]:
+            expected = f"with key '{key}' the same request as before, {_request_text(count, *before)}"
+            raise KeyReused(expected, _request_text(request.count, request.source, said), _NEW_KEY)
+        if stored_key in self._keys:
+            return PromisedDecisions(first, count, before=True, visitor=again)
+        numbers = range(first, first + count)
+        firsts = [event for number in numbers for event in self._storage.of_decision(self._experiment, number)[:1]]
+        events = [event for event in firsts if event[KIND] == _ASK]
+        if len(events) < count:
+            got = f"key '{key}', of whose {amount(count, 'decision')} some are archived"
+            raise KeyReused("a key whose decisions are all there", got, _NEW_KEY)
+        decisions = [decision_of(self._fold, event, event[_SECRET], event[_SHOWN]) for event in events]
+        return once_more(decisions, again)
+
+
+_ASKED = DECISION, VALUE, _SOURCE, len(NUMBERS) + TEXTS.index("context"), _NOTE
+_BESIDE = "\t"  # between the parts of a stored key: no key that anybody names has one
+_NEW_KEY = "use a new key for a new request"
+
+
+def _request_text(count: int, source: str | None, said: str | None) -> str:
+    """Return an ask in words."""
+    about = [f"source '{source}'"] * (source is not None) + [f"segment {said}"] * (said is not None)
+    return ", ".join([amount(count, "decision"), *about])
+
+
+@functools.lru_cache(1000)
+def _texts(source: str | None, token: str | None, shown: bytes) -> Texts:
+    """Return the texts of an outcome: whoever told it may have named neither. Those of one caller share them."""
+    return Texts(source=source, token=token, shown=shown)
+
+
+def _advice(settings: Settings) -> str:
+    """Return what to do where too many decisions are open."""
+    if settings.window:
+        return f"wait, since windows of {duration(settings.window)} end them, or void old ones with void_open()"
+    age = duration(settings.waiting.max_age)
+    return f"tell or void open decisions, or void old ones with void_open(); after {age} they make room by themselves"
+
+
+_STATUS = {
+    Kind.TELL: ("learned", True),
+    Kind.LEARN: ("learned", True),
+    Kind.HOLD: ("held", False),
+    Kind.LATE: ("late", False),
+    Kind.VOID: ("void", False),
+}

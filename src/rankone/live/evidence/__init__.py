@@ -1,0 +1,1 @@
+"""What the clicks of one experiment say: outcomes weighed, in total and by segment, and who stands where."""

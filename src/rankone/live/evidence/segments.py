@@ -1,0 +1,233 @@
+"""What an experiment knows of each segment of its visitors: what was shown, what came of it, what clicks say.
+
+Attributes are declared, with their levels if these shall be no others, or the first ask settles which there are
+(`rankone.live.visitor_attributes`). Each new combination of levels is a segment of its own, numbered in the order in
+which they came. There is room for `most` of them; visitors of later ones are counted together, as others, while the
+journal keeps what was said of each.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rankone.compiling.compiled import compiled
+from rankone.evidence.levels import TRAFFIC_RATIOS, Evidence, resized, start_evidence, weigh
+from rankone.live.factors import widened
+from rankone.live.visitor_attributes import Declaration, fits, segment_of, settled_by
+from rankone.numerics.arrays import Floats, Ints
+
+MOST = 64  # segments that are told apart
+_CELLS, _PAIRS = 2_000_000, 65_536  # combinations, and pairs of levels, of all segments together
+UNSAID, OTHERS = -1, -2  # who said nothing of a visitor; segments that came when there was no room
+ASKED, PULLS, CLICKS = range(3)
+
+
+class Segments:
+    """The segments of an experiment; `sizes` are those of its factors."""
+
+    def __init__(self, sizes: tuple[int, ...]) -> None:
+        self.declared: Declaration | None = None  # None: nobody declared or said anything so far
+        self.ignored: Counter[str] = Counter()  # decisions by what of them was ignored, see `declared_part`
+        self.texts: list[str] = []  # as the journal has them, by number
+        self.counts: list[Ints] = []  # of each: decisions, outcomes and clicks of each combination, (3, *sizes)
+        self.evidence: list[Evidence] = []
+        self.others: Ints | None = None  # as `counts`, of those for whom there is no room; None: nobody came
+        self.unsaid = np.zeros(3, np.int64)  # decisions, outcomes and clicks
+        self._numbers: dict[str, int] = {}
+        self._sizes = sizes
+
+    @property
+    def attributes(self) -> tuple[str, ...] | None:
+        """The names of the attributes; None: nobody declared or said anything so far."""
+        return None if self.declared is None else tuple(name for name, _ in self.declared)
+
+    @property
+    def most(self) -> int:
+        """How many can be told apart."""
+        levels, cells = sum(self._sizes), math.prod(self._sizes)
+        return min(MOST, _PAIRS // levels**2, _CELLS // cells)
+
+    def parts(self, pulls: Ints, clicks: Ints, living: tuple[Ints, ...]) -> tuple[Ints, Ints]:
+        """Split counts of the living levels by segment, by the numbers that `told_to_policy` gives them."""
+        told_apart = self.counts
+        if self.others is not None:
+            empty = np.zeros((3, *self._sizes), np.int64)
+            told_apart = [*self.counts, *[empty] * (self.most - len(self.counts)), self.others]
+        of_each = [[counts[living] for counts in each[PULLS:]] for each in told_apart]
+        rest = [whole - sum(each[what] for each in of_each) for what, whole in enumerate((pulls, clicks))]
+        each_pulls, each_clicks = np.stack([rest, *of_each], axis=1)
+        return each_pulls, each_clicks
+
+    def resize(self, sizes: tuple[int, ...]) -> None:
+        """Make room for new levels and factors; segments for which there is none then are among the others."""
+        if sizes != self._sizes:
+            self._sizes = sizes
+            others = self.counts[self.most :] + ([] if self.others is None else [self.others])
+            for known in (self.texts, self.counts, self.evidence):
+                del known[self.most :]
+            self._numbers = {text: number for number, text in enumerate(self.texts)}
+            self.counts = [_wider(counts, sizes) for counts in self.counts]
+            self.others = _wider(np.sum(others, axis=0), sizes) if others else None
+            self.evidence = [resized(evidence, sizes) for evidence in self.evidence]
+
+    def number(self, text: str | None) -> int:
+        """Return the number of a segment, a new one if it is new."""
+        if text is None:
+            return UNSAID
+        found = self._numbers.get(text)
+        if found is None:
+            if self.declared is None:
+                self.declared = settled_by(segment_of(text))
+            found = OTHERS
+            if len(self.texts) < self.most:
+                self.add(text)
+                found = self._numbers[text]
+        return found
+
+    def declare(self, declared: Declaration) -> dict[int, int]:
+        """Tell other segments apart; return the new numbers of those there are.
+
+        Segments that no longer fit are among the others from now on. The numbers of segments settle which part of the
+        error is theirs; so where some get new ones, all that is proven of segments has to be proven anew.
+        """
+        self.declared = declared
+        kept = [number for number, text in enumerate(self.texts) if fits(segment_of(text), declared)]
+        numbers = dict.fromkeys(range(len(self.texts)), OTHERS) | {old: new for new, old in enumerate(kept)}
+        if len(kept) < len(self.texts):
+            gone = [counts for number, counts in enumerate(self.counts) if numbers[number] == OTHERS]
+            self.others = np.sum([*gone, *([] if self.others is None else [self.others])], axis=0)
+            self.texts, self.counts = [self.texts[old] for old in kept], [self.counts[old] for old in kept]
+            self._numbers = {text: number for number, text in enumerate(self.texts)}
+            self.evidence = [start_evidence(self._sizes) for _ in self.texts]
+        return numbers
+
+    def add(self, text: str) -> None:
+        """Note a new segment."""
+        self._numbers[text] = len(self.texts)
+        self.texts.append(text)
+        self.counts.append(np.zeros((3, *self._sizes), np.int64))
+        self.evidence.append(start_evidence(self._sizes))
+
+    def rest_unsaid(self, *whole: Ints) -> None:
+        """Count as unsaid what is left of all decisions, outcomes and clicks.
+
+        Nobody counts them before the first segment is named, however late that is.
+        """
+        said = [self.totals(number) for number in (OTHERS, *range(len(self.texts)))]
+        self.unsaid = np.array([each.sum() for each in whole], np.int64) - np.sum(said, axis=0, dtype=np.int64)
+
+    def forget(self) -> None:
+        """Begin to count anew, with the segments there are."""
+        for counts in (*self.counts, self.unsaid):
+            counts[:] = 0
+        self.others = None
+        self.forget_evidence()
+
+    def forget_evidence(self) -> None:
+        """Weigh anew from here on."""
+        self.evidence = [start_evidence(self._sizes) for _ in self.texts]
+
+    def count(self, what: int, numbers: Ints, shown: Ints, each: Any = None) -> None:
+        """Count decisions, outcomes or clicks: one of what is `shown` to a visitor of segment `numbers`, or `each`."""
+        if len(numbers) == 1:  # most commits hold one decision or one outcome: NumPy's small steps count here
+            amount, number = 1 if each is None else int(each[0]), int(numbers[0])
+            if number == UNSAID:
+                self.unsaid[what] += amount
+            else:
+                self._counts_of(number)[(what, *shown[0].tolist())] += amount
+            return
+        each, numbers = np.ones(len(numbers), np.int64) if each is None else each, self._known(numbers)
+        for number in np.unique(numbers).tolist():
+            fits = numbers == number
+            if number == UNSAID:
+                self.unsaid[what] += int(each[fits].sum())
+            else:
+                np.add.at(self._counts_of(number)[what], tuple(shown[fits].T), each[fits])
+
+    def _counts_of(self, number: int) -> Ints:
+        if 0 <= number < len(self.texts):
+            return self.counts[number]
+        if self.others is None:
+            self.others = np.zeros((3, *self._sizes), np.int64)
+        return self.others
+
+    def _known(self, numbers: Ints) -> Ints:
+        """Return numbers as they are by now: of decisions from before a change of levels some are no longer known."""
+        return np.where(numbers >= len(self.texts), OTHERS, numbers)
+
+    def weigh(self, numbers: Ints, shown: Ints, clicked: Ints, crosses: Floats) -> None:
+        """Learn from outcomes, as `rankone.evidence.levels.weigh` does, each for its own segment."""
+        numbers = self._known(numbers)
+        nothing = start_evidence((0,) * len(self._sizes), TRAFFIC_RATIOS)
+        for number in np.unique(numbers[numbers >= 0]).tolist():
+            fits = numbers == number
+            compiled(weigh, weigh.__module__)(self.evidence[number], nothing, shown[fits], clicked[fits], crosses[fits])
+
+    def totals(self, number: int) -> Sequence[int]:
+        """Return decisions, outcomes and clicks of a segment, of the others or of visitors of whom nothing was said."""
+        if number == UNSAID:
+            return [int(each) for each in self.unsaid]
+        if number == OTHERS:
+            return [0, 0, 0] if self.others is None else [int(each.sum()) for each in self.others]
+        return [int(each.sum()) for each in self.counts[number]]
+
+    def told_to_policy(self, numbers: Ints | None, events: int) -> Floats:
+        """Return segments as the context of a policy, a number an event: 0 where nothing was said.
+
+        Those for whom there is no room have the number behind all others.
+        """
+        if numbers is None:
+            return np.zeros((events, 1))
+        numbers = self._known(numbers)
+        return np.where(numbers == OTHERS, self.most + 1, numbers + 1).astype(np.float64)[:, None]
+
+    def still(self) -> Segments:
+        """Return a copy that stays as it is while the experiment goes on."""
+        found = copy.copy(self)
+        found.texts, found.counts = list(self.texts), [counts.copy() for counts in self.counts]
+        found.evidence = [evidence._replace(**_copied(evidence)) for evidence in self.evidence]
+        found.others = None if self.others is None else self.others.copy()
+        found.unsaid, found.ignored = self.unsaid.copy(), self.ignored.copy()
+        return found
+
+    @property
+    def nbytes(self) -> int:
+        """How large all this is."""
+        others = 0 if self.others is None else self.others.nbytes
+        return others + sum(sum(array.nbytes for array in each) for each in (self.counts, *self.evidence))
+
+    def arrays(self) -> dict[str, Any]:
+        """Return all that is counted as plain arrays."""
+        found: dict[str, Any] = {"segment_unsaid": self.unsaid}
+        if self.others is not None:
+            found["segment_others"] = self.others
+        if self.texts:
+            found["segment_counts"] = np.stack(self.counts)
+            for name in Evidence._fields:
+                found[f"segment_{name}"] = np.stack([getattr(evidence, name) for evidence in self.evidence])
+        return found
+
+    def restore(self, texts: Sequence[str], declared: Declaration | None, ignored: Any, arrays: Any) -> None:
+        """Go on from what `arrays` returned."""
+        for text in texts:
+            self.add(text)
+        self.declared, self.ignored = declared, Counter(ignored)
+        self.unsaid, self.others = arrays["segment_unsaid"], arrays.get("segment_others")
+        stored = {name: arrays[f"segment_{name}"] for name in ("counts", *Evidence._fields) if texts}
+        for number in range(len(texts)):
+            self.counts[number] = stored["counts"][number]
+            self.evidence[number] = Evidence(*(stored[name][number] for name in Evidence._fields))
+
+
+def _wider(counts: Ints, sizes: tuple[int, ...]) -> Ints:
+    return np.stack([widened(each, sizes) for each in counts])
+
+
+def _copied(evidence: Evidence) -> dict[str, Any]:
+    return {name: array.copy() for name, array in evidence._asdict().items()}

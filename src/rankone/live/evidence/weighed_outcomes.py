@@ -1,0 +1,215 @@
+"""Outcomes weighed: what clicks, late ones too, say about levels, in total and by segment.
+
+A fault here does not stop decisions. Where weighing fails, evidence is dropped and nothing is stated (`broken`); no
+snapshot is kept meanwhile, so a program without the fault weighs the whole journal again.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankone.compiling.compiled import compiled
+from rankone.errors import InputError
+from rankone.evidence.change_monitor import Watch, start_watch, watch_outcomes
+from rankone.evidence.levels import TRAFFIC_RATIOS, Evidence, start_evidence, weigh, with_late
+from rankone.evidence.steering import margin_ratio_of_each
+from rankone.live.evidence.segments import UNSAID, Segments
+from rankone.live.journal.packing import unpack_crosses
+from rankone.live.settings import Settings
+from rankone.numerics.arrays import Ints
+
+MAX_LEVELS = 256  # of all factors together; evidence about each two of more would not fit
+_MOST_WAITING = 64  # commits
+
+
+def fault_text(error: Exception) -> str:
+    """Return what went wrong, as journals and reports name it."""
+    return f"{type(error).__name__}: {error}"
+
+
+class _Outcomes(NamedTuple):
+    """Outcomes that wait to be weighed; see `WeighedOutcomes.weigh`."""
+
+    numbers: Ints
+    clicked: Ints
+    packed: list[bytes | None]
+    hidden: Any
+    decisions: Ints
+    segments: Any
+
+
+class WeighedOutcomes:
+    """What outcomes have shown so far."""
+
+    starts: Ints  # of the factors among all levels
+
+    def __init__(self, settings: Settings, sizes: tuple[int, ...], segments: Segments | None) -> None:
+        self._settings, self.sizes = settings, sizes
+        self.fits = sum(sizes) <= MAX_LEVELS
+        sizes = sizes if self.fits else (1,) * len(sizes)
+        self._segments = segments or Segments(sizes)
+        self._begin_evidence(sizes)
+        self.weighed = 0  # outcomes that count
+        self._compared = 0  # those of decisions that leave something to compare
+        self.broken: str | None = None  # why outcomes cannot be weighed: nothing is, until all begins anew
+        self.noted: str | None = None  # why the last look at evidence failed
+        self._waiting: list[_Outcomes] = []  # evidence is looked at now and then: until then, outcomes only wait
+
+    def _begin_evidence(self, sizes: tuple[int, ...]) -> None:
+        spared = margin_ratio_of_each(self._settings.stopping.margin, len(sizes))
+        self._evidence, self._traffic = (
+            start_evidence(sizes, margin_ratio=spared),
+            start_evidence(sizes, TRAFFIC_RATIOS),
+        )
+        self._late = self._start_late((0,) * len(sizes))  # nearly always there is none: it needs no room
+        self._watch = start_watch(())
+
+    def weigh(
+        self,
+        numbers: Ints,
+        clicked: Ints,
+        packed: list[bytes | None],
+        hidden: Any,
+        drawn: int,
+        decisions: Ints,
+        segments: Ints | None = None,
+    ) -> None:
+        """Learn from outcomes that count.
+
+        Args:
+            numbers: the level of each factor, (n, factors).
+            clicked: 1 or 0.
+            packed: the probabilities of its cross, None: not known.
+            hidden: (n, levels) levels that were left out by hand for what they are: they are not compared there.
+            drawn: how many are of decisions that a policy made; those after a stop say nothing about it.
+            decisions: their numbers.
+            segments: of the visitors; None: nobody said anything of any of them.
+        """
+        self.weighed += drawn
+        if self.fits and packed:
+            self._waiting.append(_Outcomes(numbers, clicked, packed, hidden, decisions, segments))
+            if len(self._waiting) == _MOST_WAITING:
+                self._settle()
+
+    def _start_late(self, sizes: tuple[int, ...]) -> Evidence:
+        return start_evidence(sizes, tuple(self._evidence.ratios.tolist()))
+
+    def weigh_late(self, numbers: Ints, packed: list[bytes | None], hidden: Any) -> None:
+        """Learn from clicks that came too late to count; arguments as of `weigh`."""
+        if not self.fits or self.broken or not packed:
+            return
+        try:
+            if not len(self._late.now):
+                self._late = self._start_late(self.sizes)
+            crosses, _ = unpack_crosses(packed, self.sizes)
+            if hidden is not None:
+                crosses[hidden] = 0.0
+            nothing = start_evidence((0,) * len(self.sizes), TRAFFIC_RATIOS)
+            clicked = np.ones(len(packed), np.int64)
+            compiled(weigh, weigh.__module__)(self._late, nothing, numbers + self.starts[:-1], clicked, crosses)
+        except Exception as error:
+            self._give_up(error)
+
+    def _settle(self) -> None:
+        """Weigh the outcomes that wait, in the order they came."""
+        waiting, self._waiting = self._waiting, []
+        if not waiting or self.broken:
+            return
+        try:
+            self._weigh_all(waiting)
+            if not math.isfinite(self._evidence.now.sum() + self._traffic.now.sum()):
+                raise FloatingPointError("evidence that is no number")
+        except Exception as error:
+            self._give_up(error)
+
+    def _give_up(self, error: Exception) -> None:
+        """Drop evidence that cannot be weighed: decisions do not wait for it, and the report says so."""
+        self.broken = fault_text(error)
+        self._begin_evidence(self.sizes)
+        self._segments.forget_evidence()
+        self._compared = 0
+
+    def _weigh_all(self, waiting: list[_Outcomes]) -> None:
+        crosses, _ = unpack_crosses([cross for some in waiting for cross in some.packed], self.sizes)
+        if any(some.hidden is not None for some in waiting):
+            nothing = np.zeros(crosses.shape[1], bool)
+            hidden = [some.hidden if some.hidden is not None else [nothing] * len(some.packed) for some in waiting]
+            crosses[np.concatenate(hidden)] = 0.0
+        shown = np.concatenate([some.numbers for some in waiting]) + self.starts[:-1]
+        clicked = np.concatenate([some.clicked for some in waiting])
+        self._compared += int(np.count_nonzero(np.count_nonzero(crosses, axis=1) > len(self.sizes)))
+        compiled(weigh, weigh.__module__)(self._evidence, self._traffic, shown, clicked, crosses)
+        if any(some.segments is not None for some in waiting):
+            each = [some.segments if some.segments is not None else [UNSAID] * len(some.packed) for some in waiting]
+            self._segments.weigh(np.concatenate(each).astype(np.int64), shown, clicked, crosses)
+        if len(self._watch.flips):
+            decisions = np.concatenate([some.decisions for some in waiting])
+            compiled(watch_outcomes, watch_outcomes.__module__)(self._watch, shown, clicked, crosses, decisions)
+
+    @property
+    def sound(self) -> bool:
+        """Whether all outcomes so far could be weighed; only then may a snapshot be kept."""
+        self._settle()
+        return self.broken is None
+
+    def check_sound(self) -> None:
+        """Refuse to keep for good what a program without the fault would weigh again."""
+        if not self.sound:
+            do = "nothing was changed: update rankone, then try again"
+            raise InputError("evidence that can be weighed", f"a fault in the program ({self.broken})", do)
+
+    @property
+    def fault(self) -> str | None:
+        """Why nothing can be stated; None: no fault is known."""
+        self._settle()
+        return self.broken or self.noted
+
+    @property
+    def evidence(self) -> Evidence:
+        """What clicks say about levels."""
+        self._settle()
+        return self._evidence
+
+    @property
+    def traffic(self) -> Evidence:
+        """What all outcomes say about how often levels were told."""
+        self._settle()
+        return self._traffic
+
+    @property
+    def late(self) -> Evidence:
+        """What clicks say about levels that came too late to count; of no levels where none did."""
+        self._settle()
+        return self._late
+
+    @property
+    def stated(self) -> Evidence:
+        """What clicks say about levels as far as late ones do not contradict it: all statements rest on this."""
+        return with_late(self.evidence, self._late)
+
+    @property
+    def clicked(self) -> Evidence:
+        """What all clicks say about levels, also late ones: estimates and intervals rest on this."""
+        late = self.late
+        return self._evidence._replace(logs=self._evidence.logs + late.logs) if len(late.now) else self._evidence
+
+    @property
+    def segments(self) -> Segments:
+        """What is known of each segment."""
+        self._settle()
+        return self._segments
+
+    @property
+    def watch(self) -> Watch:
+        """Whether something rang in this era."""
+        self._settle()
+        return self._watch
+
+    @property
+    def compared(self) -> int:
+        """Outcomes of decisions that left something to compare."""
+        self._settle()
+        return self._compared

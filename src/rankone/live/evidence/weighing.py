@@ -1,0 +1,284 @@
+"""The evidence of an experiment, the lottery of its decisions, and when the one changes the other.
+
+All of it is a fold of the journal: outcomes are weighed with the probabilities that were stored with their decisions,
+and the lottery is what the last STEER says. So what was decided is never worked out again from evidence, and a newer
+program may weigh evidence differently without changing what an older one chose.
+
+Nor does a fault here stop decisions: where a look fails, a STEER notes it (`noted`), until one succeeds.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rankone.compiling.compiled import compiled
+from rankone.evidence.change_monitor import reversal_bar, reversed_levels, start_watch
+from rankone.evidence.levels import resized
+from rankone.evidence.mixing import mix_evenly, mix_racing
+from rankone.evidence.steering import (
+    EXPLORE,
+    PARTS,
+    SAME,
+    comparisons,
+    goal_of,
+    margin_ratio_of_each,
+    measure_allowed,
+    renew,
+    start_steering,
+)
+from rankone.evidence.trials import CLICKS_LEFT, TRIAL, probe_shares
+from rankone.evidence.visitors_left import visitors_left
+from rankone.live.evidence.ratios import Counted
+from rankone.live.evidence.segments import Segments
+from rankone.live.evidence.standing import Claims, Standing, least_proof, n_statements, standing
+from rankone.live.evidence.weighed_outcomes import MAX_LEVELS, WeighedOutcomes
+from rankone.live.factors import Levels, margins
+from rankone.live.forbidden import Allowed
+from rankone.live.settings import IGNORE, RESTART, TEST_ALL, Settings
+from rankone.numerics.arrays import Floats, Ints
+
+PROBES = 0.1  # the least share of decisions that explore where an alarm restarts or insures, also after a verdict; and
+# the part of all decisions in which any level may be drawn there, beaten or not: what is never shown never rings
+
+
+class Weighing(WeighedOutcomes):
+    """What clicks have shown so far, and how decisions are drawn from here on."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        factors: Sequence[Levels],
+        forbidden: Ints | None = None,
+        segments: Segments | None = None,
+        misfit: bool = False,
+    ) -> None:
+        super().__init__(settings, tuple(len(levels.names) for levels in factors), segments)
+        self._goal = goal_of(settings.goal, settings.explore)
+        self.watches = -1  # watches before the present one
+        self.begin_era(factors, forbidden, misfit=misfit)
+
+    def begin_era(
+        self, factors: Sequence[Levels], forbidden: Ints | None = None, forget: bool = False, misfit: bool = False
+    ) -> None:
+        """Go on with these levels: what is known stays known, exploration is even again, without what is forbidden.
+
+        `forget`: nothing stays known. `misfit`: that levels are no product is known, and need not be found again.
+        """
+        self._settle()
+        if forget:
+            self._begin_evidence(self.sizes if self.fits else (1,) * len(self.sizes))
+            self.weighed, self._compared, self.broken = 0, 0, None
+        before, self.sizes = len(self.sizes), tuple(len(levels.names) for levels in factors)
+        self.fits = self.fits and sum(self.sizes) <= MAX_LEVELS
+        self._segments.resize(self.sizes)
+        if not self.fits:
+            self._begin_evidence((1,) * len(factors))
+        else:
+            self._evidence, self._traffic = (resized(each, self.sizes) for each in (self.evidence, self.traffic))
+            late = len(self._late.now) > 0
+            self._late = resized(self._late, self.sizes) if late else self._start_late((0,) * len(factors))
+            if self._settings.stopping.margin and len(factors) > before:
+                self._spare_less(len(factors))
+        self.watches, self._misfit = self.watches + 1, misfit
+        changes, interacts = (self.fits and asked != IGNORE for asked in self._asked_for)
+        living = [np.array(levels.numbers(), np.int64) for levels in factors]
+        self.starts = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
+        self.live = np.concatenate([numbers + first for numbers, first in zip(living, self.starts, strict=False)])
+        scatter = self._watch.scatter  # as long as the sums that it is about
+        self._watch = start_watch(
+            self.sizes if self.fits else (),
+            self.watches,
+            changes,
+            interacts and not misfit,
+            product=not misfit,
+            trials=self._settings.watch.change == RESTART and self._settings.explore > 0.0,
+            live=self.live,
+        )
+        self._watch.scatter[:] = scatter
+        control, share = None, 0.0
+        if self._settings.control is not None:
+            share, names = self._settings.control.share, self._settings.control.levels
+            held = [levels.names.index(name) for levels, name in zip(factors, names, strict=False)]
+            held += [0] * (len(factors) - len(held))  # of factors that came later, the first level
+            control = [int(np.searchsorted(numbers, level)) for numbers, level in zip(living, held, strict=True)]
+        explore = self._settings.explore if self.fits else 0.0  # without evidence there is nothing to explore for
+        sizes = tuple(len(numbers) for numbers in living)
+        self.steering = start_steering(sizes, explore, control, share, forbidden)
+        self._allowed = Allowed(self.steering.forbidden, sizes)
+        self.statements = n_statements(self.sizes, sizes == self.sizes, self._allowed.named)
+
+    def _spare_less(self, n_factors: int) -> None:
+        """Prove "good enough" anew: each of more factors may lose less. All else that is known stays known.
+
+        Of a ratio that was not looked at so far nothing is known, so it is the next smaller one that was; if there is
+        none, nothing is called good enough any more.
+        """
+        less = margin_ratio_of_each(self._settings.stopping.margin, n_factors)
+        self._evidence.margin_ratio[0] = np.searchsorted(self._evidence.ratios, less, side="right") - 1
+        self._evidence.enough[:] = 0.0
+
+    @property
+    def _asked_for(self) -> tuple[str, str]:
+        return self._settings.watch.change, self._settings.watch.interaction
+
+    def levels_of_each(self) -> list[Ints]:
+        """Return the numbers of the living levels of each factor, as evidence numbers them."""
+        return np.split(self.live, self.steering.starts[1:-1])
+
+    @property
+    def error(self) -> float:
+        """The error rate of statements."""
+        return self._settings.stopping.error
+
+    @property
+    def claims(self) -> Claims:
+        """How much evidence statements take."""
+        return Claims(self.error, self.statements, comparisons(self.sizes))
+
+    @property
+    def bar(self) -> float:
+        """The log evidence that each comparison needs for a verdict on all."""
+        return self.claims.bar
+
+    @property
+    def may_be_decided(self) -> bool:
+        """Whether a look at who leads could find a verdict: False where some factor has nobody proven to win it."""
+        proofs = (self.evidence.proof, self.evidence.enough)
+        return bool(self._allowed.named) or all(
+            max(least_proof(found[np.ix_(each, each)]).max() for found in proofs) >= self.bar
+            for each in self.levels_of_each()
+        )
+
+    def standing(self, seen: Any, asked: Ints, clicks: Ints, counted: Sequence[Counted] | None = None) -> Standing:
+        """Return who leads.
+
+        Args:
+            seen: of which living levels there are enough outcomes to compare them.
+            asked: decisions of each combination of all levels.
+            clicks: the same of clicks.
+            counted: for each factor, what plain counts say of its living levels.
+        """
+        each, starts = self.levels_of_each(), self.steering.starts
+        living = np.ix_(*(levels - first for levels, first in zip(each, self.starts, strict=False)))
+        parts = np.split(seen, starts[1:-1])
+        return standing(
+            self.stated, self.clicked, each, self._allowed, self.claims, parts, asked[living], margins(clicks), counted
+        )
+
+    def still(self) -> Weighing:
+        """Return a copy of what a report needs, which stays as it is while the experiment goes on."""
+        found = copy.copy(self)
+        found._evidence, found._traffic, found._late = (
+            each._replace(**{name: array.copy() for name, array in each._asdict().items()})
+            for each in (self.evidence, self.traffic, self.late)
+        )
+        found._compared, found._waiting, found._segments = self.compared, [], self._segments.still()
+        found.steering = self.steering._replace(
+            shares=self.steering.shares.copy(), allowed=self.steering.allowed.copy()
+        )
+        return found
+
+    def follow(self, details: dict[str, Any]) -> None:
+        """Draw decisions as a STEER says; one that only notes a fault, or its end, leaves that as it is."""
+        self.noted = details.get("fault")
+        if "mix" not in details:
+            return
+        self.steering.mix[:] = np.array(details["mix"]) / PARTS
+        self.steering.shares[EXPLORE] = details["explore"]
+        measure_allowed(self.steering)
+
+    def turned_over(self, restarts: int) -> tuple[int, int] | None:
+        """Return two levels, numbered factor after factor, the second of which now beats the first; None: no two do."""
+        if not self.fits or self._settings.watch.change == IGNORE:
+            return None
+        bar = reversal_bar(self.sizes, restarts)
+        first, second = compiled(reversed_levels, reversed_levels.__module__)(self.evidence, bar)
+        return (first, second) if first >= 0 else None
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """All that is known, to see how large it is."""
+        return (
+            *self._evidence,
+            *self._traffic,
+            *self._late,
+            *self.steering,
+            *self._watch,
+            self._segments,
+        )
+
+    def restore(self, known: Sequence[Any], facts: list[int]) -> None:
+        """Go on from what a snapshot holds: evidence, traffic, steering, watch, late; and `facts`."""
+        self._evidence, self._traffic, self.steering, self._watch, self._late = known
+        self.weighed, self._compared, self.watches = facts
+
+    @property
+    def facts(self) -> list[int]:
+        """What a snapshot keeps besides arrays."""
+        return [self.weighed, self.compared, self.watches]
+
+    def full_cross(self, cross: Floats) -> Floats:
+        """Return the probabilities of the living levels with zeros for the others."""
+        if len(cross) == sum(self.sizes):
+            return cross
+        found = np.zeros(sum(self.sizes))
+        found[self.live] = cross
+        return found
+
+    def visitors_left(self, leaders: Sequence[int], clicks: int) -> tuple[int, int] | None:
+        """Return from how many to how many visitors a verdict on what leads still needs; None: nobody can say.
+
+        The guess rests on exploration that goes on as it did: there is none where that shrinks or never was. Nor where
+        something is forbidden: what may be shown is compared by more than one level at a time.
+        """
+        shrinks = math.isfinite(self._goal.patience)
+        explores = self.fits and bool(self.steering.shares[EXPLORE]) and not shrinks
+        if not explores or self.fault or self._allowed.named:
+            return None
+        found, starts = self.steering.starts[:-1] + leaders, self.steering.starts
+        return visitors_left(self.stated, self.live, starts, found, self.bar, self.weighed, clicks)
+
+    def turn(self, asked: Ints, clicks: Ints) -> str | None:
+        """Return the note of a STEER, if decisions should be drawn differently by now; None: they stay as they are."""
+        self._settle()
+        if not self.fits or not self._settings.explore or self.broken:
+            return None
+        details, turned = self._renewed(asked, clicks)
+        return json.dumps(details, separators=(",", ":")) if turned else None
+
+    def steer(self, asked: Ints, clicks: Ints) -> dict[str, Any] | None:
+        """Return how decisions should be drawn by now, as a STEER says it; None: the policy runs alone."""
+        if not self.fits or not self._settings.explore or self.broken:
+            return None
+        return self._renewed(asked, clicks)[0]
+
+    def _renewed(self, asked: Ints, clicks: Ints) -> tuple[dict[str, Any], bool]:
+        """Return the details of a STEER that fits by now, and if that is worth a change."""
+        shown, claims = margins(asked)[self.live].astype(float), self.claims
+        mix, found = np.empty(len(self.live)), np.zeros(len(self.sizes), np.int64)
+        turned, explore, won = compiled(renew, renew.__module__)(
+            self.stated, self.live, self.steering, shown, claims.bar, claims.beaten_bar, self._goal, mix, found
+        )
+        rules = bool(self._allowed.named) and not won
+        if rules:
+            state = self.standing(np.ones(len(self.live), bool), asked, clicks)
+            planned, found = found, np.array(state.leaders, np.int64) + self.steering.starts[:-1]
+            won = state.doubt <= self.error
+            explore = 0.0 if won else explore
+            racing, part = np.concatenate(state.doubts) > self.error, 0.5 if (planned == found).all() else 1.0
+            mix_racing(mix, self.steering.starts, found, racing, self._goal.lead, part)
+        insures = self._settings.watch.interaction == TEST_ALL and not self._misfit
+        probes = self._settings.explore and (self._settings.watch.change == RESTART or insures)
+        if probes:
+            explore, part = probe_shares(explore, PROBES, TRIAL if self.watch.trial[CLICKS_LEFT] else 0.0)
+            mix_evenly(mix, self.steering.starts, part)
+        if rules or probes:
+            apart = float(np.abs(mix / PARTS - self.steering.mix).max())
+            turned = (apart >= SAME and explore > 0.0) or self.steering.shares[EXPLORE] != explore
+        return {"explore": explore, "mix": [int(part) for part in mix]}, bool(turned)

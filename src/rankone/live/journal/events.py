@@ -1,0 +1,265 @@
+"""The journal: the events of an experiment in the order they happened, and the chain of checksums over them.
+
+Everything an experiment knows is the fold of its journal (`rankone.live.fold.fold`). One event is one row of numbers,
+with a few texts that most events do not need:
+
+========  ==============================================================================================
+kind      meaning (`value` in brackets)
+========  ==============================================================================================
+CREATE    the experiment begins; `note` holds its settings
+ERA       the policy starts afresh on what is known; `note` says why, with which levels, and which segments are told
+          apart where that changes
+STOP      from here on every decision is the winner named in `note`
+ASK       something was chosen to be shown (size of the batch in its first decision, else 0); `note` says, where
+          there is something to say: what of its segment is `ignored`; `said`, the whole segment that was asked for
+          with a key, to know the same request again; the `fault` of probabilities that cannot be true
+TELL      its outcome came and was learned at once (clicked)
+HOLD      its outcome came and waits for the end of the window (clicked)
+LEARN     the window ended, the held outcome was learned (clicked)
+EXPIRE    the window ended in silence: learned as no click (0)
+LATE      an outcome came after the window: recorded, not learned (clicked); a click repeats its decision's
+          `cross_chances`, to tell whether those of some level are late more often (`rankone.live.verdict.lateness`)
+VOID      closed, nothing learned (0: never shown, says who asked; 1: for its age, to make room; 2: by void_open or
+          exclude)
+STEER     from here on decisions are drawn with the probabilities in `note` (`rankone.evidence.steering`)
+CLOCK     the journal's time is ahead of the machine's clock (by so many microseconds); below zero: it jumped ahead
+          with the machine's clock
+ARCHIVE   all events up to one that `note` names were moved to a file, which it names too
+(`rankone.live.operate.archive`);
+          or they were counted again, because some are excluded (`rankone.live.operate.archive_exclusion`)
+EXCLUDE   somebody wants the outcomes excluded that fit `note`: an ERA that names this event follows as soon as the
+          journal was counted without them (`rankone.live.operate.excluding`)
+========  ==============================================================================================
+
+Columns that are null where there is nothing to say: `shown` (the number of the level of each factor, see
+`rankone.live.journal.packing`), `context` (JSON: what was known before), `chance` (the probability with which it was
+chosen; where the policy cannot say and exploration or the control chose, that of both: that they choose, and choose
+this), `token` (whose request it was) and `cross_chances` (the probabilities with which it would have been the same but
+for one level).
+
+Outcomes repeat what was shown and the tag of their decision, so every row can be read on its own. Events committed
+together form a group; the last event of a group carries the checksum of the group chained to the one before it.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import hashlib
+import json
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.errors import JournalError
+from rankone.live.journal.packing import pack_each, shown_levels
+
+VERSION = 1  # of the journal's meaning, which its first event names; a program refuses a newer one
+
+Ints = npt.NDArray[np.int64]
+
+# Columns of numbers, in the order they are stored.
+SEQ, KIND, AT, DECISION, TAG, VALUE = range(6)
+NUMBERS = ("seq", "kind", "at", "decision", "tag", "value")
+# Columns that most events do not need. Checksums count on their order: add new ones behind.
+TEXTS = ("secret", "key", "source", "note", "shown", "context", "chance", "token", "cross_chances")
+COLUMNS = (*NUMBERS, *TEXTS, "chain")
+
+
+class Kind(enum.IntEnum):
+    """What an event is. The numbers are stored: never change one."""
+
+    CREATE, ERA, STOP, ASK, TELL, HOLD, LEARN, EXPIRE, LATE, VOID, CLOCK, STEER, ARCHIVE, EXCLUDE = range(1, 15)
+
+
+MARKS = (Kind.CREATE, Kind.ERA, Kind.STOP, Kind.ARCHIVE, Kind.EXCLUDE)  # rare events that change what the others mean
+ERAS = (Kind.CREATE, Kind.ERA)  # with which the policy starts afresh
+OUTCOMES = (Kind.TELL, Kind.HOLD, Kind.LEARN, Kind.EXPIRE, Kind.LATE, Kind.VOID)
+LEARNED = (Kind.TELL, Kind.LEARN, Kind.EXPIRE)  # outcomes that the policy learns
+CLOSING = (*LEARNED, Kind.VOID)  # events that close a decision
+_SPLITS = np.isin(np.arange(max(Kind) + 1), (*MARKS, Kind.STEER))  # those behind are not chosen like those before
+BY_ASKER, BY_AGE, BY_OPERATOR = range(3)  # the values of VOID: who closed it
+
+
+def as_sql(kinds: Sequence[Kind]) -> str:
+    """Return kinds as the list that SQL's IN takes.
+
+    >>> as_sql(LEARNED)
+    '5, 7, 8'
+    """
+    return ", ".join(str(int(kind)) for kind in kinds)
+
+
+class Texts(NamedTuple):
+    """The texts of an event, and what else only some events have; most have none."""
+
+    secret: bytes | None = None
+    key: str | None = None
+    source: str | None = None
+    note: str | None = None
+    shown: bytes | None = None  # see `rankone.live.journal.packing`; None: nothing, or still to be chosen
+    context: str | None = None
+    chance: float | None = None
+    token: str | None = None  # the id of the token with which it was requested
+    cross_chances: bytes | None = None  # see `rankone.live.journal.packing`
+
+    def details(self) -> Any:
+        """Return what the note holds."""
+        return json.loads(self.note or "{}")
+
+
+NO_TEXTS = Texts()
+
+
+def _same(data: bytes) -> bytes:
+    return data
+
+
+def _probability(chance: float) -> bytes:
+    """Return a probability; nothing else, as SQLite keeps neither what is no number nor the sign of zero."""
+    if not 0.0 <= chance <= 1.0:
+        raise ValueError(f"expected a probability - got {chance} - nothing was written")
+    return struct.pack("<d", chance + 0.0)
+
+
+# How checksums see each of `TEXTS`.
+_AS_BYTES: tuple[Callable[[Any], bytes], ...] = (
+    *(_same, str.encode, str.encode, str.encode),
+    *(_same, str.encode, _probability, str.encode),
+    _same,
+)
+_HEAD = struct.Struct("<QBQ")  # of a value: the place of its event, the place of its column, its length
+UNFIT = (TypeError, ValueError, OverflowError, struct.error)  # what values raise that nobody wrote
+
+
+class Events:
+    """A stretch of the journal: ``numbers`` is an (n, 6) array, ``texts`` a list of n `Texts`."""
+
+    __slots__ = ("_shown", "numbers", "texts")
+
+    def __init__(self, numbers: Ints, texts: list[Texts]) -> None:
+        self.numbers, self.texts = numbers, texts
+        self._shown: Ints | None = None  # as asked for last
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __getitem__(self, span: slice) -> Events:
+        return Events(self.numbers[span], self.texts[span])
+
+    def shown(self, n_factors: int) -> Ints:
+        """Return what was shown in each, (n, factors); -1 where that is still to be chosen."""
+        if self._shown is None or self._shown.shape[1] != n_factors:
+            self._shown = shown_levels([texts.shown for texts in self.texts], n_factors)
+        return self._shown
+
+    def show(self, places: Ints, levels: Ints) -> None:
+        """Write down what is shown in some of them."""
+        for place, shown in zip(places.tolist(), pack_each(levels), strict=True):
+            self.texts[place] = self.texts[place]._replace(shown=shown)
+        self._shown = None
+
+    def rows(self, chain: bytes) -> list[tuple[Any, ...]]:
+        """Return the rows to store for one group, whose checksum is `chain`."""
+        rows = [(*numbers, *texts, None) for numbers, texts in zip(self.numbers.tolist(), self.texts, strict=True)]
+        rows[-1] = (*rows[-1][:-1], chain)
+        return rows
+
+    def checksum(self, before: bytes) -> bytes:
+        """Return the checksum of these events as one group, chained to the checksum before it."""
+        return _checksum(before, self.numbers.tobytes(), self.texts)
+
+
+def _checksum(before: bytes, numbers: bytes, each: Sequence[Texts]) -> bytes:
+    """Return the checksum of a group: no two groups give the same bytes to it.
+
+    Each value stands behind the place of its event, the place of its column and its own length.
+    """
+    parts = [struct.pack("<QQ", len(before), len(each)), before, numbers]
+    for place, texts in enumerate(each):
+        for column, value in enumerate(texts) if texts is not NO_TEXTS else ():
+            if value is not None:
+                data = _AS_BYTES[column](value)
+                parts += (_HEAD.pack(place, column, len(data)), data)
+    return hashlib.blake2b(b"".join(parts), digest_size=16, person=b"rankone journal").digest()
+
+
+class Draft:
+    """Events about to be appended: the next numbers of an experiment, given out one by one."""
+
+    def __init__(self, seq: int, at: int, token: str | None = None) -> None:
+        self._seq, self.at, self._token = seq, at, token  # of an operator, to be noted with all events
+        self._numbers: list[int] = []  # of one event behind those of the other
+        self._texts: list[Texts] = []
+
+    def add(self, kind: Kind, decision: int = 0, tag: int = 0, value: int = 0, texts: Texts = NO_TEXTS) -> None:
+        """Append an event."""
+        self._seq += 1
+        self._numbers += (self._seq, kind, self.at, decision, tag, value)
+        self._texts.append(texts if self._token is None else texts._replace(token=self._token))
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def take(self) -> Events:
+        """Return the events drafted so far and start over behind them."""
+        numbers = np.fromiter(self._numbers, np.int64, len(self._numbers))
+        events = Events(numbers.reshape(-1, len(NUMBERS)), self._texts)
+        self._numbers, self._texts = [], []
+        return events
+
+
+def of_rows(rows: Sequence[tuple[Any, ...]]) -> Events:
+    """Return stored rows as events; column by column, which is quicker for the many rows of a whole journal."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(COLUMNS)
+    numbers = np.stack([np.fromiter(column, np.int64, len(rows)) for column in columns[: len(NUMBERS)]], axis=1)
+    secrets, *others = columns[len(NUMBERS) : -1]
+    if all(column.count(None) == len(rows) for column in others):  # decisions have secrets, outcomes nothing
+        texts = [NO_TEXTS if secret is None else _texts_of((secret, *NO_TEXTS[1:])) for secret in secrets]
+    else:
+        each_texts = zip(secrets, *others, strict=True)
+        texts = [NO_TEXTS if each == NO_TEXTS else _texts_of(each) for each in each_texts]
+    return Events(numbers, texts)
+
+
+_texts_of: Callable[[tuple[Any, ...]], Texts] = functools.partial(tuple.__new__, Texts)  # `_make`, and half its time
+
+
+def read_groups(rows: Sequence[tuple[Any, ...]], seq: int, chain: bytes) -> tuple[Events, bytes]:
+    """Check stored rows that follow event `seq` with checksum `chain`; return the events of all whole groups.
+
+    Raises JournalError where the rows are not what was written.
+    """
+    ends = [place + 1 for place, row in enumerate(rows) if row[-1] is not None]
+    try:
+        events = of_rows(rows[: ends[-1]] if ends else [])
+    except UNFIT:
+        raise damaged(seq) from None
+    start, numbers = 0, events.numbers.tobytes()
+    width = len(NUMBERS) * events.numbers.itemsize
+    for end in ends:
+        try:
+            found = _checksum(chain, numbers[width * start : width * end], events.texts[start:end])
+        except UNFIT:
+            raise damaged(seq + start + 1) from None
+        if found != rows[end - 1][-1] or events.numbers[end - 1, SEQ] != seq + end:
+            raise damaged(seq + start + 1)
+        chain, start = found, end
+    return events, chain
+
+
+def damaged(seq: int, found: str = "a checksum that does not fit at event") -> JournalError:
+    """Return the error for a journal whose rows from event `seq` on are not what was written."""
+    return JournalError("a journal as it was written", f"{found} {seq}", "restore the database from a backup")
+
+
+def each_mark(events: Events) -> Iterator[tuple[Events, Events | None]]:
+    """Split events at marks and at STEER: yield (plain events, the mark that follows them or None)."""
+    start = 0
+    for place in _SPLITS[events.numbers[:, KIND]].nonzero()[0].tolist():
+        yield events[slice(start, place)], events[slice(place, place + 1)]
+        start = place + 1
+    yield events[slice(start, None)] if start else events, None

@@ -1,0 +1,140 @@
+"""What was shown, and how likely that was, packed into columns of the journal.
+
+What was shown is the number of the level of each factor, two bytes each; of factors that came later, none.
+
+The probabilities of a decision's cross (`rankone.evidence.levels`) are single-precision numbers, one for each level of
+each factor that there was by then, behind the number of factors and the number of levels of each.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from rankone.errors import InputError
+
+MAX_CHOICE = 2**16 - 1  # the largest number that can be shown
+_CELL = np.dtype("<u2")
+_CHANCE = np.dtype("<f4")
+_ROUNDING = 1e-6  # by which sums of probabilities may miss 0 and 1
+
+
+def pack_shown(choices: Sequence[int]) -> bytes:
+    """Return what was shown as the journal keeps it: two bytes a choice, the lower one first.
+
+    >>> pack_shown([3, 258])
+    b'\\x03\\x00\\x02\\x01'
+    """
+    if not all(0 <= choice <= MAX_CHOICE for choice in choices):
+        raise InputError(f"choices from 0 to {MAX_CHOICE}", list(choices), "number what can be shown from 0")
+    return np.array(choices, _CELL).tobytes()
+
+
+def unpack_shown(data: bytes, n_factors: int = 0) -> list[int]:
+    """Return what was shown: what was decided before a factor was added had its first level.
+
+    >>> unpack_shown(pack_shown([3, 258])), unpack_shown(pack_shown([3]), n_factors=2)
+    ([3, 258], [3, 0])
+    """
+    known: list[int] = np.frombuffer(data, _CELL).tolist()
+    return known + [0] * (n_factors - len(known))
+
+
+def pack_each(shown: npt.NDArray[np.int64]) -> list[bytes]:
+    """Return combinations, (n, factors), as the journal keeps them.
+
+    >>> pack_each(np.array([[3, 258]])) == [pack_shown([3, 258])]
+    True
+    """
+    return [each.tobytes() for each in shown.astype(_CELL)]
+
+
+def shown_levels(packed: Sequence[bytes | None], n_factors: int) -> npt.NDArray[np.int64]:
+    """Return combinations, (n, factors), -1 where nothing is shown yet.
+
+    >>> shown_levels([pack_shown([3, 1]), pack_shown([2]), None], n_factors=2).tolist()
+    [[3, 1], [2, 0], [-1, -1]]
+    """
+    if None not in packed:
+        whole = b"".join(packed)  # type: ignore[arg-type]
+        if len(whole) == len(packed) * _CELL.itemsize * n_factors:  # nearly always, as none has more than all factors
+            return np.frombuffer(whole, _CELL).astype(np.int64).reshape(len(packed), n_factors)
+    elif len(packed) == 1:  # the most usual: somebody asks
+        return np.array([[-1] * n_factors])
+    found = np.full((len(packed), n_factors), -1)
+    lengths = np.array([0 if data is None else len(data) for data in packed])
+    for length in set(lengths[lengths > 0].tolist()):
+        places = np.flatnonzero(lengths == length)
+        known = np.frombuffer(b"".join([packed[place] or b"" for place in places.tolist()]), _CELL)
+        found[places] = 0
+        found[places, : length // _CELL.itemsize] = known.reshape(len(places), -1)
+    return found
+
+
+def pack_cross(chances: npt.NDArray[np.floating], sizes: Sequence[int]) -> bytes:
+    """Return the probabilities of a cross, factor after factor, as the journal keeps them.
+
+    >>> pack_cross(np.array([0.5, 0.25, 0.25]), sizes=(2, 1)).hex()
+    '0200020001000000003f0000803e0000803e'
+    """
+    return _cross_head(tuple(sizes)) + chances.astype(_CHANCE).tobytes()
+
+
+def settle_rounding(crosses: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Bring probabilities that only rounding put outside back to 0 or 1, in place; return which crosses are sound.
+
+    >>> crosses = np.array([[0.5, 1.0000000000000002], [np.nan, 0.5], [0.5, 1.1]])
+    >>> settle_rounding(crosses).tolist(), crosses[0].tolist()
+    ([True, False, False], [0.5, 1.0])
+    """
+    sound = np.asarray(((crosses >= -_ROUNDING) & (crosses <= 1.0 + _ROUNDING)).all(axis=1))
+    np.clip(crosses, 0.0, 1.0, out=crosses, where=sound[:, None])
+    return sound
+
+
+@functools.lru_cache(100)
+def _cross_head(sizes: tuple[int, ...]) -> bytes:
+    """Return what stands before the probabilities of a cross."""
+    return np.array([len(sizes), *sizes], _CELL).tobytes()
+
+
+def _read_cross(data: bytes) -> tuple[list[int], npt.NDArray[np.floating]]:
+    """Return the number of levels of each factor, and the probabilities."""
+    factors = int.from_bytes(data[: _CELL.itemsize], "little")
+    sizes = np.frombuffer(data, _CELL, factors, offset=_CELL.itemsize)
+    return sizes.tolist(), np.frombuffer(data, _CHANCE, offset=(1 + factors) * _CELL.itemsize)
+
+
+def unpack_crosses(
+    packed: Sequence[bytes | None], sizes: Sequence[int]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Return crosses, a row each, and which are known; the others are zeros. Levels that came later had no chance.
+
+    Of a factor that came later all decisions had the first level.
+
+    >>> unpack_crosses([None, pack_cross(np.array([0.5, 0.5, 0.25]), sizes=(1, 2))], sizes=(2, 2))[0].tolist()
+    [[0.0, 0.0, 0.0, 0.0], [0.5, 0.0, 0.5, 0.25]]
+    """
+    head, levels = _cross_head(tuple(sizes)), sum(sizes)
+    size = len(head) + _CHANCE.itemsize * levels
+    found = np.zeros((len(packed), levels))
+    known = np.array([data is not None for data in packed], bool)
+    usual = [
+        place
+        for place, data in enumerate(packed)
+        if data is not None and len(data) == size and data[: len(head)] == head
+    ]
+    if usual:
+        joined = np.frombuffer(b"".join([packed[place] or b"" for place in usual]), np.uint8).reshape(len(usual), size)
+        found[usual] = np.ascontiguousarray(joined[:, len(head) :]).view(_CHANCE)
+    if len(usual) < np.count_nonzero(known):
+        starts = np.concatenate([[0], np.cumsum(sizes)]).tolist()
+        for place in set(np.flatnonzero(known).tolist()) - set(usual):
+            before, chances = _read_cross(packed[place] or b"")
+            for first, part in zip(starts, np.split(chances, np.cumsum(before)[:-1]), strict=False):
+                found[place, first : first + len(part)] = part
+            found[place, starts[len(before) : -1]] = 1.0
+    return found, known

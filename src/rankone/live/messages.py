@@ -1,0 +1,206 @@
+"""What goes between those who ask and tell and an experiment, be it in this process or at a service.
+
+Plain values and their checks, without NumPy, Numba or a database: the client has nothing else.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import numbers
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Self, TypeVar
+
+from rankone.errors import InputError
+from rankone.live.names import checked_name
+from rankone.live.visitor_attributes import SETTLE, checked_segment
+from rankone.specs import is_number, whole_number
+
+T = TypeVar("T")
+MAX_BATCH = 1_000  # decisions or outcomes in one request
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Decision:
+    """What to show: ``decision["headline"]`` is the name of a level, `levels` has that of each factor, by its name.
+
+    The id is unguessable; whoever has it can tell the outcome, at any time and once.
+    """
+
+    id: str
+    levels: dict[str, str]
+    number: int
+    filler: bool  # True: the policy does not learn from its outcome (it waits, or the experiment is stopped)
+
+    def __getitem__(self, factor: str) -> str:
+        return self.levels[factor]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {"id": self.id, "levels": self.levels, "number": self.number, "filler": self.filler}
+
+
+class AskedBefore(list[Decision]):
+    """Decisions that are not new: the same key or visitor got them before, and somebody may have been shown them."""
+
+
+class Outcome(NamedTuple):
+    """What became of a decision."""
+
+    id: str
+    clicked: bool | None  # None: void
+    status: str  # "learned", "held" (until its window ends), "late" or "void"
+    learned: bool
+    repeated: bool = False  # True: it was told before, this time changed nothing
+    note: str | None = None  # what else there is to know of it: that a level was retired after it was shown
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values; without a note where there is none."""
+        return {key: value for key, value in self._asdict().items() if key != "note" or value is not None}
+
+    @classmethod
+    def of_dict(cls, found: dict[str, Any]) -> Self:
+        """Return what `to_dict` wrote, here or in a service of another version, which may say more."""
+        return cls(**{key: found[key] for key in cls._fields if key in found})
+
+
+class Change(NamedTuple):
+    """Something that an operator did, or the experiment itself."""
+
+    seq: int  # the event
+    at: float  # seconds since 1970
+    what: str
+    by: (
+        str | None
+    )  # the id of the token with which it was requested; None: on the machine of the database, or by itself
+
+
+@dataclasses.dataclass
+class Ask:
+    """Ask for `count` decisions; the same request with the same `key` again gets the same decisions.
+
+    `token` is the id of the token with which a service was asked, here and below: keys and visitors of different tokens
+    never meet. `segment` says what is known of the visitor, such as ``{"device": "phone"}``, and `undeclared` what
+    becomes of attributes that nobody declared (`rankone.live.visitor_attributes`). `visitor` says who it is: the same
+    one gets the same decision while there is nothing new to choose from. `signer` is the id of a token that vouches for
+    that: then visitors are the same with every `token`.
+    """
+
+    count: int = 1
+    key: str | None = None
+    source: str | None = None
+    token: str | None = None
+    segment: Any = None
+    visitor: str | None = None
+    signer: str | None = None
+    undeclared: str = SETTLE
+
+
+@dataclasses.dataclass
+class Tell:
+    """Tell the outcome of a decision: whether it was clicked, or a reward, which its experiment rounds to a click."""
+
+    id: str
+    clicked: bool | int | None = None
+    source: str | None = None
+    token: str | None = None
+    reward: float | None = None
+
+
+@dataclasses.dataclass
+class Void:
+    """Close a decision that was never shown."""
+
+    id: str
+    token: str | None = None
+
+
+Request = Ask | Tell | Void
+Answer = list[Decision] | Outcome | InputError  # to an Ask; to a Tell or a Void; to one that is refused
+
+
+def id_of(decision: str | Decision) -> str:
+    """Return the id of a decision that is given whole or by its id."""
+    return decision.id if isinstance(decision, Decision) else decision
+
+
+def tells(
+    outcomes: Iterable[tuple[str | Decision, bool | float]], source: str | None, rewards: bool = False
+) -> list[Tell]:
+    """Return pairs (id or decision, clicked or reward) as requests."""
+    requests = []
+    for outcome in outcomes:
+        try:
+            id, clicked = outcome
+        except (TypeError, ValueError):
+            do = "pass [(decision.id, True), ...]"
+            raise InputError("outcomes as pairs of a decision's id and True or False", outcome, do) from None
+        told: dict[str, Any] = {"reward": clicked} if rewards else {"clicked": clicked}
+        requests.append(Tell(id_of(id), source=source, **told))
+    return requests
+
+
+def each_answered(
+    requests: Iterable[object], carry_out: Callable[[list[Request]], Iterable[T]]
+) -> list[T | InputError]:
+    """Return for each request its answer; one that makes no sense is answered by its error and not carried out."""
+    checked = [checked_request(request) for request in requests]
+    sound = [request for request in checked if not isinstance(request, InputError)]
+    answers = iter(carry_out(sound) if sound else ())
+    if len(sound) == len(checked):
+        return list(answers)
+    return [request if isinstance(request, InputError) else next(answers) for request in checked]
+
+
+def checked_request(request: Any) -> Request | InputError:
+    """Return a request that makes sense; of one that does not, the error: it must not harm those that wait with it."""
+    try:
+        if type(request) in (Tell, Void) and isinstance(request.id, Decision):
+            request = dataclasses.replace(request, id=id_of(request.id))
+        if isinstance(request, Ask):
+            if request.key is not None:
+                checked_name(request.key, "key")
+            if request.visitor is not None:
+                _check_visitor(request)
+            if request.segment is not None:
+                request = dataclasses.replace(request, segment=checked_segment(request.segment))
+            if type(request.count) is not int or not 0 < request.count <= MAX_BATCH:
+                request = dataclasses.replace(request, count=whole_number("count", request.count, most=MAX_BATCH))
+        elif not isinstance(request, (Tell, Void)):
+            raise InputError("requests Ask, Tell or Void", request, "try do([Tell(decision.id, True), Ask()])")
+        elif isinstance(request, Tell) and request.reward is not None:
+            request = dataclasses.replace(request, reward=_checked_reward(request))
+        elif isinstance(request, Tell) and type(request.clicked) is not bool:
+            request = dataclasses.replace(request, clicked=_checked_click(request.clicked))
+        if not isinstance(request, Void) and request.source is not None:
+            checked_name(request.source, "source")
+        if request.token is not None:
+            checked_name(request.token, "token")
+        return request
+    except InputError as error:
+        return error
+
+
+def _check_visitor(asked: Ask) -> None:
+    checked_name(asked.visitor, "visitor")
+    if asked.key is not None:
+        raise InputError("a key or a visitor", "both", "leave out the key: asking again for a visitor is safe")
+    if asked.count != 1:
+        raise InputError("one decision for a visitor", asked.count, "leave out count")
+
+
+def _checked_reward(told: Tell) -> float:
+    reward: Any = told.reward
+    if told.clicked is not None:
+        raise InputError("clicked or a reward", "both", "leave clicked out: the reward is rounded to a click or none")
+    if not is_number(reward) or not 0.0 <= reward < math.inf:
+        raise InputError("a reward as a number of at least 0", reward, "tell reward=0.37, for example")
+    return float(reward)
+
+
+def _checked_click(clicked: Any) -> bool:
+    kind = type(clicked)
+    is_numpy_truth = kind.__module__ == "numpy" and kind.__name__ in ("bool", "bool_")  # told without importing NumPy
+    if (isinstance(clicked, numbers.Integral) or is_numpy_truth) and clicked in (0, 1):
+        return bool(clicked)
+    raise InputError("clicked as True or False", clicked, "tell True for a click and False for none")

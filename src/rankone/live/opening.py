@@ -1,0 +1,139 @@
+"""How an experiment is opened: what a new one begins with, and what must not contradict one that is there."""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from rankone.errors import InputError
+from rankone.evidence.steering import GOALS
+from rankone.kernels.policy import check_relearns
+from rankone.live import settings as declared
+from rankone.live.fold.fold import Fold
+from rankone.live.names import checked_factors
+from rankone.live.prior import read_prior, weighted
+from rankone.live.setting_kinds import ATTRIBUTES, SECONDS
+from rankone.live.settings import GROUPS, TEST_ALL, Prior, Settings, Stopping, Watch
+from rankone.live.visitor_attributes import declaration_text
+from rankone.policies import Policy, as_policy
+from rankone.policies.chances import check_chances
+
+SEGMENTS_POLICY = "segmented-uts"
+_INSTEAD = {"factors": "; add_level and retire_level change them", "watch.segments": "; declare_segments changes them"}
+
+
+def checked_settings(wishes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an experiment is asked to be (`checked_wishes`), its policy and its past counts checked, too."""
+    asked = declared.checked_wishes(wishes)
+    per_segment = asked.get("watch", {}).pop("per_segment", False)
+    policy = wishes.get("policy") or (SEGMENTS_POLICY if per_segment else None)
+    if policy is not None:
+        sizes = [len(levels) for _, levels in asked.get("factors", ())]
+        chosen = checked_policy(policy, sizes or (2, 2))
+        if per_segment and not chosen.by_segment:
+            do = f"leave policy out, or name {SEGMENTS_POLICY}"
+            raise InputError("a policy that tells segments apart for per_segment", chosen.label, do)
+        asked["policy"] = chosen.label
+    if "prior" in asked:
+        asked["prior"]["counts"] = read_prior(asked["prior"]["counts"])
+    return asked
+
+
+def checked_policy(spec: str | Policy, sizes: Sequence[int] = (2, 2)) -> Policy:
+    """Refuse policies that do not play such combinations, or that their label does not describe whole."""
+    found = as_policy(spec)
+    found.check_kind("pair" if len(sizes) == 2 else "combination", tuple(sizes), "a live experiment")
+    if as_policy(found.label) != found:  # the journal keeps it
+        do = "give it simple parameters: numbers and texts"
+        raise InputError("a policy that its label describes", repr(found), do)
+    return found
+
+
+def new_settings(name: str, asked: Mapping[str, Any], names: Callable[[], Iterable[str]]) -> Settings:
+    """Return the settings of a new experiment: what was asked for (`checked_settings`), else the defaults.
+
+    `names` returns the experiments that are there, for whoever meant one of these.
+    """
+    prior = Prior(**asked["prior"]) if "prior" in asked else None
+    named = None if prior is None else dict(zip(prior.counts.factors, prior.counts.levels, strict=True))
+    factors = asked.get("factors") or (named and checked_factors(named))
+    if not factors:
+        known = ", ".join(list(names())[:10]) or "none"
+        do = f"pass factors={{'headline': ['A', 'B']}}, or continue an experiment of this database ({known})"
+        raise InputError(f"factors for the new experiment '{name}'", "none", do)
+    levels = dict(factors)
+    sizes = [len(each) for each in levels.values()]
+    declared.checked_combinations(sizes)
+    groups = {group: kind(**asked[group]) for group, kind in GROUPS.items() if group in asked}
+    stops = groups.get("stopping", Stopping()).auto
+    named_alone = "policy" in asked and not stops  # who wants to stop wants a verdict
+    goal = asked.get("goal", "earn" if named_alone else "both")
+    found = {"seed": secrets.randbits(62), "goal": goal, "explore": GOALS[goal].explore, **asked, **groups}
+    chosen = checked_policy(asked.get("policy", declared.DEFAULT_POLICY), sizes)
+    chosen = chosen.live() if found["explore"] else chosen
+    watch = dataclasses.replace(groups.get("watch", Watch()), per_segment=chosen.by_segment)
+    if "control" in groups:
+        held = declared.levels_in_order(groups["control"].levels, levels)
+        found["control"] = dataclasses.replace(groups["control"], levels=held)
+    _check_plays(chosen, sizes, stops, watch)
+    if prior is not None:
+        found["prior"], found["past"] = weighted(prior.counts, levels, prior.weight)
+    return Settings(**found | {"name": name, "factors": factors, "policy": chosen.label, "watch": watch})
+
+
+def _check_plays(chosen: Policy, sizes: Sequence[int], stops: bool, watch: Watch) -> None:
+    """Refuse what a policy cannot do now, before anything is written, and not when the first level comes or goes."""
+    state = chosen.start(*sizes)  # refuses what it cannot play
+    chosen.check_context(int(chosen.by_segment), "a live experiment")
+    if chosen.by_segment and stops:
+        do = "leave out auto: what is best may depend on the segment, so there is no one winner to stop on"
+        raise InputError("to stop automatically, or a policy that tells segments apart", "both", do)
+    if chosen.by_segment and watch.interaction == TEST_ALL:
+        do = "leave out interaction: the policy that tests all treats all visitors alike, so segments would be lost"
+        raise InputError(f"interaction='{TEST_ALL}', or a policy that tells segments apart", "both", do)
+    check_relearns(type(state))
+    if len(sizes) == 2:
+        check_chances(chosen, *sizes)
+
+
+def check_continues(fold: Fold, asked: Mapping[str, Any]) -> None:
+    """Refuse what contradicts the settings of an experiment that is there, its living levels and its segments."""
+    settings, whose = fold.settings, f"experiment '{fold.settings.name}'"
+    living = {name: tuple(each.names_living()) for name, each in fold.factors.items()}
+    now: dict[str, Any] = {"factors": tuple(living.items()), "watch.segments": dict(fold.segments.declared or ())}
+    if settings.window and "max_age" in asked.get("waiting", ()):
+        got, do = f"{asked['waiting']['max_age']:g} (seconds)", "leave it out: the window ends what is open"
+        raise InputError(f"no max_age for {whose}, which has a window", got, do)
+    grouped = {f"{group}.{name}": value for group in GROUPS for name, value in asked.get(group, {}).items()}
+    prior = grouped.pop("prior.counts", None), grouped.pop("prior.weight", Prior().weight)
+    for path, value in ({name: value for name, value in asked.items() if name not in GROUPS} | grouped).items():
+        group, _, name = path.rpartition(".")
+        stored = getattr((getattr(settings, group) or GROUPS[group]()) if group else settings, name)
+        if path == "control.levels":
+            value = declared.levels_in_order(value, settings.levels)
+        if value in (stored, now.get(path, stored)):
+            continue
+        if path == "policy" and checked_policy(value, [len(each) for each in living.values()]).live().label == stored:
+            continue
+        expected, do = f"{path} {_shown(path, now.get(path, stored))}, with which {whose} runs", "leave it out"
+        raise InputError(expected, _shown(path, value), f"{do}, or use another name{_INSTEAD.get(path, '')}")
+    if prior[0] is not None and weighted(prior[0], settings.levels, prior[1])[0] != settings.prior:
+        expected = f"the past counts and the weight with which {whose} began"
+        raise InputError(expected, "others" if settings.prior else "some, where it began with none", "leave prior out")
+
+
+def _shown(path: str, value: Any) -> str:
+    """Return a setting as the caller would write it."""
+    kind = next((setting.kind for setting in declared.SETTINGS if setting.path == path), None)
+    if kind is ATTRIBUTES:
+        return declaration_text(tuple((value or {}).items())) or "None"
+    if path == "factors":
+        return "{" + ", ".join(f"{factor!r}: {_shown_levels(names)}" for factor, names in value) + "}"
+    return f"{value:g} (seconds)" if value and kind is SECONDS else repr(value)
+
+
+def _shown_levels(names: Sequence[str]) -> str:
+    some = ", ".join(repr(name) for name in names[:10])
+    return f"[{some}]" if len(names) <= 10 else f"[{some}, ... {len(names)} in all]"

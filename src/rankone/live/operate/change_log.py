@@ -1,0 +1,40 @@
+"""Who has changed what in an experiment, and when: the rare events of its journal, in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rankone.live.factors import Factors
+from rankone.live.journal.events import AT, KIND, SEQ, Kind, of_rows
+from rankone.live.messages import Change
+from rankone.live.names import combination_text
+from rankone.live.settings import Settings
+from rankone.live.storage import Storage
+
+
+def changes_of(storage: Storage, number: int) -> list[Change]:
+    """Return the changes of an experiment, oldest first."""
+    marks, found = of_rows(storage.marks(number)), []
+    factors = Factors({})
+    for numbers, texts in zip(marks.numbers.tolist(), marks.texts, strict=True):
+        note, kind = texts.details(), Kind(numbers[KIND])
+        if kind is Kind.CREATE:
+            factors = Factors.new(Settings.of_note(note).levels)
+        elif kind is Kind.ERA:
+            factors = Factors.of_note(note)
+        found.append(Change(numbers[SEQ], numbers[AT] / 1e6, _what(kind, note, factors), texts.token))
+    return found
+
+
+def _what(kind: Kind, note: dict[str, Any], factors: Factors) -> str:
+    if kind is Kind.CREATE:
+        return "created"
+    if kind is Kind.ARCHIVE and "again" in note:
+        return f"events up to {note['upto']:,}, which are archived, counted again"
+    if kind is Kind.ARCHIVE:
+        return f"events up to {note['upto']:,} archived in {note['file']}"
+    if kind is Kind.EXCLUDE:
+        return f"to be excluded: {note['why']}"
+    if kind is Kind.STOP:
+        return f"stopped on {combination_text(factors.named(note['levels']))}: {note['why']}"
+    return str(note["why"])

@@ -1,0 +1,200 @@
+"""All decisions of an experiment as a table: one row per decision, with what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankone.errors import InputError
+from rankone.live.database import Database
+from rankone.live.factors import Factors
+from rankone.live.fold.fold import Fold
+from rankone.live.fold.journal_reading import begin, each_to_end, reading_notes
+from rankone.live.journal.events import AT, DECISION, KIND, OUTCOMES, TAG, VALUE, Events, Kind, of_rows
+from rankone.live.operate.archive import kept_rows, whole_journal
+from rankone.live.storage import Storage
+from rankone.writing import PRIVATE, whole_file
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_OUTCOME = {
+    Kind.TELL: "told",
+    Kind.HOLD: "held",
+    Kind.LEARN: "told",
+    Kind.EXPIRE: "expired",
+    Kind.LATE: "late",
+    Kind.VOID: "void",
+}
+_TIME = "%Y-%m-%dT%H:%M:%S%.6f%:z"  # as in JSON lines
+_MORE = ("asked_at", "source", "outcome", "clicked", "learned", "outcome_at", "token", "chance", "reward")
+_SEGMENT = "segment_"  # before the names of attributes
+_FORMULA = r"""((?:^|;)[" ]*)([=+\-@\t\r])"""
+
+
+def decisions_table(
+    database: Database, name: str, *, archive: str | Path | None = None, rest: bool = False
+) -> pl.DataFrame:
+    """Return the decisions of an experiment; outcomes are open, held, told, expired, late or void.
+
+    `learned` says whether the outcome counts: not if it is open, held, late, void or excluded.
+    Where it came late, what closed its decision stands: silence, which counts, or a void. `token` is the id of the
+    token that asked a service for the decision, `chance` the probability with which it was chosen, where that is known;
+    of a decision that explores under a policy which says none, that it explores and shows this.
+    `reward` is what was told where that was a reward; `clicked` is what it was rounded to. There is a column for each
+    factor with the names of its levels. Where something was said of visitors, there is a column for each attribute,
+    named `segment_` and the attribute.
+
+    Args:
+        database: where the experiment is.
+        name: its name.
+        archive: the folder with its archives, if it has any.
+        rest: take only the decisions that are not archived, and those that were open when others were.
+    """
+    import polars as pl
+
+    asks, outcomes = [], []
+    with database.reader() as storage:
+        number = storage.number(name)
+        storage.hold_still()  # or an archive could take away what is about to be read
+        journal = whole_journal(storage, number, archive, rest)
+        fold = begin(journal, number, with_policy=False)
+        factors = _most_factors(storage, number)
+        if fold.open:  # where the rest begins
+            kept = kept_rows(storage.upto(number, fold.seq), fold.open)
+            asks.append(_asks(of_rows(kept), factors))
+            outcomes.append(_outcomes(of_rows(kept), fold))
+        for events in each_to_end(journal, number, fold):
+            asks.append(_asks(events, factors))
+            outcomes.append(_outcomes(events, fold))
+    # A late outcome replaces the expiry or the void that it follows.
+    told = pl.concat(outcomes).group_by("number", maintain_order=True)
+    last = told.agg(pl.exclude("reward").last(), pl.col("reward").drop_nulls().last())
+    table = pl.concat(asks).join(last, on="number", how="left", maintain_order="left")
+    return table.select(
+        "id",
+        "number",
+        *_levels(fold.factors),
+        "filler",
+        pl.from_epoch("asked_at", time_unit="us").dt.replace_time_zone("UTC"),
+        "source",
+        pl.col("outcome").fill_null("open"),
+        pl.when(pl.col("outcome").is_in(["told", "held", "late", "expired"])).then(pl.col("clicked")),
+        pl.col("learned").fill_null(False),
+        pl.from_epoch("outcome_at", time_unit="us").dt.replace_time_zone("UTC"),
+        "token",
+        "chance",
+        "reward",
+        *_attributes(fold.segments.attributes or ()),
+    )
+
+
+def _attributes(attributes: Sequence[str]) -> list[pl.Expr]:
+    """Return a column for each attribute of visitors."""
+    import polars as pl
+
+    if not attributes:
+        return []
+    said = pl.col("segment").str.json_decode(pl.Struct(dict.fromkeys(attributes, pl.String)))
+    return [said.struct.field(attribute).alias(f"{_SEGMENT}{attribute}") for attribute in attributes]
+
+
+def _most_factors(storage: Storage, number: int) -> int:
+    """Return how many factors an experiment has by now; what was decided before one came had its first level."""
+    with reading_notes():
+        notes = [texts.details() for texts in of_rows(storage.marks(number)).texts]
+        return max(len(note["factors"]) for note in notes if "factors" in note)
+
+
+def _levels(factors: Factors) -> list[pl.Expr]:
+    """Return the columns of what was shown."""
+    import polars as pl
+
+    columns = [f"factor {place}" for place in range(len(factors))]
+    taken = {"id", "number", "filler", *_MORE}  # a factor may have the name of another column
+    return [
+        pl.lit(pl.Series(levels.names, dtype=pl.String))
+        .gather(pl.col(column))
+        .alias(f"{factor} (factor)" if factor in taken else factor)
+        for column, (factor, levels) in zip(columns, factors.items(), strict=True)
+    ]
+
+
+def write_csv(table: pl.DataFrame, file: Any) -> None:
+    """Write decisions as CSV.
+
+    Spreadsheets calculate cells that begin with = + - @, a tab or a carriage return, and names and sources may come
+    from strangers: such texts get a single quote in front, which makes them plain text there. So they do behind a
+    semicolon, at which spreadsheets split where the decimal sign is a comma, whatever double quotes are around.
+    """
+    import polars as pl
+
+    plain = table.with_columns(pl.col(pl.String).str.replace_all(_FORMULA, "$1'$2"))
+    plain.write_csv(file, datetime_format=_TIME)
+
+
+_WRITERS: dict[str, Callable[[pl.DataFrame, Any], None]] = {
+    ".parquet": lambda table, file: table.write_parquet(file),
+    ".csv": write_csv,
+    ".jsonl": lambda table, file: table.write_ndjson(file),
+}
+
+
+def write_decisions(
+    database: Database, name: str, out: Path, *, archive: str | Path | None = None, rest: bool = False
+) -> int:
+    """Write the decisions of an experiment to a file whose ending says how; return how many there are."""
+    writer = _WRITERS.get(out.suffix)
+    if writer is None:
+        raise InputError(f"a file that ends in {', '.join(_WRITERS)}", str(out), "try --out decisions.parquet")
+    if not out.absolute().parent.is_dir():
+        raise InputError(f"a folder for {out}", f"no folder {out.parent}", "make it")
+    table = decisions_table(database, name, archive=archive, rest=rest)
+    with whole_file(out, mode=PRIVATE) as part:
+        writer(table, part)
+    return len(table)
+
+
+def _asks(events: Events, n_factors: int) -> pl.DataFrame:
+    import polars as pl
+
+    asked = np.flatnonzero(events.numbers[:, KIND] == Kind.ASK)
+    numbers, texts = events.numbers[asked], [events.texts[place] for place in asked.tolist()]
+    ids = [
+        f"{number}-{(text.secret or b'').hex()}"
+        for number, text in zip(numbers[:, DECISION].tolist(), texts, strict=True)
+    ]
+    shown = events.shown(n_factors)[asked]
+    return pl.DataFrame(
+        {
+            "id": pl.Series(ids, dtype=pl.String),
+            "number": numbers[:, DECISION],
+            **{f"factor {factor}": shown[:, factor] for factor in range(n_factors)},
+            "filler": numbers[:, TAG] < 0,
+            "asked_at": numbers[:, AT],
+            "source": pl.Series([text.source for text in texts], dtype=pl.String),
+            "token": pl.Series([text.token for text in texts], dtype=pl.String),
+            "chance": pl.Series([text.chance for text in texts], dtype=pl.Float64),
+            "segment": pl.Series([text.context for text in texts], dtype=pl.String),
+        }
+    )
+
+
+def _outcomes(events: Events, fold: Fold) -> pl.DataFrame:
+    import polars as pl
+
+    told = np.isin(events.numbers[:, KIND], OUTCOMES)
+    numbers = events.numbers[told]
+    kinds = [_OUTCOME[Kind(kind)] for kind in numbers[:, KIND].tolist()]
+    columns = {
+        "number": numbers[:, DECISION],
+        "outcome": pl.Series(kinds, dtype=pl.String),
+        "clicked": numbers[:, VALUE] == 1,
+        "learned": fold.counted(events)[told],
+    }
+    rewards = [events.texts[place].details().get("reward") for place in np.flatnonzero(told).tolist()]
+    columns["reward"] = pl.Series(rewards, dtype=pl.Float64)
+    return pl.DataFrame(columns | {"outcome_at": numbers[:, AT]})

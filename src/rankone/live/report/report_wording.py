@@ -1,0 +1,366 @@
+"""How a report is put into words. Every statement has its condition in the same sentence.
+
+On the basis "any" it is the product model alone: each level changes clicks by a factor of its own, the same whatever it
+is shown with and at all times, while the click rate of the whole site may move as it likes; and that outcomes of all
+levels come back alike, which is tested (`Shortfall`) where outcomes are told, and with a window as far as decisions are
+voided and clicks are told too late; without a window also that they come equally soon, which is not tested. On the
+basis "steady" nothing is stated (`rankone.live.verdict.verdict` says which basis there is). Plain Python: a client
+reads a report too.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from rankone.live.journal.clock import AHEAD
+from rankone.live.names import combination_text
+from rankone.live.report.alarm_wording import alarm_texts
+from rankone.live.report.segment_report import leaders_beaten
+from rankone.specs import amount, duration
+from rankone.wording.lists import listed
+from rankone.wording.numbers import percent
+from rankone.wording.ratios import APART, FEW_CLICKS, FEW_OUTCOMES, between_text, compared_text
+
+if TYPE_CHECKING:
+    from rankone.live.report.report import FactorReport, LevelReport, Report
+
+_WITH = "rate with the leader"  # what the rate of a level is measured with
+LEARNED = ("clicked", "not_clicked", "expired")  # outcomes that count
+NOT_KNOWN = "policy not known here: import the module that defines it"
+TRAFFIC_ERROR = 0.001  # of a warning about traffic
+_MODEL = (
+    "if each level changes clicks by the same factor whatever it is shown with at all times and outcomes of all levels "
+    "come back alike"
+)
+_ADDED = re.compile(r"(?P<what>.+ '.*') added.*")  # why an era began
+_UNTESTED = " (with a window silence is an outcome, so this can be tested by voided decisions and late clicks only)"
+_UNTIMED = " and equally soon"  # without a window outcomes are weighed as they come, and the sooner looks better
+_SLOW = 0.1  # who explores less than this waits long for a verdict
+_FEW = 5  # names that a sentence lists
+_RATE = len("100.0% (100.0% - 100.0%)")  # characters
+
+
+def told(report: Report) -> str:
+    """Return what a report says, in a few sentences; `headline` is how they begin."""
+    unknown = [] if report.policy_known else [f"P{NOT_KNOWN[1:]}; until then nothing can be asked or told."]
+    said = [
+        *alarm_texts(report, _come_back(report)),
+        *_reward(report),
+        *_anew(report),
+        *_uplift(report),
+        *_left(report),
+        *_traffic(report),
+        *_waiting(report),
+        *alone_text(report),
+    ]
+    said += [*_even(report), *_segments(report), *prior_text(report), *_forbidden(report)]
+    said += [*_crowded(report), *_clock(report), *_faults(report), *unknown]
+    return " ".join([headline(report) + _standing(report)[1], *said])
+
+
+def headline(report: Report) -> str:
+    """Return what visitors see if it was stopped, and what leads or has won."""
+    shown = combination_text(report.shown or {})
+    stopped = [f"Stopped ({report.stopped}): every visitor now sees {shown}."] if report.stopped else []
+    again = [f"It experiments again: {report.resumed}."] if report.resumed else []
+    return " ".join([*stopped, *again, _standing(report)[0]])
+
+
+def condition(report: Report, whose: str = "the whole site") -> str:
+    """Return under which condition the statements of a report hold; `whose` click rate may move."""
+    if report.basis == "any":
+        model = _MODEL + (_UNTESTED if report.window else _UNTIMED)
+        if whose == "each segment":
+            model = model.replace("if each", "if within a segment each", 1)
+        return f"however often you look and however the click rate of {whose} moves, {model}"
+    return "while click rates stay as they are, however often you look"
+
+
+def _come_back(report: Report) -> str:
+    """Say what statements about clicks need of outcomes."""
+    return "outcomes of all levels come back alike" + ("" if report.window else _UNTIMED)
+
+
+def _standing(report: Report) -> tuple[str, str]:
+    """Return what leads or has won, and how the sentence goes on: how sure that is, and what it rests on."""
+    if not any(report.outcomes[kind] for kind in LEARNED):
+        return f"No outcomes yet: {amount(report.decisions, 'decision')} given out, nothing is known so far.", ""
+    clicked, outcomes = (sum(report.outcomes[kind] for kind in kinds) for kinds in (("clicked",), LEARNED))
+    if report.fault:
+        return f"Nothing can be said of what leads: {clicked:,} of {amount(outcomes, 'visitor')} clicked.", ""
+    if not report.leads:
+        need = f"A level is compared from {FEW_CLICKS} clicks and {FEW_OUTCOMES} outcomes on."
+        return f"Not enough data to say what leads: {clicked:,} of {amount(outcomes, 'visitor')} clicked.", f" {need}"
+    best, leader = combination_text(report.best), report.leader
+    # By the product of its levels; an interval would have to say of which time: under "any" the site's rate may move.
+    figures = f"about {percent(leader.rate)} clicked"
+    if report.basis != "any":
+        figures = f"{percent(leader.rate)} clicked, between {percent(leader.low)} and {percent(leader.high)}"
+    wrong = f"wrong with probability at most {report.error_rate:g} {condition(report)}"
+    if report.decided and report.shortfalls:
+        return f"{best} looks like the winner ({figures})", ", but outcomes do not come back alike: that may be wrong."
+    if report.decided and report.doubted:
+        rang = report.doubted[-1].what
+        why = "clicks of its levels changed meanwhile" if rang == "change" else "levels are no product here"
+        return f"{best} looks like the winner ({figures})", f", but {why}: that may be wrong."
+    alone = _single(report)
+    if len(alone) == len(report.factors):
+        return f"{best} is all there is to show ({figures})", "."
+    if report.good_enough:
+        enough = f"no combination has more than {percent(report.margin, 2)} more clicks"
+        return f"{best} is good enough ({figures})", f": {enough}, {wrong}."
+    if report.decided:
+        return f"{best} has won ({figures})", f": {wrong}."
+    if report.basis == "steady":
+        why = "too few decisions were drawn at random, so a change of the whole site's click rate could make one"
+        do = "" if report.stopped else "; a share of decisions that explores (explore=) lets levels be compared"
+        return f"{best} has the highest click rate ({figures})", f". No winner is named: {why}{do}."
+    levels = [[level.in_race for level in factor.levels if level.live] for factor in report.factors]
+    racing = listed(
+        [
+            f"{sum(in_race):,} of {amount(len(in_race), 'level')} of '{factor.name}'"
+            for in_race, factor in zip(levels, report.factors, strict=True)
+            if factor.name not in alone
+        ]
+    )
+    out = not (report.stopped or all(map(all, levels)))
+    sure = (
+        "too early to be sure"
+        if report.confidence < 0.5
+        else f"wrong with probability at most {percent(1.0 - report.confidence)}"
+    )
+    sure = "nothing is proven, as outcomes do not come back alike" if report.shortfalls else sure
+    said = f"{best} leads ({figures}), {sure}"
+    said += "" if report.stopped else f"; {racing} are still in the race"
+    rests = f" (the others are out with an error of at most {report.error_rate:g})" if out else ""
+    return said, rests + (f": this holds {condition(report)}." if out or report.confidence >= 0.5 else ".")
+
+
+def _single(report: Report) -> list[str]:
+    """Return the factors of which one level is left."""
+    return [factor.name for factor in report.factors if sum(level.live for level in factor.levels) == 1]
+
+
+def alone_text(report: Report) -> list[str]:
+    """Say about which factors there is nothing to find out."""
+    found = _single(report)
+    if not found:
+        return []
+    named = listed([f"'{name}'" for name in found])
+    one, them = ("has one level", "it") if len(found) == 1 else ("have one level each", "them")
+    return [f"{named} {one}, so there is nothing to find out about {them}."]
+
+
+def _reward(report: Report) -> list[str]:
+    leader = report.leader
+    if report.reward_cap is None or leader.rate is None:
+        return []
+    mean, between = f"{leader.rate * report.reward_cap:,.4g}", "so far"
+    if leader.low is not None and leader.high is not None:
+        low, high = (f"{share * report.reward_cap:,.4g}" for share in (leader.low, leader.high))
+        between = f"between {low} and {high} while rewards stay as they are"
+    return [f"Clicks are rounded rewards of at most {report.reward_cap:g}: {mean} on average, {between}."]
+
+
+def _anew(report: Report) -> list[str]:
+    """Say what began a new statement: a level that was added, outcomes that were excluded."""
+    own = "the verdict since then is a new statement, with an error of its own."
+    added = [found for why in report.eras[1:] if (found := _ADDED.fullmatch(why))]
+    said = []
+    if added:
+        what = added[-1]["what"]
+        said.append(f"{what[0].upper()}{what[1:]} was added: {own}")
+    if report.excluded:
+        were = "was" if report.excluded == 1 else "were"
+        said.append(f"{amount(report.excluded, 'outcome')} {were} excluded: {own}")
+    return said
+
+
+def prior_text(report: Report) -> list[str]:
+    """Say which past counts the policy began with."""
+    if not report.prior_impressions:
+        return []
+    seen = amount(report.prior_impressions, "past impression")
+    if report.prior_weight is None:
+        return [f"The policy began with {seen}; no statement rests on them."]
+    names = [f"'{name}'" for name in report.prior_left_out[:_FEW]]
+    more = len(report.prior_left_out) - len(names)
+    said = (
+        f"The policy began with {seen}, each counted for {report.prior_weight:g} at most; no statement rests on them."
+    )
+    if not names:
+        return [said]
+    others = ", ".join(names) + (f" and {more:,} more" if more else "")
+    return [said, f"Past counts of {others} were left out, as the experiment has no such level."]
+
+
+def _segments(report: Report) -> list[str]:
+    """Say that a statement about all visitors needs ratios that they share, where it is proven that they do not."""
+    if report.segments is None or not (report.segments.depends or leaders_beaten(report)):
+        return []
+    why = "What is best depends on the segment" if report.segments.depends else "Not every segment agrees with that"
+    return [f"{why}, so this is no statement about the visitors of each of them."]
+
+
+def _forbidden(report: Report) -> list[str]:
+    if not report.forbidden:
+        return []
+    some = "; ".join(combination_text(levels) for levels in report.forbidden[:3])
+    more = f" and {len(report.forbidden) - 3} more" if len(report.forbidden) > 3 else ""
+    said = [f"Never shown together: {some}{more}."]
+    if not report.decided and any(level.against == APART for factor in report.factors for level in factor.levels):
+        said.append("So what may be shown is compared by two levels at a time, which takes more visitors.")
+    if report.apart and not report.decided:
+        factor, one, other = report.apart[0]
+        pairs = f" (and {len(report.apart) - 1} more such)" if len(report.apart) > 1 else ""
+        why = "nothing may be shown with both of them, so clicks cannot compare them"
+        said.append(
+            f"Not decidable: {combination_text({factor: one})} or '{other}'{pairs}: {why}. Allow one such combination."
+        )
+    return said
+
+
+def _even(report: Report) -> list[str]:
+    """Say what an even test would have earned."""
+    if report.even_clicks is None:
+        return []
+    had = sum(level.clicks for level in report.factors[0].levels)  # of the time that the other figure is of
+    when = "since all was begun anew" if any(alarm.did == "restart" for alarm in report.alarms) else "by now"
+    even = f"An even test of all combinations would have had about {report.even_clicks:,.0f} clicks {when}"
+    return [f"{even} instead of {had:,}, if click rates are products and stay as they are."]
+
+
+def _uplift(report: Report) -> list[str]:
+    if report.control is None or report.basis != "any" or report.leader.rate is None or report.shortfalls:
+        return []
+    control = f"the control {combination_text(report.control)}"
+    if report.best == report.control:
+        return [f"What leads is {control} itself."]
+    if report.uplift is None or report.uplift_high is None:
+        return [f"How it compares with {control} is not known yet."]
+    between = between_text(1.0 + report.uplift_low, 1.0 + report.uplift_high)
+    wrong = f"wrong with probability at most {report.error_rate:g}, by the same model: one level times the other"
+    than = "as" if report.uplift >= 1.0 else "than"
+    return [f"It has {compared_text(1.0 + report.uplift)} clicks {than} {control}, {between} ({wrong})."]
+
+
+def _left(report: Report) -> list[str]:
+    if report.decided or report.stopped or not report.explore or report.basis != "any":
+        return []
+    slow = f"it explores with {percent(report.explore, 2)} of its decisions only, to earn more meanwhile"
+    do = "goal 'both' decides sooner, and a margin settles near ties"
+    if report.visitors_left is None:
+        return [f"A verdict may take long: {slow}; {do}."] if report.goal == "earn" else []
+    few, many = report.visitors_left
+    up_to = "" if few == many else f" to {many:,}"
+    said = f"If these differences are real, a verdict needs about {few:,}{up_to} more visitors"
+    if report.seconds_left is not None:
+        soon, late = (duration(seconds, rounded=True) for seconds in report.seconds_left)
+        said += f" ({soon}" + (f" to {late}" if late != soon else "") + " at the traffic so far)"
+    if report.explore < _SLOW:
+        said += f"; that is long because {slow}: {do}"
+    return [f"{said}."]
+
+
+def _traffic(report: Report) -> list[str]:
+    if not report.shortfalls:
+        return []
+    worst = report.shortfalls[0]
+    more = f" (and {len(report.shortfalls) - 1} more)" if len(report.shortfalls) > 1 else ""
+    once = f"which by chance happens in one experiment of {round(1 / TRAFFIC_ERROR):,}"
+    if worst.late:
+        of_all = f"{percent(1.0 - worst.told)} of its clicks against {percent(1.0 - worst.other_told)}"
+        when = f"after the window of {duration(report.window)}" if report.window else "after their decision was voided"
+        seen = f"more clicks on {worst.factor} '{worst.name}' than on '{worst.other}' came {when} ({of_all}){more}"
+        do = "make the experiment with a longer window" if report.window else "tell them sooner"
+        return [f"Check your traffic: {seen}, {once}. Late clicks do not count: {do}."]
+    share = f" ({percent(worst.told)} of its decisions against {percent(worst.other_told)})"
+    share = share if worst.told < worst.other_told else ""
+    seen = (
+        f"fewer outcomes came back of {worst.factor} '{worst.name}' than of '{worst.other}' for what was chosen{share}"
+    )
+    said = (
+        f"Check your traffic: {seen}{more}, {once}. Look for pages that fail, caches and bots before you trust a result"
+    )
+    late = "; outcomes that take longer for some levels than for others can look like this too"
+    return [said + ("." if report.window else f"{late}.")]
+
+
+def _waiting(report: Report) -> list[str]:
+    held = report.outcomes["held"]
+    are = "is" if held == 1 else "are"
+    window = f"the window of {duration(report.window or 0)}"
+    return [f"{amount(held, 'outcome')} told {are} held until {window} is over."] if held else []
+
+
+def _crowded(report: Report) -> list[str]:
+    voided = report.voided_by_age
+    if not voided:
+        return []
+    were = f"{amount(voided, 'decision')} without an outcome {'was' if voided == 1 else 'were'}"
+    do = "tell or void what you ask, or make the experiment with a window or a larger max_open"
+    return [f"{were} voided for age, to make room: {do}."]
+
+
+def _clock(report: Report) -> list[str]:
+    said = []
+    if report.clock_jumped and report.window:
+        by = duration(report.clock_jumped, rounded=True)
+        said.append(f"The machine's clock jumped ahead by {by}: windows that were open then ended early.")
+    if report.clock_ahead * 1e6 > AHEAD:
+        ahead = f"{duration(report.clock_ahead, rounded=True)} ahead of the clock of the machine that noted it"
+        said.append(f"The journal is {ahead}; windows end by the journal's time.")
+    return said
+
+
+def _faults(report: Report) -> list[str]:
+    said = []
+    if report.fault:
+        goes_on = "Decisions and outcomes go on as before; please report it"
+        said.append(f"A fault in the program keeps it from any statement ({report.fault}). {goes_on}.")
+    if report.faults:
+        policy = f"The policy's own probabilities of {amount(report.faults, 'decision')} could not be true"
+        said.append(f"{policy}: no statement rests on {'it' if report.faults == 1 else 'them'}.")
+    return said
+
+
+def level_table(report: Report, factor: FactorReport) -> list[str]:
+    """Return the levels of a factor as lines of text."""
+    levels = factor.levels
+    width = max(len(factor.name), *(len(level.name) for level in levels))
+    any_time = report.basis == "any"
+    last = [level.against or "-" if any_time else _interval(level) for level in levels]
+    title = "against the leader" if any_time else _WITH
+    wide = max(len(title), *map(len, last)) if any_time else _RATE
+    rate = f"  {_WITH}" if any_time else ""
+    lines = [f"  {factor.name:<{width}}  traffic   outcomes     clicks{rate}  {title:<{wide}}  in the race"]
+    for level, text in zip(levels, last, strict=True):
+        race = "yes" if level.in_race else "no" if level.live else "retired"
+        figures = f"{percent(level.share):>7}  {level.outcomes:>9,}  {level.clicks:>9,}"
+        figures += f"  {percent(level.rate):>{len(_WITH)}}" if any_time else ""
+        lines.append(f"  {level.name:<{width}}  {figures}  {text:<{wide}}  {race}")
+    return lines
+
+
+def level_columns(report: Report) -> dict[str, list[Any]]:
+    """Return what `level_table` has as columns, the levels of the factors one below the other."""
+    any_time = report.basis == "any"
+    each = [(factor.name, level) for factor in report.factors for level in factor.levels]
+    rates: dict[str, list[Any]] = {_WITH: [percent(level.rate) for _, level in each]} if any_time else {}
+    told: list[Any] = [level.against or "-" if any_time else _interval(level).strip() for _, level in each]
+    return {
+        "factor": [factor for factor, _ in each],
+        "level": [level.name for _, level in each],
+        "traffic": [percent(level.share) for _, level in each],
+        "outcomes": [f"{level.outcomes:,}" for _, level in each],
+        "clicks": [f"{level.clicks:,}" for _, level in each],
+        **rates,
+        "against the leader" if any_time else _WITH: told,
+        "in the race": ["yes" if level.in_race else "no" if level.live else "retired" for _, level in each],
+    }
+
+
+def _interval(level: LevelReport) -> str:
+    interval = "" if level.low is None else f" ({percent(level.low)} - {percent(level.high)})"
+    return f"{percent(level.rate):>6}{interval}"

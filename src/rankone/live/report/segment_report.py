@@ -1,0 +1,147 @@
+"""What a report says of segments, and how it is told. Plain values: a client reads one without NumPy or Numba."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+from rankone.specs import amount
+from rankone.wording.numbers import percent
+
+if TYPE_CHECKING:
+    from rankone.live.report.report import Report
+
+_FEW = 4  # statements that a sentence lists
+
+
+@dataclasses.dataclass(frozen=True)
+class SegmentLevel:
+    """A level of a factor among the visitors of a segment."""
+
+    factor: str
+    name: str
+    ratio: float | None  # clicks for each click of the level that leads overall, drawn towards all segments' ratio;
+    # None: too few clicks or outcomes, or nobody can say
+
+
+@dataclasses.dataclass(frozen=True)
+class SegmentReport:
+    """One segment."""
+
+    name: str
+    attributes: dict[str, str]
+    decisions: int
+    outcomes: int
+    clicks: int
+    best: dict[
+        str, str
+    ]  # by factor, the best levels that may be shown together, as estimated; empty: too few clicks or
+    # outcomes, or nobody can say
+    proven: dict[str, str]  # by factor, the level that is proven the best in this segment
+    beats: tuple[tuple[str, str, str], ...]  # factor, level that beats, level that is beaten: proven in this segment
+    levels: tuple[SegmentLevel, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class SegmentsReport:
+    """What is known of segments; all that is proven about any of them is wrong with the report's error rate at most."""
+
+    attributes: tuple[str, ...]
+    answer: str  # does the best level depend on the segment? "depends", "same", "open"; "unknown": nobody can say
+    depends: tuple[str, ...]  # factors of which no level is the best in all segments
+    segments: tuple[SegmentReport, ...]
+    others: tuple[int, int, int]  # decisions, outcomes and clicks of segments that came when there was no room
+    unsaid: tuple[int, int, int]  # the same of visitors of whom nothing was said
+    ignored: dict[str, int]  # decisions for which another level of an attribute was said; "": another attribute
+
+    @classmethod
+    def of_dict(cls, found: Mapping[str, Any]) -> Self:
+        """Return what `dataclasses.asdict` wrote."""
+        segments = tuple(
+            SegmentReport(
+                **each
+                | {
+                    "levels": tuple(SegmentLevel(**level) for level in each["levels"]),
+                    "beats": tuple(tuple(statement) for statement in each["beats"]),
+                }
+            )
+            for each in found["segments"]
+        )
+        lists = {name: tuple(found[name]) for name in ("attributes", "depends", "others", "unsaid")}
+        return cls(answer=found["answer"], segments=segments, ignored=dict(found["ignored"]), **lists)
+
+
+def segments_text(report: Report, condition: str) -> str:
+    """Return the answer to the first question about segments: does what is best depend on them at all?"""
+    found = report.segments
+    if found is None:
+        return ""
+    if not found.segments:
+        return " ".join(["Nothing is known of any segment so far.", *_left_over(found)])
+    against = leaders_beaten(report)
+    some, more = ", ".join(against[:_FEW]), len(against) - _FEW
+    some += f" and {more} more" if more > 0 else ""
+    wrong = f"That anything proven of segments is wrong has probability at most {report.error_rate:g} {condition}."
+    if found.answer == "unknown":
+        why = "outcomes do not come back alike" if report.shortfalls else "the policy left nothing to chance"
+        why = "there is a fault in the program" if report.fault else why
+        return " ".join([f"Whether what is best depends on the segment is not known: {why}.", *_left_over(found)])
+    if found.answer == "depends":
+        said = f"What is best depends on the segment: no {' and no '.join(found.depends)} is the best in all of them."
+    elif found.answer == "same":
+        said = f"The same combination is the best in each of {amount(len(found.segments), 'segment')}."
+    elif against:
+        said = (
+            f"What leads overall is not the best in every segment: {some}. Another combination may be the best in all."
+        )
+    else:
+        said = "Nothing so far shows that what is best depends on the segment: one combination may be the best for all."
+    if against and found.answer != "open":
+        said += f" Against what leads overall: {some}."
+    proven = found.answer != "open" or against or any(segment.proven for segment in found.segments)
+    if proven and report.doubted:
+        said += " An alarm rang, so what is proven of segments may be wrong."
+    return " ".join([said, *([wrong] if proven else []), *_left_over(found)])
+
+
+def leaders_beaten(report: Report) -> list[str]:
+    """Return where a level that leads overall is proven to be beaten, in words."""
+    return (
+        []
+        if not report.leads
+        else [
+            f"in {segment.name} '{better}' beats '{worse}'"
+            for segment in (report.segments.segments if report.segments is not None else ())
+            for factor, better, worse in segment.beats
+            if worse == report.best.get(factor)
+        ]
+    )
+
+
+def _left_over(found: SegmentsReport) -> list[str]:
+    said = []
+    if found.others[0]:
+        visitors = amount(found.others[0], "visitor")
+        do = "to tell more apart, name fewer attributes, or coarser levels of them"
+        said.append(f"{visitors} of other segments are counted together; {do}.")
+    if found.unsaid[0]:
+        said.append(f"Of {amount(found.unsaid[0], 'visitor')} nothing was said.")
+    if found.ignored:
+        named = {name: f"other levels of {name}" if name else "other attributes" for name in sorted(found.ignored)}
+        some = ", ".join(f"{what} ({amount(found.ignored[name], 'visitor')})" for name, what in named.items())
+        said.append(f"Not declared, so ignored: {some}.")
+    return said
+
+
+def segment_table(found: SegmentsReport) -> list[str]:
+    """Return the segments as lines of text."""
+    title = ", ".join(found.attributes)
+    width = max(len(title), *(len(segment.name) for segment in found.segments)) if found.segments else len(title)
+    lines = [f"  {title:<{width}}   visitors     clicks    rate  looks best (proven: *)"]
+    for segment in found.segments:
+        best = ", ".join(f"{name}{'*' * (segment.proven.get(factor) == name)}" for factor, name in segment.best.items())
+        rate = percent(segment.clicks / segment.outcomes) if segment.outcomes else "-"
+        counts = f"{segment.decisions:>9,}  {segment.clicks:>9,}  {rate:>6}"
+        lines.append(f"  {segment.name:<{width}}  {counts}  {best or '-'}")
+    return lines

@@ -1,0 +1,319 @@
+"""The settings of a live experiment, each declared once: a field below, with its kind and what is said of it.
+
+All else reads this declaration: the checks, `Experiment` and `Client.create`, the body of a REST request, the options
+of ``rankone create``, the form of the page, the journal's first event and the reference. Plain Python: the client
+reads it too. Settings that belong together are a group; a dictionary will do for one: ``stopping={"error": 0.01}``.
+"""
+# ruff: noqa: RUF009
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import json
+import math
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypedDict, TypeVar, get_type_hints
+
+from rankone.errors import InputError, JournalError
+from rankone.live import setting_kinds as kind
+from rankone.live.names import checked_factors, factors_of_pair
+from rankone.live.setting_kinds import Setting, declare
+from rankone.specs import did_you_mean
+
+Thing = TypeVar("Thing")
+DEFAULT_POLICY = "uts"
+MAX_COMBINATIONS = 10_000_000
+MAX_OPEN = 100_000  # decisions that may wait for their outcomes, unless the experiment says otherwise
+IGNORE, WARN, RESTART, TEST_ALL = "ignore", "warn", "restart", "test-all"  # what an alarm may do (`serving.alarms`)
+
+
+# fmt: off
+@dataclasses.dataclass(frozen=True)
+class Stopping:
+    """When there is a verdict, and whether it stops the experiment."""
+
+    error: float = declare(kind.above(0, 0.5), "Probability of error", "Largest probability that a verdict is wrong.",
+        0.05)
+    margin: float = declare(kind.number(0, 1), "Good enough within", "There is also a verdict when what leads is "
+        "proven within this part of the best combination: 0.05 is 5%.", 0.0, example=0.05)
+    auto: bool = declare(kind.FLAG, "Stop automatically", "Stop automatically when there is a verdict: from then on "
+        "every visitor sees the winner.", False, option="auto-stop")
+
+
+@dataclasses.dataclass(frozen=True)
+class Control:
+    """A combination that keeps a share of the traffic until the experiment stops."""
+
+    levels: Sequence[str] | Mapping[str, str] = declare(kind.COMBINATION, "Control", "One level of each factor: the "
+        "combination against which the uplift is measured.", example={"headline": "A", "image": "1"}, option="control")
+    share: float = declare(kind.above(0, 0.9), "Share of the control", "Share of all decisions that show the "
+        "control.", 0.1, option="control-share")
+
+
+@dataclasses.dataclass(frozen=True)
+class Prior:
+    """What was counted before the experiment began: the policy starts as if it had seen it; verdicts do not use it."""
+
+    counts: Any = declare(kind.COUNTS, "Past counts", "What was shown and clicked before, as rankone.analyse takes it: "
+        "a file, a dataframe, a pair of arrays. Its levels are those of the experiment where you name none.",
+        example="past.csv", option="prior")
+    weight: float = declare(kind.above(0, 1), "Weight of past counts", "How much a past outcome counts; those of one "
+        "combination count for at most 1,000.", 0.5, option="prior-weight")
+
+
+@dataclasses.dataclass(frozen=True)
+class Watch:
+    """What is watched while the experiment runs, and what an alarm does. At most 1 experiment in 20 has a false one."""
+
+    change: str = declare(kind.choice(RESTART, WARN, IGNORE), "If levels change against each other", "What to do when "
+        "levels change against each other: restart (count from zero and keep the old counts apart), warn (in the "
+        "report) or ignore.", WARN, option="on-change")
+    interaction: str = declare(kind.choice(TEST_ALL, WARN, IGNORE), "If combinations interact", "What to do when "
+        "combinations interact, so that the best one may hardly be shown: test-all (go on with a policy that looks at "
+        "all combinations), warn (in the report) or ignore.", WARN, option="on-interaction")
+    segments: Mapping[str, Sequence[Any] | None] | None = declare(kind.ATTRIBUTES, "What is known of visitors",
+        "Attributes of visitors that are told apart, each with its levels, or with any. Other levels count as unknown; "
+        "other attributes are refused, or ignored where a page names them. Left out: the first ask settles them, and a "
+        "service counts none.", example={"device": ["phone", "desktop"], "country": None}, option="attribute")
+    per_segment: bool = declare(kind.FLAG, "Each segment for itself", "Show visitors what is best in their segment: "
+        "the policy is segmented-uts, which learns from all segments together until they differ.", False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Waiting:
+    """Decisions that wait for their outcomes."""
+
+    max_open: int = declare(kind.whole(1, 10_000_000), "Open decisions at most", "How many decisions may wait for "
+        "their outcomes.", MAX_OPEN)
+    max_age: float = declare(kind.SECONDS, "Open for at most, seconds", "Seconds after which a decision without an "
+        "outcome makes room for a new one where too many are open; not with a window, which closes decisions itself.",
+        3600.0)
+
+
+GROUPS: dict[str, type] = {each.__name__.lower(): each for each in (Stopping, Control, Prior, Watch, Waiting)}
+
+
+class Past(NamedTuple):
+    """Where the counts of a warm start come from, to be told in reports."""
+
+    impressions: int  # that were seen, of the experiment's combinations
+    weight: float  # how much each counts
+    left_out: tuple[str, ...]  # levels of the table that the experiment does not have
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What an experiment is, all decided: what was asked for, and else the defaults."""
+
+    name: str
+    factors: tuple[tuple[str, tuple[str, ...]], ...]  # names and levels at the beginning
+    policy: str = declare(kind.POLICY, "Policy", "Who chooses what is shown, such as uts (the default) or "
+        "rank1elim-kl:horizon=100000.", example=DEFAULT_POLICY)
+    goal: str = declare(kind.choice("earn", "both", "decide"), "Goal", "What it is for: both (earn clicks and find the "
+        "winner), earn, or decide (find the winner soonest). Left out: both, or earn where a policy is named and "
+        "nothing stops automatically.")
+    explore: float = declare(kind.number(0, 1), "Exploring share", "Share of decisions that explore until there is a "
+        "verdict. Left out: 0.5 for both, 0.02 for earn (halved whenever decisions double, from 100 a level on), 1 for "
+        "decide. 0: the policy alone, exactly as in studies.", example=0.1)
+    window: float | None = declare(kind.SECONDS, "Window, seconds", "Seconds after which silence counts as not "
+        "clicked. Left out: you tell both, clicked and not clicked.", example=600)
+    reward_cap: float | None = declare(kind.above(0, 1e15), "Largest reward", "Largest reward there can be. Outcomes "
+        "may then be rewards from 0 to it; each is rounded to a click with probability reward / cap. Left out: "
+        "outcomes are clicks.", example=100)
+    seed: int = declare(kind.whole(0, 2**62 - 1), "Seed", "Seed of the policy's randomness. Left out: a new one, kept "
+        "in the journal.", example=1)
+    stopping: Stopping = Stopping()
+    control: Control | None = None
+    prior: Any = None  # pulls, then clicks: tuples within tuples, as deep as there are factors
+    watch: Watch = Watch()
+    waiting: Waiting = Waiting()
+    past: Past | None = None  # where the prior comes from
+    # fmt: on
+
+    @property
+    def levels(self) -> dict[str, tuple[str, ...]]:
+        """The levels of each factor with which the experiment began, by its name."""
+        return dict(self.factors)
+
+    @functools.cached_property
+    def window_micros(self) -> int:
+        """The window in whole microseconds; 0: there is none."""
+        return micros(self.window) if self.window else 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what anybody may know of it, as callers write it; its levels come and go, so they are not settings."""
+        hidden = ("factors", "seed", "prior", "past")
+        return {name: value for name, value in dataclasses.asdict(self).items() if name not in hidden}
+
+    def note(self) -> str:
+        """Return the settings as the journal's first event keeps them."""
+        from rankone.live.journal.events import VERSION
+
+        return json.dumps(dataclasses.asdict(self) | {"version": VERSION})
+
+    @classmethod
+    def of_note(cls, details: dict[str, Any]) -> Settings:
+        """Read what `note` wrote."""
+        from rankone.live.journal.events import VERSION
+
+        version = details.pop("version")
+        if version > VERSION:
+            expected = f"a journal of version {VERSION} or older"
+            raise JournalError(expected, f"version {version}", "upgrade rankone to open it")
+        stored = {name: details[name] for name in GROUPS if name != "prior" and details[name] is not None}
+        groups = {name: GROUPS[name](**_checked_group(name, group)) for name, group in stored.items()}
+        lists = {name: as_tuples(details[name]) for name in ("factors", "prior", "past")}
+        return cls(**details | lists | groups | {"past": lists["past"] and Past(*lists["past"])})
+
+
+class Wishes(TypedDict, total=False):
+    """Settings as callers write them: keywords of `Client.create`. A group may be a dictionary of some of its own."""
+
+    factors: Mapping[str, Sequence[str] | int] | None
+    goal: str | None
+    explore: float | None
+    window: float | None
+    reward_cap: float | None
+    seed: int | None
+    stopping: Stopping | Mapping[str, Any] | None
+    control: Control | Mapping[str, Any] | None
+    watch: Watch | Mapping[str, Any] | None
+    waiting: Waiting | Mapping[str, Any] | None
+
+
+class LocalWishes(Wishes, total=False):
+    """Keywords of `Experiment`: also what cannot be sent to a service."""
+
+    prior: Prior | Mapping[str, Any] | None
+
+
+def _declared() -> Iterator[Setting]:
+    for group, declared in {"": Settings, **GROUPS}.items():
+        for field in dataclasses.fields(declared):
+            if field.metadata:
+                facts = dict(field.metadata)
+                option = facts.pop("option") or field.name.replace("_", "-")
+                remote = (group or field.name) in ("policy", *Wishes.__annotations__)
+                yield Setting(field.name, group, **facts, option=option, remote=remote)
+
+
+SETTINGS = tuple(_declared())
+
+
+def checked_wishes(wishes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an experiment is asked to be, as the journal keeps it; what is left out, or None, is not in it.
+
+    >>> checked_wishes({"factors": {"headline": ["A", "B"]}, "goal": None, "stopping": {"margin": 0.05}})
+    {'factors': (('headline', ('A', 'B')),), 'stopping': {'margin': 0.05}}
+    """
+    given = {name: value for name, value in wishes.items() if value is not None}
+    factors = factors_of_pair(*(given.pop(name, None) for name in ("rows", "cols", "factors")))
+    found: dict[str, Any] = {} if factors is None else {"factors": checked_factors(factors)}
+    alone = {setting.name: setting for setting in SETTINGS if not setting.group}
+    for name, value in given.items():
+        if name not in alone and name not in GROUPS:
+            raise InputError("a setting of an experiment", name, _one_of(name, [*alone, *GROUPS]))
+        found[name] = _checked_group(name, value) if name in GROUPS else alone[name].check(value)
+    for group, first in (("control", "levels"), ("prior", "counts")):
+        if group in found and first not in found[group]:
+            raise InputError(f"the {first} of a {group}", "none", f"try {group}={{'{first}': ...}}")
+    if "window" in found and "max_age" in found.get("waiting", ()):
+        raise InputError("a window or max_age", "both", "leave out max_age: the window ends what is open")
+    if "control" in found and "factors" in found:
+        levels_in_order(found["control"]["levels"], dict(found["factors"]))
+    return found
+
+
+def _checked_group(group: str, value: Any) -> dict[str, Any]:
+    own = {setting.name: setting for setting in SETTINGS if setting.group == group}
+    if isinstance(value, GROUPS[group]):
+        value = vars(value)
+    if not isinstance(value, Mapping):
+        some = next(iter(own.values()))
+        do = f"try {group}={{{some.name!r}: {some.example!r}}}"
+        raise InputError(f"{group} as a dictionary of {', '.join(own)}", value, do)
+    for name in value:
+        if name not in own:
+            raise InputError(f"{group} with {', '.join(own)}", name, _one_of(str(name), own))
+    checked = {name: own[name].check(given) for name, given in value.items() if given is not None}
+    return {name: given for name, given in checked.items() if given is not False}  # which says no more than nothing
+
+
+def _one_of(name: str, known: Iterable[str]) -> str:
+    return did_you_mean(name, known, f"these are the settings: {', '.join(known)}")
+
+
+def levels_in_order(given: Sequence[str] | Mapping[str, str], levels: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return the names of a control's levels in the order of the factors; refuse what is none of the combinations."""
+    if len(given) != len(levels) or (isinstance(given, Mapping) and set(given) != set(levels)):
+        expected = f"a control with a level of each factor: {', '.join(levels)}"
+        raise InputError(expected, ", ".join(map(str, given)) or "none", "name one level of each")
+    names = tuple(given[factor] for factor in levels) if isinstance(given, Mapping) else tuple(given)
+    for name, (factor, known) in zip(names, levels.items(), strict=True):
+        if name not in known:
+            expected = f"a control whose level of '{factor}' is one of {', '.join(known)}"
+            raise InputError(expected, name, "name a combination of the experiment")
+    return names
+
+
+def checked_combinations(sizes: Sequence[int]) -> None:
+    """Refuse more combinations than fit in memory."""
+    if math.prod(sizes) > MAX_COMBINATIONS:
+        got = f"{' x '.join(map(str, sizes))} = {math.prod(sizes):,}"
+        raise InputError(f"at most {MAX_COMBINATIONS:,} combinations", got, "leave out some factors or levels")
+
+
+def takes_settings(wishes: type) -> Callable[[Thing], Thing]:
+    """Decorator of a function, or of a class, that takes such ``**settings``: its signature and help spell them out."""
+    hints = get_type_hints(wishes)
+    texts = {setting.name: setting.help for setting in SETTINGS if not setting.group}
+    for group, declared in GROUPS.items():
+        parts = [f"{each.name}: {each.help}" for each in SETTINGS if each.group == group]
+        texts[group] = " ".join([inspect.getdoc(declared) or "", *parts])
+    said = [f"{name}: {texts[name]}" for name in ("policy", *hints) if name in texts]
+    blocks = "\n".join(textwrap.fill(text, 108, subsequent_indent="    ") for text in said)
+    keyword = functools.partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY, default=None)
+
+    def spell_out(what: Thing) -> Thing:
+        function: Any = what.__init__ if isinstance(what, type) else what  # type: ignore[misc]
+        own = inspect.signature(function)
+        named = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        more = [keyword(name, annotation=hints[name]) for name in hints]
+        function.__signature__ = own.replace(parameters=[*named, *more])
+        what.__doc__ = (what.__doc__ or "").replace("**settings", textwrap.indent(blocks, " " * 8).lstrip())
+        return what
+
+    return spell_out
+
+
+def micros(seconds: float) -> int:
+    """Return seconds as whole microseconds, at least one."""
+    return round(seconds * 1e6) or 1
+
+
+def checked_seconds(value: Any, what: str, example: str) -> int:
+    """Return seconds as whole microseconds, at least one; refuse what is no time or too long."""
+    return micros(kind.SECONDS.check(value, what, f"try {example}"))
+
+
+def checked_times(**times: float | None) -> dict[str, int]:
+    """Return moments, seconds since 1970, in microseconds; those that are not given are left out.
+
+    >>> checked_times(since=1.5, until=None)
+    {'since': 1500000}
+    """
+    moment = kind.above(-1, 1e11)
+    given = {what: time for what, time in times.items() if time is not None}
+    return {what: int(moment.check(time, what, f"try {what}=time.time() - 3600") * 1e6) for what, time in given.items()}
+
+
+def as_tuples(value: Any) -> Any:
+    """Return lists within lists as tuples within tuples.
+
+    >>> as_tuples([[1, 2], [3]])
+    ((1, 2), (3,))
+    """
+    return tuple(as_tuples(each) for each in value) if isinstance(value, list) else value

@@ -1,0 +1,92 @@
+"""Who leads, who is beaten and whether there is a winner: what an experiment states about its levels.
+
+There are two bases, and a report says which one it has:
+
+* "any": probabilities of the decisions are known, so the evidence of `rankone.evidence.levels` holds however the click
+  rate of the whole site moves. A winner needs its row to beat every other row and its column every other column. If
+  that is claimed wrongly, the truly best row or column was called beaten: K + L - 2 comparisons share the error. With
+  more factors it is the sum of all (K_d - 1). That any level is called beaten wrongly: K (K - 1) + L (L - 1) + ...
+  comparisons share it. So do the intervals of ratios.
+  Each of these three has the error for itself. Once there is a winner, all others are beaten by it.
+* "steady": most decisions left nothing to compare (policies that do not draw, too many levels). Counts are all there
+  is, and where the rate of the site moves while a policy shifts its traffic they are wrong more often than not. So the
+  highest rate leads, and nothing is stated.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from rankone.live.evidence.ratios import Counted
+from rankone.live.evidence.standing import Standing
+from rankone.live.factors import margin, margins
+from rankone.live.fold.fold import Fold
+from rankone.live.forbidden import Allowed
+from rankone.numerics.arrays import Floats
+from rankone.numerics.product_fit import Design
+from rankone.wording.ratios import FEW_CLICKS, FEW_OUTCOMES
+
+_SMOOTHING = 1e-3  # clicks of each combination more, so that a level without clicks has an effect above 0
+_SMALLEST = math.log(1e-9)  # effect of a level that was never shown
+_ENOUGH = 0.25  # of the outcomes have to leave something to compare
+
+
+class Verdict(NamedTuple):
+    """What leads, as living levels, and how much doubt there is about each level.
+
+    A level with a doubt of at most a can be called beaten; all such calls, at all times, are wrong with probability a.
+    """
+
+    leaders: tuple[int, ...]  # the leading level of each factor
+    leads: bool  # whether enough is known to say so; else they are nothing but a guess
+    doubts: tuple[Floats, ...]  # for each factor (levels,) 1 for the leader's own
+    doubt: float  # that what leads is not the best: an upper bound
+    enough: float  # that it is not within the margin of the best either: an upper bound; `doubt` without a margin
+    basis: str  # "any" or "steady"
+    standing: Standing | None  # what that rests on; None: on counts
+
+
+def verdict_of(fold: Fold) -> Verdict:
+    """Return what an experiment states by now."""
+    weighing = fold.weighing
+    if weighing.fault:
+        return _by_counts(fold)._replace(basis="any", leads=False)
+    if weighing.fits:
+        clicks, outcomes = (margins(each)[weighing.live] for each in (fold.clicks, fold.pulls))
+        seen = (clicks >= FEW_CLICKS) & (outcomes >= FEW_OUTCOMES)
+        found = weighing.standing(seen, fold.asked, fold.clicks, _counted(fold))
+        decided = min(found.doubt, found.enough) <= weighing.error
+        known = weighing.compared >= _ENOUGH * weighing.weighed and (weighing.weighed or not fold.learned_since)
+        if decided or known:
+            # Nobody leads without a click.
+            numbers = tuple(live[level] for live, level in zip(fold.live, found.leaders, strict=True))
+            leads = decided or (found.leads and bool(fold.clicks[numbers]))
+            return Verdict(found.leaders, leads, found.doubts, found.doubt, found.enough, "any", found)
+    return _by_counts(fold)
+
+
+def _counted(fold: Fold) -> list[Counted]:
+    """Return for each factor what plain counts say of its living levels."""
+    pulls, clicks = fold.of_living(fold.pulls), fold.of_living(fold.clicks)
+    cells = np.argwhere(pulls)
+    where = tuple(cells.T)
+    design = Design.of(cells, pulls.shape, pulls[where], clicks[where])
+    more = _SMOOTHING * np.bincount(design.levels.ravel(), minlength=design.n_levels).astype(np.float64)
+    effects = np.split(np.maximum(design.maximise(more).x, _SMALLEST), design.starts[1:-1])
+    return [Counted(effect, margin(clicks, factor).astype(float)) for factor, effect in enumerate(effects)]
+
+
+def _by_counts(fold: Fold) -> Verdict:
+    """Return the combination with the highest click rate among those with enough outcomes; nothing is stated of it."""
+    pulls, clicks = fold.of_living(fold.pulls), fold.of_living(fold.clicks)
+    allowed = Allowed(fold.rules, pulls.shape).table(pulls.ndim)
+    known = (clicks >= FEW_CLICKS) & (pulls >= FEW_OUTCOMES) & allowed
+    guess = np.where(allowed, clicks / (pulls + FEW_OUTCOMES), -1.0)
+    rates = np.where(known, clicks / np.maximum(pulls, 1), -1.0) if known.any() else guess
+    leaders = tuple(int(level) for level in np.unravel_index(int(np.argmax(rates)), rates.shape))
+    doubt = 0.0 if pulls.size == 1 else 1.0
+    ones = tuple(np.ones(size) for size in pulls.shape)
+    return Verdict(leaders, bool(known.any()), ones, doubt, doubt, "steady", None)

@@ -1,0 +1,1 @@
+"""Tables, heaps and trees in plain arrays, for compiled code."""

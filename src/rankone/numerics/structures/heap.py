@@ -1,0 +1,50 @@
+"""A calendar of things to come: a binary heap of records, the earliest on top.
+
+A record is a row of whole numbers; records are ordered by their first two entries, say when they are due and which
+comes first among those due at the same time.
+"""
+
+from __future__ import annotations
+
+from rankone.compiling.compiled import noalloc
+from rankone.numerics.arrays import Ints
+
+
+@noalloc
+def is_before(records: Ints, first: int, second: int) -> bool:
+    """Tell whether one record comes before another."""
+    if records[first, 0] != records[second, 0]:
+        return bool(records[first, 0] < records[second, 0])
+    return bool(records[first, 1] < records[second, 1])
+
+
+@noalloc
+def swap(records: Ints, first: int, second: int) -> None:
+    """Exchange two records."""
+    for field in range(records.shape[1]):
+        records[first, field], records[second, field] = records[second, field], records[first, field]
+
+
+@noalloc
+def enter_last(records: Ints, size: int) -> None:
+    """Bring the record written at place `size`, behind the `size` there are, to its place."""
+    place = size
+    while place > 0 and is_before(records, place, (place - 1) // 2):
+        swap(records, place, (place - 1) // 2)
+        place = (place - 1) // 2
+
+
+@noalloc
+def drop_first(records: Ints, size: int) -> None:
+    """Take the earliest of `size` records away; the others are then the first ``size - 1``."""
+    last = size - 1
+    swap(records, 0, last)
+    place = 0
+    while 2 * place + 1 < last:
+        child = 2 * place + 1
+        if child + 1 < last and is_before(records, child + 1, child):
+            child += 1
+        if not is_before(records, child, place):
+            break
+        swap(records, place, child)
+        place = child

@@ -1,0 +1,108 @@
+"""How a policy moves outside of studies: one compiled step over a stretch of its journal.
+
+Asked live, `advance` fills in what the policy chooses; reading a journal, it chooses again and compares. So a restart
+repeats history bit for bit, or says where it differs. A live experiment may steer the policy (`steering`): then it
+also gets the probabilities with which each decision was made.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from rankone.compiling.compiled import compiled
+from rankone.evidence.steering import steered_decide
+from rankone.kernels.decision import Layout
+from rankone.kernels.policy import decide, learn, prepare, relearn, set_context, settled, withdraw
+from rankone.numerics.arrays import Floats, Ints
+
+# What one event of a journal means to the policy.
+ASK, LEARN, VOID, PREPARE, RECALL, NOTHING = range(6)
+
+
+class Stretch(NamedTuple):
+    """Events in the order they happened, one per row."""
+
+    what: Ints  # (n,) what each event means
+    shown: Ints  # (n, s) what was shown; -1 in an event ASK that is live: the choice is filled in
+    tags: Ints  # (n,) tags; in an event RECALL, pulls
+    outcomes: Ints  # (n, o) what was clicked; in an event RECALL, clicks
+    context: Floats  # (n, c) what was known before a decision
+    choice: Ints  # (s,) scratch space
+    crosses: Floats  # (n, levels) room for the probabilities of decisions, their first -1 where they are not known;
+    # (n, 0): nobody asks for them
+
+    @classmethod
+    def of(cls, what: Ints, shown: Ints, tags: Ints, outcomes: Ints) -> Self:
+        """Return a stretch of events without context."""
+        nothing = np.zeros((len(what), 0))
+        return cls(what, shown, tags, outcomes, nothing, np.zeros(shown.shape[1], np.int64), nothing)
+
+    @classmethod
+    def room(cls, layout: Layout, size: int = 0) -> Self:
+        """Return room for so many events of decisions laid out so."""
+        shown, outcomes = np.zeros((size, layout.shown), np.int64), np.zeros((size, layout.outcome), np.int64)
+        found = cls.of(np.zeros(size, np.int64), shown, np.zeros(size, np.int64), outcomes)
+        return found._replace(context=np.zeros((size, layout.context)))
+
+    @classmethod
+    def known(cls, pulls: Ints, clicks: Ints, by_segment: bool = False) -> Self:
+        """Return the events that feed known outcomes, arrays of counts, to a policy that has just started.
+
+        `by_segment`: the first axis of the counts is the number of a segment, which is the context.
+        """
+        cells = np.argwhere(pulls)
+        what = np.concatenate([[PREPARE], np.full(len(cells), RECALL)])
+        shown = np.concatenate([np.zeros((1, pulls.ndim), np.int64), cells])
+        pulled, clicked = (np.concatenate([[0], counts[tuple(cells.T)]]) for counts in (pulls, clicks))
+        whose = 1 if by_segment else 0
+        levels = np.ascontiguousarray(shown[:, whose:])  # another layout would be compiled for anew
+        found = cls.of(what, levels, pulled, clicked[:, None])
+        return found._replace(context=np.ascontiguousarray(shown[:, :whose].astype(np.float64)))
+
+
+def advance(state: Any, steering: Any, rng: Any, stretch: Any) -> int:
+    """Move a policy over a stretch of events; return how many passed (fewer than all: the next choice differs).
+
+    `steering` is None where nobody steers: what only the others need is then not even compiled.
+    """
+    what, shown, tags, outcomes, choice = stretch.what, stretch.shown, stretch.tags, stretch.outcomes, stretch.choice
+    for place in range(len(what)):
+        if what[place] == ASK:
+            if steering is None:
+                tag = decide(state, stretch.context[place], rng, choice)
+            else:
+                tag = steered_decide(state, steering, stretch.context[place], rng, choice, stretch.crosses[place])
+            live = shown[place, 0] < 0
+            if live:
+                tags[place] = tag
+            same = tags[place] == tag
+            for part in range(len(choice)):
+                if live:
+                    shown[place, part] = choice[part]
+                same &= shown[place, part] == choice[part]
+            if not same:
+                return place
+        elif what[place] == LEARN:
+            learn(state, shown[place], tags[place], outcomes[place])
+        elif what[place] == VOID:
+            withdraw(state, shown[place], tags[place])
+        elif what[place] == PREPARE:
+            prepare(state, rng)
+        elif what[place] == RECALL:
+            set_context(state, stretch.context[place])
+            relearn(state, shown[place], tags[place], outcomes[place, 0])
+    return len(what)
+
+
+def is_settled(state: Any) -> bool:
+    """Tell whether a policy's choice can never change again; from Python, where kernels of a step cannot be called.
+
+    Nothing is compiled for a policy that never says so.
+    """
+    return settled.has(type(state)) and bool(compiled(_is_settled, type(state).__module__)(state))
+
+
+def _is_settled(state: Any) -> bool:
+    return settled(state)

@@ -1,0 +1,231 @@
+"""The K largest of L draws from Betas, without drawing them all: Thompson sampling for lists.
+
+Every item draws from its posterior Beta(clicks + 1, looks - clicks + 1), and the K largest draws are shown. The law is
+exactly that (up to rounding); only draws that can be among the K largest are made.
+
+* A *bar* x is chosen such that some more than K draws exceed it. For every item p = P(draw > x) is kept, and when the
+  item is looked at it changes by a recurrence, not by another integral (`numerics.beta_tail`).
+* *Hot* items (p >= 0.25) draw in full.
+* Of the *cold* ones, nobody draws who stays below the bar. Lay shares -log(1 - p) of all cold items on a line and let
+  points fall on it, one a unit on average (a Poisson process): an item exceeds the bar if a point falls on its share,
+  which happens with probability p, independently of the others. From a point we step to the end of its owner's share
+  and wait for the next: a few steps in a tree of sums (`numerics.sum_tree`). Who exceeds the bar draws from the part of
+  its Beta above it.
+* If fewer than K exceed the bar (one list in a hundred), the others draw too, from the part below it.
+* When the mean number of draws above the bar comes too close to K, or gets too large, the next list draws in full and a
+  new bar is chosen among its draws.
+
+A policy derives its state from `TopDrawsState`; `decide` and `learn` come with it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from rankone.compiling.compiled import noalloc
+from rankone.kernels.policy import decide, learn
+from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.betas.beta import draw_beta
+from rankone.numerics.betas.beta_tail import after_look, draw_above, tail
+from rankone.numerics.structures.sum_tree import owner, set_share, start_sums, sum_up
+from rankone.policies.engines.lists.list_reading import looked_at
+
+State = TypeVar("State", bound="TopDrawsState")
+
+# Columns of `TopDrawsState.chances`; fields of `bar` and of `counters`.
+ABOVE, HEIGHT = range(2)
+BAR_X, BAR_MEAN, BAR_VARIANCE = range(3)
+DRAWS_UNTIL, DRAWS_ASKED, DRAWS_N_HOT, DRAWS_CHOSEN_AT = range(4)
+_HOT = 0.25  # not more: see `draw_above`
+_NOT_HOT = -1
+_SAFE, _LATEST, _WIDEST = 2.6, 2.0, 6.0  # standard deviations between K and the mean number of draws above the bar
+_PATIENCE = 32  # lists between two bars, where nothing but speed asks for another
+_LONGEST = 1 << 16  # lists until sums are made afresh
+
+
+class TopDrawsState(NamedTuple):
+    """Counts of every item, and what is known of the bar."""
+
+    pulls: Ints  # (L,) looks
+    clicks: Ints  # (L,)
+    chances: Floats  # (L, 2) P(draw > bar), and what its recurrence needs
+    shares: Floats  # tree of sums over the items: -log(1 - p) of those that are cold
+    hot: Ints  # (2, L) the hot items; and the place of each among them, -1 for a cold one
+    bar: Floats  # (3,) the bar; mean and variance of the number of draws above it
+    counters: Ints  # (4,) how far lists are read; lists so far; hot items; when the bar was chosen
+    met: Ints  # (L,) list at which the item last exceeded the bar
+    top: Ints  # (T,) scratch space: items with the largest draws, the largest first; T is K and some more
+    draws: Floats  # (T,) scratch space: their draws
+    places: Ints  # (K,) the position of the best item, of the second best, ...
+
+
+def start_draws(state_class: type[State], n_items: int, places: Ints, until: int) -> State:
+    """Return the state before the first list."""
+    room = min(n_items, 3 * len(places) + 24)
+    return state_class(
+        pulls=np.zeros(n_items, np.int64),
+        clicks=np.zeros(n_items, np.int64),
+        chances=np.zeros((n_items, 2)),
+        shares=start_sums(n_items),
+        hot=np.full((2, n_items), _NOT_HOT),
+        bar=np.zeros(3),
+        counters=np.array([until, 0, 0, -1]),
+        met=np.full(n_items, -1),
+        top=np.zeros(room, np.int64),
+        draws=np.zeros(room),
+        places=places,
+    )
+
+
+@noalloc
+def _note(state: Any, item: int, draw: float, found: int, room: int) -> int:
+    """Put a draw among the `room` largest; return how many of them there are now."""
+    top, draws = state.top, state.draws
+    if found == room:
+        if draw <= draws[room - 1]:
+            return found
+        found -= 1
+    place = found
+    while place > 0 and draws[place - 1] < draw:
+        top[place], draws[place] = top[place - 1], draws[place - 1]
+        place -= 1
+    top[place], draws[place] = item, draw
+    return found + 1
+
+
+@noalloc
+def _set_chance(state: Any, item: int, above: float, height: float) -> None:
+    """Note an item's chance to exceed the bar, and whether that makes it hot or cold; the caller sums shares."""
+    bar, hot, counters = state.bar, state.hot, state.counters
+    before = state.chances[item, ABOVE]
+    bar[BAR_MEAN] += above - before
+    bar[BAR_VARIANCE] += above * (1.0 - above) - before * (1.0 - before)
+    state.chances[item, ABOVE], state.chances[item, HEIGHT] = above, height
+    place = hot[1, item]
+    if above >= _HOT and place == _NOT_HOT:
+        hot[0, counters[DRAWS_N_HOT]], hot[1, item] = item, counters[DRAWS_N_HOT]
+        counters[DRAWS_N_HOT] += 1
+    elif above < _HOT and place != _NOT_HOT:
+        counters[DRAWS_N_HOT] -= 1
+        last = hot[0, counters[DRAWS_N_HOT]]
+        hot[0, place], hot[1, last] = last, place
+        hot[1, item] = _NOT_HOT
+
+
+@noalloc
+def _share(state: Any, item: int) -> float:
+    return -math.log1p(-state.chances[item, ABOVE]) if state.hot[1, item] == _NOT_HOT else 0.0
+
+
+@noalloc
+def _set_bar(state: Any, x: float) -> None:
+    """Move the bar: every item's chance is computed afresh."""
+    bar, leaves = state.bar, len(state.shares) >> 1
+    for item in range(len(state.pulls)):
+        above, height = tail(state.pulls[item], state.clicks[item], x)
+        _set_chance(state, item, above, height)
+        state.shares[leaves + item] = _share(state, item)
+    sum_up(state.shares)
+    bar[BAR_X], bar[BAR_MEAN], bar[BAR_VARIANCE] = x, 0.0, 0.0
+    for item in range(len(state.pulls)):
+        above = state.chances[item, ABOVE]
+        bar[BAR_MEAN] += above
+        bar[BAR_VARIANCE] += above * (1.0 - above)
+
+
+@noalloc
+def _reaches(state: Any, n_positions: int, deviations: float) -> bool:
+    """Tell whether the mean number of draws above the bar is so many standard deviations above K."""
+    return state.bar[BAR_MEAN] - deviations * math.sqrt(max(state.bar[BAR_VARIANCE], 0.0)) >= n_positions
+
+
+@noalloc
+def _draw_all(state: Any, n_positions: int, rng: Any) -> None:
+    """Let every item draw, and choose the next bar among the draws."""
+    found, room = 0, len(state.top)
+    for item in range(len(state.pulls)):
+        found = _note(state, item, draw_beta(state.pulls[item], state.clicks[item], rng), found, room)
+    place = n_positions + 6
+    while place < room:
+        _set_bar(state, state.draws[place])
+        if _reaches(state, n_positions, _SAFE):
+            break
+        place += 2 + place // 4
+    if place >= room:  # few items more than positions: all of them draw, always
+        _set_bar(state, 0.0 if room == len(state.pulls) else state.draws[room - 1])
+    state.counters[DRAWS_CHOSEN_AT] = state.counters[DRAWS_ASKED]
+
+
+@noalloc
+def _draw_some(state: Any, n_positions: int, rng: Any) -> None:
+    """Let those draw who can be among the K largest."""
+    pulls, clicks, asked, x = state.pulls, state.clicks, state.counters[DRAWS_ASKED], state.bar[BAR_X]
+    found = exceed = 0
+    for place in range(state.counters[DRAWS_N_HOT]):
+        item = state.hot[0, place]
+        draw = draw_beta(pulls[item], clicks[item], rng)
+        exceed += 1 if draw > x else 0
+        found = _note(state, item, draw, found, n_positions)
+    total, point = state.shares[1], -math.log1p(-rng.random())
+    while point < total:
+        item, end = owner(state.shares, point)
+        exceed += 1
+        state.met[item] = asked
+        found = _note(state, item, draw_above(pulls[item], clicks[item], x, rng), found, n_positions)
+        point = end - math.log1p(-rng.random())
+    if exceed < n_positions:
+        for item in range(len(pulls)):
+            if state.hot[1, item] == _NOT_HOT and state.met[item] != asked:
+                draw = draw_beta(pulls[item], clicks[item], rng)
+                while draw > x:
+                    draw = draw_beta(pulls[item], clicks[item], rng)
+                found = _note(state, item, draw, found, n_positions)
+
+
+@noalloc
+def find_largest_draws(state: Any, n_positions: int, rng: Any) -> None:
+    """Fill `top` with the K items of the largest draws, the largest first."""
+    counters, bar = state.counters, state.bar
+    age = counters[DRAWS_ASKED] - counters[DRAWS_CHOSEN_AT]
+    wide = bar[BAR_MEAN] - _WIDEST * math.sqrt(bar[BAR_VARIANCE] + 1.0) > n_positions + 4
+    if (
+        counters[DRAWS_CHOSEN_AT] < 0
+        or not _reaches(state, n_positions, _LATEST)
+        or (wide and age > _PATIENCE and bar[BAR_X] > 0.0)
+        or age > _LONGEST
+    ):
+        _draw_all(state, n_positions, rng)
+    else:
+        _draw_some(state, n_positions, rng)
+    counters[DRAWS_ASKED] += 1
+
+
+@decide.register(TopDrawsState)
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
+    find_largest_draws(state, len(shown), rng)
+    for place in range(len(shown)):
+        shown[state.places[place]] = state.top[place]
+    return 0
+
+
+@noalloc
+def count_draw(state: Any, item: int, clicked: int) -> None:
+    """Count a look at an item."""
+    pulls, clicks = state.pulls[item], state.clicks[item]
+    state.pulls[item] += 1
+    state.clicks[item] += clicked
+    chances, shares = state.chances, state.shares
+    cold_before = state.hot[1, item] == _NOT_HOT
+    above, height = after_look(pulls, clicks, clicked, state.bar[BAR_X], chances[item, ABOVE], chances[item, HEIGHT])
+    _set_chance(state, item, above, height)
+    if cold_before or state.hot[1, item] == _NOT_HOT:
+        set_share(shares, item, _share(state, item))
+
+
+@learn.register(TopDrawsState)
+def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
+    for place in range(looked_at(outcome, state.counters[DRAWS_UNTIL])):
+        count_draw(state, shown[place], outcome[place])

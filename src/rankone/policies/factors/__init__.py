@@ -1,0 +1,1 @@
+"""Policies that show a combination of one level per factor: one algorithm, one file."""

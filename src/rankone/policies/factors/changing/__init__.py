@@ -1,0 +1,1 @@
+"""Policies for worlds that change: they notice, forget, or are told."""

@@ -1,0 +1,110 @@
+"""CUSUM-UCB: Liu, Lee, Shroff, "A Change-Detection Based Framework for Piecewise-Stationary Multi-Armed Bandit Problem"
+(AAAI 2018), Algorithms 1 and 2.
+
+The first M outcomes of a pair give its reference mean u. Of each later outcome y the two sums g+ = max(0, g+ + y - u -
+eps) and g- = max(0, g- + u - y - eps) are kept; when one exceeds h = log(T / breaks), that pair is forgotten. With
+probability alpha = sqrt(breaks / T * log(T / breaks)) a random pair is chosen, otherwise the one with the largest
+mean + sqrt(log n / pulls), n being the outcomes that are remembered of all pairs. (Reference outcomes are not summed.)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from rankone.errors import InputError
+from rankone.kernels.policy import decide
+from rankone.numerics.arrays import Ints
+from rankone.policies.base import needed_horizon
+from rankone.policies.combination_policy import CombinationPolicy
+from rankone.policies.engines.combinations import is_forbidden, write_levels
+from rankone.policies.engines.restarting import (
+    FORGET_NOTHING,
+    FORGET_ONE,
+    RESTART_STEP,
+    RestartState,
+    alarmed,
+    expected_changes,
+    index_of,
+    largest_index,
+    start_restarting,
+)
+from rankone.specs import is_number, whole_number
+
+# Constants in `level`, and what is watched of a pair.
+CUSUM_ALPHA, CUSUM_EPS, CUSUM_H, CUSUM_FIRST = range(1, 5)
+CUSUM_UP, CUSUM_DOWN, CUSUM_CLICKS = range(3)
+
+
+class CusumUCBState(RestartState):
+    """Watched of a pair: g+, g- and the clicks among the first M outcomes; constants: 0, alpha, eps, h, M."""
+
+
+@dataclass(frozen=True)
+class CusumUCB(CombinationPolicy):
+    """UCB that forgets a pair when its outcomes drift away from its first ones: a reference.
+
+    Args:
+        horizon: number of decisions; a study fills it in.
+        eps: how far a rate may move before it counts as a change.
+        first: outcomes that make the reference mean.
+        breaks: changes that are expected.
+
+    >>> CusumUCB(horizon=100_000).label
+    'cusum-ucb:horizon=100000'
+    """
+
+    horizon: int | None = None
+    eps: float = 0.1
+    first: int = 100
+    breaks: int = 3
+    name: ClassVar[str] = "cusum-ucb"
+    use_when: ClassVar[str] = "a reference: a world in which single pairs change"
+
+    def __post_init__(self) -> None:
+        whole_number("first", self.first, example=100)
+        if not is_number(self.eps) or not 0.0 < self.eps < 1.0:
+            raise InputError("eps as a number between 0 and 1", self.eps, "try eps=0.1")
+
+    def _begin(self, sizes: Ints, forbidden: Ints) -> CusumUCBState:
+        horizon = needed_horizon(self, self.horizon)
+        breaks = expected_changes(self.breaks, horizon)
+        height = math.log(horizon / breaks)
+        alpha = math.sqrt(breaks / horizon * height)
+        constants = 0.0, alpha, self.eps, height, float(self.first)
+        return start_restarting(CusumUCBState, self.name, sizes, forbidden, (3,), *constants)
+
+
+@decide.register(CusumUCBState)
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
+    known = 0
+    for combination in range(len(state.pulls)):
+        known += state.pulls[combination]
+    state.counters[RESTART_STEP] += 1
+    combination = int(rng.random() * len(state.pulls)) if rng.random() < state.constants[CUSUM_ALPHA] else -1
+    if combination < 0 or (len(state.forbidden) > 0 and is_forbidden(state.sizes, state.forbidden, combination)):
+        combination = largest_index(state, known, rng)
+    write_levels(state.sizes, combination, shown)
+    return 0
+
+
+@index_of.register(CusumUCBState)
+def _index_of(state: Any, combination: int, step: int) -> float:
+    pulls = state.pulls[combination]
+    return state.clicks[combination] / pulls + math.sqrt(math.log(max(1.0, float(step))) / pulls)
+
+
+@alarmed.register(CusumUCBState)
+def _alarmed(state: Any, combination: int, reward: int) -> int:
+    own, first = state.watched[combination], state.constants[CUSUM_FIRST]
+    if state.kept[combination] == 0:
+        own[CUSUM_UP] = own[CUSUM_DOWN] = own[CUSUM_CLICKS] = 0.0
+    state.kept[combination] += 1
+    if state.kept[combination] <= first:
+        own[CUSUM_CLICKS] += reward
+        return FORGET_NOTHING
+    above = reward - own[CUSUM_CLICKS] / first
+    own[CUSUM_UP] = max(0.0, own[CUSUM_UP] + above - state.constants[CUSUM_EPS])
+    own[CUSUM_DOWN] = max(0.0, own[CUSUM_DOWN] - above - state.constants[CUSUM_EPS])
+    return FORGET_ONE if max(own[CUSUM_UP], own[CUSUM_DOWN]) > state.constants[CUSUM_H] else FORGET_NOTHING

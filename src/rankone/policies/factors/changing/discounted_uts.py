@@ -1,0 +1,28 @@
+"""Discounted UTS: unimodal Thompson sampling (`rankone.policies.factors.unimodal.uts`) on counts that are multiplied by
+gamma at each outcome, as in discounted Thompson sampling (Raj, Kalyani, "Taming Non-stationary Bandits: A Bayesian
+Approach", 2017). Ours; it needs no alarm, forgets all the time, and pays for it where nothing changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rankone.policies.engines.forgetting import ForgettingPolicy, UnimodalState
+
+
+@dataclass(frozen=True)
+class DiscountedUTS(ForgettingPolicy):
+    """UTS that forgets gradually: an outcome counts gamma times as much at each later outcome.
+
+    Args:
+        gamma: the discount; about 1 / (1 - gamma) outcomes count.
+
+    >>> DiscountedUTS(gamma=0.999).label
+    'discounted-uts:gamma=0.999'
+    """
+
+    gamma: float = 0.9997
+    name: ClassVar[str] = "discounted-uts"
+    use_when: ClassVar[str] = "a world that changes all the time, slowly"
+    state_class: ClassVar = UnimodalState

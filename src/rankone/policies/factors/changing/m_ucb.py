@@ -1,0 +1,84 @@
+"""M-UCB: Cao, Wen, Kveton, Xie, "Nearly Optimal Adaptive Procedure with Change Detection for Piecewise-Stationary
+Bandit" (AISTATS 2019), Algorithms 1 and 2.
+
+Of each pair the last w outcomes are kept. When the sums of their two halves differ by more than
+b = sqrt(w / 2 * log(2 K T^2)), K being the number of pairs, everything is forgotten. Otherwise UCB1 chooses; the share
+gamma = sqrt(breaks * K * (2 b + 3 sqrt(w)) / (2 T)) of the decisions goes to all pairs in turn.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from rankone.numerics.arrays import Ints
+from rankone.policies.base import needed_horizon
+from rankone.policies.combination_policy import CombinationPolicy
+from rankone.policies.engines.restarting import (
+    FORGET_ALL,
+    FORGET_NOTHING,
+    RestartState,
+    alarmed,
+    expected_changes,
+    index_of,
+    start_restarting,
+)
+from rankone.specs import whole_number
+
+
+class MUCBState(RestartState):
+    """What is watched are the last outcomes, in a ring; constants: period of exploration, b."""
+
+
+@dataclass(frozen=True)
+class MUCB(CombinationPolicy):
+    """UCB1 that forgets all when the last outcomes of a pair differ from those before: a reference.
+
+    Args:
+        horizon: number of decisions; a study fills it in.
+        window: outcomes of a pair that are compared, half with half; an even number.
+        breaks: changes that are expected.
+
+    >>> MUCB(horizon=100_000, window=400).label
+    'm-ucb:horizon=100000,window=400'
+    """
+
+    horizon: int | None = None
+    window: int = 200
+    breaks: int = 3
+    name: ClassVar[str] = "m-ucb"
+    use_when: ClassVar[str] = "a reference: a world with sudden, large changes"
+
+    def __post_init__(self) -> None:
+        half = whole_number("window", self.window, least=2, most=1_000_000, example=200) // 2
+        whole_number("an even window", self.window, least=2 * half, most=2 * half)
+
+    def _begin(self, sizes: Ints, forbidden: Ints) -> MUCBState:
+        horizon = needed_horizon(self, self.horizon)
+        breaks, pairs = expected_changes(self.breaks, horizon), math.prod(sizes.tolist())
+        bound = math.sqrt(self.window / 2.0 * math.log(2.0 * pairs * horizon * horizon))
+        gamma = math.sqrt(breaks * pairs * (2.0 * bound + 3.0 * math.sqrt(self.window)) / (2.0 * horizon))
+        period = math.ceil(pairs / min(gamma, 1.0))
+        return start_restarting(MUCBState, self.name, sizes, forbidden, (self.window,), period, bound)
+
+
+@index_of.register(MUCBState)
+def _index_of(state: Any, combination: int, step: int) -> float:
+    pulls = state.pulls[combination]
+    return state.clicks[combination] / pulls + math.sqrt(2.0 * math.log(max(1.0, float(step))) / pulls)
+
+
+@alarmed.register(MUCBState)
+def _alarmed(state: Any, combination: int, reward: int) -> int:
+    ring = state.watched[combination]
+    window = len(ring)
+    ring[state.kept[combination] % window] = reward
+    state.kept[combination] += 1
+    if state.kept[combination] < window:
+        return FORGET_NOTHING
+    oldest, difference = state.kept[combination] % window, 0.0
+    for place in range(window):
+        value = ring[(oldest + place) % window]
+        difference += value if place >= window // 2 else -value
+    return FORGET_ALL if abs(difference) > state.constants[1] else FORGET_NOTHING

@@ -1,0 +1,28 @@
+"""Sliding-window UTS: unimodal Thompson sampling (`rankone.policies.factors.unimodal.uts`) on the latest outcomes
+alone, as sliding-window OSUB for unimodal bandits that drift (Combes, Proutiere, "Unimodal Bandits", ICML 2014, section
+5). Ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rankone.policies.engines.forgetting import ForgettingPolicy, UnimodalState
+
+
+@dataclass(frozen=True)
+class SlidingUTS(ForgettingPolicy):
+    """UTS that goes by the latest outcomes and by no others.
+
+    Args:
+        window: so many outcomes count.
+
+    >>> SlidingUTS(window=3000).label
+    'sliding-uts:window=3000'
+    """
+
+    window: int = 10_000
+    name: ClassVar[str] = "sliding-uts"
+    use_when: ClassVar[str] = "a world that changes all the time, slowly"
+    state_class: ClassVar = UnimodalState

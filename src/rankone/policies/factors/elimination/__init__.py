@@ -1,0 +1,1 @@
+"""Policies that eliminate: rows and columns, or whole combinations, leave the race stage by stage."""

@@ -1,0 +1,64 @@
+"""KL-UCB on the K * L pairs: Garivier, Cappe, "The KL-UCB Algorithm for Bounded Stochastic Bandits and Beyond" (2011).
+
+After t decisions, choose the pair with the largest ``max{q : pulls * d(mean, q) <= log t + c log log t}``; a pair
+without an outcome comes first. c = 3 in the theorem, c = 0 in practice (the default); log log t counts as 0 while
+log t < 1. Ties go to the pair chosen longest ago, and among pairs never chosen to a random one.
+
+`engines.indices.index_race` finds that pair without computing every index; ``tests/oracles/plain_indices.py`` computes
+them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rankone.numerics.arrays import Ints
+from rankone.numerics.kl import bernoulli_kl
+from rankone.policies.base import check_c
+from rankone.policies.combination_policy import CombinationPolicy, check_kept
+from rankone.policies.engines.indices import index_policies  # noqa: F401  registers choosing and learning
+from rankone.policies.engines.indices.index_groups import IndexState, start_race
+from rankone.policies.engines.indices.index_race import exploration_level, index_at, index_slope, level_needed
+from rankone.policies.engines.indices.kl_index import kl_index, kl_level, kl_slope
+
+
+class KLUCBState(IndexState):
+    """Pulls and clicks of every pair; the constant is c."""
+
+
+@dataclass(frozen=True)
+class KLUCB(CombinationPolicy):
+    """Optimism by Bernoulli KL bounds, every pair for itself.
+
+    Args:
+        c: coefficient of log log t in the exploration level (3 in the theorem, 0 in practice).
+
+    >>> KLUCB(c=3).label
+    'kl-ucb:c=3'
+    """
+
+    name: ClassVar[str] = "kl-ucb"
+    use_when: ClassVar[str] = "pairs that need not be rank-1, with a guarantee; outcomes at once"
+    c: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_c(self.c)
+
+    def _begin(self, sizes: Ints, forbidden: Ints) -> KLUCBState:
+        check_kept(sizes, self.name)
+        return start_race(KLUCBState, sizes, forbidden, self.c)
+
+
+exploration_level.register(KLUCBState)(kl_level)
+index_at.register(KLUCBState)(kl_index)
+index_slope.register(KLUCBState)(kl_slope)
+
+
+@level_needed.register(KLUCBState)
+def _level_needed(state: KLUCBState, pulls: int, clicks: int, index: float) -> float:
+    if index >= 1.0:  # also for a pair always clicked: its index is 1, which is not beyond
+        return math.inf
+    mean = clicks / pulls
+    return pulls * bernoulli_kl(mean, index) if mean < index else 0.0

@@ -1,0 +1,1 @@
+"""Policies that stay near a leader: it is compared with what differs from it in one factor."""

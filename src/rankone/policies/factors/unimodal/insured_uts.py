@@ -1,0 +1,185 @@
+"""Insured UTS: unimodal Thompson sampling (see `rankone.policies.factors.unimodal.uts`) with a shrinking share of flat
+Thompson steps (`rankone.policies.factors.thompson`) on the same counts. Ours.
+
+The rule: at decision t, with probability ``min(1, share * sqrt(M / t))``, every combination draws from its posterior
+and the largest draw is chosen, unless its outcomes rule it out (`rankone.policies.engines.ruled_out`); otherwise a step
+of UTS follows. All outcomes go to the same counts, and the leader is the best of *all* combinations. So a best
+combination that lies off the cross of every other good one, which UTS would never try, is tried by the flat steps until
+it leads. The insurance is cheap, as flat Thompson sampling concentrates: its steps soon repeat the leader.
+
+M is the number of combinations, or, of more than two factors with more than 200 combinations, of those that differ from
+the leader in two factors at most (`rankone.policies.engines.insurance`).
+
+No policy can be as good as UTS on every product and as good as Thompson sampling elsewhere (Lai, Robbins 1985: whoever
+is good on all tables pays for every pair): docs/when-rank-1-is-wrong.md says what the insurance costs and saves.
+
+Both parts run on the exact engine, each with a crowd of its own. Where flat steps are few, their crowd does not pay
+(`is_cheaper` of `rankone.numerics.betas.beta_maximum`), and all combinations simply draw.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rankone.compiling.compiled import inlined, noalloc
+from rankone.compiling.dispatch import with_fields
+from rankone.errors import InputError
+from rankone.kernels.policy import chances, decide, relearn
+from rankone.numerics.arrays import Ints
+from rankone.numerics.betas.beta_maximum import start_beta_groups
+from rankone.numerics.structures.slots import number_at
+from rankone.policies.combination_policy import check_kept
+from rankone.policies.engines.combinations import record_outcome, relearn_combination, write_levels
+from rankone.policies.engines.draw_chances import add_all_draws
+from rankone.policies.engines.insurance import add_planes, draw_in_plane, insures_all, n_insured, share_at
+from rankone.policies.engines.leader_chances import leaders_among, never_leads, nothing_known
+from rankone.policies.engines.ruled_out import show_chance
+from rankone.policies.engines.unimodal import clicks_of, find_leader, mean_at, pulls_of
+from rankone.policies.factors.thompson import ThompsonState, draw_winner, tell_groups
+from rankone.policies.factors.unimodal.uts import UTS, UTSState, chances_of_uts, choose_on_cross, record_of_uts
+from rankone.specs import is_number
+
+# More fields of `InsuredState.watch`, after those of UTS.
+INSURED_STEPS, INSURED_ALL = range(3, 5)
+# Fields of `InsuredState.constants`.
+INSURED_SHARE, INSURED_COUNT = range(2)
+
+
+_FLAT = ("flat_counters", "flat_seats", "flat_groups", "flat_curves", "flat_group_counters")
+_record_of_uts, _chances_of_uts = inlined(record_of_uts), noalloc(chances_of_uts)
+_relearn_combination = inlined(relearn_combination)
+
+
+class InsuredState(with_fields(UTSState, *_FLAT)):  # type: ignore[misc]
+    """A state of UTS; constants, (2,): share, combinations insured; watch, (5,): as UTS's, then decisions so far and
+    whether all combinations are insured; what flat Thompson sampling keeps: its counters and its crowd."""
+
+
+@dataclass(frozen=True)
+class InsuredUTS(UTS):
+    """UTS that also finds a best pair which is no product of a good row and a good column, for some more regret.
+
+    Args:
+        share: decision t is a step of flat Thompson sampling with probability ``share * sqrt(M / t)``, M being the
+            number of combinations.
+
+    >>> InsuredUTS().label, InsuredUTS(share=0.3).live().label
+    ('insured-uts', 'insured-uts:coin=true,share=0.3')
+    """
+
+    share: float = 0.5
+    name: ClassVar[str] = "insured-uts"
+    use_when: ClassVar[str] = "up to 200 combinations of which nobody knows whether they are rank-1"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not is_number(self.share) or not 0.0 <= self.share < math.inf:
+            raise InputError("share as a number of at least 0", self.share, "leave share=0.5")
+
+    def _begin(self, sizes: Ints, forbidden: Ints) -> InsuredState:
+        everything = insures_all(sizes)
+        if everything:
+            check_kept(sizes, self.name)
+        own: UTSState = super()._begin(sizes, forbidden)
+        members = math.prod(sizes.tolist()) if everything and not len(forbidden) else 1
+        crowd = start_beta_groups(members, absent=1)
+        values = own._asdict() | {
+            "constants": np.array([self.share, n_insured(sizes)]),
+            "watch": np.append(own.watch, [0, int(everything)]),
+            "flat_counters": np.array([members - 1, int(len(forbidden) > 0)]),
+            **{f"flat_{name}": array for name, array in crowd._asdict().items()},
+        }
+        return InsuredState(**values)
+
+
+@inlined
+def flat_part(state: Any) -> Any:
+    """Return what flat Thompson sampling sees of the state: the same counts, and a crowd of its own."""
+    return ThompsonState(
+        state.pulls, state.clicks, state.flat_counters, state.sizes, state.forbidden, state.flat_seats,
+        state.flat_groups, state.flat_curves, state.flat_group_counters,
+    )  # fmt: skip
+
+
+@noalloc
+def insurance_step(state: Any, leader: int, rng: Any) -> int:
+    """Return the winner of the draws among all that is insured."""
+    if state.watch[INSURED_ALL]:
+        return draw_winner(flat_part(state), rng)
+    return draw_in_plane(state, leader, rng)
+
+
+@inlined
+def share_now(state: Any) -> float:
+    """Return the probability that the last decision was an insurance step."""
+    return share_at(state.constants[INSURED_SHARE], state.constants[INSURED_COUNT], state.watch[INSURED_STEPS])
+
+
+@decide.register(InsuredState)
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
+    leader = find_leader(state, rng)
+    state.watch[INSURED_STEPS] += 1
+    insured = False
+    combination = leader
+    if rng.random() < share_now(state):
+        combination = insurance_step(state, leader, rng)
+        best = clicks_of(state, leader) / max(1, pulls_of(state, leader))
+        shows = show_chance(
+            pulls_of(state, combination), clicks_of(state, combination), best, state.watch[INSURED_STEPS]
+        )
+        insured = shows == 1.0 or rng.random() < shows
+    if not insured:
+        combination = choose_on_cross(state, leader, rng)
+    write_levels(state.sizes, combination, shown)
+    return 0
+
+
+@record_outcome.register(InsuredState)
+def _record_outcome(state: Any, combination: int, clicked: int) -> None:
+    """Count an outcome; both crowds hear of it."""
+    _record_of_uts(state, combination, clicked)
+    if state.watch[INSURED_ALL]:
+        tell_groups(flat_part(state), combination)
+
+
+@relearn.register(InsuredState)
+def _relearn(state: Any, shown: Any, pulls: int, clicks: int) -> None:
+    state.watch[INSURED_STEPS] += pulls  # decisions, too, of which the outcomes are known
+    _relearn_combination(state, shown, pulls, clicks)
+
+
+@chances.register(InsuredState)
+def _chances(state: Any, shown: Any, cross: Any) -> bool:
+    share = share_now(state)
+    known = _chances_of_uts(state, shown, cross)
+    if not known or nothing_known(state):  # all combinations are alike, to both kinds of steps
+        return known
+    if state.watch[INSURED_ALL]:
+        _, _, best, _ = leaders_among(state)
+        step = state.watch[INSURED_STEPS]
+        add_all_draws(state.pulls, state.clicks, state.sizes, state.forbidden, share, best, step, shown, cross)
+        return True
+    # What a plane passes over leaves the decision to UTS: that is known only once all planes were looked at.
+    passed_over = _add_all_planes(state, 0.0, shown, cross)
+    for level in range(len(cross)):
+        cross[level] *= 1.0 - share + share * passed_over
+    _add_all_planes(state, share, shown, cross)
+    return True
+
+
+@noalloc
+def _add_all_planes(state: Any, share: float, shown: Any, cross: Any) -> float:
+    """Add the probabilities of an insurance step, times a share; return how probably it shows nothing."""
+    first, end, best, weight = leaders_among(state)
+    step, passed_over = state.watch[INSURED_STEPS], 0.0
+    for leader in range(first, end):
+        if mean_at(state, leader) == best and not never_leads(state, leader):
+            passed_over += weight * add_planes(
+                state.pulls, state.clicks, state.keys, state.table, state.sizes, state.forbidden,
+                number_at(state.keys, leader), weight * share, best, step, shown, cross,
+            )  # fmt: skip
+    return passed_over

@@ -1,0 +1,54 @@
+"""KLUCB-UB: Saber, Menard, Maillard, "Forced-exploration free Strategies for Unimodal Bandits" (arXiv 2006.16569).
+
+Let the leader be the pair with the best empirical mean. Choose, among the leader and its cross, the largest index
+``max{q : pulls * d(mean, q) + log(pulls) <= log(pulls of the leader)}``; a pair pulled more often than the leader has
+its mean as index. Nobody is chosen by force.
+
+Lazy start: pairs without an outcome cannot lead; on the cross of the leader they come first. Ties are broken at random
+(the paper's leader is the least pulled of the tied).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from rankone.kernels.policy import chances, view
+from rankone.numerics.arrays import Ints
+from rankone.policies.combination_policy import CombinationPolicy
+from rankone.policies.engines.leader_chances import leader_chances
+from rankone.policies.engines.unimodal import LeaderState, kl_index, optimistic_view, pulls_of, score, start_leaders
+
+
+class KLUCBUBState(LeaderState):
+    """Counts and leader."""
+
+
+@dataclass(frozen=True)
+class KLUCBUB(CombinationPolicy):
+    """Optimism on the cross of the leader, measured by the leader's own pulls; no parameters.
+
+    >>> KLUCBUB().label
+    'klucb-ub'
+    """
+
+    name: ClassVar[str] = "klucb-ub"
+    use_when: ClassVar[str] = (
+        "repeatable choices (no randomness but ties), up to about 32 levels a side; outcomes at once"
+    )
+
+    def _begin(self, sizes: Ints, forbidden: Ints) -> KLUCBUBState:
+        return start_leaders(KLUCBUBState, sizes, forbidden)
+
+
+@score.register(KLUCBUBState)
+def _score(state: KLUCBUBState, leader: int, combination: int, best: float, rng: Any) -> float:
+    pulls = pulls_of(state, combination)
+    if pulls == 0:
+        return math.inf
+    return kl_index(state, combination, math.log(pulls_of(state, leader) / pulls), best)
+
+
+view.register(KLUCBUBState)(optimistic_view)
+chances.register(KLUCBUBState)(leader_chances)

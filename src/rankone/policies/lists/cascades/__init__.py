@@ -1,0 +1,1 @@
+"""Policies for visitors who read from the top: cascades and dependent clicks."""

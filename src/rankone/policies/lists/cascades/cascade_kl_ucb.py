@@ -1,0 +1,62 @@
+"""CascadeKL-UCB: Kveton, Szepesvari, Wen, Ashkan, "Cascading Bandits: Learning to Rank in the Cascade Model" (2015),
+Algorithm 1 with the index of section 4.3.
+
+After t lists, show the K items with the largest ``max{q : looks * d(mean, q) <= log t + c log log t}``, the largest
+first. An item counts as looked at down to the first click, and all are without a click. c = 3 in the theorem and in the
+paper's tables, c = 0 in practice. log log t counts as 0 while log t < 1.
+
+The paper starts with one free look at every item, which its regret does not count. Here an item that nobody has looked
+at has an infinite index: the first L / K lists, roughly, show every item once, and their regret counts. Ties go to the
+item shown longest ago, at first to a random one.
+
+`engines.lists.item_race` finds the K items without computing every index; ``tests/oracles/plain_lists.py`` computes
+them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rankone.policies.base import ListPolicy, check_c
+from rankone.policies.engines.indices.index_race import exploration_level, index_at, index_slope
+from rankone.policies.engines.indices.kl_index import kl_index, kl_level, kl_slope
+from rankone.policies.engines.lists.item_race import ItemRaceState, start_items
+from rankone.policies.engines.lists.list_reading import UNTIL, check_order, check_until, places_by_order
+
+
+class KLItemState(ItemRaceState):
+    """Looks and clicks of every item; the constant is c."""
+
+
+exploration_level.register(KLItemState)(kl_level)
+index_at.register(KLItemState)(kl_index)
+index_slope.register(KLItemState)(kl_slope)
+
+
+@dataclass(frozen=True)
+class CascadeKLUCB(ListPolicy):
+    """Optimism by Bernoulli KL bounds, item by item, for lists that are read down to the first click.
+
+    Args:
+        c: coefficient of log log t in the exploration level (3 in the theorem, 0 in practice).
+        order: ``best-first``, or ``worst-first``: in a cascade the reward is the same, and more is learned.
+        until: how far a list counts as read: to the ``first`` click, the ``last``, or ``all`` of it.
+
+    >>> CascadeKLUCB(c=3, order="worst-first").label
+    'cascade-kl-ucb:c=3,order=worst-first'
+    """
+
+    name: ClassVar[str] = "cascade-kl-ucb"
+    use_when: ClassVar[str] = "cascades, with a guarantee; outcomes at once"
+    c: float = 0.0
+    order: str = "best-first"
+    until: str = "first"
+
+    def __post_init__(self) -> None:
+        check_c(self.c)
+        check_order(self.order)
+        check_until(self.until)
+
+    def _begin(self, n_items: int, n_positions: int) -> KLItemState:
+        return start_items(KLItemState, n_items, places_by_order(n_positions, self.order), UNTIL[self.until], self.c)

@@ -1,0 +1,84 @@
+"""TS-Cascade: Cheung, Tan, Zhong, "A Thompson Sampling Algorithm for Cascading Bandits" (AISTATS 2019), Algorithm 2.
+
+One number Z ~ N(0, 1) is drawn for all items of a list, so that their scores move together::
+
+    score(i) = mean(i) + Z max{ sqrt(mean(i) (1 - mean(i)) log(t + 1) / (looks(i) + 1)),  log(t + 1) / (looks(i) + 1) }
+
+in list t = 1, 2, ...; mean and looks start at 0. The K largest scores are shown, the largest first. When Z is negative,
+well-known items are preferred: half of the lists exploit. Ties are drawn afresh.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from rankone.kernels.policy import decide, learn
+from rankone.numerics.arrays import Floats, Ints
+from rankone.policies.base import ListPolicy
+from rankone.policies.engines.lists.list_ranking import draw_ties, rank_largest, show_at
+from rankone.policies.engines.lists.list_reading import UNTIL, check_order, looked_at, places_by_order
+
+
+class CascadeGaussState(NamedTuple):
+    """Looks and clicks of every item."""
+
+    pulls: Ints  # (L,)
+    clicks: Ints  # (L,)
+    scores: Floats  # (2, L) scratch space: scores and ties
+    top: Ints  # (K,) scratch space
+    counters: Ints  # (1,) lists so far
+    places: Ints  # (K,)
+
+
+@dataclass(frozen=True)
+class CascadeTSGauss(ListPolicy):
+    """Thompson sampling with one Gaussian number for all items of a cascade, as it was first analysed.
+
+    Args:
+        order: ``best-first``, or ``worst-first``: in a cascade the reward is the same, and more is learned.
+
+    >>> CascadeTSGauss().label
+    'cascade-ts-gauss'
+    """
+
+    name: ClassVar[str] = "cascade-ts-gauss"
+    use_when: ClassVar[str] = "a comparison with the literature on cascades"
+    order: str = "best-first"
+
+    def __post_init__(self) -> None:
+        check_order(self.order)
+
+    def _begin(self, n_items: int, n_positions: int) -> CascadeGaussState:
+        pulls, clicks = np.zeros((2, n_items), np.int64)
+        top, places = np.zeros(n_positions, np.int64), places_by_order(n_positions, self.order)
+        return CascadeGaussState(pulls, clicks, np.zeros((2, n_items)), top, np.zeros(1, np.int64), places)
+
+
+@decide.register(CascadeGaussState)
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
+    state.counters[0] += 1
+    level, scores = math.log(state.counters[0] + 1.0), state.scores
+    normal = math.sqrt(-2.0 * math.log1p(-rng.random())) * math.cos(2.0 * math.pi * rng.random())  # Box and Muller
+    for item in range(len(state.pulls)):
+        looks = state.pulls[item]
+        mean = state.clicks[item] / looks if looks > 0 else 0.0
+        width = level / (looks + 1.0)
+        scores[0, item] = mean + normal * max(math.sqrt(mean * (1.0 - mean) * width), width)
+    draw_ties(scores[1], rng)
+    rank_largest(scores[0], scores[1], state.top)
+    show_at(state.places, state.top, shown)
+    return 0
+
+
+@learn.register(CascadeGaussState)
+def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
+    for place in range(looked_at(outcome, _FIRST)):
+        state.pulls[shown[place]] += 1
+        state.clicks[shown[place]] += outcome[place]
+
+
+_FIRST = UNTIL["first"]

@@ -1,0 +1,98 @@
+"""PIE(l): Combes, Magureanu, Proutiere, Laroche, "Learning to Rank: Regret Lower Bounds and Efficient Algorithms"
+(SIGMETRICS 2015), section 5.
+
+The K items with the best means are the leaders, the best first. An item outside is a candidate if it could be as good
+as the last leader: ``looks * d(mean, mean of the last leader) <= log t + 4 log log t``, or nobody has looked at it.
+If there are candidates, then in half of the lists one of them, drawn uniformly, steps in at position l; who stood
+there and below moves down, and the last leader is left out. Where any click counts the same, l = 1 is right: there a
+candidate is always looked at, and it costs no more than elsewhere. A list counts as looked at down to the first
+click. The mean of an item that nobody has looked at is 0. Ties are drawn afresh.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from rankone.kernels.policy import decide, learn
+from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.kl import bernoulli_kl
+from rankone.policies.base import ListPolicy
+from rankone.policies.engines.lists.list_ranking import draw_ties, rank_largest
+from rankone.policies.engines.lists.list_reading import UNTIL, looked_at
+from rankone.specs import whole_number
+
+_FIRST = UNTIL["first"]
+_LOG_LOG = 4.0
+
+
+class PIEState(NamedTuple):
+    """Looks and clicks of every item."""
+
+    pulls: Ints  # (L,)
+    clicks: Ints  # (L,)
+    scores: Floats  # (2, L) scratch space: means and ties
+    top: Ints  # (K,) scratch space: the leaders
+    candidates: Ints  # (L,) scratch space
+    counters: Ints  # (2,) lists so far; the position at which candidates step in, from 0
+
+
+@dataclass(frozen=True)
+class PIEL(ListPolicy):
+    """The best items so far, and in half of the lists one that could be as good, at a fixed position.
+
+    Args:
+        position: where candidates step in, counted from 1.
+
+    >>> PIEL(position=3).label
+    'pie-l:position=3'
+    """
+
+    name: ClassVar[str] = "pie-l"
+    use_when: ClassVar[str] = "cascades, with a guarantee; one item explored at a time"
+    position: int = 1
+
+    def __post_init__(self) -> None:
+        whole_number("position", self.position, example=1)
+
+    def _begin(self, n_items: int, n_positions: int) -> PIEState:
+        whole_number("position of pie-l", self.position, most=n_positions, example=1)
+        pulls, clicks, candidates = np.zeros((3, n_items), np.int64)
+        top, counters = np.zeros(n_positions, np.int64), np.array([0, self.position - 1])
+        return PIEState(pulls, clicks, np.zeros((2, n_items)), top, candidates, counters)
+
+
+@decide.register(PIEState)
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
+    pulls, means, ties, top = state.pulls, state.scores[0], state.scores[1], state.top
+    state.counters[0] += 1
+    for item in range(len(pulls)):
+        means[item] = state.clicks[item] / pulls[item] if pulls[item] > 0 else 0.0
+    draw_ties(ties, rng)
+    rank_largest(means, ties, top)
+    for place in range(len(shown)):
+        shown[place] = top[place]
+        ties[top[place]] = -1.0  # from here on: a leader
+    level, last, found = math.log(state.counters[0]), means[top[len(top) - 1]], 0
+    level += _LOG_LOG * math.log(level) if level > 1.0 else 0.0
+    for item in range(len(pulls)):
+        if ties[item] >= 0.0 and (pulls[item] == 0 or pulls[item] * bernoulli_kl(means[item], last) <= level):
+            state.candidates[found] = item
+            found += 1
+    if found > 0 and rng.random() < 0.5:
+        place = len(shown) - 1
+        while place > state.counters[1]:
+            shown[place] = shown[place - 1]
+            place -= 1
+        shown[place] = state.candidates[int(rng.random() * found)]
+    return 0
+
+
+@learn.register(PIEState)
+def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
+    for place in range(looked_at(outcome, _FIRST)):
+        state.pulls[shown[place]] += 1
+        state.clicks[shown[place]] += outcome[place]

@@ -1,0 +1,1 @@
+"""Policies for the position-based model, with positions known or learned."""

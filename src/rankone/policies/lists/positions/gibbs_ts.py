@@ -1,0 +1,129 @@
+"""Thompson sampling in the position-based model where neither attraction nor examination is known: one step of a Gibbs
+sampler for every list.
+
+The rank-1 posterior of attractions q(i) and examinations e(k), with uniform priors, has no closed form, but each
+factor alone has one: given the examinations, attractions are independent of each other and each has the posterior of
+`pbm-ts`; given the attractions, so have examinations. For every list, draw all attractions given the examinations
+drawn last, then all examinations given these attractions, and divide them by the largest, as only their ratios can be
+known. The k-th largest attraction goes to the position with the k-th largest examination.
+
+The target is that of PB-MHB (Gauthier, Gaudel, Fromont, IDA 2021), see `pb-mhb`; the sampler needs no step size. No
+position is taken to be the best: fixing the examination of position 1 fails where another one is looked at more. There
+is no proof of its regret. A page of one position has nothing to learn about examination.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from rankone.compiling.compiled import noalloc
+from rankone.kernels.policy import View, decide, learn, view
+from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.betas.product_posterior import HULL, draw_factor, draw_factors, make_hull
+from rankone.policies.base import ListPolicy
+from rankone.policies.engines.lists.list_ranking import rank_largest, show_at
+from rankone.specs import whole_number
+
+GIBBS_ASKED, GIBBS_EVERY = range(2)
+_FREE = 50  # items up to which examinations are drawn for every list
+
+
+class GibbsTSState(NamedTuple):
+    """Clicks, displays without a click, and the factors drawn last."""
+
+    item_clicks: Floats  # (L,)
+    position_clicks: Floats  # (K,)
+    misses: Floats  # (L, K)
+    misses_by_position: Floats  # (K, L) the same, turned
+    attraction: Floats  # (L,) drawn last
+    examination: Floats  # (K,) drawn last, the largest is 1
+    item_hulls: Floats  # (L, 5)
+    position_hulls: Floats  # (K, 5)
+    stale: Ints  # (L,) 1 where the hull of an item has to be made anew
+    top: Ints  # (K,) scratch space: the best items
+    places: Ints  # (K,) scratch space: the most examined positions
+    counters: Ints  # (2,) lists so far; lists between two draws of the examinations
+
+
+@dataclass(frozen=True)
+class GibbsTS(ListPolicy):
+    """Thompson sampling that learns attraction and examination together, from the rank-1 posterior.
+
+    Args:
+        every: lists between two draws of the examinations; by default 1 for up to 50 items, and more for more items.
+
+    >>> GibbsTS().label
+    'gibbs-ts'
+    """
+
+    name: ClassVar[str] = "gibbs-ts"
+    use_when: ClassVar[str] = "lists of unknown examination, in any order of positions; late outcomes"
+    every: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.every is not None:
+            whole_number("every", self.every, example=1)
+
+    def _begin(self, n_items: int, n_positions: int) -> GibbsTSState:
+        every = self.every if self.every is not None else 1 + (n_items - 1) // _FREE
+        top, places = np.zeros((2, n_positions), np.int64)
+        return GibbsTSState(
+            np.zeros(n_items), np.zeros(n_positions), np.zeros((n_items, n_positions)),
+            np.zeros((n_positions, n_items)), np.zeros(n_items), np.ones(n_positions), np.zeros((n_items, HULL)),
+            np.zeros((n_positions, HULL)), np.ones(n_items, np.int64), top, places, np.array([0, every]),
+        )  # fmt: skip
+
+
+@noalloc
+def draw_examinations(state: Any, rng: Any) -> None:
+    """Draw every examination given the attractions; divide by the largest."""
+    exams, largest = state.examination, 0.0
+    for place in range(len(exams)):
+        clicks, misses = state.position_clicks[place], state.misses_by_position[place]
+        hull = state.position_hulls[place]
+        make_hull(clicks, misses, state.attraction, hull)
+        exams[place] = draw_factor(clicks, misses, state.attraction, hull, rng)
+        largest = max(largest, exams[place])
+    for place in range(len(exams)):
+        exams[place] /= largest
+    for item in range(len(state.stale)):
+        state.stale[item] = 1
+
+
+@decide.register(GibbsTSState)
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
+    draw_factors(
+        state.item_clicks, state.misses, state.examination, state.item_hulls, state.stale, state.attraction, rng
+    )  # fmt: skip
+    if state.counters[GIBBS_ASKED] % state.counters[GIBBS_EVERY] == 0:
+        draw_examinations(state, rng)
+    state.counters[GIBBS_ASKED] += 1
+    rank_largest(state.attraction, state.attraction, state.top)
+    rank_largest(state.examination, state.examination, state.places)
+    show_at(state.places, state.top, shown)
+    return 0
+
+
+@learn.register(GibbsTSState)
+def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
+    for place in range(len(shown)):
+        item, missed = shown[place], 1 - outcome[place]
+        state.item_clicks[item] += outcome[place]
+        state.position_clicks[place] += outcome[place]
+        state.misses[item, place] += missed
+        state.misses_by_position[place, item] += missed
+        state.stale[item] = 1
+
+
+@view.register(GibbsTSState)
+def _view(state: Any) -> View:
+    clicks = state.item_clicks.astype(np.int64)
+    shown = clicks + state.misses.sum(axis=1).astype(np.int64)
+    nothing, everybody = np.full(len(clicks), np.nan), np.ones(len(clicks), np.bool_)
+    return View(
+        "items", shown, clicks, nothing, nothing, everybody, "", score=state.attraction.copy(),
+        scored_by="attraction as drawn last (the largest are shown)",
+    )  # fmt: skip

@@ -1,0 +1,179 @@
+"""GRAB: Gauthier, Gaudel, Fromont, Lompo, "Parametric Graph for Unimodal Ranking Bandit" (ICML 2021), Algorithm 1.
+
+Nothing is known of positions, not even their order. Every item at every position is an arm with a mean (0 if never
+shown) and an upper bound ``max{q : N d(mean, q) <= log T}`` (1 if never shown).
+
+* The *leader* is the list with the largest sum of means: an assignment of items to positions.
+* Its *neighbours*: sort positions by the leader's means; exchange the items of two that follow each other, or put an
+  item that is not in the list at the last of them. A neighbour gains what the bounds of its new places are more than
+  those of the old ones.
+* The neighbour that gains most is shown if it gains anything, otherwise the leader; every gamma-th time that a list
+  leads it is shown itself.
+
+Ties between leaders go by numbers drawn once, those between neighbours are drawn each time. How often each list has led
+is kept in a table of 4,096 places; one that another pushes out starts again.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from rankone.compiling.compiled import noalloc
+from rankone.kernels.policy import decide, learn
+from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.assignment import assign, start_assignment
+from rankone.numerics.kl import kl_upper
+from rankone.policies.base import ListPolicy, needed_horizon
+from rankone.policies.engines.lists.list_ranking import rank_largest
+from rankone.specs import whole_number
+
+_COUNTED = 4_096  # lists that have led
+_TINY = 1e-12
+# Fields of `GrabState.counters`.
+STARTED, GRAB_STALE, GRAB_COUNTER, GAMMA = range(4)
+
+
+class GrabState(NamedTuple):
+    """What was seen of every item at every position, and who leads."""
+
+    shows: Ints  # (L, K)
+    clicks: Ints  # (L, K)
+    high: Floats  # (L, K) upper bounds
+    means: Floats  # (L, K) with what breaks ties
+    ties: Floats  # (L, K)
+    leader: Ints  # (K,)
+    heights: Floats  # (K,) means of the leader
+    order: Ints  # (K,) positions, the largest mean first
+    inside: Ints  # (L,) 1 for the items of the leader
+    led: Ints  # (2, 4096) a mark of each leader, and how often it has led
+    counters: Ints  # (4,) has it begun; is the leader to be found again; where it is counted; gamma
+    duals: Floats  # scratch space of the assignment
+    pairs: Ints  # likewise
+    constants: Floats  # (1,) log T
+
+
+@dataclass(frozen=True)
+class Grab(ListPolicy):
+    """Compares the best list so far with its neighbours, place by place; learns which position is best, too.
+
+    Args:
+        horizon: number of lists; a study fills it in.
+        gamma: how often a leader is shown itself: every gamma-th time it leads; default: one less than there are items.
+
+    >>> Grab(horizon=1000, gamma=10).label
+    'grab:horizon=1000,gamma=10'
+    """
+
+    name: ClassVar[str] = "grab"
+    use_when: ClassVar[str] = "a comparison with the literature on unknown order of positions"
+    horizon: int | None = None
+    gamma: int | None = None
+
+    def _begin(self, n_items: int, n_positions: int) -> GrabState:
+        gamma = max(1, n_items - 1) if self.gamma is None else whole_number("gamma", self.gamma)
+        cells = (n_items, n_positions)
+        duals, pairs = start_assignment(n_positions, n_items)
+        return GrabState(
+            shows=np.zeros(cells, np.int64),
+            clicks=np.zeros(cells, np.int64),
+            high=np.ones(cells),
+            means=np.zeros(cells),
+            ties=np.zeros(cells),
+            leader=np.zeros(n_positions, np.int64),
+            heights=np.zeros(n_positions),
+            order=np.zeros(n_positions, np.int64),
+            inside=np.zeros(n_items, np.int64),
+            led=np.zeros((2, _COUNTED), np.int64),
+            counters=np.array([0, 1, 0, gamma]),
+            duals=duals,
+            pairs=pairs,
+            constants=np.array([math.log(needed_horizon(self, self.horizon))]),
+        )
+
+
+@noalloc
+def _draw_ties(state: Any, rng: Any) -> None:
+    for item in range(len(state.inside)):
+        for place in range(len(state.leader)):
+            state.means[item, place] = state.ties[item, place] = _TINY * rng.random()
+    state.counters[STARTED] = 1
+
+
+@noalloc
+def _find_leader(state: Any) -> None:
+    leader, counters = state.leader, state.counters
+    for place in range(len(leader)):
+        state.inside[leader[place]] = 0
+    assign(state.means, state.duals, state.pairs, leader)
+    mark = np.uint64(0x9E3779B97F4A7C15)
+    for place in range(len(leader)):
+        state.inside[leader[place]] = 1
+        state.heights[place] = state.means[leader[place], place]
+        mark = (mark ^ np.uint64(leader[place] + 1)) * np.uint64(0xBF58476D1CE4E5B9)
+        mark ^= mark >> np.uint64(29)
+    rank_largest(state.heights, state.heights, state.order)
+    counters[GRAB_STALE], counters[GRAB_COUNTER] = 0, np.int64(mark >> np.uint64(40)) % _COUNTED
+    if state.led[0, counters[GRAB_COUNTER]] != np.int64(mark >> np.uint64(1)):
+        state.led[0, counters[GRAB_COUNTER]], state.led[1, counters[GRAB_COUNTER]] = np.int64(mark >> np.uint64(1)), 0
+
+
+@noalloc
+def _best_change(state: Any, rng: Any) -> int:
+    """Return the change of the leader with the largest index: the rank of who swaps with the next, or the number of
+    positions plus the item that takes the last place; -1: none is better."""
+    leader, high, order, n_positions = state.leader, state.high, state.order, len(state.order)
+    best, most, ties = -1, 0.0, 0
+    for rank in range(n_positions - 1):
+        one, other = order[rank], order[rank + 1]
+        gain = (high[leader[other], one] + high[leader[one], other]) - (
+            high[leader[one], one] + high[leader[other], other]
+        )
+        if gain > 0.0 and gain >= most:
+            ties = ties + 1 if gain == most else 1
+            if rng.random() * ties < 1.0:
+                best, most = rank, gain
+    last = order[n_positions - 1]
+    for item in range(len(state.inside)):
+        gain = high[item, last] - high[leader[last], last]
+        if state.inside[item] == 0 and gain > 0.0 and gain >= most:
+            ties = ties + 1 if gain == most else 1
+            if rng.random() * ties < 1.0:
+                best, most = n_positions + item, gain
+    return best
+
+
+@decide.register(GrabState)
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
+    leader, order, n_positions = state.leader, state.order, len(shown)
+    if state.counters[STARTED] == 0:
+        _draw_ties(state, rng)
+    if state.counters[GRAB_STALE]:
+        _find_leader(state)
+    state.led[1, state.counters[GRAB_COUNTER]] += 1
+    for place in range(n_positions):
+        shown[place] = leader[place]
+    if state.led[1, state.counters[GRAB_COUNTER]] % state.counters[GAMMA] == 0:
+        return 0
+    best = _best_change(state, rng)
+    if best >= n_positions:
+        shown[order[n_positions - 1]] = best - n_positions
+    elif best >= 0:
+        shown[order[best]], shown[order[best + 1]] = leader[order[best + 1]], leader[order[best]]
+    return 0
+
+
+@learn.register(GrabState)
+def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
+    for place in range(len(shown)):
+        item = shown[place]
+        state.shows[item, place] += 1
+        state.clicks[item, place] += outcome[place]
+        shows = state.shows[item, place]
+        mean = state.clicks[item, place] / shows
+        state.means[item, place] = mean + state.ties[item, place]
+        state.high[item, place] = kl_upper(mean, state.constants[0] / shows)
+    state.counters[GRAB_STALE] = 1

@@ -1,0 +1,150 @@
+"""PB-MHB: Gauthier, Gaudel, Fromont, "Position-Based Multiple-Play Bandits with Thompson Sampling" (2020; IDA 2021),
+section 3.
+
+Thompson sampling where neither attraction nor examination is known, by one particle that a Metropolis-Hastings chain
+moves once before every list: each attraction in turn, then each examination but that of position 1, **which is fixed at
+1**: the rule takes for granted that position 1 is the most examined, and fails where it is not (`gibbs-ts` does not).
+A step is a Gaussian of width c / sqrt(t) around the present value, cut off at 0 and 1 (what is cut off enters the
+acceptance). Every item at every position starts with half a click and half a miss. Sorted attractions meet sorted
+examinations.
+
+The paper has c = 1000, with which steps are almost uniform for a million lists and few are accepted; here c = 1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from rankone.compiling.compiled import noalloc
+from rankone.errors import InputError
+from rankone.kernels.policy import decide, learn
+from rankone.numerics.arrays import Floats, Ints
+from rankone.policies.base import ListPolicy
+from rankone.policies.engines.lists.list_ranking import rank_largest, show_at
+from rankone.specs import is_number
+
+_PRIOR = 0.5  # clicks, and misses, of every item at every position
+_EDGE = 1e-12  # 0 and 1 themselves have no likelihood
+
+
+class PBMHBState(NamedTuple):
+    """What was seen of every item at every position, and the particle."""
+
+    misses: Ints  # (L, K) displays without a click
+    clicks: Ints  # (L, K)
+    attraction: Floats  # (L,)
+    examination: Floats  # (K,)
+    top: Ints  # (K,) scratch space
+    places: Ints  # (K,) scratch space
+    counters: Ints  # (1,) lists so far
+    width: Floats  # (1,) c
+
+
+@dataclass(frozen=True)
+class PBMHB(ListPolicy):
+    """Thompson sampling of attraction and examination by Metropolis-Hastings; position 1 has to be the best.
+
+    Args:
+        c: width of the steps: c / sqrt(t) before list t.
+
+    >>> PBMHB(c=1000).label
+    'pb-mhb:c=1000'
+    """
+
+    name: ClassVar[str] = "pb-mhb"
+    use_when: ClassVar[str] = "a comparison with the literature on unknown examination"
+    c: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not is_number(self.c) or not 0.0 < self.c < math.inf:
+            raise InputError("c as a number above 0", self.c, "use c=1, or c=1000 as in the paper")
+
+    def _begin(self, n_items: int, n_positions: int) -> PBMHBState:
+        return PBMHBState(
+            misses=np.zeros((n_items, n_positions), np.int64),
+            clicks=np.zeros((n_items, n_positions), np.int64),
+            attraction=np.zeros(n_items),
+            examination=np.ones(n_positions),
+            top=np.zeros(n_positions, np.int64),
+            places=np.zeros(n_positions, np.int64),
+            counters=np.zeros(1, np.int64),
+            width=np.array([self.c]),
+        )
+
+
+@noalloc
+def _log_likelihood(state: Any, line: int, of_item: bool, value: float) -> float:
+    """Return what one factor adds to the logarithm of the posterior."""
+    partners = state.examination if of_item else state.attraction
+    total, log_value = 0.0, math.log(value)
+    for place in range(len(partners)):
+        item, position = (line, place) if of_item else (place, line)
+        clicks, misses = state.clicks[item, position], state.misses[item, position]
+        rest = max(1.0 - value * partners[place], _EDGE)
+        total += (clicks + _PRIOR) * log_value + (misses + _PRIOR) * math.log(rest)
+    return total
+
+
+@noalloc
+def _step(value: float, width: float, rng: Any) -> float:
+    """Draw from a Gaussian around a value, cut off at 0 and 1."""
+    while True:
+        if width > 0.5:  # most of a wide one would be thrown away
+            found = rng.random()
+            if rng.random() < math.exp(-0.5 * ((found - value) / width) ** 2):
+                return found
+        else:
+            found = value + width * math.sqrt(-2.0 * math.log(1.0 - rng.random())) * math.cos(
+                2.0 * math.pi * rng.random()
+            )
+            if 0.0 < found < 1.0:
+                return found
+
+
+@noalloc
+def _log_inside(value: float, width: float) -> float:
+    """Return the logarithm of how much of a Gaussian around a value lies between 0 and 1."""
+    scale = 1.0 / (width * math.sqrt(2.0))
+    return math.log(math.erf((1.0 - value) * scale) + math.erf(value * scale))
+
+
+@noalloc
+def _move(state: Any, line: int, of_item: bool, value: float, width: float, rng: Any) -> float:
+    """Return where one coordinate of the particle goes."""
+    found = min(max(_step(value, width, rng), _EDGE), 1.0 - _EDGE)
+    gain = _log_likelihood(state, line, of_item, found) - _log_likelihood(state, line, of_item, value)
+    gain += _log_inside(value, width) - _log_inside(found, width)
+    return found if math.log(1.0 - rng.random()) < gain else value
+
+
+@decide.register(PBMHBState)
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
+    attraction, examination = state.attraction, state.examination
+    if state.counters[0] == 0:
+        for item in range(len(attraction)):
+            attraction[item] = min(max(rng.random(), _EDGE), 1.0 - _EDGE)
+        for place in range(1, len(examination)):
+            examination[place] = min(max(rng.random(), _EDGE), 1.0 - _EDGE)
+    state.counters[0] += 1
+    width = state.width[0] / math.sqrt(state.counters[0])
+    for item in range(len(attraction)):
+        attraction[item] = _move(state, item, True, attraction[item], width, rng)
+    for place in range(1, len(examination)):
+        examination[place] = _move(state, place, False, examination[place], width, rng)
+    rank_largest(attraction, attraction, state.top)
+    rank_largest(examination, examination, state.places)
+    show_at(state.places, state.top, shown)
+    return 0
+
+
+@learn.register(PBMHBState)
+def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
+    for place in range(len(shown)):
+        if outcome[place]:
+            state.clicks[shown[place], place] += 1
+        else:
+            state.misses[shown[place], place] += 1

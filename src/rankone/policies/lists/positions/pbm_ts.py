@@ -1,0 +1,80 @@
+"""Thompson sampling in the position-based model with known examination: the exact posterior (Lagree, Vernade, Cappe,
+NIPS 2016, section 4.3; Komiyama et al. 2015 draw from an approximation, see `bc-ts`).
+
+With S clicks of an item in all and F(k) displays at position k, of examination e(k), that were not clicked, the
+posterior density of its attraction q is proportional to q^S times the product of (1 - e(k) q)^F(k). Every item draws
+from it (`numerics.product_posterior`), and the k-th largest draw goes to the k-th most examined position.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from rankone.kernels.policy import decide, learn
+from rankone.numerics.arrays import Floats, Ints
+from rankone.numerics.betas.product_posterior import HULL, draw_factors
+from rankone.policies.base import ListPolicy
+from rankone.policies.engines.lists.list_known import check_probabilities, needed_examination
+from rankone.policies.engines.lists.list_ranking import rank_largest, show_at
+from rankone.policies.engines.lists.list_reading import places_by_weight
+from rankone.specs import Numbers
+
+
+class PBMTSState(NamedTuple):
+    """Clicks of every item, and its displays without a click at every position."""
+
+    clicks: Floats  # (L,)
+    misses: Floats  # (L, K)
+    hulls: Floats  # (L, 5) what draws are made from
+    stale: Ints  # (L,) 1 where the counts changed since the hull was made
+    scores: Floats  # (L,) scratch space
+    top: Ints  # (K,) scratch space
+    examination: Floats  # (K,)
+    places: Ints  # (K,)
+
+
+@dataclass(frozen=True)
+class PBMTS(ListPolicy):
+    """Thompson sampling from the exact posterior of attractions, for lists whose examination is known.
+
+    Args:
+        examination: how likely each position is looked at; a study of a `PBM` fills it in.
+
+    >>> PBMTS(examination=(1.0, 0.5)).label
+    'pbm-ts:examination=1x0.5'
+    """
+
+    name: ClassVar[str] = "pbm-ts"
+    use_when: ClassVar[str] = "position-based lists of known examination; any horizon, late outcomes"
+    examination: Numbers | None = None
+
+    def __post_init__(self) -> None:
+        check_probabilities("examination", self.examination)
+
+    def _begin(self, n_items: int, n_positions: int) -> PBMTSState:
+        exams = needed_examination(self, self.examination, n_positions)
+        return PBMTSState(
+            np.zeros(n_items), np.zeros((n_items, n_positions)), np.zeros((n_items, HULL)),
+            np.ones(n_items, np.int64), np.zeros(n_items), np.zeros(n_positions, np.int64), exams,
+            places_by_weight(exams),
+        )  # fmt: skip
+
+
+@decide.register(PBMTSState)
+def _decide(state: Any, context: Any, rng: Any, shown: Any) -> int:
+    draw_factors(state.clicks, state.misses, state.examination, state.hulls, state.stale, state.scores, rng)
+    rank_largest(state.scores, state.scores, state.top)
+    show_at(state.places, state.top, shown)
+    return 0
+
+
+@learn.register(PBMTSState)
+def _learn(state: Any, shown: Any, tag: int, outcome: Any) -> None:
+    for place in range(len(shown)):
+        item = shown[place]
+        state.clicks[item] += outcome[place]
+        state.misses[item, place] += 1 - outcome[place]
+        state.stale[item] = 1

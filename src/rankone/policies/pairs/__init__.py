@@ -1,1 +1,0 @@
-"""Policies that show a pair (row, column): one algorithm, one file."""

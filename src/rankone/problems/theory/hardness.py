@@ -1,0 +1,214 @@
+"""How hard a problem is: what single changes of the best combination lose, and the bounds on regret at a horizon.
+
+Of rows and columns there are the quantities of the paper's section 4 besides, and Theorem 1's bound.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from typing import Any
+
+from rankone.errors import InputError
+from rankone.notebook import Shown
+from rankone.numerics.kl import bernoulli_kl
+from rankone.problems.product import Product
+from rankone.problems.rank_one import RankOne
+from rankone.problems.registry import as_problem
+from rankone.problems.theory.bounds import UpperBound, star_time, upper_bound
+from rankone.specs import as_whole_number
+
+_SHOWN_PAIRS = 3
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Hardness(Shown):
+    """What a problem of factors costs at least, level by level, and at most, after `horizon` decisions.
+
+    The lower bound and the time to be sure hold for plain products: without interactions and rules, on the scale
+    "product". For others they are None, as is Theorem 1's bound for other than two factors.
+    """
+
+    problem: Product
+    horizon: int
+
+    def _sentence(self) -> str:
+        low = "no lower bound is known where click rates are no product or something is forbidden"
+        if self.lower_bound is not None:
+            low = f"at least about {self.lower_bound:,.0f} for any good policy in the long run"
+        bound = self.upper_bound
+        high = "" if bound is None else f"; at most {bound.total:,.0f} for Rank1ElimKL (Theorem 1)"
+        even = "" if self.even_regret is None else f"; {self.even_regret:,.0f} by showing all combinations evenly"
+        most = f"{self.most_regret:,.0f} by always showing the worst"
+        return f"{self.problem.name}, regret after {self.horizon:,} decisions: {low}{high}{even}; {most}."
+
+    def _tables(self) -> dict[str, Any]:
+        rows = self.levels()
+        return {"levels": {name: [row[name] for row in rows] for name in rows[0]}}
+
+    def levels(self) -> list[dict[str, Any]]:
+        """Return of each level the best combination's click rate with it instead, what that loses, and its share of C.
+
+        None: it may not be shown with the other best levels; a share only where there is a lower bound.
+        """
+        problem, rows = self.problem, []
+        for factor, name, rate in problem.rates_with_each_level():
+            gap = None if rate is None else problem.best_mean - rate
+            share = self._share(rate) if problem.is_plain and rate is not None else None
+            rows.append({"factor": factor, "level": name, "rate": rate, "gap": gap, "share_of_bound": share})
+        return rows
+
+    def _share(self, rate: float) -> float:
+        best = self.problem.best_mean
+        return 0.0 if rate >= best or best in (0.0, 1.0) else (best - rate) / float(bernoulli_kl(rate, best))
+
+    @property
+    def single_changes(self) -> int:
+        """How many combinations differ from the best in one factor."""
+        return sum(self.problem.shape) - len(self.problem.shape)
+
+    @functools.cached_property
+    def pair(self) -> RankOne | None:
+        """The problem as rows and columns, where it is one of two factors without more."""
+        return self.problem.as_rank_one() if self.problem.is_rank_one else None
+
+    @functools.cached_property
+    def upper_bound(self) -> UpperBound | None:
+        """Theorem 1's bound on the regret of Rank1ElimKL, which is about rows and columns."""
+        return None if self.pair is None else upper_bound(self.pair, self.horizon)
+
+    @property
+    def lower_bound_constant(self) -> float | None:
+        """C: no policy that is good on every product has less regret than about C log n."""
+        return self.problem.lower_bound_constant()
+
+    @property
+    def lower_bound(self) -> float | None:
+        """Asymptotic lower bound, C log n."""
+        constant = self.lower_bound_constant
+        return None if constant is None else constant * math.log(self.horizon)
+
+    @property
+    def characteristic_time(self) -> float | None:
+        """T*: nobody is sure of the best with an error of e before about T* log(1 / e) decisions, on its cross."""
+        if not self.problem.is_plain:
+            return None
+        best = dict(zip(self.problem.level_names, self._best_names(), strict=True))
+        rates = [rate for factor, level, rate in self.problem.rates_with_each_level() if level != best[factor]]
+        return star_time(self.problem.best_mean, [rate for rate in rates if rate is not None])
+
+    @property
+    def even_regret(self) -> float | None:
+        """Regret of showing all combinations evenly; None: they are too many to look at."""
+        lost = self.problem.loss_at_random()
+        return None if lost is None else self.horizon * lost
+
+    @property
+    def most_regret(self) -> float:
+        """Regret of always showing the worst combination."""
+        return self.horizon * (self.problem.best_mean - self.problem.worst_mean())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; a gap that does not exist (all levels of a side tie) is None."""
+        problem = self.problem
+        result = {
+            "problem": problem.name, "factors": {factor: len(names) for factor, names in problem.level_names.items()},
+            "combinations": problem.n_combinations, "single_changes": self.single_changes,
+            "best": dict(zip(problem.level_names, self._best_names(), strict=True)), "best_mean": problem.best_mean,
+            "peaks": problem.peaks, "levels": self.levels(), "horizon": self.horizon,
+            "lower_bound_constant": self.lower_bound_constant, "lower_bound": self.lower_bound,
+            "characteristic_time": _finite(self.characteristic_time), "even_regret": self.even_regret,
+            "most_regret": self.most_regret,
+        }  # fmt: skip
+        pair, bound = self.pair, self.upper_bound
+        if pair is None or bound is None:
+            return result
+        shares = {"row_shares": bound.row_shares.tolist(), "col_shares": bound.col_shares.tolist()}
+        return result | {
+            "n_rows": pair.n_rows, "n_cols": pair.n_cols, "best_pairs": [list(each) for each in pair.best_pairs],
+            "mu": pair.mu, "p_max": pair.p_max, "gamma": pair.gamma, "min_row_gap": _finite(pair.min_row_gap),
+            "min_col_gap": _finite(pair.min_col_gap), "row_gaps": pair.row_gaps.tolist(),
+            "col_gaps": pair.col_gaps.tolist(),
+            "upper_bound": {"total": bound.total, "constant": bound.constant, **shares},
+        }  # fmt: skip
+
+    def _best_names(self) -> list[str]:
+        names = self.problem.level_names.values()
+        return [own[level] for own, level in zip(names, self.problem.best_decision(), strict=True)]
+
+    def facts(self) -> list[tuple[str, str, str]]:
+        """Return what there is to print: what, how much, and what that means."""
+        problem, constant, time = self.problem, self.lower_bound_constant, self.characteristic_time
+        peaks = problem.peaks
+        rows = [
+            ("factors", " x ".join(map(str, problem.shape)), ", ".join(problem.factors)),
+            ("combinations", f"{problem.n_combinations:,}", "forbidden ones among them" * bool(len(problem.rules))),
+            ("single changes", f"{self.single_changes:,}", "of the best: what has to be told from it"),
+            ("best", " + ".join(self._best_names()), "a level of each factor"),
+            ("best mean", f"{problem.best_mean:.6g}", "its click probability"),
+        ]
+        if peaks != 1:
+            many = "several are possible" if peaks is None else f"{peaks:,}"
+            rows.append(("peaks", many, "combinations that no single change makes better"))
+        for factor in problem.factors:
+            found = [row["gap"] for row in self.levels() if row["factor"] == factor]
+            gaps = [gap for gap in found if gap]
+            none = "all forbidden with the rest" if None in found else "none: all tie"
+            span = f"{min(gaps):.4g} .. {max(gaps):.4g}" if gaps else none
+            rows.append((f"lost with another {factor}", span, "smallest .. largest"))
+        rows.append(("horizon n", f"{self.horizon:,}", ""))
+        if constant is None:
+            rows.append(("lower bound", "not known", "click rates are no product, or something is forbidden"))
+        else:
+            rows.append(("lower bound", f"{self.lower_bound:,.1f}", f"C log n with C = {constant:.6g}"))
+        if time is not None and math.isfinite(time):
+            rows.append(("to be sure", f"{time * math.log(20.0):,.0f}", "decisions at least, error 5 %: T* log 20"))
+        if self.even_regret is not None:
+            rows.append(("even regret", f"{self.even_regret:,.0f}", "all combinations shown evenly"))
+        rows.append(("most regret", f"{self.most_regret:,.0f}", "worst combination always"))
+        return [*rows, *self._facts_of_pairs()]
+
+    def _facts_of_pairs(self) -> list[tuple[str, str, str]]:
+        """Return the paper's quantities, where there are rows and columns."""
+        pair, bound = self.pair, self.upper_bound
+        if pair is None or bound is None:
+            return []
+        shown = ", ".join(f"({row}, {col})" for row, col in pair.best_pairs[:_SHOWN_PAIRS])
+        best = [f"{pair.row_names[row]} with {pair.col_names[col]}" for row, col in pair.best_pairs[:_SHOWN_PAIRS]]
+        more = len(pair.best_pairs) - _SHOWN_PAIRS
+        vacuous = "says nothing yet: above the most regret" if bound.total >= self.most_regret else ""
+        return [
+            ("best pairs", f"{shown} and {more} more" if more > 0 else shown, "; ".join(best)),
+            ("mu", f"{pair.mu:.6g}", "smaller mean of u and v"),
+            ("p_max", f"{pair.p_max:.6g}", "largest of u and v"),
+            ("gamma", f"{pair.gamma:.6g}", "max(mu, 1 - p_max)"),
+            ("row gaps", _range(pair.min_row_gap, pair.row_gaps.max()), "smallest positive .. largest"),
+            ("column gaps", _range(pair.min_col_gap, pair.col_gaps.max()), "smallest positive .. largest"),
+            ("Theorem 1's bound", f"{bound.total:,.0f}", vacuous or "on the regret of rank1elim-kl"),
+            ("  from rows", f"{bound.row_shares.sum():,.0f}", f"up to {bound.row_shares.max():,.0f} a row"),
+            ("  from columns", f"{bound.col_shares.sum():,.0f}", f"up to {bound.col_shares.max():,.0f} a column"),
+            ("  constant", f"{bound.constant:,.0f}", "(6e + 82)(K + L)"),
+        ]
+
+
+def hardness(problem: Product | str, horizon: int = 2_000_000) -> Hardness:
+    """Return everything ``rankone hardness`` prints.
+
+    >>> from rankone.problems import needle
+    >>> found = hardness(needle(32, 32), horizon=2_000_000)
+    >>> round(found.lower_bound_constant, 2), round(found.lower_bound), round(found.most_regret)
+    (78.29, 1136, 1000000)
+    """
+    found = as_problem(problem)
+    if not isinstance(found, Product):
+        raise InputError("a problem of factors, for which there is theory", f"{found!r}", "try needle:8x8")
+    return Hardness(found, as_whole_number("horizon", horizon))
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _range(smallest: float, largest: float) -> str:
+    return f"{smallest:.4g} .. {largest:.4g}" if largest > 0.0 else "none: all tie"

@@ -1,0 +1,1 @@
+"""How long will it take? Plans, and experiments simulated from the first visitor to the verdict."""

@@ -1,0 +1,357 @@
+"""How long will it take? Visitors and days until an experiment has a verdict, before it begins.
+
+What is meant by `rate` and `lift`: the best pair is clicked with probability rate * (1 + lift). Pairs that differ from
+it in one level, row or column, are clicked with probability `rate`; all others follow from the product, rate / (1 +
+lift), and with more factors every further change divides by 1 + lift once more. So one level of each factor is better
+by the lift, and the others are alike: the hardest case for such a lift.
+
+The answer is rehearsed (`rankone.simulation.plans.rehearsal`). Evidence rests on clicks, so at low rates the clicks
+until the verdict hardly depend on the rate; and with a small lift they are in proportion to T* of rare clicks
+(`rankone.problems.theory.bounds`). So a rare click and a small lift are rehearsed as more frequent clicks and a
+larger lift, and the result is brought back by the ratio of the two. The more levels there are, the larger the lift that
+is rehearsed, so that an answer takes seconds. `python -m benchmarks plans` compares with experiments played in full.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from rankone.evidence.levels import RARE, RATIOS
+from rankone.evidence.steering import ERROR_RATE, GOALS, margin_ratio_of_each
+from rankone.notebook import Shown
+from rankone.problems.product import Product
+from rankone.problems.theory.bounds import star_time
+from rankone.problems.theory.equal_split import equal_split_visitors
+from rankone.progress import Progress, as_progress
+from rankone.simulation.plans.plan_inputs import check_plan, combinations_text
+from rankone.simulation.plans.rehearsal import Rehearsal, simulate_experiment
+from rankone.wording.numbers import count_text, days_text, percent, rounded
+
+if TYPE_CHECKING:
+    from rankone.charts.chart import Chart
+
+CLASSIC = "equal split"
+_REHEARSED_RATE = 0.2  # where rarer clicks are rehearsed
+_REHEARSED_LIFT, _LARGEST_LIFT, _FEW_LEVELS = 0.25, 0.8, 9  # where smaller lifts are, with few levels and with many
+_RUNS, _LEAST_RUNS, _SOME_LEVELS = {"earn": 10, "both": 30, "decide": 40}, 10, 20
+_LONGEST = {"earn": 10.0, "both": 25.0, "decide": 15.0}  # times T* log(1 / error) until a rehearsal gives up
+_YEAR = 365.0
+# What is proposed instead of the impossible; visitors until a verdict, in times of the bound, where nobody had one.
+_LIFTS = tuple(each / 100.0 for each in (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 500))
+_MARGINS = (0.01, 0.02, 0.03, 0.05, 0.1, 0.2)
+_USUAL_TIMES = 5.0
+_VERY_RARE = 1e-3  # a click rate at which those who do not click tell nothing
+_SEEN_LEAST = 0.25  # of the evidence; a lift that leaves less is not decided in practice
+_TITLES = {
+    "goal": "goal", "visitors_median": "visitors, half decided", "visitors_late": "visitors, nine of ten",
+    "days_median": "days, half", "days_late": "days, nine of ten", "clicks_lost": "clicks lost",
+}  # fmt: skip
+
+
+class Span(NamedTuple):
+    """One way to run the experiment: what it takes and what it costs."""
+
+    way: str  # a goal, or "equal split"
+    median: float | None  # visitors until the verdict; None: more than half of the rehearsals had none
+    late: float | None  # until nine of ten have one
+    lost: float | None  # clicks until the verdict, on average; None: not known, there were too few verdicts
+    beyond: float  # visitors after which rehearsals gave up; all figures are rounded to what the rehearsals can tell
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Plan(Shown):
+    """What an experiment of this size would take, with each goal and as an equal split."""
+
+    rate: float
+    lift: float
+    margin: float
+    error: float
+    visitors_a_day: float | None
+    bound: float  # T* log(1 / error)
+    spans: tuple[Span, ...]
+    advice: tuple[str, ...]
+    factors: dict[str, int]  # the number of levels of each; rows and columns are two factors
+
+    @property
+    def meaning(self) -> str:
+        """What rate and lift say about the pairs."""
+        best, compared = self.rate * (1.0 + self.lift), sum(size > 1 for size in self.factors.values())
+        others = percent(best / (1.0 + self.lift) ** compared)
+        rest = f", all others {others}" if compared == 2 else f", and so on down to {others}" if compared > 2 else ""
+        near = f"{self._what}s one change away from it {percent(self.rate)}"
+        return f"{combinations_text(self.factors)}: the best is clicked {percent(best)} of the time, {near}{rest}."
+
+    @property
+    def _model(self) -> str:
+        if len(self.factors) == 2:
+            return "a pair's click rate is its row's times its column's"
+        return "a combination's click rate is a product of one number per level"
+
+    @property
+    def _what(self) -> str:
+        return "pair" if len(self.factors) == 2 else "combination"
+
+    def _sentence(self) -> str:
+        goal = self.main
+        if goal.median is None:
+            beyond = "ever" if math.isinf(goal.beyond) else f"within {count_text(goal.beyond)} visitors"
+            took = f"With goal '{goal.way}' most such experiments reach no verdict {beyond}."
+        else:
+            close = f" that the winner is within {percent(self.margin)} of the best" if self.margin else ""
+            late = "" if goal.late is None else f", nine of ten within {self._time(goal.late)}"
+            took = f"With goal '{goal.way}' half of such experiments have a verdict{close} within "
+            took += f"{self._time(goal.median)}{late}. The verdict is wrong with probability at most {self.error:g}, "
+            took += f"however the click rate of the whole site moves, if {self._model}."
+        limit = f"Theoretical minimum for rules that compare neighbours: about {count_text(self.bound)} visitors."
+        classic = (
+            f"Equal split: judged once,{' for the same margin,' if self.margin else ''} when all visitors planned "
+        )
+        classic += "have come, by main effects: the best level of "
+        classic += "each factor against the others (two-proportion tests, Bonferroni). Looking earlier makes it wrong "
+        classic += "more often; with the goals you may look at any time."
+        return "\n".join([self.meaning, took, *([] if self.margin else [limit]), classic, *self.advice])
+
+    @property
+    def main(self) -> Span:
+        """The goal that people use: "both", or the only one that was asked for."""
+        return next((span for span in self.spans if span.way == "both"), self.spans[0])
+
+    def _time(self, visitors: float) -> str:
+        days = "" if self.visitors_a_day is None else f" ({days_text(visitors / self.visitors_a_day)})"
+        return f"{count_text(visitors)} visitors{days}"
+
+    def _tables(self) -> dict[str, Any]:
+        table: dict[str, list[Any]] = {"goal": [span.way for span in self.spans]}
+        for name in ("median", "late"):
+            table[f"visitors_{name}"] = [getattr(span, name) for span in self.spans]
+        if self.visitors_a_day is not None:
+            for name in ("median", "late"):
+                visitors = table[f"visitors_{name}"]
+                table[f"days_{name}"] = [None if each is None else each / self.visitors_a_day for each in visitors]
+        return {"spans": table | {"clicks_lost": [span.lost for span in self.spans]}}
+
+    def _shown(self) -> Any:
+        return {
+            _TITLES[name]: [_cell(name, value, span) for value, span in zip(column, self.spans, strict=True)]
+            for name, column in self._tables()["spans"].items()
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        found = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        spans = [
+            span._asdict() | {"beyond": span.beyond if math.isfinite(span.beyond) else None} for span in self.spans
+        ]
+        words = {"meaning": self.meaning, "sentence": self._sentence()}
+        return found | {"spans": spans, "advice": list(self.advice)} | words
+
+    def chart(self) -> Chart:
+        """Return a picture of visitors until the verdict and of the clicks lost, one line each way."""
+        from rankone.charts.plan import plan_chart
+
+        return plan_chart([span._asdict() for span in self.spans], self.bound, self.visitors_a_day, self.meaning)
+
+
+def plan(
+    rows: int | None = None,
+    cols: int | None = None,
+    rate: float | None = None,
+    lift: float | None = None,
+    *,
+    factors: Mapping[str, int | Sequence[str]] | None = None,
+    visitors_a_day: float | None = None,
+    goal: str | None = None,
+    margin: float = 0.0,
+    error: float = ERROR_RATE,
+    seed: int = 0,
+    progress: Progress | bool | None = None,
+) -> Plan:
+    """Say how many visitors an experiment needs until it has a verdict, and what it loses meanwhile.
+
+    Args:
+        rows: how many there are to try.
+        cols: how many there are to try.
+        rate: click rate of a pair, or combination, that differs from the best one in one level. Needed.
+        lift: how much more often than that the best one is clicked: 0.1 is 10 % more. Needed.
+        factors: instead of rows and columns any number of factors: how many levels each has (or their names), such as
+            ``{"headline": 4, "image": 5, "button": 3}``.
+        visitors_a_day: to have days too.
+        goal: "earn", "both" or "decide"; None: all of them.
+        margin: a verdict is enough that proves the winner within this part of the best, such as 0.05.
+        error: the probability with which the verdict may be wrong.
+        seed: of the rehearsals.
+        progress: True for a bar, or a function of (rehearsals finished, all).
+
+    >>> found = plan(rows=2, cols=2, rate=0.2, lift=0.5, visitors_a_day=1000, goal="decide")
+    >>> print(found.meaning)
+    2 x 2 pairs: the best is clicked 30% of the time, pairs one change away from it 20%, all others 13.3%.
+    >>> 500 < found.spans[0].median < 2_000
+    True
+    """
+    found = check_plan(rate, lift, visitors_a_day, goal, margin, error, rows, cols, factors)
+    sizes = tuple(found.values())
+    assert rate is not None
+    assert lift is not None
+    problem, bound = _problem(sizes, rate, lift), _time_until(sizes, rate, lift, margin, error)
+    names = [goal] if goal else list(GOALS)
+    report, ends = as_progress(progress, "rehearsals"), np.cumsum([_runs(name, sizes) for name in names]).tolist()
+    spans = []
+    for name, end in zip(names, ends, strict=True):
+        left = functools.partial(_tell_left, report, end, ends[-1])
+        spans.append(_span(name, sizes, rate, lift, margin, error, seed, left))
+        left(0)
+    late, median = (equal_split_visitors(problem, power, error, margin) for power in (0.9, 0.5))
+    at_random = float(np.prod([1.0 - (size - 1) / size * lift / (1.0 + lift) for size in sizes]))
+    lost = median * rate * (1.0 + lift) * (1.0 - at_random)
+    spans.append(Span(CLASSIC, rounded(median), rounded(late), rounded(lost), rounded(late)))
+    planned = Plan(rate, lift, margin, error, visitors_a_day, bound, tuple(spans), (), found)
+    return dataclasses.replace(planned, advice=_advice(planned))
+
+
+def _tell_left(report: Callable[..., None], end: int, total: int, left: int) -> None:
+    """Report that rehearsals are left of a goal whose last one is number `end` of all."""
+    report(end - left, total)
+
+
+def _problem(sizes: Sequence[int], rate: float, lift: float) -> Product:
+    side = margin_ratio_of_each(
+        rate * (1.0 + lift) - 1.0, len(sizes)
+    )  # the root: each factor has its part of the best rate
+    return Product(
+        {f"factor {index + 1}": [side] + [side / (1.0 + lift)] * (size - 1) for index, size in enumerate(sizes)}
+    )
+
+
+def _time_until(sizes: Sequence[int], rate: float, lift: float, margin: float, error: float) -> float:
+    """Return T* log(1 / error) of telling the best pair from its neighbours, or that it is not that much worse."""
+    told = rate / margin_ratio_of_each(margin, len(sizes))
+    return star_time(rate * (1.0 + lift), [told] * (sum(sizes) - len(sizes))) * math.log(1.0 / error)
+
+
+def _click_time(sizes: Sequence[int], rate: float, lift: float, margin: float) -> float:
+    """Return what visitors until the verdict are in proportion to: T*, that of rare clicks where silence tells nothing.
+
+    Verdicts use visitors who do not click only where clicks are frequent (`rankone.evidence.levels`); T* does always.
+    """
+    best = rate * (1.0 + lift)
+    rare = 1.0 if best >= RARE else _VERY_RARE / best
+    return rare * _time_until(sizes, rate * rare, lift, margin, error=1.0 / math.e)
+
+
+def _seen(lift: float, margin: float, n_factors: int) -> float:
+    """Return which part of the evidence is left, since only some ratios are looked for: 1 between two of them.
+
+    Where the logarithm of the nearest ratio is x times the true one, the part 2 x - x^2 is left. Between two ratios
+    both tell something, and measured verdicts come no later than at one of them.
+    """
+    spared = math.log1p(margin) / n_factors
+    looked_for = [math.log(ratio) for ratio in RATIOS] + [0.0, spared] * (margin > 0.0)
+    times = [(each + spared) / (math.log1p(lift) + spared) for each in looked_for]
+    return 1.0 if min(times) <= 1.0 <= max(times) else max(0.0, *(2.0 * each - each * each for each in times))
+
+
+def _span(
+    goal: str, sizes: Sequence[int], rate: float, lift: float, margin: float, error: float, seed: int,
+    left: Callable[[int], None],
+) -> Span:  # fmt: skip
+    """Rehearse one goal, where clicks are frequent and the lift is large enough, and bring the result back."""
+    spared = math.log1p(margin) / len(sizes)
+    longer = max(1.0, math.log1p(_rehearsed_lift(goal, sum(sizes), rate * (1.0 + lift))) / (math.log1p(lift) + spared))
+    large, wide = (1.0 + lift) ** longer - 1.0, (1.0 + margin) ** longer - 1.0
+    frequent = max(rate * (1.0 + lift), _REHEARSED_RATE) / (1.0 + large)
+    seen = _seen(lift, margin, len(sizes))
+    if seen <= _SEEN_LEAST:
+        return Span(goal, None, None, None, math.inf)
+    scale = _click_time(sizes, rate, lift, margin) / _click_time(sizes, frequent, large, wide) / seen
+    visitors = max(2_000, round(_LONGEST[goal] * _time_until(sizes, frequent, large, wide, error)))
+    problem = _problem(sizes, frequent, large)
+    found: list[Rehearsal] = []
+    runs = _runs(goal, sizes)
+    for run in range(runs):
+        left(runs - run)
+        found += simulate_experiment(
+            problem, goal=goal, margin=wide, error=error, visitors=visitors, after="stop", runs=1, seed=seed + run
+        )
+        if sum(each.verdict is None for each in found) > runs / 2:  # then most have none, whatever follows
+            return Span(goal, None, None, None, rounded(visitors * scale))
+    verdicts = sorted(math.inf if each.verdict is None else each.verdict * scale for each in found)
+    median, late = (_quantile(verdicts, share) for share in (0.5, 0.9))
+    gap = rate * lift / (frequent * large)  # of a visitor who sees another pair, here and where it was rehearsed
+    lost = float(np.mean([each.lost for each in found])) * scale * gap
+    known = [rounded(each) if math.isfinite(each) else None for each in (median, late, lost + late)]
+    return Span(goal, known[0], known[1], known[2] and rounded(lost), rounded(visitors * scale))
+
+
+def _runs(goal: str, sizes: Sequence[int]) -> int:
+    """Return how often to rehearse: with many levels a run takes longer, and its length is less a matter of luck."""
+    return max(_LEAST_RUNS, round(_RUNS[goal] * min(1.0, _SOME_LEVELS / sum(sizes))))
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    """Return a quantile that is too high as often as too low (Hyndman, Fan 1996, number 8); the last may be infinite.
+
+    >>> _quantile([1.0, 2.0, 3.0, math.inf], 0.5)
+    2.5
+    """
+    place = min(max((len(ordered) + 1 / 3) * share + 1 / 3, 1.0), float(len(ordered))) - 1.0
+    low, part = math.floor(place), place - math.floor(place)
+    return ordered[low] + part * (ordered[low + 1] - ordered[low]) if part > 1e-9 else ordered[low]
+
+
+def _rehearsed_lift(goal: str, levels: int, best: float) -> float:
+    """Return the lift below which a larger one is rehearsed; to earn takes longest, and is rarely decided at all.
+
+    Frequent clicks take few visitors, but what they tell depends on the rate: there the lift is changed little.
+    """
+    longer = max(1.0, levels / _FEW_LEVELS) * (2.0 if goal == "earn" else 1.0)
+    lift = _REHEARSED_LIFT * (1.0 if best < RARE else (1.0 - best) ** 2)
+    return min((1.0 + lift) ** longer - 1.0, _LARGEST_LIFT)
+
+
+def _advice(found: Plan) -> tuple[str, ...]:
+    """Say what would be possible where a verdict takes more than a year."""
+    if found.visitors_a_day is None:
+        return ()
+    goal, year = found.main, _YEAR * found.visitors_a_day
+    if goal.median is not None and goal.median <= year:
+        return ()
+    times = _USUAL_TIMES if goal.median is None else goal.median / found.bound
+
+    def possible(sizes: Sequence[int], lift: float, margin: float) -> bool:
+        seen = _seen(lift, margin, len(sizes))
+        if seen <= _SEEN_LEAST or found.rate * (1.0 + lift) > 1.0:
+            return False
+        return times * _time_until(sizes, found.rate, lift, margin, found.error) / seen <= year
+
+    said, sizes = [], tuple(found.factors.values())
+    smaller = dict.fromkeys(found.factors, 2)
+    for lift in _LIFTS:
+        if lift > found.lift and possible(sizes, lift, found.margin):
+            said.append(f"a lift of {percent(lift)}")
+            break
+    for margin in _MARGINS:
+        if margin > found.margin and possible(sizes, found.lift, margin):
+            said.append(f"with margin={margin:g}, a winner that is at most {percent(margin)} worse than the best")
+            break
+    if sum(sizes) > 2 * len(sizes) and possible(tuple(smaller.values()), found.lift, found.margin):
+        said.append(f"this lift among {combinations_text(smaller)}")
+    took = "A verdict would never come" if math.isinf(goal.beyond) else "A verdict would take many years"
+    if goal.median is not None:
+        took = f"A verdict would take {days_text(goal.median / found.visitors_a_day)}"
+    unseen = not found.margin and found.lift < RATIOS[0] - 1.0
+    why = f": without a margin, differences below {percent(RATIOS[0] - 1.0, 2)} are hardly looked for" if unseen else ""
+    shown = f"A year with {year:,.0f} visitors would show: {'; or '.join(said)}."
+    nothing = "A year brings too few visitors for any verdict: use the goal 'earn', which needs none."
+    return (f"{took}{why}. {shown if said else nothing}",)
+
+
+def _cell(name: str, value: Any, span: Span) -> str | None:
+    if value is None and name != "clicks_lost":
+        return "never" if math.isinf(span.beyond) else "longer"
+    return value if value is None or isinstance(value, str) else count_text(value)

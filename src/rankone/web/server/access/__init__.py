@@ -1,0 +1,1 @@
+"""Who may come in: tokens, other sites, and the certificate."""

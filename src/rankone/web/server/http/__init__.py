@@ -1,0 +1,1 @@
+"""Requests and answers as HTTP: connections, bodies, answers and errors."""

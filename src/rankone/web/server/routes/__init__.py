@@ -1,0 +1,1 @@
+"""What the service can do: the table of operations, its OpenAPI document, and the routes."""

@@ -1,0 +1,65 @@
+"""Asking and telling: the operations that a site calls all day."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from rankone.live import Ask, Outcome, Tell, Void
+from rankone.live.visitor_attributes import REFUSE
+from rankone.web.server.http.problem_json import Problem
+from rankone.web.server.routes.operations import Call, answer, operation
+from rankone.web.server.schemas.bodies import AskBody, Decisions, OutcomeAnswer, OutcomeBody, Outcomes, TellBody
+
+_OUTCOME = {200: OutcomeAnswer, 202: OutcomeAnswer}
+_DECISION = "/v1/experiments/{name}/decisions/{id}"
+
+
+@operation(
+    "POST", "/v1/experiments/{name}/ask", "ask", body=AskBody, answers={200: Decisions}, problems=(429,), keyed=True
+)
+async def ask(call: Call) -> Response:
+    """Ask for a decision, or a batch. They are stored before they are answered.
+
+    The same Idempotency-Key with the same body is answered by the same decisions; with another body it is an error.
+    """
+    served = await call.service.experiment(call.name)
+    body = call.body
+    wanted = Ask(body.count, call.key, body.source, call.token, body.segment, body.visitor, undeclared=REFUSE)
+    return answer({"decisions": [decision.to_dict() for decision in await served.one(wanted)]})
+
+
+@operation("PUT", f"{_DECISION}/outcome", "tell", body=OutcomeBody, answers=_OUTCOME, problems=(409,))
+async def tell(call: Call) -> Response:
+    """Tell whether what a decision showed was clicked: once, at any time; 202 means too late to be learned."""
+    return await answer_tell(call, Tell(call.id, call.body.clicked, call.body.source, call.token, call.body.reward))
+
+
+@operation("PUT", f"{_DECISION}/void", "tell", answers={200: OutcomeAnswer}, problems=(409,))
+async def void(call: Call) -> Response:
+    """Close a decision that was never shown: nothing is learned from it."""
+    return await answer_tell(call, Void(call.id, call.token))
+
+
+async def answer_tell(call: Call, request: Tell | Void) -> Response:
+    """Tell, and answer with what became of it."""
+    served = await call.service.experiment(call.name)
+    (outcome,) = answers = await served.do((request,))
+    call.service.meters.told(call.name, answers)
+    if not isinstance(outcome, Outcome):
+        raise outcome
+    return answer(outcome.to_dict(), 202 if outcome.status == "late" else 200)
+
+
+@operation("POST", "/v1/experiments/{name}/tell", "tell", body=TellBody, answers={200: Outcomes})
+async def tell_many(call: Call) -> Response:
+    """Tell many outcomes at once; each is answered by what became of it, or by the error it deserves."""
+    served = await call.service.experiment(call.name)
+    answers = await served.do(
+        [Tell(told.id, told.clicked, call.body.source, call.token, told.reward) for told in call.body.outcomes]
+    )
+    call.service.meters.told(call.name, answers)
+    shown = [found.to_dict() if isinstance(found, Outcome) else Problem.of(found).to_dict() for found in answers]
+    return answer({"outcomes": shown})
+
+
+OPERATIONS = (ask, tell, void, tell_many)

@@ -1,0 +1,148 @@
+"""The service itself: health, metrics, the OpenAPI document and the page."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4 as PROMETHEUS
+from starlette.responses import Response
+
+from rankone import __version__
+from rankone.charts.bundle import LOOK, bundle_path, make_bundle
+from rankone.errors import RankoneError
+from rankone.live.settings import SETTINGS
+from rankone.web.server.http.problem_json import database_away
+from rankone.web.server.http.responses import Answer
+from rankone.web.server.metrics import Figures, figures
+from rankone.web.server.routes.operations import Call, Operation, answer, operation
+from rankone.web.server.schemas.bodies import Health
+from rankone.web.server.single_flight import SingleFlight
+
+_OK = {"status": "ok", "version": __version__}
+_PAGE = Path(__file__).parents[2] / "page"
+# The page runs its own scripts only, talks to its own server only, and can be put into nobody's frame. Charts need
+# styles in elements; they run without eval.
+_POLICY = (
+    "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "style-src 'self' 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",  # ask every time: the ETag makes that cheap
+}
+
+
+@operation("GET", "/health", None, answers={200: Health})
+async def health(call: Call) -> Response:
+    """Answer if the service and its database do."""
+    return await _healthy(call.service.reads)
+
+
+@operation("GET", "/health/live", None, answers={200: Health})
+async def live(call: Call) -> Response:
+    """Answer if the service does, whatever its database does."""
+    return answer(_OK)
+
+
+@operation("GET", "/health/ready", None, answers={200: Health})
+async def ready(call: Call) -> Response:
+    """Answer if the database takes a durable write, which leaves no trace; the answer may be a second old."""
+    return await _healthy(call.service.writes)
+
+
+async def _healthy(check: SingleFlight[None]) -> Response:
+    """Answer if a check succeeds. Anybody may ask, so all who wait share one, and none hears which database it is."""
+    try:
+        await check.get()
+    except RankoneError as error:
+        raise database_away() from error
+    return answer(_OK)
+
+
+@operation("GET", "/metrics", "read", answers={200: (PROMETHEUS,)})
+async def metrics(call: Call) -> Response:
+    """Return the figures of this server and of the experiments that the token may read, for Prometheus."""
+    ends = await call.service.last_events()
+    names = [name for name in ends if call.caller.may("read", name)]
+    found, damaged = await call.service.look_at_all(
+        names, lambda served: served.seen(figures, ends[served.experiment.name])
+    )
+    text = Figures(call.service.meters, found, damaged, names).text()
+    return Answer(text, media_type=PROMETHEUS.encode())
+
+
+@operation("GET", "/openapi.json", None, answers={200: ("application/json",)})
+async def openapi(call: Call) -> Response:
+    """Return the description of this service."""
+    return answer(call.service.description)
+
+
+@operation("GET", "/v1/settings", None, answers={200: ("application/json",)})
+async def list_settings(call: Call) -> Response:
+    """List the settings that a new experiment may have: what each means, its range or choices, its default."""
+    return answer({"settings": [each.to_dict() for each in SETTINGS if each.remote]})
+
+
+@operation("GET", "/vega.js", None, answers={200: ("text/javascript",)})
+async def chart_library(call: Call) -> Response:
+    """Return the chart library, as it comes with vl-convert."""
+    if bundle_path() is None:
+        await call.service.bundle.get()
+    return _file(call, "text/javascript", make_bundle())
+
+
+def _file(call: Call, media_type: str, *paths: Path) -> Response:
+    content, tag = _content(paths)
+    if _matches(call.headers, tag):
+        return Response(status_code=304, headers={"ETag": tag, **_HEADERS})
+    return Response(content, media_type=media_type, headers={"ETag": tag, **_HEADERS})
+
+
+@functools.cache
+def _content(paths: tuple[Path, ...]) -> tuple[bytes, str]:
+    """Return what files hold, and its ETag. They are small, few and part of the program: once is enough."""
+    content = b"".join(path.read_bytes() for path in paths)
+    return content, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+
+
+def _matches(headers: Mapping[str, str], tag: str) -> bool:
+    return tag in [given.strip().removeprefix("W/") for given in headers.get("if-none-match", "").split(",")]
+
+
+def _page_file(path: str, file: str, media_type: str) -> Operation:
+    async def handler(call: Call) -> Response:
+        return _file(call, media_type, *([LOOK] if file == "page.css" else []), _PAGE / file)
+
+    handler.__name__ = f"page_{file.replace('.', '_')}"
+    handler.__doc__ = f"Return the page's {file}."
+    return operation("GET", path, None, answers={200: (media_type,)})(handler)
+
+
+_FILES = (
+    _page_file("/", "index.html", "text/html"),
+    _page_file("/page.css", "page.css", "text/css"),
+    *(
+        _page_file(f"/{file}", file, "text/javascript")
+        for file in (
+            "page.js",
+            "panels.js",
+            "combinations.js",
+            "segments.js",
+            "plan.js",
+            "manage.js",
+            "manage_create.js",
+            "manage_tokens.js",
+            "verdict.js",
+            "alarms.js",
+            "tables.js",
+            "charts.js",
+            "dom.js",
+        )
+    ),
+)
+OPERATIONS = (health, live, ready, metrics, openapi, list_settings, chart_library, *_FILES)

@@ -1,0 +1,82 @@
+"""For the pages of a site: the snippet, and the two requests that it sends from a visitor's browser.
+
+Browsers send a text from one site to another without asking first, which would cost the visitor a round trip; and
+`sendBeacon`, which survives the page, can send nothing else. So these two operations take JSON that is called a text,
+with the token in it: in a header it would not be such a request, and an address ends up in logs.
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import hashlib
+from pathlib import Path
+
+from starlette.responses import Response
+
+from rankone.live import Ask, Tell, Void
+from rankone.live.messages import AskedBefore
+from rankone.live.visitor_attributes import IGNORE, segment_in_line
+from rankone.web.server.routes.operations import Call, answer, operation
+from rankone.web.server.routes.routes_decisions import answer_tell
+from rankone.web.server.schemas.bodies import OutcomeAnswer
+from rankone.web.server.schemas.visits import BeaconBody, VisitBody, Visited
+
+_SNIPPET = Path(__file__).parents[2] / "page" / "snippet.js"
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "cross-origin",  # it is made to run in other sites' pages
+    "Cache-Control": "public, max-age=3600",
+    "Vary": "Accept-Encoding",
+}
+
+
+@operation(
+    "POST", "/v1/experiments/{name}/visit", "ask", body=VisitBody, answers={200: Visited}, problems=(429,),
+    simple=True,
+)  # fmt: skip
+async def visit(call: Call) -> Response:
+    """Ask for a visitor of a page, as the snippet does: the same visitor gets the same decision.
+
+    So it is until rows or columns change, outcomes are excluded or the experiment is stopped or resumed: then there is
+    something new to choose. What a page says of a visitor counts as far as it is declared; the rest is ignored.
+    """
+    served, visitor, signer = await call.service.experiment(call.name), call.body.visitor, None
+    said = None if call.body.segment is None else segment_in_line(call.body.segment)
+    if call.body.signature is not None:
+        signer = await call.service.auth.signer(visitor or "", call.body.signature, call.name)
+    found = await served.one(Ask(token=call.token, segment=said, visitor=visitor, signer=signer, undeclared=IGNORE))
+    return answer({"decisions": [each.to_dict() for each in found], "repeated": isinstance(found, AskedBefore)})
+
+
+@operation(
+    "POST", "/v1/experiments/{name}/beacon", "tell", body=BeaconBody,
+    answers={200: OutcomeAnswer, 202: OutcomeAnswer}, problems=(409,), simple=True,
+)  # fmt: skip
+async def beacon(call: Call) -> Response:
+    """Tell that a decision was clicked, or that it was never shown (`void`), as a page does that is being left."""
+    told = Void(call.body.id, call.token) if call.body.void else Tell(call.body.id, True, token=call.token)
+    return await answer_tell(call, told)
+
+
+@operation("GET", "/snippet.js", None, answers={200: ("text/javascript",)})
+async def snippet(call: Call) -> Response:
+    """Return the snippet."""
+    plain, packed, tag = _written()
+    headers = {**_HEADERS, "ETag": tag}
+    if tag in call.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    if "gzip" in call.headers.get("accept-encoding", ""):
+        return Response(packed, media_type="text/javascript", headers={**headers, "Content-Encoding": "gzip"})
+    return Response(plain, media_type="text/javascript", headers=headers)
+
+
+@functools.cache
+def _written() -> tuple[bytes, bytes, str]:
+    """Return the snippet without its comments and margins, the same packed, and its ETag."""
+    lines = (line.strip() for line in _SNIPPET.read_text(encoding="utf-8").splitlines())
+    plain = "\n".join(line for line in lines if line and not line.startswith("//")).encode()
+    return plain, gzip.compress(plain, mtime=0), f'W/"{hashlib.sha256(plain).hexdigest()[:32]}"'
+
+
+OPERATIONS = (visit, beacon, snippet)

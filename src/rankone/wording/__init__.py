@@ -1,0 +1,1 @@
+"""How rankone writes numbers, lists and combinations in sentences: one function each, for every room."""
