@@ -362,7 +362,7 @@ class Fold(FoldFacts):
             adopt(self.state, np.array(defeated, np.int64))
         known = np.ix_(*self.live)
         pulls, clicks = self.pulls[known] + self.prior[0][known], self.clicks[known] + self.prior[1][known]
-        if pulls.any():
+        if pulls.any() or self.decisions:  # decisions of earlier eras may still have outcomes
             by_segment = self.policy.by_segment
             pulls, clicks = self.segments.parts(pulls, clicks, known) if by_segment else (pulls, clicks)
             self._advance_by(Stretch.known(pulls, clicks, by_segment))
