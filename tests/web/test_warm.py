@@ -17,6 +17,8 @@ from rankone.live.commit.warm_up import warm_up, warm_up_all
 from rankone.policies import as_policy
 from rankone.web.server.serve import compile_ahead
 
+from .helpers import Api, peak_mebibytes
+
 # Prints which policies are compiled at the moment the service greets, or is started by another server.
 PROGRAM = """
 import asyncio, sys
@@ -119,3 +121,16 @@ def test_a_warm_policy_compiles_nothing_more(tmp_path: Path) -> None:
 
 def test_a_policy_for_large_problems_only_is_left_for_later() -> None:
     assert warm_up(as_policy("best:row=7,col=0")) is None
+
+
+def test_a_service_compiles_a_new_policy_in_another_process(
+    tmp_path: Path, start_server: Any, monkeypatch: Any
+) -> None:
+    """Also where the cache on disk has other policies already: compiling takes 130 MiB that a process keeps."""
+    monkeypatch.setenv("RANKONE_CACHE_DIR", str(tmp_path / "cache"))
+    server = start_server(tmp_path / "rankone.db")
+    before = peak_mebibytes(server)
+    body = {"name": "homepage", "rows": 3, "cols": 2, "policy": "uniform"}
+    assert Api(server.url)("POST", "/v1/experiments", body).status == 201
+    assert Api(server.url).on("homepage", "POST", "/ask", {}).status == 200
+    assert peak_mebibytes(server) < before + 40

@@ -80,15 +80,10 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(mode=0o755, exist_ok=True)
 
 
-def has_kept(key: str) -> bool:
-    """Tell whether some root has anything that was compiled from these sources."""
-    # The folder alone may have been made by who waited for a turn.
-    return any(any((root / "kernels" / key).glob("*.nbi")) for root in cache_roots())
-
-
 def can_keep(key: str) -> bool:
     """Tell whether what is compiled from these sources can be kept in some root; or some root has such already."""
-    if has_kept(key):
+    # The folder alone may have been made by who waited for a turn.
+    if any(any((root / "kernels" / key).glob("*.nbi")) for root in cache_roots()):
         return True
     for root in cache_roots(make=True):
         with contextlib.suppress(OSError):
@@ -122,6 +117,11 @@ class KernelCache(caching.NullCache):
             if found is not None:
                 end_turn()
         return found
+
+    def has(self, sig: Any, target_context: Any) -> bool:
+        """Tell whether some root has the function compiled for these types; nobody waits for a turn."""
+        self._look_in(self._ask())
+        return any(self._at(root).has(sig, target_context) for root in cache_roots())
 
     def _take_turn(self, root: Path, what: str) -> bool:
         folder = root / "kernels" / self._key
@@ -177,6 +177,13 @@ class _Files(caching.FunctionCache):
         super().__init__(entry)  # type: ignore[no-untyped-call]
         stamp = self._impl.locator.get_source_stamp()
         self._cache_file = _ClosedFiles(str(directory), self._impl.filename_base, stamp)  # type: ignore[no-untyped-call]
+
+    def has(self, sig: Any, target_context: Any) -> bool:
+        """Tell whether the index names these types."""
+        with contextlib.suppress(Exception):  # a file that was cut short raises nearly anything
+            index: Any = self._cache_file._load_index()  # type: ignore[no-untyped-call]
+            return self._index_key(sig, target_context.codegen()) in index
+        return False
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         """Return what the index knows a function by: types in words, as an index of all types takes long to read."""

@@ -196,6 +196,12 @@ def _folder(*modules: str) -> str:
     return key
 
 
+def is_kept(function: Any, *arguments: Any) -> bool:
+    """Tell whether the cache on disk has what a function of `compiled` runs for such arguments."""
+    types = tuple(function.typeof_pyval(argument) for argument in arguments)
+    return isinstance(function._cache, KernelCache) and function._cache.has(types, function.targetctx)
+
+
 def kept_in(function: Callable[..., Any]) -> Path | None:
     """Return the directory that keeps what a function of `compiled` ran last; None: no directory does."""
     cache: KernelCache | None = getattr(function, "_cache", None)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from rankone.child_processes import SAFE_PATH
-from rankone.compiling.cache import can_keep, has_kept
-from rankone.compiling.compiled import compile_errors_explained, compiled, source_key
+from rankone.compiling.cache import can_keep
+from rankone.compiling.compiled import compile_errors_explained, compiled, is_kept, source_key
 from rankone.evidence.steering import start_steering
 from rankone.kernels.decision import Layout
 from rankone.live.evidence.weighing import Weighing
@@ -44,6 +44,17 @@ def check_compiled(policy: Policy, n_factors: int = 2) -> None:
         raise NotCompiled(policy, n_factors)
 
 
+class _Service:
+    """Whether this process is a service, which compiles in another one."""
+
+    here = False
+
+
+def compile_elsewhere() -> None:
+    """Compile in another process from now on: it takes 130 MiB that a process does not give back."""
+    _Service.here = True
+
+
 def warm_up(policy: Policy, n_factors: int = 2) -> Callable[..., Any] | None:
     """Run what a live experiment runs on a small state that is thrown away.
 
@@ -53,16 +64,17 @@ def warm_up(policy: Policy, n_factors: int = 2) -> Callable[..., Any] | None:
     Raises:
         RankoneError: its code does not compile. It is tried again the next time: somebody may have mended it.
     """
+    if _Service.here:
+        compile_apart([(policy.label, n_factors)], lambda _: None)
     module = type(policy).__module__
     run = compiled(advance, module)
-    try:
-        sizes = (2,) * n_factors
-        state = policy.with_horizon(1_000).for_problem(*(0,) * n_factors).start(*sizes)
-    except Exception:  # what is wrong with it is said to who asks
+    step = _small_step(policy, n_factors)
+    if step is None:
         _compiled.add(_kind(policy, n_factors))
         return None
     with compile_errors_explained(module):
-        run(state, start_steering(sizes), generator(0, "warm"), Stretch.room(Layout(shown=n_factors, outcome=1)))
+        run(*step)
+    sizes = (2,) * n_factors
     counts = np.zeros(sizes, np.int64)
     intervals(counts, counts)  # every report has them
     named = tuple((str(factor), ("A", "B")) for factor in range(n_factors))
@@ -84,7 +96,10 @@ def warm_up_all(used: Iterable[tuple[str, int]], say: Callable[[str], None], war
         say: is told which one takes long.
         warn: is told which one does not compile; whoever asks it is told again, and the others go on.
     """
-    for label, n_factors in sorted({(policy_of(DEFAULT_POLICY).live().label, 2), *used}):
+    wanted = sorted({(policy_of(DEFAULT_POLICY).live().label, 2), *used})
+    if _Service.here:
+        compile_apart(wanted, say)
+    for label, n_factors in wanted:
         policy = policy_of(label)
         if isinstance(policy, UnknownPolicy):
             continue
@@ -99,17 +114,38 @@ def warm_up_all(used: Iterable[tuple[str, int]], say: Callable[[str], None], war
 
 
 def compile_apart(used: Iterable[tuple[str, int]], say: Callable[[str], None]) -> None:
-    """Fill an empty cache on disk in another process: compiling takes 130 MiB that a process does not give back.
+    """Compile in another process what the cache on disk lacks of these policies and numbers of factors.
 
-    Where nothing can be kept on disk, or something fails, it is left to `warm_up_all`.
+    Where nothing can be kept on disk, or something fails, it is left to `warm_up`.
     """
-    key = source_key()
-    if has_kept(key) or not can_keep(key):
+    missing = sorted({named for named in used if not _is_kept(*named)})
+    if not missing or not can_keep(source_key()):
         return
-    command, env = [sys.executable, "-m", __name__, json.dumps(sorted(used))], {**os.environ, **SAFE_PATH}
+    command, env = [sys.executable, "-m", __name__, json.dumps(missing)], {**os.environ, **SAFE_PATH}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as child:  # noqa: S603  # this module
         for line in child.stdout or ():
             say(line.rstrip())
+
+
+def _is_kept(label: str, n_factors: int) -> bool:
+    """Tell whether the cache on disk has a policy's code; or there is none that another process could compile."""
+    policy = policy_of(label)
+    module = type(policy).__module__
+    if isinstance(policy, UnknownPolicy) or not module.startswith("rankone."):
+        return True
+    step = _small_step(policy, n_factors)
+    return step is None or is_kept(compiled(advance, module), *step)
+
+
+def _small_step(policy: Policy, n_factors: int) -> tuple[Any, ...] | None:
+    """Return arguments of `advance` over no events; None: the policy cannot play on two levels of each factor."""
+    sizes = (2,) * n_factors
+    try:
+        state = policy.with_horizon(1_000).for_problem(*(0,) * n_factors).start(*sizes)
+    except Exception:  # what is wrong with it is said to who asks
+        return None
+    layout = Layout(shown=n_factors, outcome=1)
+    return state, start_steering(sizes), generator(0, "warm"), Stretch.room(layout)
 
 
 def _kind(policy: Policy, n_factors: int) -> tuple[type[Policy], str, bool]:
