@@ -12,7 +12,7 @@ import numpy as np
 import rankone
 from rankone.simulation.arena_problems import effects
 
-POLICIES = ("uts", "pooled", "per-factor", "thompson", "uniform")
+POLICIES = ("uts", "per-factor", "thompson", "uniform")
 PROBLEMS, RUNS, VISITORS, BEST = 20, 5, 50_000, 0.05
 
 

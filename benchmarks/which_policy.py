@@ -30,7 +30,7 @@ WORLDS_BEGIN = "<!-- written by python -m benchmarks.which_policy --worlds -->\n
 PAGE = Path(__file__).parents[1] / "docs" / "which-policy.md"
 BEGIN, END = "<!-- written by python -m benchmarks.which_policy -->\n", "<!-- end of what is written -->\n"
 POLICIES = (
-    "uts", "challengers", "imed-ub", "osub", "thompson", "kl-ucb", "ucb1",
+    "uts", "imed-ub", "osub", "thompson", "kl-ucb", "ucb1",
     "rank1elim-kl-anytime:c=0", "rank1elim-kl:c=0", "rank1elim-kl", "uniform",
 )  # fmt: skip
 # Made for worlds that are no product, change, or have segments; the last five are references for any table that changes.
@@ -44,7 +44,7 @@ FEEDBACK = {
     "batches of 1,000": "batch:size=1000",
     "batches of 10,000": "batch:size=10000",
 }
-SHOWN_BY_PROBLEM = ("uts", "challengers", "thompson", "kl-ucb", "ucb1", "rank1elim-kl:c=0", "uniform")
+SHOWN_BY_PROBLEM = ("uts", "thompson", "kl-ucb", "ucb1", "rank1elim-kl:c=0", "uniform")
 TIMED_ON, TIMED_RUNS = "needle:64x64", 6
 SIDE, DECISIONS = 8, 20_000
 LINES = np.linspace(0.9, 0.2, SIDE)  # what rows, and columns, are worth

@@ -15,7 +15,7 @@ from tests.levels import col_of, row_of
 from tests.own_policies import own_policies
 
 FILE = Path(__file__).parent / "choices.npz"
-VARIANTS = ("kl-ucb:c=3", "osub:c=3", "rank1elim-kl:c=0", "uts:gamma=5", "challengers:window=2,memory=3")
+VARIANTS = ("kl-ucb:c=3", "osub:c=3", "rank1elim-kl:c=0", "uts:gamma=5")
 PROBLEMS = {
     "needle": rankone.needle(32, 32),
     "smooth": rankone.RankOne([0.9, 0.8, 0.65, 0.5, 0.1], [0.3, 0.7, 0.6, 0.68, 0.2, 0.05, 0.4]),

@@ -67,4 +67,4 @@ def test_the_command(tmp_path):
     assert result.exit_code == 0
     assert "The end: the run cost about" in result.stdout
     with pytest.raises(InputError, match="expected a policy that plays combinations, as an explanation asks for"):
-        rankone.explain("challengers", "needle:2x2x2")
+        rankone.explain("ucb1-elim", "needle:2x2x2")

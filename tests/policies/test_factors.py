@@ -246,8 +246,8 @@ def test_sizes_and_rules_that_cannot_be():
     ):
         with pytest.raises(InputError, match=said):
             uts.start(2, 3, forbidden=rules)
-    with pytest.raises(InputError, match="expected a policy that can leave combinations out - got challengers"):
-        rankone.Agent("challengers", 2, 2, forbidden=[(0, 0)])
+    with pytest.raises(InputError, match="expected a policy that can leave combinations out - got ucb1-elim"):
+        rankone.Agent("ucb1-elim", 2, 2, forbidden=[(0, 0)])
     assert uts.start(n_rows=2, n_cols=3).sizes.tolist() == [2, 3]
     with pytest.raises(InputError, match="or n_rows and n_cols"):
         uts.start(2, n_rows=3)

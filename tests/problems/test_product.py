@@ -145,7 +145,7 @@ def test_studies_never_show_what_is_forbidden_and_lose_what_is_defined():
     assert study.runs[0].regret[-1] / 3_000 == pytest.approx(MORE.loss_at_random(), rel=0.1)
     two = Product({"a": [0.5, 0.4], "b": [0.5, 0.4]}, forbidden=[{"a": "a 1", "b": "b 1"}])
     with pytest.raises(InputError, match=r"expected a policy that can leave out what .* forbids - got"):
-        rankone.simulate(two, "challengers", horizon=10)
+        rankone.simulate(two, "ucb1-elim", horizon=10)
 
 
 @pytest.mark.parametrize(

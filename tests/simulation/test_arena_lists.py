@@ -65,9 +65,9 @@ def test_random_lists_lose_what_the_formula_says():
 
 def test_kinds_are_not_mixed():
     with pytest.raises(
-        InputError, match="policy that plays lists, as the arena asks for - got challengers, which plays pairs"
+        InputError, match="policy that plays lists, as the arena asks for - got ucb1-elim, which plays pairs"
     ):
-        arena(policies="challengers")
+        arena(policies="ucb1-elim")
     with pytest.raises(InputError, match="expected a problem of the arena - got two-by-two"):
         arena(problems="two-by-two")
     with pytest.raises(InputError, match="an arena of lists - got one of pairs - pass lists=True"):

@@ -82,7 +82,7 @@ def test_an_arena_of_factors(tmp_path):
     assert (tmp_path / "arena.png").exists()
     for more, said in (
         ({"lists": True}, "expected an arena of lists, of factors or of worlds that change - got several"),
-        ({"policies": "challengers"}, "expected a policy that plays combinations, as the arena asks for"),
+        ({"policies": "ucb1-elim"}, "expected a policy that plays combinations, as the arena asks for"),
         ({"problems": "trap-6"}, "expected a problem of the arena - got trap-6"),
     ):
         with pytest.raises(InputError, match=said):
@@ -94,7 +94,7 @@ def test_by_default_every_policy_on_combinations_plays():
 
     names = {player.label for player in _players(None, "uts", "combination")}
     assert {"uts", "glm-thompson", "rank1elim-kl", "per-factor", "uniform"} <= names
-    assert "challengers" not in names
+    assert "ucb1-elim" not in names
 
 
 def test_a_best_level_has_no_part_in_the_bound():

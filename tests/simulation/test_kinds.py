@@ -120,7 +120,7 @@ SAYS = "expected a policy that plays {}, as .* asks for - got {}, which plays {}
 @pytest.mark.parametrize(
     ("meet", "said"),
     [
-        (lambda _: rankone.simulate(FACTORS, "challengers", 10), ("combinations", "challengers", "pairs")),
+        (lambda _: rankone.simulate(FACTORS, "ucb1-elim", 10), ("combinations", "ucb1-elim.*", "pairs")),
         (lambda _: rankone.simulate(CASCADE, "test-factors-greedy", 10), ("lists", "test-factors-greedy", "combinations")),
         (lambda _: rankone.sweep(CASCADE, "uts", 10, grid={"a": [1]}), None),
         (lambda _: rankone.sweep(CASCADE, "kl-ucb:c={c}", 10, grid={"c": [1]}), ("lists", "kl-ucb:c=1", "combinations")),

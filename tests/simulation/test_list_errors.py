@@ -42,8 +42,8 @@ WRONG = {
         "expected distinct item_names - got 'a' more than once - ",
     ),
     "a pair policy on lists": (
-        lambda: rankone.simulate("cascade:4x2", "challengers", 10, runs=1, workers=1),
-        "expected a policy that plays lists, .* got challengers.*, which plays pairs - ",
+        lambda: rankone.simulate("cascade:4x2", "ucb1-elim", 10, runs=1, workers=1),
+        "expected a policy that plays lists, .* got ucb1-elim.*, which plays pairs - ",
     ),
     "a list policy on pairs": (
         lambda: rankone.simulate("needle:4x2", "cascade-ts", 10, runs=1, workers=1),

@@ -180,7 +180,7 @@ def has_chances(state_class: type) -> bool:
     """Tell whether a policy with such a state can say how probable its decisions are.
 
     >>> from rankone import as_policy
-    >>> has_chances(type(as_policy("uts").start(2, 2))), has_chances(type(as_policy("challengers").start(2, 2)))
+    >>> has_chances(type(as_policy("uts").start(2, 2))), has_chances(type(as_policy("glm-thompson").start(2, 2)))
     (True, False)
     """
     return chances.has(state_class) or _default_of_chances(state_class) is not _no_chances

@@ -19,7 +19,7 @@ from rankone.problems import needle
 from rankone.progress import Progress
 from rankone.simulation import Study, simulate
 
-TODAY = (*POLICIES, "uts", "challengers")
+TODAY = (*POLICIES, "uts")
 # A curve is flat when its last tenth adds less than this share of the regret.
 FLAT = 0.01
 

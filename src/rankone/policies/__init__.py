@@ -29,13 +29,10 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from rankone.policies.factors.elimination.ucb1_elim import UCB1Elim as UCB1Elim
     from rankone.policies.factors.glm_thompson import GLMThompson as GLMThompson
     from rankone.policies.factors.kl_ucb import KLUCB as KLUCB
-    from rankone.policies.factors.mvt import MVT as MVT
     from rankone.policies.factors.per_factor import PerFactor as PerFactor
-    from rankone.policies.factors.pooled import Pooled as Pooled
     from rankone.policies.factors.thompson import Thompson as Thompson
     from rankone.policies.factors.ucb1 import UCB1 as UCB1
     from rankone.policies.factors.uniform import Uniform as Uniform
-    from rankone.policies.factors.unimodal.challengers import Challengers as Challengers
     from rankone.policies.factors.unimodal.imed_ub import IMEDUB as IMEDUB
     from rankone.policies.factors.unimodal.insured_uts import InsuredUTS as InsuredUTS
     from rankone.policies.factors.unimodal.klucb_ub import KLUCBUB as KLUCBUB
